@@ -289,7 +289,7 @@ static enum err_code start_shadow(struct server *server, struct err *err)
 static enum err_code start_prepare(struct server *server, struct err *err)
 {
     struct prepare *prepare;
-    if (prepare_start(&prepare, prepare_threads(), predict_pool, &server->service, err))
+    if (prepare_start(&prepare, prepare_threads(), routes_work, &server->service, err))
         return err->code;
     prepare_limit_wait(prepare, server->config->queue_ms_max);
     atomic_store(&server->service.prepare, prepare);

@@ -46,6 +46,9 @@ enum http_next feedback_delete(struct service *service, struct request *request)
 enum err_code review_head(struct service *service, struct request *request);
 enum http_next review_list_begin(struct service *service, struct request *request);
 enum http_next review_input_begin(struct service *service, struct request *request);
+enum http_next review_groups_begin(struct service *service, struct request *request);
+bool review_groups_work(void *context, struct request *request);
+void review_groups_finish(struct service *service, struct request *request);
 
 /* models.c */
 enum http_next models_list(struct service *service, struct request *request);

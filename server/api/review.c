@@ -1,18 +1,24 @@
-/* review.c - inputs that are kept for a person: GET /review, GET /review/{id}. */
+/* review.c - inputs that are kept for a person: GET /review, /review/groups, /review/{id}. Groups
+ * are found on a thread of the prepare pool. */
 #include "server/review/review.h"
 
+#include "engine/base/clock.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/protocol/codec_feedback.h"
+#include "server/protocol/codec_groups.h"
 #include "server/protocol/codec_review.h"
+#include "server/review/review_groups.h"
 #include "server/serve/claim.h"
+#include "server/serve/served_model.h"
+#include "server/serve/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIMIT_DEFAULT = 50 };
+enum { LIMIT_DEFAULT = 50, GROUPS_DEFAULT = 20, GROUPS_MS_MAX = 10000 };
 
 /* What a fab sent is for nobody who could not send a label either: without keys only for clients of
  * this machine, and never for a page of another origin. */
@@ -146,4 +152,106 @@ enum http_next review_input_begin(struct service *service, struct request *reque
     reply_fill(request, 200, input.media_type, input.bytes, input.len);
     request->exchange->reply.more = headers_of(input.media_type);
     return HTTP_REPLY;
+}
+
+/* ---- groups ---- */
+
+struct groups_query {
+    struct review_question *question;
+    struct err *err;
+};
+
+static void visit_question(void *context, const char *name, const char *value)
+{
+    struct groups_query *query = context;
+    codec_groups_option(query->question, name, value, query->err);
+}
+
+static enum err_code find_model(const struct request *request, struct review_question *question,
+                                struct err *err)
+{
+    if (question->model == NULL)
+        return err_set(err, ERR_UNUSABLE, "?model: expected the name of a model, found none");
+    const struct served_model *model = snapshot_find(request->snapshot, question->model);
+    if (model == NULL)
+        return err_set(err, ERR_NOT_FOUND,
+                       "?model: no model of this name is served; GET /models lists them");
+    question->likeness_size = model->info->classifier_size;
+    return ERR_OK;
+}
+
+static enum err_code read_question(struct service *service, struct request *request)
+{
+    struct review_question *question =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *question);
+    struct groups_query query = {.question = question, .err = &request->err};
+    if (question == NULL)
+        return err_no_memory(&request->err, sizeof *question);
+    *question = (struct review_question){
+        .decisions = REVIEW_NOT_AUTO, .limit = GROUPS_DEFAULT, .feedback = service->feedback};
+    http_query_each(request->exchange, visit_question, &query);
+    if (request->err.code != ERR_OK || find_model(request, question, &request->err))
+        return request->err.code;
+    request->question = question;
+    request->deadline_ns = clock_now_ns() + (uint64_t)GROUPS_MS_MAX * CLOCK_NS_PER_MS;
+    return ERR_OK;
+}
+
+enum http_next review_groups_begin(struct service *service, struct request *request)
+{
+    struct prepare *prepare = atomic_load(&service->prepare);
+    if (check_kept(service, request) || read_question(service, request))
+        return problem(request);
+    if (prepare == NULL) {
+        err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
+        return problem(request);
+    }
+    http_suspend(request->exchange);
+    if (prepare_submit(prepare, request, PREPARE_GROUPS, review_groups_units(service->review),
+                       &request->err)) {
+        request->retry_after_s = prepare_retry_after_s(prepare);
+        http_resume(request->exchange);
+    }
+    return HTTP_SUSPENDED;
+}
+
+/* What is claimed at each step is of what was found in the one before. */
+static enum err_code answer_question(struct service *service, struct request *request,
+                                     struct err *err)
+{
+    struct watch watch;
+    struct review_question question = *request->question;
+    struct arena *arena = &request->exchange->arena;
+    struct review_found found;
+    size_t len = 0;
+    question.interrupt = watch_begin(&watch, service, request);
+    if (claim_reply(service, request, review_groups_finding(service->review, &question)) ||
+        review_groups_find(service->review, &question, &found, arena, err) ||
+        claim_reply(service, request, review_groups_bytes(&found)) ||
+        review_groups_read(service->review, &found, arena, err))
+        return err->code;
+    const char *json = codec_groups_encode(question.model, &found, arena, &len);
+    if (json == NULL)
+        return err_set(err, ERR_NO_MEMORY, "out of memory for the groups");
+    reply_fill(request, 200, "application/json", json, len);
+    return ERR_OK;
+}
+
+bool review_groups_work(void *context, struct request *request)
+{
+    struct service *service = context;
+    struct err err = {0};
+    bool is_whole = watch_wanted(service, request) && !answer_question(service, request, &err) &&
+                    request->err.code == ERR_OK;
+    if (request->err.code == ERR_OK)
+        request->err = err;
+    http_resume(request->exchange);
+    return is_whole;
+}
+
+void review_groups_finish(struct service *service, struct request *request)
+{
+    (void)service;
+    if (request->err.code != ERR_OK)
+        reply_problem(request);
 }

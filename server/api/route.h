@@ -24,6 +24,9 @@ struct route {
     enum err_code (*head)(struct service *service, struct request *request);
     enum http_next (*begin)(struct service *service, struct request *request);
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
+    /* On a thread of the prepare pool, to which `begin` gave the request; as prepare_start has it,
+     * of which `context` is the service. NULL: it never goes there. */
+    bool (*work)(void *context, struct request *request);
     bool has_body;
     bool is_body_optional; /* it may also have none */
     bool is_everywhere; /* also on the address for administration, if there is one */

@@ -28,7 +28,7 @@ static const struct route table[] = {
               .can =
                   CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
      .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
-     .finish = predict_finish, .has_body = true, .is_safe = true},
+     .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true},
     {"/healthz", HTTP_GET, SCOPE_OPEN,
      .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive,
      .is_everywhere = true},
@@ -72,6 +72,13 @@ static const struct route table[] = {
               .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL) |
                      CAN(FORBIDDEN)},
      .head = review_head, .begin = review_list_begin},
+    {"/review/groups", HTTP_GET, SCOPE_FEEDBACK,
+     .says = {"groupReview", "Kept inputs without a right label, those that are alike together",
+              .schema = "ReviewGroups", .option = "kept_model kept_decision kept_groups",
+              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) |
+                     CAN(QUEUE_FULL) | CAN(FORBIDDEN) | CAN(DEADLINE)},
+     .head = review_head, .begin = review_groups_begin, .finish = review_groups_finish,
+     .work = review_groups_work},
     {"/review/{id}", HTTP_GET, SCOPE_FEEDBACK,
      .says = {"getReviewInput", "The bytes of an input that is kept", .media_type = "*/*",
               .option = "index",
@@ -133,10 +140,12 @@ static const struct route table[] = {
 
 enum { ROUTES = sizeof table / sizeof table[0] };
 
-/* Adds what a route's method allows. */
+/* Adds what a route's method allows, once: a path may fit two patterns. */
 static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
 {
     size_t len = strlen(allow);
+    if (strstr(allow, http_method_name(method)) != NULL)
+        return;
     snprintf(allow + len, ROUTES_ALLOW_BYTES - len, "%s%s%s", len > 0 ? ", " : "",
              http_method_name(method), method == HTTP_GET ? ", HEAD" : "");
 }
@@ -351,6 +360,11 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     if (route->head != NULL && route->head(service, request))
         return problem(request);
     return HTTP_CONTINUE;
+}
+
+bool routes_work(void *context, struct request *request)
+{
+    return request->route->work(context, request);
 }
 
 static enum http_next app_begin(void *context, struct http_exchange *exchange)

@@ -27,6 +27,9 @@ const char *routes_path(unsigned index);
 bool routes_path_takes_model(unsigned index); /* whether its requests are counted under a model */
 unsigned routes_path_of(const struct route *route);
 
+/* Work of the prepare pool for a request, by its route; for prepare_start. */
+bool routes_work(void *context, struct request *request);
+
 /* The functions for http_start. */
 struct http_app routes_app(struct service *service);
 

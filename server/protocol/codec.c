@@ -217,6 +217,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
     if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
         read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
         read_long_text(reader, err) ||
+        doc_get_bool(reader->tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err))
         return err->code;
     return read_context(reader, err);
@@ -472,7 +473,8 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err)
 {
-    *out = (struct predict_call){.top_k = 1, .model_place = "$.model", .place = place};
+    *out =
+        (struct predict_call){.top_k = 1, .model_place = "$.model", .place = place, .keep = true};
     const struct doc_limits json = json_limits_of(limits);
     struct elided elided;
     if (elide_strings(&elided, body, len, json.tokens_max, arena, err))

@@ -15,7 +15,8 @@ static const char *const call[] = {"text",
                                    "long_text",
                                    "text_pair",
                                    "candidate_labels",
-                                   "hypothesis_template"};
+                                   "hypothesis_template",
+                                   "keep"};
 static const char *const item[] = {"text", "image", "id", "context", "text_pair"};
 static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
                                       "tool", "chamber", "recipe", "step"};
@@ -29,7 +30,8 @@ static const char *const query[] = {"model",
                                     "attention_stats",
                                     "long_text",
                                     "candidate_labels",
-                                    "hypothesis_template"};
+                                    "hypothesis_template",
+                                    "keep"};
 static const char *const feedback[] = {"id", "label", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};

@@ -137,7 +137,10 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
                                      err);
     return read_flag(name, value,
-                     strcmp(name, "overlay") == 0 ? &call->overlay : &call->how.statistics, err);
+                     strcmp(name, "overlay") == 0 ? &call->overlay
+                     : strcmp(name, "keep") == 0  ? &call->keep
+                                                  : &call->how.statistics,
+                     err);
 }
 
 enum err_code codec_check_options(const struct predict_call *call, struct err *err)
@@ -157,7 +160,8 @@ static void place(const struct predict_call *call, unsigned index, char out[CALL
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err)
 {
-    *out = (struct predict_call){.top_k = 1, .model_place = "?model", .place = place};
+    *out =
+        (struct predict_call){.top_k = 1, .model_place = "?model", .place = place, .keep = true};
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the body is empty");
     out->items = arena_alloc_array(arena, 1, sizeof *out->items);

@@ -56,7 +56,7 @@ enum err_code codec_review_option(struct review_filter *filter, const char *name
 
 /* ---- the list ---- */
 
-static json_t *input_json(const struct kept_input *input)
+json_t *codec_review_input(const struct kept_input *input)
 {
     json_t *object = json_object();
     int failed = codec_add(object, "id", json_string(input->id));
@@ -81,7 +81,7 @@ const char *codec_review_encode(const struct review_page *page, struct arena *ar
     json_t *reply = json_object(), *inputs = json_array();
     int failed = inputs == NULL;
     for (unsigned i = 0; i < page->count; i++)
-        failed |= json_array_append_new(inputs, input_json(&page->inputs[i]));
+        failed |= json_array_append_new(inputs, codec_review_input(&page->inputs[i]));
     failed |= codec_add(reply, "inputs", inputs);
     failed |= codec_add(reply, "next",
                         page->next != 0 ? json_integer((json_int_t)page->next) : json_null());

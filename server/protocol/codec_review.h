@@ -15,9 +15,14 @@
 
 #include <stddef.h>
 
+struct json_t; /* jansson's */
+
 /* One option of the query: `decision`, `limit`, `before`. ERR_UNUSABLE with its name. */
 enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
                                   struct err *err);
+
+/* One input, as the list has it. A new reference; NULL without memory. */
+struct json_t *codec_review_input(const struct kept_input *input);
 
 /* NULL if there is no memory. */
 const char *codec_review_encode(const struct review_page *page, struct arena *arena, size_t *len);

@@ -5,6 +5,7 @@
 #include "engine/base/replace.h"
 #include "engine/base/sha256.h"
 #include "server/observe/json_line.h"
+#include "server/serve/likeness.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -53,26 +54,28 @@ bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTE
     json_line_text(&line, "decision", decision_name(input->decision));
     json_line_json(&line, "sampled", input->is_sampled ? "true" : "false");
     json_line_text(&line, "media_type", input->media_type);
+    json_line_number(&line, "likeness", input->likeness_size);
     if (input->context != NULL)
         json_line_json(&line, "context", input->context);
     *len = line.len;
     return !line.is_cut;
 }
 
-enum err_code kept_file_write(const char *dir, uint64_t number, const char *head, size_t head_len,
-                              const char *bytes, size_t len, size_t *size, struct err *err)
+enum err_code kept_file_write(const char *dir, uint64_t number, const struct kept_parts *parts,
+                              size_t *size, struct err *err)
 {
     char path[PATH_MAX], tail[KEPT_FILE_TAIL_BYTES], hash[SHA256_HEX_BYTES];
     struct replacement file;
-    sha256_hex(bytes, len, hash);
+    sha256_hex(parts->bytes, parts->len, hash);
     int tail_len =
-        snprintf(tail, sizeof tail, ",\"digest\":\"sha256:%s\",\"bytes\":%zu}\n", hash, len);
-    *size = head_len + (size_t)tail_len + len;
+        snprintf(tail, sizeof tail, ",\"digest\":\"sha256:%s\",\"bytes\":%zu}\n", hash, parts->len);
+    *size = parts->head_len + (size_t)tail_len + parts->likeness_size + parts->len;
     if (path_of(path, dir, number, err))
         return err->code;
-    if (replace_open(&file, path, err) || replace_write(&file, head, head_len, err) ||
+    if (replace_open(&file, path, err) || replace_write(&file, parts->head, parts->head_len, err) ||
         replace_write(&file, tail, (size_t)tail_len, err) ||
-        replace_write(&file, bytes, len, err)) {
+        replace_write(&file, parts->likeness, parts->likeness_size, err) ||
+        replace_write(&file, parts->bytes, parts->len, err)) {
         replace_abandon(&file);
         return err->code;
     }
@@ -133,8 +136,8 @@ static enum err_code check_format(const struct json_t *root, struct err *err)
     long long format = 0;
     if (doc_get_integer(root, "$", "format", 0, INT_MAX, &format, err))
         return err->code;
-    if (format != KEPT_FILE_FORMAT)
-        return err_set(err, ERR_UNUSABLE, "is of format %lld; this program reads %d", format,
+    if (format < 1 || format > KEPT_FILE_FORMAT)
+        return err_set(err, ERR_UNUSABLE, "is of format %lld; this program reads 1 to %d", format,
                        KEPT_FILE_FORMAT);
     return ERR_OK;
 }
@@ -157,11 +160,12 @@ static const char *copy_context(const struct reader *reader, const char *line, s
 
 static void read_members(const struct reader *reader, struct kept_input *out)
 {
-    long long index = -1, bytes = -1;
+    long long index = -1, bytes = -1, likeness = 0;
     struct err *err = reader->err;
     if (check_format(reader->root, err) ||
         doc_get_integer(reader->root, "$", "index", 0, UINT_MAX, &index, err) ||
         doc_get_integer(reader->root, "$", "bytes", 0, LLONG_MAX, &bytes, err) ||
+        doc_get_integer(reader->root, "$", "likeness", 0, LIKENESS_SIZE_MAX, &likeness, err) ||
         doc_get_number(reader->root, "$", "score", &out->score, err) ||
         doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, err))
         return;
@@ -169,6 +173,7 @@ static void read_members(const struct reader *reader, struct kept_input *out)
         err_set(err, ERR_UNUSABLE, "has no \"index\" or \"bytes\"");
     out->index = (unsigned)index;
     out->len = (size_t)bytes;
+    out->likeness_size = (unsigned)likeness;
     out->id = copy_text(reader, "id");
     out->time = copy_text(reader, "time");
     out->model = copy_text(reader, "model");
@@ -193,25 +198,38 @@ static enum err_code read_head(struct kept_input *out, const char *line, size_t 
     return err->code;
 }
 
-/* The bytes behind the line must be as many as it says. */
-static enum err_code read_bytes(FILE *file, long start, bool with_bytes, struct arena *arena,
-                                struct kept_input *out, struct err *err)
+/* NULL: *err says why. */
+static char *read_part(FILE *file, long start, size_t len, struct arena *arena, struct err *err)
 {
-    if (fseek(file, 0, SEEK_END) != 0 || (size_t)(ftell(file) - start) != out->len)
-        return err_set(err, ERR_UNUSABLE, "has not the bytes that it says");
-    if (!with_bytes)
-        return ERR_OK;
-    char *bytes = arena_alloc(arena, out->len + 1);
-    if (bytes == NULL)
-        return err_no_memory(err, out->len);
-    if (fseek(file, start, SEEK_SET) != 0 || fread(bytes, 1, out->len, file) != out->len)
-        return err_set(err, ERR_IO, "cannot be read");
-    bytes[out->len] = '\0';
-    out->bytes = bytes;
-    return ERR_OK;
+    char *bytes = arena_alloc(arena, len + 1);
+    if (bytes == NULL) {
+        err_no_memory(err, len);
+        return NULL;
+    }
+    if (fseek(file, start, SEEK_SET) != 0 || fread(bytes, 1, len, file) != len) {
+        err_set(err, ERR_IO, "cannot be read");
+        return NULL;
+    }
+    bytes[len] = '\0';
+    return bytes;
 }
 
-static enum err_code read_file(FILE *file, bool with_bytes, struct arena *arena,
+/* The bytes behind the line must be as many as it says. */
+static enum err_code read_behind(FILE *file, long start, enum kept_file_part part,
+                                 struct arena *arena, struct kept_input *out, struct err *err)
+{
+    const long bytes_start = start + (long)out->likeness_size;
+    if (fseek(file, 0, SEEK_END) != 0 || ftell(file) < bytes_start ||
+        (size_t)(ftell(file) - bytes_start) != out->len)
+        return err_set(err, ERR_UNUSABLE, "has not the bytes that it says");
+    if (part == KEPT_FILE_BYTES)
+        out->bytes = read_part(file, bytes_start, out->len, arena, err);
+    else if (part == KEPT_FILE_LIKENESS)
+        out->likeness = (const int8_t *)read_part(file, start, out->likeness_size, arena, err);
+    return err->code;
+}
+
+static enum err_code read_file(FILE *file, enum kept_file_part part, struct arena *arena,
                                struct kept_input *out, struct err *err)
 {
     char line[KEPT_FILE_HEAD_BYTES + 1];
@@ -222,11 +240,11 @@ static enum err_code read_file(FILE *file, bool with_bytes, struct arena *arena,
                        KEPT_FILE_HEAD_BYTES);
     if (read_head(out, line, (size_t)(end - line), arena, err))
         return err->code;
-    return read_bytes(file, end + 1 - line, with_bytes, arena, out, err);
+    return read_behind(file, end + 1 - line, part, arena, out, err);
 }
 
-enum err_code kept_file_read(const char *dir, uint64_t number, bool with_bytes, struct arena *arena,
-                             struct kept_input *out, struct err *err)
+enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_part part,
+                             struct arena *arena, struct kept_input *out, struct err *err)
 {
     char path[PATH_MAX];
     *out = (struct kept_input){.number = number};
@@ -236,7 +254,7 @@ enum err_code kept_file_read(const char *dir, uint64_t number, bool with_bytes, 
     if (file == NULL)
         return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : err_code_of_errno(errno),
                        "cannot be opened: %s", strerror(errno));
-    read_file(file, with_bytes, arena, out, err);
+    read_file(file, part, arena, out, err);
     fclose(file);
     return err->code;
 }

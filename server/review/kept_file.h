@@ -1,13 +1,15 @@
-/* kept_file.h - an input that is kept, as a file: a line of JSON that says what was answered, and
- * behind it the input's bytes as they came.
+/* kept_file.h - an input that is kept, as a file: a line of JSON that says what was answered, what
+ * the input is like (server/serve/likeness.h), a byte for each number, and its bytes as they came.
  *
  *     kept-000000000000002a.input
- *     {"format":1,"id":"die-7","index":0,"time":"...","media_type":"image/png",...}
- *     <bytes>
+ *     {"format":2,"id":"die-7","index":0,"time":"...","media_type":"image/png","likeness":192,...}
+ *     <likeness><bytes>
  *
- *     kept_file_head(&input, head, &len);                  when the request is over
- *     kept_file_write(dir, 42, head, len, bytes, n, &size, &err);     by a thread of its own
- *     kept_file_read(dir, 42, false, &arena, &input, &err);
+ *     kept_file_head(&input, head, &parts.head_len);       when the request is over
+ *     kept_file_write(dir, 42, &parts, &size, &err);       by a thread of its own
+ *     kept_file_read(dir, 42, KEPT_FILE_LINE, &arena, &input, &err);
+ *
+ * Files of format 1 have no likeness, and are read as such.
  *
  * The name is a number that no client chooses. A file is whole or absent (engine/base/replace.h).
  *
@@ -25,7 +27,7 @@
 #include <stdint.h>
 
 enum {
-    KEPT_FILE_FORMAT = 1,
+    KEPT_FILE_FORMAT = 2,
     KEPT_FILE_HEAD_BYTES = 16 * 1024, /* of the line, at most */
     KEPT_FILE_TAIL_BYTES = 256,       /* of them, for what kept_file_write adds */
     KEPT_FILE_NAME_BYTES = 48
@@ -43,6 +45,8 @@ struct kept_input {
     const char *media_type; /* "image/png", "image/jpeg" or "text/plain; charset=utf-8" */
     const char *digest;     /* "sha256:<hex>" of the bytes; only of one that was read */
     const char *context;    /* a JSON object as text; NULL: none */
+    unsigned likeness_size; /* 0: it is not known */
+    const int8_t *likeness; /* [likeness_size] only of one that was read with it */
     const char *bytes;      /* [len] only of one that was read with them */
     size_t len;
 };
@@ -50,15 +54,28 @@ struct kept_input {
 /* The beginning of the line, which kept_file_write completes. False: it does not fit. */
 bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTES], size_t *len);
 
-/* *size: the bytes of the file. ERR_IO with the path. */
-enum err_code kept_file_write(const char *dir, uint64_t number, const char *head, size_t head_len,
-                              const char *bytes, size_t len, size_t *size, struct err *err);
+/* What a file is made of. */
+struct kept_parts {
+    const char *head; /* [head_len] by kept_file_head */
+    size_t head_len;
+    const int8_t *likeness; /* [likeness_size] as the head says */
+    unsigned likeness_size;
+    const char *bytes; /* [len] */
+    size_t len;
+};
 
-/* The strings, and if asked for the bytes, are the arena's. ERR_NOT_FOUND: there is none of the
- * number; ERR_MALFORMED, ERR_UNUSABLE: it is not one of ours, or not of this format; ERR_IO;
+/* *size: the bytes of the file. ERR_IO with the path. */
+enum err_code kept_file_write(const char *dir, uint64_t number, const struct kept_parts *parts,
+                              size_t *size, struct err *err);
+
+/* What is read beside the line. */
+enum kept_file_part { KEPT_FILE_LINE, KEPT_FILE_LIKENESS, KEPT_FILE_BYTES };
+
+/* The strings, and what was asked for beside them, are the arena's. ERR_NOT_FOUND: there is none of
+ * the number; ERR_MALFORMED, ERR_UNUSABLE: it is not one of ours, or of a newer format; ERR_IO;
  * ERR_NO_MEMORY. */
-enum err_code kept_file_read(const char *dir, uint64_t number, bool with_bytes, struct arena *arena,
-                             struct kept_input *out, struct err *err);
+enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_part part,
+                             struct arena *arena, struct kept_input *out, struct err *err);
 enum err_code kept_file_remove(const char *dir, uint64_t number, struct err *err);
 
 enum kept_file_kind { KEPT_FILE_FOREIGN, KEPT_FILE_WHOLE, KEPT_FILE_PARTIAL };

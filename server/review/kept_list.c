@@ -65,6 +65,16 @@ unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum de
     return found;
 }
 
+unsigned kept_list_newest(const struct kept_list *list, uint32_t model, struct kept_entry *out,
+                          unsigned most)
+{
+    unsigned found = 0;
+    for (unsigned i = list->count; i > 0 && found < most; i--)
+        if (at(list, i - 1)->model == model)
+            out[found++] = *at(list, i - 1);
+    return found;
+}
+
 /* Numbers rise along the list. */
 unsigned kept_list_after(const struct kept_list *list, uint64_t after, struct kept_entry *out,
                          unsigned most)

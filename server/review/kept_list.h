@@ -23,6 +23,7 @@ struct kept_entry {
     uint64_t number; /* of the file; higher is newer */
     uint64_t bytes;  /* of the file */
     enum decision decision;
+    uint32_t model; /* a hash of its name */
 };
 
 struct kept_list {
@@ -47,6 +48,10 @@ bool kept_list_find(const struct kept_list *list, const uint64_t key[2], struct 
  * there are, of at most `most`. */
 unsigned kept_list_before(const struct kept_list *list, uint64_t before, enum decision decision,
                           uint64_t *out, unsigned most);
+
+/* The newest entries of a model, newest first; how many there are, of at most `most`. */
+unsigned kept_list_newest(const struct kept_list *list, uint32_t model, struct kept_entry *out,
+                          unsigned most);
 
 /* Entries with numbers above `after`, oldest first; how many there are, of at most `most`. */
 unsigned kept_list_after(const struct kept_list *list, uint64_t after, struct kept_entry *out,

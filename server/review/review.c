@@ -7,10 +7,12 @@
 
 #include "engine/base/clock.h"
 #include "server/feedback/feedback.h"
+#include "server/feedback/siphash.h"
 #include "server/observe/log.h"
 #include "server/review/kept_list.h"
 #include "server/review/review_state.h"
 #include "server/review/sample.h"
+#include "server/serve/likeness.h"
 #include "server/serve/request.h"
 #include "server/serve/snapshots.h"
 
@@ -24,16 +26,25 @@
 /* An input on its way to the disk; in one piece with the head of its file and its bytes. */
 struct job {
     struct job *next;
-    uint64_t key[2];
-    enum decision decision;
+    struct kept_entry entry;
     size_t held; /* of the process's memory */
     size_t head_len, len;
-    char bytes[]; /* [head_len + len] */
+    unsigned likeness_size;
+    char bytes[]; /* [head_len + likeness_size + len] */
 };
 
 void review_key(const struct review *review, const char *id, unsigned index, uint64_t key[2])
 {
     feedback_key(review->options.feedback, id, index, key);
+}
+
+/* Names are the configuration's: no client chooses them, and there is no secret. */
+uint32_t review_model(const char *model)
+{
+    static const uint64_t none[2];
+    uint64_t hash[2];
+    siphash(none, model, strlen(model), hash);
+    return (uint32_t)hash[0];
 }
 
 /* ---- offering ---- */
@@ -78,6 +89,13 @@ static const char *media_type_of(const struct predict_item *item)
     return item->len > 0 && (unsigned char)item->bytes[0] == 0xFF ? "image/jpeg" : "image/png";
 }
 
+/* What a file has room for. */
+static unsigned likeness_size(const struct row *row)
+{
+    const unsigned size = row->likeness != NULL ? row->model->info->classifier_size : 0;
+    return size <= LIKENESS_SIZE_MAX ? size : 0;
+}
+
 static bool make_head(const struct request *request, const struct row *row, bool is_sampled,
                       char head[KEPT_FILE_HEAD_BYTES], size_t *len)
 {
@@ -98,14 +116,16 @@ static bool make_head(const struct request *request, const struct row *row, bool
         .decision = answer->judgement.decision,
         .is_sampled = is_sampled,
         .media_type = media_type_of(item),
+        .likeness_size = likeness_size(row),
         .context = item->context != NULL ? item->context : request->call.context};
     return kept_file_head(&input, head, len);
 }
 
 static struct job *make_job(struct review *review, const char *head, size_t head_len,
-                            const struct predict_item *item)
+                            const struct row *row, const struct predict_item *item)
 {
-    const size_t held = memory_sum(sizeof(struct job) + head_len, item->len);
+    const unsigned size = likeness_size(row);
+    const size_t held = memory_sum(sizeof(struct job) + head_len + size, item->len);
     if (memory_take(review->options.memory, held, MEMORY_LARGE, &(struct err){0}))
         return NULL;
     struct job *job = malloc(held);
@@ -113,9 +133,12 @@ static struct job *make_job(struct review *review, const char *head, size_t head
         memory_give(review->options.memory, held);
         return NULL;
     }
-    *job = (struct job){.held = held, .head_len = head_len, .len = item->len};
+    *job =
+        (struct job){.held = held, .head_len = head_len, .len = item->len, .likeness_size = size};
     memcpy(job->bytes, head, head_len);
-    memcpy(job->bytes + head_len, item->bytes, item->len);
+    if (size > 0)
+        memcpy(job->bytes + head_len, row->likeness, size);
+    memcpy(job->bytes + head_len + size, item->bytes, item->len);
     return job;
 }
 
@@ -130,11 +153,12 @@ static bool offer(struct review *review, const struct request *request, const st
         return false;
     if (!make_head(request, row, is_sampled, head, &len))
         return false;
-    struct job *job = make_job(review, head, len, &request->call.items[index]);
+    struct job *job = make_job(review, head, len, row, &request->call.items[index]);
     if (job == NULL)
         return false;
-    job->decision = row->answer.judgement.decision;
-    review_key(review, request_reply_id(request), index, job->key);
+    job->entry.decision = row->answer.judgement.decision;
+    job->entry.model = review_model(row->answer.model_name);
+    review_key(review, request_reply_id(request), index, job->entry.key);
     if (enqueue(review, job))
         return true;
     drop(review, job);
@@ -144,6 +168,8 @@ static bool offer(struct review *review, const struct request *request, const st
 void review_offer(struct review *review, const struct request *request)
 {
     const double share = request->snapshot->config.keep_inputs_share;
+    if (!request->call.keep)
+        return;
     for (unsigned i = 0; i < request->good_count; i++) {
         const struct row *row = request->good[i];
         if (row->err.code != ERR_OK)
@@ -198,8 +224,15 @@ static void tell(struct review *review, const struct err *err)
 /* One that is larger than all may be is not worth the others. */
 static void keep(struct review *review, const struct job *job)
 {
-    const uint64_t most = job->head_len + KEPT_FILE_TAIL_BYTES + job->len;
-    struct kept_entry entry = {.key = {job->key[0], job->key[1]}, .decision = job->decision};
+    const char *likeness = job->bytes + job->head_len;
+    const struct kept_parts parts = {.head = job->bytes,
+                                     .head_len = job->head_len,
+                                     .likeness = (const int8_t *)likeness,
+                                     .likeness_size = job->likeness_size,
+                                     .bytes = likeness + job->likeness_size,
+                                     .len = job->len};
+    const uint64_t most = job->head_len + KEPT_FILE_TAIL_BYTES + job->likeness_size + job->len;
+    struct kept_entry entry = job->entry;
     struct err err = {0};
     size_t size;
     if (most > review->bytes_max) {
@@ -208,8 +241,7 @@ static void keep(struct review *review, const struct job *job)
     }
     review_make_room(review, most);
     entry.number = review->next++;
-    kept_file_write(review->dir, entry.number, job->bytes, job->head_len,
-                    job->bytes + job->head_len, job->len, &size, &err);
+    kept_file_write(review->dir, entry.number, &parts, &size, &err);
     entry.bytes = size;
     if (err.code == ERR_OK)
         review_add(review, &entry);
@@ -249,7 +281,7 @@ static void *review_main(void *context)
 
 /* ---- listing and reading ---- */
 
-static enum err_code check_restored(const struct review *review, struct err *err)
+enum err_code review_check_restored(const struct review *review, struct err *err)
 {
     if (atomic_load(&review->is_restored))
         return ERR_OK;
@@ -268,7 +300,7 @@ static enum err_code read_page(const struct review *review, const uint64_t *numb
 {
     for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
         struct err cause = {0};
-        if (kept_file_read(review->dir, numbers[i], false, arena, &out->inputs[out->count],
+        if (kept_file_read(review->dir, numbers[i], KEPT_FILE_LINE, arena, &out->inputs[out->count],
                            &cause) == ERR_OK)
             out->count++;
         else if (cause.code == ERR_NO_MEMORY)
@@ -282,7 +314,7 @@ enum err_code review_list(struct review *review, const struct review_filter *fil
 {
     uint64_t numbers[REVIEW_LIMIT_MAX + 1];
     *out = (struct review_page){0};
-    if (check_restored(review, err))
+    if (review_check_restored(review, err))
         return err->code;
     pthread_mutex_lock(&review->lock);
     unsigned count = kept_list_before(&review->list, filter->before, filter->decision, numbers,
@@ -307,7 +339,7 @@ enum err_code review_look(struct review *review, const char *id, unsigned index,
 {
     struct kept_entry entry;
     uint64_t key[2];
-    if (check_restored(review, err))
+    if (review_check_restored(review, err))
         return err->code;
     review_key(review, id, index, key);
     pthread_mutex_lock(&review->lock);
@@ -324,7 +356,7 @@ enum err_code review_read(struct review *review, const struct review_place *plac
                           struct arena *arena, struct kept_input *out, struct err *err)
 {
     struct err cause = {0};
-    if (kept_file_read(review->dir, place->number, true, arena, out, &cause) == ERR_OK)
+    if (kept_file_read(review->dir, place->number, KEPT_FILE_BYTES, arena, out, &cause) == ERR_OK)
         return strcmp(out->id, place->id) == 0 ? ERR_OK : not_kept(err);
     if (cause.code == ERR_NOT_FOUND)
         return not_kept(err);
@@ -341,7 +373,7 @@ enum err_code review_after(struct review *review, uint64_t after, struct kept_en
                            unsigned most, unsigned *count, struct err *err)
 {
     *count = 0;
-    if (check_restored(review, err))
+    if (review_check_restored(review, err))
         return err->code;
     pthread_mutex_lock(&review->lock);
     *count = kept_list_after(&review->list, after, out, most);
@@ -353,7 +385,8 @@ enum err_code review_open_entry(struct review *review, const struct kept_entry *
                                 bool with_bytes, struct arena *arena, struct kept_input *out,
                                 struct err *err)
 {
-    return kept_file_read(review->dir, entry->number, with_bytes, arena, out, err);
+    return kept_file_read(review->dir, entry->number, with_bytes ? KEPT_FILE_BYTES : KEPT_FILE_LINE,
+                          arena, out, err);
 }
 
 void review_metrics(struct review *review, struct metrics_kept *out)

@@ -83,9 +83,11 @@ static void take_file(struct review *review, struct found *found, uint64_t numbe
     struct err err = {0};
     char name[NAME_MAX + 1];
     arena_init(&arena);
-    if (kept_file_read(review->dir, number, false, &arena, &input, &err) == ERR_OK) {
-        struct kept_entry entry = {
-            .number = number, .bytes = file_bytes(review, number), .decision = input.decision};
+    if (kept_file_read(review->dir, number, KEPT_FILE_LINE, &arena, &input, &err) == ERR_OK) {
+        struct kept_entry entry = {.number = number,
+                                   .bytes = file_bytes(review, number),
+                                   .decision = input.decision,
+                                   .model = review_model(input.model)};
         review_key(review, input.id, input.index, entry.key);
         review_make_room(review, entry.bytes);
         review_add(review, &entry);

@@ -33,7 +33,7 @@ struct review {
     struct kept_list list; /* under lock; changed by the thread alone */
 
     atomic_bool is_closing;             /* set under queue; partners: review_close, the thread */
-    atomic_bool is_restored;            /* partners: review_restore, check_restored */
+    atomic_bool is_restored;            /* partners: review_restore, review_check_restored */
     atomic_uint_fast64_t kept, dropped; /* alone */
     /* Of the thread. */
     uint64_t next; /* number of the next file */
@@ -45,6 +45,11 @@ struct review {
 
 /* Any thread. */
 void review_key(const struct review *review, const char *id, unsigned index, uint64_t key[2]);
+
+/* A hash of its name, for kept_entry. */
+uint32_t review_model(const char *model);
+/* ERR_NOT_READY: what was kept before the start is still being read. */
+enum err_code review_check_restored(const struct review *review, struct err *err);
 
 /* By the thread: removes the oldest until so many bytes more, and one file, are allowed. */
 void review_make_room(struct review *review, uint64_t bytes);

@@ -38,6 +38,7 @@ struct predict_call {
     bool explain;
     struct explain_options how;
     bool overlay; /* of images; a text has none */
+    bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
     struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
     const char *context;         /* a checked object as JSON text; NULL: none */

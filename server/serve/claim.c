@@ -69,6 +69,12 @@ static size_t held_labels(const struct request *request)
     return 0;
 }
 
+bool claim_has_likeness(const struct service *service, const struct predict_item *item,
+                        const struct row *row)
+{
+    return service->review != NULL && item->pair == NULL && row->labels == NULL;
+}
+
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
 {
     size_t kept = held_labels(request);
@@ -80,6 +86,8 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
             kept = memory_sum(kept, digested_bytes(&request->call.items[i]));
         if (row->err.code != ERR_OK)
             continue;
+        if (claim_has_likeness(service, &request->call.items[i], row))
+            kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         struct engine_need need = need_of(request, &request->call.items[i], row);
         size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
         kept = memory_sum(kept,

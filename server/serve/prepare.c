@@ -33,6 +33,7 @@ static const struct lane lanes_first[PREPARE_KINDS] = {
     [PREPARE_INPUTS] = {.ns_per_unit = 50},
     [PREPARE_EXPLAIN] = {.ns_per_unit = 200},
     [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
+    [PREPARE_GROUPS] = {.ns_per_unit = 100 * 1000},
 };
 
 struct list {
@@ -67,7 +68,7 @@ static void append_locked(struct list *list, struct request *request)
     list->last = request;
 }
 
-/* What a thread does. */
+/* What a thread does; the labeller also groups. */
 enum role { READER, LABELLER, PREPARER };
 
 /* The list of a thread's next request, if there is any: the reader only reads, the labeller only
@@ -102,18 +103,22 @@ static double lane_ms_locked(const struct prepare *prepare, int kind)
     return prepare->lanes[kind].ns_per_unit * (double)prepare->lanes[kind].units / CLOCK_NS_PER_MS;
 }
 
-/* Of what is before more work of that kind: labels wait for labels alone, and nothing else for
- * them. */
+/* Whether a kind is the labeller's. */
+static bool is_aside(int kind)
+{
+    return kind == PREPARE_LABELS || kind == PREPARE_GROUPS;
+}
+
+/* Of what is before more work of that kind: what the labeller does waits for that alone, and
+ * nothing else for it. */
 static double wait_ms_locked(const struct prepare *prepare, enum prepare_kind wanted)
 {
     double ms = 0;
     if (prepare->wait_ms_max == 0)
         return 0;
-    if (wanted == PREPARE_LABELS)
-        return lane_ms_locked(prepare, PREPARE_LABELS);
     for (int kind = 0; kind < PREPARE_KINDS; kind++)
-        ms += kind != PREPARE_LABELS ? lane_ms_locked(prepare, kind) : 0;
-    return ms / prepare->width;
+        ms += is_aside(kind) == is_aside(wanted) ? lane_ms_locked(prepare, kind) : 0;
+    return is_aside(wanted) ? ms : ms / prepare->width;
 }
 
 static void learn_locked(struct lane *lane, uint64_t units, uint64_t ns, bool finished)
@@ -220,11 +225,18 @@ void prepare_limit_wait(struct prepare *prepare, unsigned wait_ms_max)
     prepare->wait_ms_max = wait_ms_max;
 }
 
+static const char *backlog_of(enum prepare_kind kind)
+{
+    return kind == PREPARE_LABELS   ? "labels that wait to be encoded"
+           : kind == PREPARE_GROUPS ? "inputs that wait to be grouped"
+                                    : "inputs that wait to be prepared";
+}
+
 static struct list *list_of(struct prepare *prepare, enum prepare_kind kind)
 {
-    return kind == PREPARE_READ     ? &prepare->unread
-           : kind == PREPARE_LABELS ? &prepare->labels
-                                    : &prepare->other;
+    return kind == PREPARE_READ ? &prepare->unread
+           : is_aside(kind)     ? &prepare->labels
+                                : &prepare->other;
 }
 
 static enum err_code submit(struct prepare *prepare, struct request *request,
@@ -246,9 +258,7 @@ static enum err_code submit(struct prepare *prepare, struct request *request,
     if (full)
         return err_set(err, ERR_QUEUE_FULL,
                        "the %s are about %.1f s of work, more than the queue's %.1f s",
-                       kind == PREPARE_LABELS ? "labels that wait to be encoded"
-                                              : "inputs that wait to be prepared",
-                       wait_ms / 1000, prepare->wait_ms_max / 1000.0);
+                       backlog_of(kind), wait_ms / 1000, prepare->wait_ms_max / 1000.0);
     return ERR_OK;
 }
 

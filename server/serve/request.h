@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 struct reload_result;
+struct review_question;
 struct rollout_change;
 struct label_set;
 struct request;
@@ -58,6 +59,7 @@ struct row {
     struct answer answer;     /* made by the worker; its explanation by explain.c */
     struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
+    int8_t *likeness;         /* [classifier_size] by the worker (likeness.h); NULL: not wanted */
     uint64_t deadline_ns;     /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */
@@ -66,7 +68,7 @@ struct row {
     atomic_uint windows_outstanding; /* partners: windows_open, windows_done */
     struct row *whole;               /* of a window: the text that it is of; else NULL */
     unsigned window;                 /* of a window: which */
-    float *features;                 /* of a window: [feature_size] what the classifier read */
+    float *features;                 /* of a window: [feature_size] engine_features */
 };
 
 /* How the body is to be read; from Content-Type. */
@@ -120,6 +122,8 @@ struct request {
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
 
     struct label_set *labelling; /* held: labels of its call in the making; else NULL */
+
+    const struct review_question *question; /* of kept inputs; NULL: it asks none */
 
     const struct rollout_change *change; /* that it asks for; NULL: none, or a reload */
     const struct reload_result *reload;  /* of a reload or a change, once it is done */

@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
+#include "server/serve/likeness.h"
 #include "server/serve/windows.h"
 
 #include <pthread.h>
@@ -33,6 +34,13 @@ struct workers {
     struct thread_pool **pools; /* [options.workers] */
 };
 
+/* What is known of an input beside its answer, for who keeps it. */
+static void note_likeness(struct row *row, const float *features)
+{
+    if (row->likeness != NULL)
+        likeness_take(row->likeness, features, row->model->info->classifier_size);
+}
+
 /* JSON cannot represent infinity, and a result that is not finite must not become a confident
  * answer. */
 static void answer(struct row *row, const float *features)
@@ -46,6 +54,7 @@ static void answer(struct row *row, const float *features)
     row->answer.scores = row->scores;
     row->answer.truncated = row->input.truncated;
     row->answer.windows = row->input.windows;
+    note_likeness(row, features);
     atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
     if (engine_scores(engine, row->logits, row->scores))
         engine_judge(engine, row->logits, row->scores, features, row->input.truncated,

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
     arena_init(&arena);
     fuzz_file("kept-0000000000000001.input", data, size);
-    if (kept_file_read(fuzz_dir(), 1, true, &arena, &input, &err) == ERR_OK) {
+    if (kept_file_read(fuzz_dir(), 1, KEPT_FILE_BYTES, &arena, &input, &err) == ERR_OK) {
         FUZZ_CLAIM(input.number == 1 && input.decision < DECISION_COUNT);
         FUZZ_CLAIM(input.id != NULL && input.label != NULL && input.digest != NULL);
         FUZZ_CLAIM(input.media_type != NULL && input.len < size && input.bytes[input.len] == '\0');

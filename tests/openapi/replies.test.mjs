@@ -345,6 +345,13 @@ test('inputs that are kept', async () => {
     await exchange({ path: '/review?limit=101', pattern: '/review' }, 422);
     await exchange({ path: '/review?limt=1', pattern: '/review' }, 422);
     await exchange({ ...one, path: '/review/kept-1?index=1' }, 404);
+    const groups = { path: '/review/groups?model=kernel-bert&decision=any&limit=2',
+        pattern: '/review/groups' };
+    const { groups: all } = JSON.parse((await exchange(groups, 200)).body);
+    assert.ok(all.every(({ items }) => items.length > 0));
+    await exchange({ ...groups, path: '/review/groups?model=nobody' }, 404);
+    await exchange({ ...groups, path: '/review/groups?model=kernel-bert&limit=51' }, 422);
+    await exchange({ ...groups, path: '/review/groups?decision=any' }, 422);
     await exchange({ ...one, path: '/review/kept-1?index=x' }, 422);
     await exchange({ ...one, headers: { Via: '1.1 proxy' } }, 403);
 });

@@ -48,6 +48,7 @@ static struct engine_model fake_models[2] = {
       .labels = fake_labels,
       .label_count = 2,
       .feature_size = 1,
+      .classifier_size = 1,
       .tokens_max = 64,
       .ood_method = "energy"}},
     {{.kind = ENGINE_IMAGE,

@@ -384,7 +384,7 @@ struct http_app routes_app(struct service *service)
     return (struct http_app){.context = service};
 }
 
-bool predict_pool(void *context, struct request *request)
+bool routes_work(void *context, struct request *request)
 {
     (void)context;
     (void)request;

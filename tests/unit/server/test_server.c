@@ -161,7 +161,7 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     ck_assert_uint_eq(parts.takers, 1);
     ck_assert_uint_eq(parts.prepare_threads, quota < 4 ? quota : 4);
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
-    ck_assert(parts.pool == predict_pool);
+    ck_assert(parts.pool == routes_work);
     ck_assert_uint_eq(parts.io_threads,
                       parts.http.io_threads + parts.prepare_threads + 12 + usual.workers);
     ck_assert_uint_eq(parts.http.io_threads, 2);

@@ -95,7 +95,7 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_int_eq(err.code, ERR_NOT_FOUND);
     ck_assert_str_eq(err.text, "there is nothing at this path; there is /predict, /healthz, "
                                "/readyz, /metrics, /models, /models/{name}, /openapi.json, /, "
-                               "/feedback, /feedback/{id}, /review, /review/{id}, "
+                               "/feedback, /feedback/{id}, /review, /review/groups, /review/{id}, "
                                "/admin/reload, /admin/models, /admin/models/{name}/{version}, "
                                "/admin/models/{name}/{version}/promote, "
                                "/admin/models/{name}/rollback, /admin/fits, "
@@ -106,6 +106,9 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_int_eq(routes_find(&route, allow, "/models/a", HTTP_POST, &err), ERR_METHOD);
     ck_assert_int_eq(err.code, ERR_METHOD);
     ck_assert_str_eq(err.text, "/models/{name} answers only GET, HEAD");
+    err = (struct err){0};
+    ck_assert_int_eq(routes_find(&route, allow, "/review/groups", HTTP_POST, &err), ERR_METHOD);
+    ck_assert_str_eq(allow, "GET, HEAD");
 }
 END_TEST
 

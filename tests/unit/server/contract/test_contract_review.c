@@ -137,6 +137,8 @@ START_TEST(what_was_not_automatic_is_kept_and_given_back)
     open_all("1000000", "0");
     predict("easy", "easy-1", "vdd_io 3.97 V FAIL");
     predict("hard", "hard-1", "h\\u00e4ngt \\ud83d\\ude00");
+    reply_free(&(struct reply[]){post("/predict", "{\"model\": \"hard\", \"text\": \"x\", "
+                                                  "\"keep\": false}")}[0]);
     struct reply list = await_list("", 1);
     ck_assert_uint_eq(reply_count(&list, "inputs"), 1);
     reply_expect_text(&list, "inputs.0.id", "hard-1");
@@ -227,6 +229,14 @@ START_TEST(what_is_asked_wrongly_is_refused)
         {"/review/nobody", "id: no input with this id and index is kept", 404, "not_found"},
         {"/review/nobody?index=x", "?index: expected", 422, "unusable"},
         {"/review/nobody?at=1", "?: an unknown option", 422, "unusable"},
+        {"/review/groups", "?model: expected the name of a model, found none", 422, "unusable"},
+        {"/review/groups?model=nobody", "?model: no model of this name is served", 404,
+         "not_found"},
+        {"/review/groups?model=easy&decision=maybe",
+         "?decision: expected auto, review, unknown or any", 422, "unusable"},
+        {"/review/groups?model=easy&limit=51", "?limit: expected an integer from 1 to 50", 422,
+         "unusable"},
+        {"/review/groups?limt=51", "?: an unknown option; limit", 422, "unusable"},
     };
     open_all("1000000", "0");
     reply_free(&(struct reply[]){await_list("", 0)}[0]);
@@ -257,9 +267,107 @@ START_TEST(nothing_is_kept_unless_it_is_asked_for)
     reply = get("/review/die-1");
     reply_expect_problem(&reply, 404, "not_found", "no inputs are kept");
     reply_free(&reply);
+    reply = get("/review/groups?model=easy");
+    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept");
+    reply_free(&reply);
     stop();
     ck_assert_int_eq(run_program("attnd", alone, out, sizeof out, errors, sizeof errors), 2);
     ck_assert_ptr_nonnull(strstr(errors, "keep_inputs_bytes needs state_dir"));
+}
+END_TEST
+
+/* ---- groups ---- */
+
+static void give_label(const char *id, const char *label)
+{
+    char *body = contract_format("{\"id\": \"%s\", \"label\": \"%s\", \"new\": true}", id, label);
+    struct reply reply = post("/feedback", body);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    free(body);
+}
+
+static struct reply groups_of(const char *query)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/review/groups?model=%s", query);
+    struct reply reply = get(path);
+    reply_expect_status(&reply, 200);
+    return reply;
+}
+
+/* Equal texts are alike whatever the model, and a model's windows of one text are the text. */
+START_TEST(alike_inputs_are_one_group_and_a_labelled_one_is_its_nearest)
+{
+    open_all("1000000", "1");
+    keep("easy", "a", "vdd_io 3.97 V FAIL");
+    keep("easy", "b", "vdd_io 3.97 V FAIL");
+    keep("easy", "c", "vdd_io 3.97 V FAIL");
+    keep("hard", "other", "vdd_io 3.97 V FAIL");
+    struct reply reply = groups_of("easy&decision=any");
+    reply_expect_text(&reply, "model", "easy");
+    ck_assert_uint_eq(reply_count(&reply, "groups"), 1);
+    ck_assert_double_eq(reply_number(&reply, "groups.0.size"), 3);
+    ck_assert_double_eq(reply_number(&reply, "groups.0.decisions.auto"), 3);
+    ck_assert_uint_eq(reply_count(&reply, "groups.0.items"), 3);
+    ck_assert_uint_eq(reply_count(&reply, "groups.0.nearest"), 0);
+    reply_expect_text(&reply, "groups.0.label", reply_text(&reply, "groups.0.items.0.label"));
+    reply_free(&reply);
+    reply = groups_of("easy"); /* without it, those that are not automatic */
+    ck_assert_double_eq(reply_number(&reply, "inputs"), 0);
+    reply_free(&reply);
+    give_label("b", "Brown-out");
+    reply = groups_of("easy&decision=auto&limit=1");
+    ck_assert_double_eq(reply_number(&reply, "inputs"), 2);
+    ck_assert_double_eq(reply_number(&reply, "groups.0.size"), 2);
+    reply_expect_text(&reply, "labels.0.label", "Brown-out");
+    ck_assert_double_eq(reply_number(&reply, "labels.0.count"), 1);
+    reply_expect_text(&reply, "groups.0.nearest.0.label", "Brown-out");
+    reply_expect_text(&reply, "groups.0.nearest.0.id", "b");
+    ck_assert_double_eq(reply_number(&reply, "groups.0.nearest.0.index"), 0);
+    ck_assert_double_gt(reply_number(&reply, "groups.0.nearest.0.similarity"), 0.999);
+    reply_free(&reply);
+    stop();
+    start_with("1000000", "1"); /* the audit log and the files say the same */
+    reply_free(&(struct reply[]){await_list("", 4)}[0]);
+    struct reply again = get("/review/groups?model=easy&decision=any");
+    while (again.answer.status == 503) {
+        reply_free(&again);
+        usleep(5000);
+        again = get("/review/groups?model=easy&decision=any");
+    }
+    ck_assert_double_eq(reply_number(&again, "groups.0.size"), 2);
+    reply_expect_text(&again, "groups.0.nearest.0.label", "Brown-out");
+    reply_free(&again);
+    ck_assert_uint_eq(close_all(), 4);
+}
+END_TEST
+
+/* A text in windows is like another by what is pooled of them all. */
+START_TEST(long_texts_in_windows_are_alike_as_a_whole)
+{
+    enum { WORDS = 1500 };
+    char *text = calloc(WORDS, 8);
+    open_all("1000000", "1");
+    for (int i = 0; i < WORDS; i++)
+        strcat(text, i % 2 ? "panic " : "fault ");
+    for (int i = 0; i < 2; i++) {
+        char *body = contract_format("{\"model\": \"hard\", \"id\": \"long-%d\", \"text\": "
+                                     "\"%s\", \"long_text\": \"windows\"}",
+                                     i, text);
+        struct reply reply = post("/predict", body);
+        reply_expect_status(&reply, 200);
+        ck_assert_double_gt(reply_number(&reply, "windows"), 1);
+        reply_free(&reply);
+        free(body);
+    }
+    reply_free(&(struct reply[]){await_list("", 2)}[0]);
+    struct reply reply = groups_of("hard&decision=any");
+    ck_assert_double_eq(reply_number(&reply, "groups.0.size"), 2);
+    ck_assert_double_eq(reply_number(&reply, "ungrouped_total"), 0);
+    reply_free(&reply);
+    ck_assert_uint_eq(close_all(), 2);
+    free(text);
 }
 END_TEST
 
@@ -333,15 +441,6 @@ START_TEST(an_input_larger_than_all_is_dropped_and_counted)
 END_TEST
 
 /* ---- accuracy of all traffic ---- */
-
-static void give_label(const char *id, const char *label)
-{
-    char *body = contract_format("{\"id\": \"%s\", \"label\": \"%s\", \"new\": true}", id, label);
-    struct reply reply = post("/feedback", body);
-    reply_expect_status(&reply, 200);
-    reply_free(&reply);
-    free(body);
-}
 
 static struct reply accuracy_when_known(const char *name)
 {
@@ -424,6 +523,7 @@ END_TEST
 SUITE("server/contract/review", what_was_not_automatic_is_kept_and_given_back,
       a_picture_is_given_back_byte_for_byte, a_list_goes_on_where_the_one_before_ended,
       what_is_asked_wrongly_is_refused, nothing_is_kept_unless_it_is_asked_for,
-      the_oldest_make_room_and_the_rest_survive_a_kill,
+      alike_inputs_are_one_group_and_a_labelled_one_is_its_nearest,
+      long_texts_in_windows_are_alike_as_a_whole, the_oldest_make_room_and_the_rest_survive_a_kill,
       an_input_larger_than_all_is_dropped_and_counted,
       only_the_sample_tells_of_automatic_answers_also_after_a_restart)

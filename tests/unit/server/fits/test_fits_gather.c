@@ -52,11 +52,10 @@ static void keep_as(const char *model, const char *version, const char *id, cons
                                      .label = "good",
                                      .media_type = media_type};
     char head[KEPT_FILE_HEAD_BYTES];
-    size_t head_len, size;
-    ck_assert(kept_file_head(&input, head, &head_len));
-    ck_assert_int_eq(
-        kept_file_write(path_of("inputs"), ++last, head, head_len, bytes, len, &size, &err),
-        ERR_OK);
+    struct kept_parts parts = {.head = head, .bytes = bytes, .len = len};
+    size_t size;
+    ck_assert(kept_file_head(&input, head, &parts.head_len));
+    ck_assert_int_eq(kept_file_write(path_of("inputs"), ++last, &parts, &size, &err), ERR_OK);
 }
 
 static void keep(const char *id, const char *text)

@@ -32,9 +32,13 @@ static void written(uint64_t number, const struct kept_input *input, const char 
     size_t head_len, size;
     struct err err = {0};
     ck_assert(kept_file_head(input, head, &head_len));
-    ck_assert_msg(kept_file_write(dir.path, number, head, head_len, bytes, len, &size, &err) ==
-                      ERR_OK,
-                  "%s", err.text);
+    const struct kept_parts parts = {.head = head,
+                                     .head_len = head_len,
+                                     .likeness = input->likeness,
+                                     .likeness_size = input->likeness_size,
+                                     .bytes = bytes,
+                                     .len = len};
+    ck_assert_msg(kept_file_write(dir.path, number, &parts, &size, &err) == ERR_OK, "%s", err.text);
     ck_assert_uint_gt(size, head_len + len);
 }
 
@@ -53,7 +57,7 @@ static void closed(void)
 static enum err_code try_read(uint64_t number, struct kept_input *out, struct err *err)
 {
     *err = (struct err){0};
-    return kept_file_read(dir.path, number, true, &arena, out, err);
+    return kept_file_read(dir.path, number, KEPT_FILE_BYTES, &arena, out, err);
 }
 
 START_TEST(what_was_written_is_read_again)
@@ -99,6 +103,44 @@ START_TEST(an_input_without_context_or_bytes_has_none)
 }
 END_TEST
 
+START_TEST(what_an_input_is_like_lies_before_its_bytes)
+{
+    static const int8_t likeness[] = {127, -128, 0, 10};
+    struct kept_input input = sample, read;
+    struct err err = {0};
+    opened();
+    input.likeness_size = 4;
+    input.likeness = likeness;
+    written(1, &input, "bytes", 5);
+    ck_assert_int_eq(try_read(1, &read, &err), ERR_OK);
+    ck_assert_str_eq(read.bytes, "bytes");
+    ck_assert_ptr_null(read.likeness);
+    ck_assert_int_eq(kept_file_read(dir.path, 1, KEPT_FILE_LIKENESS, &arena, &read, &err), ERR_OK);
+    ck_assert_uint_eq(read.likeness_size, 4);
+    ck_assert_mem_eq(read.likeness, likeness, 4);
+    ck_assert_ptr_null(read.bytes);
+    closed();
+}
+END_TEST
+
+START_TEST(a_file_of_format_1_is_read_and_like_nothing)
+{
+    static const char file[] =
+        "{\"format\":1,\"id\":\"die-7\",\"index\":0,\"time\":\"2026-11-22T21:39:44.123Z\","
+        "\"model\":\"m\",\"version\":\"1\",\"label\":\"scan\",\"score\":0.5,"
+        "\"decision\":\"review\",\"sampled\":false,\"media_type\":\"text/plain; charset=utf-8\","
+        "\"digest\":\"sha256:00\",\"bytes\":5}\nbytes";
+    struct kept_input read;
+    struct err err;
+    opened();
+    tempdir_write(&dir, "kept-0000000000000007.input", file, sizeof file - 1);
+    ck_assert_msg(try_read(7, &read, &err) == ERR_OK, "%s", err.text);
+    ck_assert_str_eq(read.bytes, "bytes");
+    ck_assert_uint_eq(read.likeness_size, 0);
+    closed();
+}
+END_TEST
+
 START_TEST(a_head_that_is_too_long_is_refused)
 {
     char head[KEPT_FILE_HEAD_BYTES], *label = malloc(KEPT_FILE_HEAD_BYTES);
@@ -119,7 +161,9 @@ START_TEST(what_is_not_ours_is_refused)
     static const struct {
         const char *from, *to;
     } edits[] = {
-        {"\"format\":1", "\"format\":2"},
+        {"\"format\":2", "\"format\":3"},
+        {"\"format\":2", "\"format\":0"},
+        {"\"likeness\":0", "\"likeness\":1"},
         {"\"id\":", "\"ID\":"},
         {"\"index\":65535", "\"index\":-1"},
         {"\"index\":65535", "\"index\":\"\""},
@@ -186,5 +230,6 @@ START_TEST(only_names_of_ours_have_a_number)
 END_TEST
 
 SUITE("review/kept_file", what_was_written_is_read_again,
-      an_input_without_context_or_bytes_has_none, a_head_that_is_too_long_is_refused,
+      an_input_without_context_or_bytes_has_none, what_an_input_is_like_lies_before_its_bytes,
+      a_file_of_format_1_is_read_and_like_nothing, a_head_that_is_too_long_is_refused,
       what_is_not_ours_is_refused, only_names_of_ours_have_a_number)

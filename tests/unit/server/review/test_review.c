@@ -70,7 +70,7 @@ static void offer(const char *id, const char *text)
         .answer = {
             .model_name = "logs", .model_version = "1", .info = model->info, .scores = scores}};
     struct row *good = &row;
-    request.call = (struct predict_call){.items = &item, .item_count = 1, .id = id};
+    request.call = (struct predict_call){.items = &item, .item_count = 1, .id = id, .keep = true};
     request.rows = &row;
     request.good = &good;
     review_offer(review, &request);

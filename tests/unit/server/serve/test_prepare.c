@@ -221,7 +221,27 @@ START_TEST(labels_wait_for_labels_alone)
 }
 END_TEST
 
-SUITE("prepare", labels_wait_for_labels_alone, a_kind_of_work_is_done_in_order_of_arrival,
+/* Groups are found by the thread that encodes labels, one after the other. */
+START_TEST(groups_wait_for_groups_and_labels_alone)
+{
+    static const char text[] = "the inputs that wait to be grouped are about 3.1 s of work, more "
+                               "than the queue's 3.0 s";
+    struct bench bench;
+    bench_open(&bench, 1, 3000);
+    gate(&bench, true);
+    submit(&bench, 0, PREPARE_GROUPS, 21000);
+    submit(&bench, 1, PREPARE_LABELS, 200);
+    await_inside(&bench, 1);
+    expect_refused(&bench, PREPARE_GROUPS, text);
+    submit(&bench, 3, PREPARE_INPUTS, 1);
+    submit(&bench, 4, PREPARE_READ, 1);
+    await_inside(&bench, 3);
+    bench_close(&bench);
+}
+END_TEST
+
+SUITE("prepare", groups_wait_for_groups_and_labels_alone, labels_wait_for_labels_alone,
+      a_kind_of_work_is_done_in_order_of_arrival,
       what_is_to_be_read_does_not_wait_behind_what_is_prepared, idle_threads_help_to_read,
       more_work_than_its_time_is_refused_until_it_is_done,
       two_threads_do_twice_the_work_in_its_time, without_a_bound_nothing_is_refused,
