@@ -37,7 +37,7 @@ async function refusalOf(response) {
 
 /** fetch, with every failure but a cancelled request as a Refusal. Where a key is wanted, a person
  * is asked for it, and then the server once more. `byHand`: a person waits for the answer. */
-async function ask(address, options, byHand = false) {
+export async function fetchAnswer(address, options, byHand = false) {
     const key = currentKey();
     const headers = { ...options.headers, ...authorization(key) };
     let response;
@@ -52,20 +52,20 @@ async function ask(address, options, byHand = false) {
         return response;
     const refusal = await refusalOf(response);
     if (response.status === 401 && await anotherKey(key, refusal.problem.detail, byHand))
-        return ask(address, options, byHand);
+        return fetchAnswer(address, options, byHand);
     throw refusal;
 }
 
 /** The models' descriptions, in the order in which they are served. */
 export async function getModels({ signal, byHand } = {}) {
-    const response = await ask('models', { cache: 'no-store', signal }, byHand);
+    const response = await fetchAnswer('models', { cache: 'no-store', signal }, byHand);
     return (await response.json()).models;
 }
 
 /** One model with its versions; `confusion`: also with its pairs of classes. */
 export async function getModel(name, { confusion, signal }) {
     const address = `models/${encodeURIComponent(name)}${confusion ? '?confusion=true' : ''}`;
-    const response = await ask(address, { cache: 'no-store', signal });
+    const response = await fetchAnswer(address, { cache: 'no-store', signal });
     return response.json();
 }
 
@@ -81,12 +81,12 @@ export async function changeModels(method, path, body) {
     const address = ['admin/models', ...path.map(encodeURIComponent)].join('/');
     const sent = body === undefined ? {}
         : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-    const response = await ask(address, { method, ...sent }, true);
+    const response = await fetchAnswer(address, { method, ...sent }, true);
     return response.json();
 }
 
 export async function getMetrics(signal) {
-    const response = await ask('metrics', { cache: 'no-store', signal });
+    const response = await fetchAnswer('metrics', { cache: 'no-store', signal });
     return response.text();
 }
 
@@ -97,14 +97,24 @@ export async function getMetrics(signal) {
  */
 export async function predict(request, signal) {
     const begun = performance.now();
-    const response = await ask(request.url, { method: 'POST', body: request.body, signal,
+    const response = await fetchAnswer(request.url, { method: 'POST', body: request.body, signal,
         headers: { 'Content-Type': request.type } }, true);
     const answer = await response.json();
     return { answer, roundTripMs: performance.now() - begun };
 }
 
-/** @param {{id: string, label: string}} feedback  throws a Refusal */
+/**
+ * @param {{id: string, label: string}|{feedback: object[]}} feedback  one, or several
+ * @returns {Promise<object>} what became of each; throws a Refusal
+ */
 export async function sendFeedback(feedback) {
-    await ask('feedback', { method: 'POST', body: JSON.stringify(feedback),
+    const response = await fetchAnswer('feedback', { method: 'POST', body: JSON.stringify(feedback),
         headers: { 'Content-Type': 'application/json' } }, true);
+    return response.json();
+}
+
+/** Takes the label of an answer back; throws a Refusal. */
+export async function removeFeedback({ id, index }) {
+    const address = `feedback/${encodeURIComponent(id)}?index=${index}`;
+    await fetchAnswer(address, { method: 'DELETE' }, true);
 }

@@ -3,10 +3,11 @@
 /**
  * @typedef {import('./api.js').Input} Input
  * @typedef {{model: string, method: string, layer: number, context: object|null,
- *     labels: string[]}} Options
+ *     labels: string[], keep?: boolean}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
  *     context: where the input comes from (lot, wafer, ...), null: not said;
- *     labels: what a zero-shot model is to choose from, none: its own
+ *     labels: what a zero-shot model is to choose from, none: its own; keep false: the input is
+ *     not to be kept for a review
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file or json: what the command that asks the same is made of
  */
@@ -30,6 +31,8 @@ function optionsOf(options) {
         out.explain_layer = options.layer;
     if (options.labels.length > 0)
         out.candidate_labels = options.labels;
+    if (options.keep === false)
+        out.keep = false;
     return out;
 }
 

@@ -152,6 +152,16 @@ function rename(panels, suffix) {
     return panels;
 }
 
+/** What an answer hangs on: the picture with its heat map, or the text with its words shaded; null
+ * if there is neither. */
+export function evidenceOf({ input, picture, answer }, suffix) {
+    const explanation = answer.explanation;
+    const seen = picture !== null ? pictureOf(picture, explanation)
+        : input.kind === 'text' && explanation !== undefined ? textOf(input.text, explanation)
+            : null;
+    return seen === null ? null : rename([seen], suffix)[0];
+}
+
 /**
  * @param {{input: import('./api.js').Input, picture: HTMLImageElement|null, request: object,
  *     answer: object, roundTripMs: number, tools: (suffix: string) => Element}} shown
@@ -160,10 +170,7 @@ function rename(panels, suffix) {
  * @returns {Element[]}
  */
 export function resultPanels({ input, picture, request, answer, roundTripMs, tools }, suffix = '') {
-    const explanation = answer.explanation;
-    const shaded = input.kind === 'text' && explanation !== undefined;
-    const seen = picture !== null ? pictureOf(picture, explanation)
-        : shaded ? textOf(input.text, explanation) : null;
+    const seen = evidenceOf({ input, picture, answer }, '');
     announce(spokenVerdict(answer));
     const head = headOf(answer, input.name);
     const panels = rename([head, el('div', { class: 'evidence' }, seen,

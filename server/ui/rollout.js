@@ -4,8 +4,7 @@ import { Refusal, changeModels } from './api.js';
 import { confirmed } from './confirm.js';
 import { announce, el } from './dom.js';
 import { intervalText } from './interval.js';
-import { currentKey, exchangeKey } from './key.js';
-import { problemPanel } from './problem.js';
+import { refusalPanel } from './refusal.js';
 import { field, percentField, shareIn } from './rollout_field.js';
 
 const DTYPES = ['f32', 'bf16', 'int8'];
@@ -191,15 +190,8 @@ export class Rollout {
         announce(text);
     }
 
-    /* A key that may too little can be exchanged for another. */
     refuse(problem, again) {
-        const panel = problemPanel(problem, again);
         this.told.textContent = '';
-        if (problem.status === 403 && currentKey() !== null)
-            panel.append(button('Use another key…', async () => {
-                if (await exchangeKey(problem.detail))
-                    again();
-            }));
-        this.problem.replaceChildren(panel);
+        this.problem.replaceChildren(refusalPanel(problem, again));
     }
 }

@@ -33,7 +33,8 @@ export function shadeOf(relevance, max) {
  * sign: the text must look as the model read it. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
-function visible(text) {
+/** The text as it may be shown: what is not seen, or reorders, becomes a sign. */
+export function visible(text) {
     return text.replace(UNSEEN, (c) => {
         const code = c.codePointAt(0);
         return code < 0x20 ? String.fromCodePoint(0x2400 + code) : code === 0x7F ? '␡' : '·';

@@ -1,0 +1,99 @@
+/* Requests of the Review view: kept inputs, their labels, and fits of what was labelled. */
+import { Refusal, fetchAnswer, removeFeedback, sendFeedback } from './api.js';
+
+/* Labels of one request, where a model does not say how many inputs it takes. */
+const LABELS_MAX = 64;
+
+/**
+ * @typedef {{id: string, index: number, label: string, score: number, decision: string,
+ *     media_type: string, model: {name: string, version: string}}} Item  a kept input
+ * @typedef {{size: number, label: string|null, decisions: Object<string, number>, items: Item[],
+ *     nearest: {label: string, similarity: number, id?: string, index?: number,
+ *     media_type?: string}[]}} Group
+ */
+
+/**
+ * @param {string} decision  '': those that are not automatic
+ * @returns {Promise<{groups: Group[], groups_total: number, inputs: number, forgotten: number,
+ *     labels: {label: string, count: number}[]}>} throws a Refusal
+ */
+export async function getGroups(model, decision, { signal, byHand }) {
+    const query = new URLSearchParams({ model, ...decision === '' ? {} : { decision } });
+    const response = await fetchAnswer(`review/groups?${query}`, { cache: 'no-store', signal },
+        byHand);
+    return response.json();
+}
+
+/** The bytes of a kept input. @returns {Promise<Blob>} throws a Refusal */
+export async function getKept({ id, index }, signal) {
+    const response = await fetchAnswer(`review/${encodeURIComponent(id)}?index=${index}`,
+        { signal });
+    return response.blob();
+}
+
+/**
+ * One label for many inputs, in as many requests as the server's limit wants. What went wrong with
+ * one is told of it, and the others are labelled.
+ *
+ * @param {Item[]} items
+ * @param {{label: string, isNew: boolean, most?: number}} what  most: labels of one request
+ * @returns {Promise<{done: Item[], failed: {item: Item, why: string}[]}>} throws a Refusal of the
+ *     first request
+ */
+export async function giveLabel(items, { label, isNew, most = LABELS_MAX }) {
+    const done = [];
+    const failed = [];
+    for (let from = 0; from < items.length; from += most) {
+        const some = items.slice(from, from + most);
+        try {
+            const { results } = await sendFeedback({ feedback: some.map(({ id, index }) =>
+                ({ id, index, label, source: 'review', ...isNew ? { new: true } : {} })) });
+            some.forEach((item, i) => (results[i].detail === undefined ? done.push(item)
+                : failed.push({ item, why: results[i].detail })));
+        } catch (error) {
+            if (!(error instanceof Refusal) || done.length + failed.length === 0)
+                throw error;
+            some.forEach((item) => failed.push({ item, why: error.problem.detail }));
+        }
+    }
+    return { done, failed };
+}
+
+/** @returns {Promise<{item: Item, why: string}[]>} what could not be taken back */
+export async function takeBack(items) {
+    const failed = [];
+    for (const item of items)
+        try {
+            await removeFeedback(item);
+        } catch (error) {
+            if (!(error instanceof Refusal))
+                throw error;
+            failed.push({ item, why: error.problem.detail });
+        }
+    return failed;
+}
+
+async function askFits(method, path, body) {
+    const sent = body === undefined ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+    return fetchAnswer(`admin/fits${path}`, { method, cache: 'no-store', ...sent },
+        method !== 'GET');
+}
+
+/** A new version of a model from its labels, to be a shadow. @returns {Promise<object>} the fit */
+export async function startFit(name) {
+    return (await askFits('POST', '', { name, shadow: 1 })).json();
+}
+
+export async function getFit(number) {
+    return (await askFits('GET', `/${number}`)).json();
+}
+
+export async function cancelFit(number) {
+    await askFits('DELETE', `/${number}`);
+}
+
+/** The whole report, a page of its own. @returns {Promise<string>} */
+export async function getFitReport(number) {
+    return (await askFits('GET', `/${number}/report`)).text();
+}
