@@ -100,9 +100,10 @@ static bool take(struct writer *writer, size_t item, struct err *err)
     size_t len = input->input_len;
     char *picture = is_text ? NULL : read_picture(input->input, &len, err);
     const char *bytes = is_text ? input->input : picture;
-    bool fits = bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
-                engine_scores(assessment->model, evaluation_logits(&assessment->evaluation, item),
-                              writer->scores);
+    bool fits =
+        bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
+        engine_scores_as_fitted(assessment->model, evaluation_logits(&assessment->evaluation, item),
+                                writer->scores);
     if (fits)
         put_case(writer, item, bytes, len, err);
     free(picture);
