@@ -35,6 +35,25 @@ static enum err_code take_decisions(struct spec *spec, const struct calibrate *h
     return ERR_OK;
 }
 
+/* What the scores are fitted for. A class_prior stays as it is, over other counts. */
+static enum err_code take_prior(struct spec *spec, const struct calibrate *how, struct arena *arena,
+                                struct err *err)
+{
+    const struct evaluation *evaluation = &how->assessment->evaluation;
+    const unsigned labels = spec->label_count;
+    if (spec->scores != SCORES_SOFTMAX || spec->family->is_zero_shot)
+        return ERR_OK;
+    double *counts = arena_alloc_array(arena, labels, sizeof *counts);
+    if (counts == NULL)
+        return err_no_memory(err, labels * sizeof *counts);
+    for (unsigned c = 0; c < labels; c++)
+        counts[c] = how->fitted_prior != NULL ? how->fitted_prior[c] : 0;
+    for (size_t i = 0; i < evaluation->count && how->fitted_prior == NULL; i++)
+        if (evaluation->problems[i] == NULL)
+            counts[how->assessment->classes[i]]++;
+    return class_prior_refit(&spec->class_prior, counts, labels, arena, err);
+}
+
 /* The rows of an evaluation that have features. */
 static size_t *usable_items(const struct evaluation *evaluation, size_t *count, struct err *err)
 {
@@ -115,12 +134,16 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
 /* ---- what live predictions are compared with ---- */
 
 /* Winners and OOD scores by the spec, which is not the open model's. ood_scores [usable items]. */
-static void answer_again(const struct spec *spec, const struct assessment *assessment,
-                         const size_t *items, size_t count, struct verdict *verdicts,
-                         float *ood_scores)
+static enum err_code answer_again(const struct spec *spec, const struct assessment *assessment,
+                                  const size_t *items, size_t count, struct verdict *verdicts,
+                                  float *ood_scores, struct err *err)
 {
     const struct evaluation *evaluation = &assessment->evaluation;
-    const struct calibration_set set = {.logits = evaluation->logits,
+    struct evaluation again = *evaluation;
+    again.shifted = NULL;
+    if (evaluation_shift(&again, spec->class_prior.shifts, spec->temperature, err))
+        return err->code;
+    const struct calibration_set set = {.logits = evaluation_answers(&again),
                                         .classes = assessment->classes,
                                         .items = items,
                                         .count = count,
@@ -133,6 +156,8 @@ static void answer_again(const struct spec *spec, const struct assessment *asses
                                       .label_count = evaluation->label_count};
     calibration_predictions(&set, spec->temperature, verdicts);
     outlier_scores(&spec->policy.ood, evaluation->logits, &data, ood_scores);
+    free(again.shifted);
+    return ERR_OK;
 }
 
 static enum err_code take_reference(struct spec *spec, const struct assessment *assessment,
@@ -147,11 +172,10 @@ static enum err_code take_reference(struct spec *spec, const struct assessment *
     answers.ood_scores = ood_scores;
     if (items != NULL && (verdicts == NULL || ood_scores == NULL))
         err_no_memory(err, answers.count * sizeof *verdicts);
-    if (err->code == ERR_OK) {
-        answer_again(spec, assessment, items, answers.count, verdicts, ood_scores);
-        if (!reference_fit(reference, &answers, spec->labels, spec->label_count, arena, err))
-            spec->reference = reference;
-    }
+    if (err->code == ERR_OK &&
+        !answer_again(spec, assessment, items, answers.count, verdicts, ood_scores, err) &&
+        !reference_fit(reference, &answers, spec->labels, spec->label_count, arena, err))
+        spec->reference = reference;
     free(ood_scores);
     free(verdicts);
     free(items);
@@ -180,7 +204,7 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
-        !take_outliers(&spec, how, &arena, err) &&
+        !take_prior(&spec, how, &arena, err) && !take_outliers(&spec, how, &arena, err) &&
         !take_reference(&spec, how->assessment, &reference, &arena, err)) {
         if (how->version != NULL)
             spec.version = how->version;
