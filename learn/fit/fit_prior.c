@@ -17,15 +17,30 @@ static void centre(float *shifts, unsigned count)
         shifts[c] = (float)((double)shifts[c] - mean);
 }
 
+/* The expected counts, of any sum. */
+static enum err_code expect(const char *prior, const struct fit_labels *labels, double *counts,
+                            struct err *err)
+{
+    const struct class_prior_labels known = {labels->name, labels->count};
+    if (strcmp(prior, "equal") != 0)
+        return class_prior_read_file(prior, &known, counts, err);
+    for (unsigned c = 0; c < labels->count; c++)
+        counts[c] = 1;
+    return ERR_OK;
+}
+
 enum err_code fit_prior_counts(const char *prior, const struct fit_labels *labels, double *counts,
                                struct err *err)
 {
-    const struct class_prior_labels known = {labels->name, labels->count};
-    const bool is_natural = strcmp(prior, "natural") == 0;
-    if (!is_natural && strcmp(prior, "equal") != 0)
-        return class_prior_read_file(prior, &known, counts, err);
+    double examples = 0, sum = 0;
     for (unsigned c = 0; c < labels->count; c++)
-        counts[c] = is_natural ? (double)labels->examples[c] : 1;
+        examples += counts[c] = (double)labels->examples[c];
+    if (strcmp(prior, "natural") == 0 || expect(prior, labels, counts, err))
+        return err->code;
+    for (unsigned c = 0; c < labels->count; c++)
+        sum += counts[c];
+    for (unsigned c = 0; c < labels->count; c++)
+        counts[c] *= examples / sum;
     return ERR_OK;
 }
 
@@ -38,7 +53,7 @@ enum err_code fit_prior_shifts(const char *prior, const struct fit_labels *label
     double *counts = calloc(labels->count, sizeof *counts);
     if (counts == NULL)
         return err_no_memory(err, labels->count * sizeof *counts);
-    if (!fit_prior_counts(prior, labels, counts, err))
+    if (!expect(prior, labels, counts, err))
         for (unsigned c = 0; c < labels->count; c++)
             shifts[c] =
                 (float)(log(counts[c] + UNSEEN) - log((double)labels->examples[c] + UNSEEN));

@@ -56,8 +56,8 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
                                  size_t item, struct pictures *pictures, struct arena *arena,
                                  struct engine_input *out, struct err *err);
 
-/* Sets `shifted`: to each label's logits its shift, times the temperature. NULL: none. A run does so
- * with those of the model's class prior. ERR_NO_MEMORY. */
+/* Sets `shifted`: to each label's logits its shift, times the temperature. NULL: none. A run does
+ * so with those of the model's class prior. ERR_NO_MEMORY. */
 enum err_code evaluation_shift(struct evaluation *evaluation, const float *shifts,
                                double temperature, struct err *err);
 

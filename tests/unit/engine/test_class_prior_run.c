@@ -108,7 +108,8 @@ static struct answered answer(const struct engine_model *model)
     return out;
 }
 
-/* Equal over 10, 20, ...: the mean count of n labels over each, with half an input on both sides. */
+/* Equal over 10, 20, ...: the mean count of n labels over each, with half an input on both sides.
+ */
 static void expect_weighed(const struct engine_info *info, const struct answered *natural,
                            const struct answered *equal)
 {
