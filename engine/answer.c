@@ -5,6 +5,7 @@
 
 #include "engine/base/utf8.h"
 #include "engine/decide/argmax.h"
+#include "engine/decide/class_prior.h"
 
 #include <jansson.h>
 
@@ -313,6 +314,18 @@ static void add_count(struct builder *builder, const char *key, size_t count)
     add(builder, key, json_integer((json_int_t)count));
 }
 
+/* "natural", "equal", or the share of each label. */
+static json_t *prior_of(const struct engine_info *info)
+{
+    const struct class_prior *prior = info->class_prior;
+    if (prior == NULL || prior->kind != CLASS_PRIOR_COUNTS)
+        return json_string_nocheck(prior != NULL ? class_prior_name(prior) : "natural");
+    struct builder shares = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        add(&shares, info->labels[i], json_real(prior->expected[i]));
+    return built(&shares);
+}
+
 struct json_t *answer_model(const struct engine_info *info)
 {
     bool image = info->kind == ENGINE_IMAGE;
@@ -329,6 +342,7 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
+    add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));

@@ -160,6 +160,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->temperature = spec->temperature;
     info->labels = spec->labels;
     info->class_codes = spec->class_codes;
+    info->class_prior = &spec->class_prior;
     info->label_count = spec->label_count;
     info->is_zero_shot = spec->family->is_zero_shot;
     info->hypothesis = spec->hypothesis;
@@ -189,6 +190,14 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
 }
 
+static enum err_code choose_prior(struct engine_model *model, const struct engine_options *options,
+                                  struct err *err)
+{
+    if (options->class_prior == NULL)
+        return ERR_OK;
+    return spec_choose_prior(&model->spec, options->class_prior, &model->arena, err);
+}
+
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
@@ -196,7 +205,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        pipeline_fit(&model->spec, dir, err) ||
+        choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
         spec_open_head(&model->spec, dir, &model->arena, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, threads, err))

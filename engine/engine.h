@@ -32,6 +32,7 @@ struct engine_session;  /* one worker's workspace for one model: one thread at a
 struct thread_pool;     /* base/thread_pool.h */
 struct image;           /* vision/pixels.h */
 struct drift_reference; /* decide/drift_reference.h */
+struct class_prior;     /* decide/class_prior.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
@@ -39,6 +40,8 @@ struct engine_options {
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
                                    measured and refused where it is not faster:
                                    tensor/linear/bf16.h */
+    const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
+                                   attnd.json's; NULL: that */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
@@ -55,7 +58,8 @@ struct engine_info {
     const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
     double temperature;  /* attnd.json's: logits are divided by it; else 1 */
     const char *const *labels;
-    const struct class_code *class_codes; /* [label_count] attnd.json's; NULL: none */
+    const struct class_code *class_codes;  /* [label_count] attnd.json's; NULL: none */
+    const struct class_prior *class_prior; /* how often labels are expected; NULL: natural */
     unsigned label_count;
     bool is_zero_shot; /* labels are texts, which engine_open_labelled exchanges; may have none */
     bool has_given_labels;  /* this is what engine_open_labelled made */
@@ -239,9 +243,12 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
                  unsigned windows);
 const float *engine_pooled(struct engine_session *session, float *logits);
 
-/* logits -> scores [label_count] by the checkpoint's problem type: softmax, sigmoid or as is.
+/* logits -> scores [label_count] by the checkpoint's problem type, softmax, sigmoid or as is, and
+ * its class_prior: the label that scores highest need not be that of the largest logit.
  * False: one of them is not finite, and the scores must not be used. */
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores);
+/* The same as the checkpoint was fitted, whatever its class_prior: what its weights vouch for. */
+bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores);
 
 /* The label with the highest score, the first of equal ones. */
 unsigned engine_argmax(const struct engine_model *model, const float *scores);

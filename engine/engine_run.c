@@ -145,13 +145,24 @@ const float *engine_features(const struct engine_session *session, unsigned row)
     return head_features(&session->model->spec, session->last, row);
 }
 
+static bool is_finite(const float *scores, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!isfinite(scores[i]))
+            return false;
+    return true;
+}
+
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
-    bool is_finite = true;
     head_scores(&model->spec, model->kernels, logits, scores);
-    for (unsigned i = 0; i < model->spec.label_count; i++)
-        is_finite = is_finite && isfinite(scores[i]);
-    return is_finite;
+    return is_finite(scores, model->spec.label_count);
+}
+
+bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores)
+{
+    head_scores_as_fitted(&model->spec, model->kernels, logits, scores);
+    return is_finite(scores, model->spec.label_count);
 }
 
 unsigned engine_argmax(const struct engine_model *model, const float *scores)

@@ -146,7 +146,7 @@ static enum err_code check_winner(const struct run *run, const char *label, stru
 
 static enum err_code check(const struct run *run, const struct selftest_case *item, struct err *err)
 {
-    if (!engine_scores(run->model, run->logits, run->scores))
+    if (!engine_scores_as_fitted(run->model, run->logits, run->scores))
         return err_set(err, ERR_UNUSABLE, "the scores are not finite");
     for (unsigned i = 0; i < item->score_count; i++)
         if (check_score(run, &item->scores[i], err))

@@ -16,7 +16,8 @@
  * other dtypes, whose products are less exact, have defaults of their own, never below it. A case
  * has `scores` of some labels or of all, the `label` that must win, or both. A label wins if no
  * other one scores higher by more than the tolerance, so that a tie that only rounding decides is
- * none. Unknown members are refused.
+ * none. Scores are those that the checkpoint was fitted for: a class_prior may change without it.
+ * Unknown members are refused.
  *
  * Threads: a selftest is immutable once open; a run uses the session's.
  */

@@ -12,11 +12,12 @@
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/known_inputs.h"
-#include "learn/eval/measure/ood_scores.h"
 #include "learn/eval/measure/progress.h"
-#include "learn/eval/measure/separation.h"
+#include "learn/eval/prior_estimate.h"
 #include "learn/eval/report/explanations_report.h"
+#include "learn/eval/report/report_strange.h"
 #include "learn/eval/selftest_write.h"
+#include "learn/eval/unlike.h"
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
@@ -30,15 +31,18 @@ enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000, EXPLAIN_INPUTS = 500,
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
-    const char *data, *against, *ood_data, *examples, *out;
+    const char *data, *against, *ood_data, *examples, *stream, *out;
+    const char *unseen[STRANGENESS_LABELS_MAX]; /* labels of the data that the model lacks */
+    unsigned unseen_count;
     double agree_min; /* percent; negative: not checked */
     bool json, calibrates, refers, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* of explain; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
 
-    struct dataset dataset;
+    struct dataset dataset, unseen_data;
     struct assessment assessment;
+    struct strangeness strangeness; /* of unseen_data */
 
     /* --against */
     struct engine_model *other_model;
@@ -56,6 +60,17 @@ static enum err_code set_fill(const struct cli_option *option, void *target, con
     (void)option;
     eval->fill = value;
     return perturbation_find_fill(value, &eval->explain.fill, err);
+}
+
+static enum err_code add_unseen(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    struct eval *eval = target;
+    if (eval->unseen_count == STRANGENESS_LABELS_MAX)
+        return err_set(err, ERR_UNUSABLE, "--%s: at most %d labels", option->name,
+                       STRANGENESS_LABELS_MAX);
+    eval->unseen[eval->unseen_count++] = value;
+    return ERR_OK;
 }
 
 #define FIELD(field) CLI_FIELD(struct eval, field)
@@ -116,6 +131,22 @@ static const struct cli_option options[] = {
      .max = 1,
      .help = "The share of automatic answers that must be right."},
     {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
+    {.name = "class-prior",
+     FIELD(how.engine.class_prior),
+     .value = "PRIOR",
+     .help = "Measures with another class_prior than attnd.json's: natural, equal, or a file of "
+             "{label: count}; and what to expect of a stream with these shares."},
+    {.name = "estimate-prior",
+     FIELD(stream),
+     .value = "PATH",
+     .help = "Estimates how often each label occurs among these inputs, which need no labels; "
+             "with --out also as class_prior.json."},
+    {.name = "unseen",
+     .type = CLI_OTHER,
+     .value = "LABEL",
+     .apply = add_unseen,
+     .help = "Inputs of this label, which the model has not learnt, tell how well such stand out "
+             "and how many pass as automatic; may be given again."},
     {.name = "out",
      FIELD(out),
      .value = "DIR",
@@ -123,7 +154,8 @@ static const struct cli_option options[] = {
     {.name = "calibrate",
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
-             "score, and what live predictions are compared with."},
+             "score, the counts of the labels, and what live predictions are compared with; all "
+             "without class_prior, which stays."},
     {.name = "examples",
      FIELD(examples),
      .value = "PATH",
@@ -184,12 +216,19 @@ static enum err_code parse(struct eval *eval, int argc, char **argv, enum cli_ac
                        "and --reference");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
+    if (eval->calibrates && eval->how.engine.class_prior != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--calibrate is without --class-prior: temperature and thresholds hold for "
+                       "the labels as the data have them");
     if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
         return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
                        eval->fill != NULL ? "fill" : "inputs");
     if (eval->selftest_cases > 0 && eval->calibrates)
         return err_set(err, ERR_UNUSABLE,
                        "--write-selftest needs a run of its own: --calibrate changes the scores");
+    eval->how.tells_expected = eval->how.engine.class_prior != NULL;
+    if (eval->calibrates)
+        eval->how.engine.class_prior = "natural";
     if (eval->how.evaluation.threads == 0)
         eval->how.evaluation.threads = cpu_quota_threads("");
     return ERR_OK;
@@ -207,7 +246,8 @@ static enum err_code make_folder(const char *dir, struct err *err)
 
 static enum err_code open_models(struct eval *eval, struct err *err)
 {
-    struct engine_options other = {.dtype = eval->against};
+    struct engine_options other = {.dtype = eval->against,
+                                   .class_prior = eval->how.engine.class_prior};
     if (assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
@@ -219,9 +259,35 @@ static enum err_code open_models(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
+/* A label that the model has learnt is not unseen, whatever the data's inputs are. */
+static enum err_code check_unseen(const struct eval *eval, struct err *err)
+{
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    for (unsigned u = 0; u < eval->unseen_count; u++)
+        for (unsigned i = 0; i < info->label_count; i++)
+            if (strcmp(info->labels[i], eval->unseen[u]) == 0)
+                return err_set(err, ERR_UNUSABLE,
+                               "--unseen: the model has the label '%.60s': take one that was "
+                               "trained without it",
+                               eval->unseen[u]);
+    return ERR_OK;
+}
+
+static enum err_code open_data(struct eval *eval, struct err *err)
+{
+    if (dataset_open(&eval->dataset, eval->data, &eval->fields, err) || eval->unseen_count == 0)
+        return err->code;
+    if (check_unseen(eval, err))
+        return err->code;
+    if (dataset_set_aside(&eval->dataset, eval->unseen, eval->unseen_count, &eval->unseen_data,
+                          err))
+        return err_prefix(err, "--unseen: %s: ", eval->data);
+    return ERR_OK;
+}
+
 static enum err_code open_all(struct eval *eval, struct err *err)
 {
-    if (open_models(eval, err) || dataset_open(&eval->dataset, eval->data, &eval->fields, err) ||
+    if (open_models(eval, err) || open_data(eval, err) ||
         assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
         return err->code;
     char left_out[DATASET_SENTENCE_BYTES];
@@ -237,6 +303,8 @@ static void close_all(struct eval *eval)
     evaluation_close(&eval->other);
     confusion_close(&eval->other_confusion);
     engine_close(eval->other_model);
+    strangeness_close(&eval->strangeness);
+    dataset_close(&eval->unseen_data);
     dataset_close(&eval->dataset);
 }
 
@@ -275,12 +343,24 @@ static enum err_code run_assessment(struct eval *eval, struct err *err)
     return err->code;
 }
 
+static enum err_code run_unseen(struct eval *eval, struct err *err)
+{
+    struct progress progress;
+    if (eval->unseen_count == 0)
+        return ERR_OK;
+    struct evaluation_options how = watched(eval, &progress, "unseen", eval->unseen_data.count);
+    unlike_measure(&eval->strangeness, &eval->assessment, &eval->unseen_data, &how, err);
+    progress_end(&progress);
+    eval->assessment.report.unseen = &eval->strangeness;
+    return err->code;
+}
+
 static enum err_code run_all(struct eval *eval, struct err *err)
 {
     struct report *report = &eval->assessment.report;
     if (eval->against != NULL && run_other(eval, err))
         return err->code;
-    if (run_assessment(eval, err))
+    if (run_assessment(eval, err) || run_unseen(eval, err))
         return err->code;
     if (eval->against == NULL)
         return ERR_OK;
@@ -296,44 +376,69 @@ static enum err_code run_all(struct eval *eval, struct err *err)
 
 /* ---- out-of-distribution inputs ---- */
 
-static enum err_code print_separation(const struct eval *eval, const struct evaluation *unlike,
-                                      struct err *err)
+static void print_separation(const struct eval *eval, const struct strangeness *strangeness)
 {
-    size_t known_count, unlike_count;
-    float *known =
-        ood_scores_compute(eval->assessment.model, &eval->assessment.evaluation, &known_count, err);
-    float *others = ood_scores_compute(eval->assessment.model, unlike, &unlike_count, err);
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    const struct separation *all = &strangeness->groups[0].all;
     FILE *file = eval->json ? stderr : stdout;
-    if (err->code == ERR_OK) {
-        double auroc = separation_auroc(known, known_count, others, unlike_count);
-        double fpr = separation_fpr(known, known_count, others, unlike_count, 0.95);
-        fprintf(file, "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
-                eval->ood_data, unlike_count, engine_describe(eval->assessment.model)->ood_method,
-                auroc, fpr);
-    }
-    free(known);
-    free(others);
-    return err->code;
+    report_strange_print(strangeness, info, file);
+    fprintf(file, "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
+            eval->ood_data, all->strange, info->ood_method, all->auroc, all->fpr95);
 }
 
 static enum err_code run_ood_data(struct eval *eval, struct err *err)
+{
+    struct dataset dataset;
+    struct strangeness strangeness = {0};
+    struct dataset_options fields = eval->fields;
+    struct progress progress;
+    fields.labels_optional = true;
+    if (!dataset_open(&dataset, eval->ood_data, &fields, err)) {
+        struct evaluation_options how = watched(eval, &progress, "OOD data", dataset.count);
+        unlike_measure(&strangeness, &eval->assessment, &dataset, &how, err);
+        progress_end(&progress);
+        if (err->code == ERR_OK)
+            print_separation(eval, &strangeness);
+    }
+    strangeness_close(&strangeness);
+    dataset_close(&dataset);
+    return err->code;
+}
+
+/* ---- how often labels occur ---- */
+
+static enum err_code put_estimate(const struct eval *eval, const struct evaluation *stream,
+                                  struct err *err)
+{
+    struct prior_estimate estimate;
+    const struct assessment *assessment = &eval->assessment;
+    if (!prior_estimate_measure(&estimate, assessment, stream, err)) {
+        prior_estimate_print(&estimate, assessment, eval->stream, eval->json ? stderr : stdout);
+        if (eval->out != NULL)
+            prior_estimate_write(&estimate, assessment, eval->out, err);
+    }
+    prior_estimate_close(&estimate);
+    return err->code;
+}
+
+static enum err_code run_stream(const struct eval *eval, struct err *err)
 {
     struct dataset dataset;
     struct dataset_options fields = eval->fields;
     struct evaluation evaluation = {0};
     struct progress progress;
     fields.labels_optional = true;
-    if (!dataset_open(&dataset, eval->ood_data, &fields, err)) {
-        struct evaluation_options how = watched(eval, &progress, "OOD data", dataset.count);
+    if (!dataset_open(&dataset, eval->stream, &fields, err)) {
+        struct evaluation_options how = watched(eval, &progress, "stream", dataset.count);
         how.features = true;
         evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
         progress_end(&progress);
         if (err->code == ERR_OK)
-            print_separation(eval, &evaluation, err);
+            put_estimate(eval, &evaluation, err);
     }
     evaluation_close(&evaluation);
     dataset_close(&dataset);
-    return err->code;
+    return err->code != ERR_OK ? err_prefix(err, "--estimate-prior: ") : ERR_OK;
 }
 
 /* ---- explanations ---- */
@@ -480,7 +585,8 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         return err->code;
     if (!eval->json)
         report_print(report, stdout);
-    if (eval->ood_data != NULL && run_ood_data(eval, err))
+    if ((eval->ood_data != NULL && run_ood_data(eval, err)) ||
+        (eval->stream != NULL && run_stream(eval, err)))
         return err->code;
     warn_of_contrast(eval);
     if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))

@@ -3,6 +3,7 @@
 #include "engine/base/doc_edit.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/decide/class_prior.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
 
@@ -63,6 +64,17 @@ static void print_decisions(const struct engine_info *info)
     putchar('\n');
 }
 
+/* Where it moves no score there is nothing to tell. */
+static void print_prior(const struct engine_info *info)
+{
+    const struct class_prior *prior = info->class_prior;
+    if (prior->shifts == NULL)
+        return;
+    printf("class prior    %s\n", class_prior_name(prior));
+    for (unsigned i = 0; i < info->label_count; i++)
+        printf("               %8.4f %%  %s\n", 100 * prior->expected[i], info->labels[i]);
+}
+
 static void print_selftest(const struct engine_info *info, const struct selftest *selftest)
 {
     if (selftest != NULL)
@@ -82,6 +94,7 @@ static void print_text(const struct engine_info *info, const char *digest,
            (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
     printf("version        %s\ndigest         %s\n", info->version, digest);
     print_decisions(info);
+    print_prior(info);
     print_selftest(info, selftest);
     printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
     for (unsigned i = 0; i < info->label_count; i++)

@@ -200,14 +200,26 @@ const float *head_features(const struct spec *spec, const struct workspace *work
     return workspace->read[0] + (size_t)row * spec_row(spec);
 }
 
-void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
-                 float *scores)
+static void scores_of(const struct spec *spec, const struct kernels *kernels, const float *shifts,
+                      const float *logits, float *scores)
 {
     for (unsigned i = 0; i < spec->label_count; i++)
-        scores[i] = (float)(logits[i] / spec->temperature);
+        scores[i] = (float)(logits[i] / spec->temperature) + (shifts != NULL ? shifts[i] : 0);
     if (spec->scores == SCORES_SOFTMAX)
         kernels->softmax(scores, scores, spec->label_count);
     if (spec->scores == SCORES_SIGMOID)
         for (unsigned i = 0; i < spec->label_count; i++)
             scores[i] = (float)(1 / (1 + exp(-(double)scores[i])));
+}
+
+void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
+                 float *scores)
+{
+    scores_of(spec, kernels, spec->class_prior.shifts, logits, scores);
+}
+
+void head_scores_as_fitted(const struct spec *spec, const struct kernels *kernels,
+                           const float *logits, float *scores)
+{
+    scores_of(spec, kernels, NULL, logits, scores);
 }

@@ -42,8 +42,12 @@ void head_logits(const struct spec *spec, const struct weights *weights,
 const float *head_features(const struct spec *spec, const struct workspace *workspace,
                            unsigned input);
 
-/* scores may be logits. */
+/* With the shifts of the class prior. scores may be logits. */
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
                  float *scores);
+
+/* The same without them: as the checkpoint was fitted. */
+void head_scores_as_fitted(const struct spec *spec, const struct kernels *kernels,
+                           const float *logits, float *scores);
 
 #endif

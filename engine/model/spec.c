@@ -34,7 +34,9 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "window_pooling",
                                         "candidate_labels",
                                         "hypothesis_template",
-                                        "head"};
+                                        "head",
+                                        "fitted_prior",
+                                        "class_prior"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -44,7 +46,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, class_codes, ood, reference, "
                    "long_text, window_stride, window_pooling, candidate_labels, "
-                   "hypothesis_template, head)",
+                   "hypothesis_template, head, fitted_prior, class_prior)",
                    key);
 }
 
@@ -60,6 +62,7 @@ static void set_defaults(struct spec *spec)
     }
     spec->long_text = (struct long_text){0};
     spec->class_codes = NULL;
+    spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
     spec->head_file = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
@@ -109,6 +112,37 @@ static enum err_code read_reference(struct spec *spec, const struct json_t *obje
                                 err);
 }
 
+static bool has_prior(const struct spec *spec)
+{
+    return spec->scores == SCORES_SOFTMAX && !spec->family->is_zero_shot;
+}
+
+static enum err_code refuse_prior(const char *member, struct err *err)
+{
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s is for classifiers that give one of several fixed labels (softmax)", member);
+}
+
+static enum err_code read_prior(struct spec *spec, const struct json_t *object, struct arena *arena,
+                                struct err *err)
+{
+    const struct class_prior_labels labels = {spec->labels, spec->label_count};
+    if (has_prior(spec))
+        return class_prior_read(&spec->class_prior, object, &labels, arena, err);
+    if (doc_member(object, "fitted_prior") != NULL)
+        return refuse_prior("$.fitted_prior", err);
+    return doc_member(object, "class_prior") != NULL ? refuse_prior("$.class_prior", err) : ERR_OK;
+}
+
+enum err_code spec_choose_prior(struct spec *spec, const char *choice, struct arena *arena,
+                                struct err *err)
+{
+    const struct class_prior_labels labels = {spec->labels, spec->label_count};
+    if (!has_prior(spec))
+        return strcmp(choice, "natural") == 0 ? ERR_OK : refuse_prior("class_prior", err);
+    return class_prior_choose(&spec->class_prior, choice, &labels, arena, err);
+}
+
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err)
 {
@@ -133,7 +167,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (class_codes_read(&spec->class_codes, object, spec->labels, spec->label_count, arena, err))
         return err->code;
-    if (policy_read(&spec->policy, object, spec->labels, arena, err))
+    if (read_prior(spec, object, arena, err) ||
+        policy_read(&spec->policy, object, spec->labels, arena, err))
         return err->code;
     if (spec->policy.ood.method == OOD_NEIGHBOURS && spec->head_file == NULL)
         return err_set(err, ERR_UNSUPPORTED,

@@ -10,6 +10,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/class_codes.h"
+#include "engine/decide/class_prior.h"
 #include "engine/decide/drift_reference.h"
 #include "engine/decide/policy.h"
 #include "engine/model/bias/window_bias.h"
@@ -74,9 +75,10 @@ struct spec {
     bool grey16_minmax;
     struct long_text long_text;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
+    struct class_prior class_prior;
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */
-    const char *head_file; /* of the directory: format/head_file.h; NULL: none */
+    const char *head_file;                   /* of the directory: format/head_file.h; NULL: none */
 };
 
 enum { SPEC_LABELS_MAX = 100000 };
@@ -138,6 +140,11 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
  * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */
 unsigned spec_blocks(const struct spec *spec);
 unsigned spec_block(const struct spec *spec, unsigned layer);
+
+/* Another class_prior than attnd.json's: class_prior_choose. ERR_UNSUPPORTED also for scores that
+ * are no softmax over fixed labels, unless it is natural. */
+enum err_code spec_choose_prior(struct spec *spec, const char *choice, struct arena *arena,
+                                struct err *err);
 
 /* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
  * tokens. */

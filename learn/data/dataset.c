@@ -233,3 +233,38 @@ enum err_code dataset_match(const struct dataset *dataset, const char *const *la
     }
     return ERR_OK;
 }
+
+static enum err_code check_labels_occur(const struct dataset *dataset, const char *const *labels,
+                                        unsigned label_count, struct err *err)
+{
+    for (unsigned c = 0; c < label_count; c++) {
+        size_t i = 0;
+        while (i < dataset->count &&
+               (dataset->items[i].label == NULL || strcmp(dataset->items[i].label, labels[c]) != 0))
+            i++;
+        if (i == dataset->count)
+            return err_set(err, ERR_UNUSABLE, "no input has the label '%.60s'", labels[c]);
+    }
+    return ERR_OK;
+}
+
+enum err_code dataset_set_aside(struct dataset *dataset, const char *const *labels,
+                                unsigned label_count, struct dataset *out, struct err *err)
+{
+    size_t kept = 0;
+    *out = (struct dataset){.kind = dataset->kind};
+    arena_init(&out->arena);
+    if (check_labels_occur(dataset, labels, label_count, err))
+        return err->code;
+    for (size_t i = 0; i < dataset->count; i++) {
+        const struct dataset_item item = dataset->items[i];
+        if (item.label == NULL || find_label(item.label, labels, label_count) == label_count)
+            dataset->items[kept++] = item;
+        else if (dataset_add(out, &item, err))
+            return err->code;
+    }
+    dataset->count = kept;
+    if (kept == 0)
+        return err_set(err, ERR_UNUSABLE, "all inputs have a label that is set aside");
+    return ERR_OK;
+}

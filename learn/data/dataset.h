@@ -80,6 +80,12 @@ enum err_code dataset_open(struct dataset *out, const char *path,
                            const struct dataset_options *options, struct err *err);
 void dataset_close(struct dataset *dataset);
 
+/* Moves the items with one of these labels into a data set of their own, whose strings stay those
+ * of `dataset`; the others stay in their order. ERR_UNUSABLE names a label that no item has, or
+ * says that no other item is left; ERR_NO_MEMORY. Close *out in any case, before `dataset`. */
+enum err_code dataset_set_aside(struct dataset *dataset, const char *const *labels,
+                                unsigned label_count, struct dataset *out, struct err *err);
+
 enum { DATASET_SENTENCE_BYTES = 256 };
 /* "5 files are of other kinds and left out (3 .tiff, 2 .bmp)", and what can be done; empty if there
  * are none. */

@@ -2,6 +2,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
+#include "engine/decide/class_prior.h"
 #include "learn/eval/report/report_remarks.h"
 
 #include <stdio.h>
@@ -47,6 +48,7 @@ enum err_code assessment_take(struct assessment *assessment, const struct datase
 void assessment_close(struct assessment *assessment)
 {
     findings_close(&assessment->findings);
+    expectation_close(&assessment->expectation);
     confusion_close(&assessment->confusion);
     evaluation_close(&assessment->evaluation);
     engine_close(assessment->model);
@@ -85,19 +87,31 @@ static void fill_report(struct assessment *assessment)
 {
     const struct engine_info *info = engine_describe(assessment->model);
     bool decides = info->target_precision > 0 || info->ood_threshold != NULL;
-    assessment->report = (struct report){.model_dir = assessment->options.dir,
-                                         .data_path = assessment->data_path,
-                                         .model = assessment->model,
-                                         .dataset = assessment->dataset,
-                                         .classes = assessment->classes,
-                                         .threads = assessment->options.evaluation.threads,
-                                         .run = {.dtype = info->dtype,
-                                                 .linear_backend = info->linear_backend,
-                                                 .evaluation = &assessment->evaluation,
-                                                 .confusion = &assessment->confusion},
-                                         .findings = &assessment->findings,
-                                         .decisions = decides ? &assessment->decisions : NULL,
-                                         .scratch = assessment->scratch};
+    assessment->report = (struct report){
+        .model_dir = assessment->options.dir,
+        .data_path = assessment->data_path,
+        .model = assessment->model,
+        .dataset = assessment->dataset,
+        .classes = assessment->classes,
+        .threads = assessment->options.evaluation.threads,
+        .run = {.dtype = info->dtype,
+                .linear_backend = info->linear_backend,
+                .evaluation = &assessment->evaluation,
+                .confusion = &assessment->confusion},
+        .findings = &assessment->findings,
+        .decisions = decides ? &assessment->decisions : NULL,
+        .expectation = assessment->expectation.class_count > 0 ? &assessment->expectation : NULL,
+        .scratch = assessment->scratch};
+}
+
+static enum err_code expect(struct assessment *assessment, struct err *err)
+{
+    const struct class_prior *prior = engine_describe(assessment->model)->class_prior;
+    expectation_close(&assessment->expectation);
+    if (prior->expected == NULL || (prior->shifts == NULL && !assessment->options.tells_expected))
+        return ERR_OK;
+    return expectation_measure(&assessment->expectation, &assessment->confusion, prior->expected,
+                               SEED, err);
 }
 
 enum err_code assessment_measure(struct assessment *assessment, struct err *err)
@@ -113,6 +127,8 @@ enum err_code assessment_measure(struct assessment *assessment, struct err *err)
                            err) ||
         findings_open(&assessment->findings, &assessment->evaluation, assessment->classes,
                       &assessment->confusion, &find, err))
+        return err->code;
+    if (expect(assessment, err))
         return err->code;
     decide(assessment);
     fill_report(assessment);

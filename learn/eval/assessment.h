@@ -29,6 +29,7 @@ struct assessment_options {
     struct engine_options engine;
     double target_precision;
     struct evaluation_options evaluation;
+    bool tells_expected; /* what a class prior that shifts nothing expects, too */
 };
 
 struct assessment {
@@ -41,6 +42,7 @@ struct assessment {
     struct evaluation evaluation;
     struct confusion confusion;
     struct findings findings;
+    struct expectation expectation;       /* by the model's class prior, if it tells one */
     struct selective_decisions decisions; /* by the checkpoint's own attnd.json */
     struct report report; /* of all the above; epochs and a second run are the caller's */
 };

@@ -37,6 +37,25 @@ static enum err_code take_decisions(struct spec *spec, const struct calibrate *h
     return ERR_OK;
 }
 
+/* What the scores are fitted for. A class_prior stays as it is, over other counts. */
+static enum err_code take_prior(struct spec *spec, const struct calibrate *how, struct arena *arena,
+                                struct err *err)
+{
+    const struct evaluation *evaluation = &how->assessment->evaluation;
+    const unsigned labels = spec->label_count;
+    if (spec->scores != SCORES_SOFTMAX || spec->family->is_zero_shot)
+        return ERR_OK;
+    double *counts = arena_alloc_array(arena, labels, sizeof *counts);
+    if (counts == NULL)
+        return err_no_memory(err, labels * sizeof *counts);
+    for (unsigned c = 0; c < labels; c++)
+        counts[c] = how->fitted_prior != NULL ? how->fitted_prior[c] : 0;
+    for (size_t i = 0; i < evaluation->count && how->fitted_prior == NULL; i++)
+        if (evaluation->problems[i] == NULL)
+            counts[how->assessment->classes[i]]++;
+    return class_prior_refit(&spec->class_prior, counts, labels, arena, err);
+}
+
 /* The rows of an evaluation that have features. */
 static size_t *usable_items(const struct evaluation *evaluation, size_t *count, struct err *err)
 {
@@ -206,25 +225,38 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
 
 /* ---- what live predictions are compared with ---- */
 
+/* Winners by the spec, which is not the open model's. */
+static enum err_code answer_again(const struct spec *spec, const struct assessment *assessment,
+                                  const struct answers *answers, struct verdict *verdicts,
+                                  struct err *err)
+{
+    struct evaluation again = assessment->evaluation;
+    again.shifted = NULL;
+    if (evaluation_shift(&again, spec->class_prior.shifts, spec->temperature, err))
+        return err->code;
+    const struct calibration_set set = {.logits = evaluation_answers(&again),
+                                        .classes = assessment->classes,
+                                        .items = answers->items,
+                                        .count = answers->count,
+                                        .label_count = again.label_count,
+                                        .sigmoid = spec->scores == SCORES_SIGMOID};
+    calibration_predictions(&set, spec->temperature, verdicts);
+    free(again.shifted);
+    return ERR_OK;
+}
+
 static enum err_code take_reference(struct spec *spec, const struct assessment *assessment,
                                     const struct head_bank *bank, struct drift_reference *reference,
                                     struct arena *arena, struct err *err)
 {
-    const struct evaluation *evaluation = &assessment->evaluation;
     struct answers answers = {0};
-    struct verdict *verdicts = calloc(evaluation->count + 1, sizeof *verdicts);
+    struct verdict *verdicts = calloc(assessment->evaluation.count + 1, sizeof *verdicts);
     if (verdicts == NULL) {
-        err_no_memory(err, evaluation->count * sizeof *verdicts);
-    } else if (!open_answers(&answers, spec, assessment, bank, err)) {
-        const struct calibration_set set = {.logits = evaluation->logits,
-                                            .classes = assessment->classes,
-                                            .items = answers.items,
-                                            .count = answers.count,
-                                            .label_count = evaluation->label_count,
-                                            .sigmoid = spec->scores == SCORES_SIGMOID};
+        err_no_memory(err, assessment->evaluation.count * sizeof *verdicts);
+    } else if (!open_answers(&answers, spec, assessment, bank, err) &&
+               !answer_again(spec, assessment, &answers, verdicts, err)) {
         const struct reference_answers given = {
             .verdicts = verdicts, .ood_scores = answers.ood_scores, .count = answers.count};
-        calibration_predictions(&set, spec->temperature, verdicts);
         if (!reference_fit(reference, &given, spec->labels, spec->label_count, arena, err))
             spec->reference = reference;
     }
@@ -259,7 +291,7 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
-        !take_outliers(&spec, how, &bank, &arena, err) &&
+        !take_prior(&spec, how, &arena, err) && !take_outliers(&spec, how, &bank, &arena, err) &&
         !take_reference(&spec, how->assessment, bank.count > 0 ? &bank : NULL, &reference, &arena,
                         err)) {
         if (how->version != NULL)

@@ -40,11 +40,15 @@ struct calibrate {
     enum ood_method
         method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
     const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */
-    const char *version;               /* NULL: as it is */
+    /* [label_count] counts that the head was fitted for; NULL: those of the assessment's inputs */
+    const double *fitted_prior;
+    const char *version; /* NULL: as it is */
 };
 
 /* Replaces the directory's attnd.json, and writes its attnd_head.safetensors if examples were
- * chosen; the model that the assessment has open does not change. */
+ * chosen: a class_prior stays, and neither temperature nor thresholds are fitted by it, so the
+ * assessment is of a model that was opened as it was fitted (natural). The model that the
+ * assessment has open does not change. */
 enum err_code calibrate_write(const struct calibrate *how, struct err *err);
 
 /* The reference alone, of the answers as they are given now: the rest of attnd.json stays. */

@@ -4,6 +4,7 @@
 #include "engine/base/doc_string.h"
 #include "engine/base/file.h"
 #include "engine/base/replace.h"
+#include "engine/decide/argmax.h"
 #include "engine/selftest.h"
 
 #include <limits.h>
@@ -57,10 +58,16 @@ static enum err_code put_picture(struct writer *writer, const char *bytes, size_
     return ERR_OK;
 }
 
+/* As the checkpoint was fitted. */
+static unsigned winner_of(const struct evaluation *evaluation, size_t item)
+{
+    return argmax(evaluation_logits(evaluation, item), evaluation->label_count);
+}
+
 static void put_scores(struct writer *writer, size_t item)
 {
     const struct engine_info *info = writer->info;
-    const unsigned winner = evaluation_argmax(&writer->assessment->evaluation, item);
+    const unsigned winner = winner_of(&writer->assessment->evaluation, item);
     fprintf(writer->file, ",\n     \"scores\": {");
     for (unsigned i = 0, put = 0; i < info->label_count; i++) {
         if (info->label_count > LABELS_MAX && i != winner)
@@ -100,9 +107,10 @@ static bool take(struct writer *writer, size_t item, struct err *err)
     size_t len = input->input_len;
     char *picture = is_text ? NULL : read_picture(input->input, &len, err);
     const char *bytes = is_text ? input->input : picture;
-    bool fits = bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
-                engine_scores(assessment->model, evaluation_logits(&assessment->evaluation, item),
-                              writer->scores);
+    bool fits =
+        bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
+        engine_scores_as_fitted(assessment->model, evaluation_logits(&assessment->evaluation, item),
+                                writer->scores);
     if (fits)
         put_case(writer, item, bytes, len, err);
     free(picture);
@@ -116,7 +124,7 @@ static bool is_candidate(const struct writer *writer, size_t item, unsigned labe
     const struct evaluation *evaluation = &writer->assessment->evaluation;
     return !writer->is_taken[item] && writer->assessment->classes[item] == label &&
            evaluation->problems[item] == NULL && !evaluation->truncated[item] &&
-           evaluation_argmax(evaluation, item) == label;
+           winner_of(evaluation, item) == label;
 }
 
 /* One more of a label; false: there is none. */

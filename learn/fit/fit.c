@@ -54,7 +54,7 @@ static enum err_code read_bank(struct fit *fit, struct err *err)
 static enum err_code open_model(struct fit *fit, struct err *err)
 {
     const char *dir = fit->options.model;
-    if (engine_open(&fit->model, dir, &(struct engine_options){0}, err) ||
+    if (engine_open(&fit->model, dir, &(struct engine_options){.class_prior = "natural"}, err) ||
         check_head(engine_describe(fit->model), err) ||
         spec_read(&fit->old, dir, &fit->arena, err) || pipeline_fit(&fit->old, dir, err) ||
         read_bank(fit, err))

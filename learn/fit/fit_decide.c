@@ -4,6 +4,7 @@
 
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
+#include "learn/fit/fit_prior.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -144,12 +145,17 @@ enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
     struct calibrate_kept kept = {0};
     struct assessment assessment = {0};
     struct evaluation known;
+    double *fitted = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *fitted);
+    if (fitted == NULL)
+        return err_no_memory(err, fit->labels.count * sizeof *fitted);
     const struct calibrate how = {.assessment = &assessment,
                                   .known = &known,
                                   .known_classes = fit->rows.classes,
                                   .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
-                                  .kept = is_fresh ? NULL : &kept};
-    if (!view_rows(fit, &known, err) && (is_fresh || !keep_decisions(fit, &kept, err)) &&
+                                  .kept = is_fresh ? NULL : &kept,
+                                  .fitted_prior = fitted};
+    if (!fit_prior_counts(fit->options.prior, &fit->labels, fitted, err) &&
+        !view_rows(fit, &known, err) && (is_fresh || !keep_decisions(fit, &kept, err)) &&
         !assess_for_decisions(fit, dir, is_fresh, &assessment, err))
         calibrate_write(&how, err);
     fit_end_assessment(&assessment);

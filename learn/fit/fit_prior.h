@@ -13,9 +13,14 @@
 #include "learn/fit/fit_labels.h"
 
 /* shifts [labels->count], of mean 0. prior: "natural", "equal", or the path of a file with one JSON
- * object, {label: count}, with a number of at least 0 for every label; half an input is added to
- * each, so that none is impossible. ERR_UNUSABLE names file, label and limit. */
+ * object, {label: count}, with a number of at least 0 for every label, not all 0; half an input is
+ * added to each, so that none is impossible. ERR_UNUSABLE names file, label and limit. */
 enum err_code fit_prior_shifts(const char *prior, const struct fit_labels *labels, float *shifts,
+                               struct err *err);
+
+/* What the head then holds for, [labels->count]: the examples, or as many in the shares that are
+ * expected. Errors as above. */
+enum err_code fit_prior_counts(const char *prior, const struct fit_labels *labels, double *counts,
                                struct err *err);
 
 #endif

@@ -96,6 +96,7 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
     spec->labels = fit->labels.name;
     spec->label_count = fit->labels.count;
     spec->temperature = 1;
+    spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
     spec->head_file = HEAD_FILE_NAME;
     spec->policy = (struct policy){.accepts_truncated = spec->policy.accepts_truncated};

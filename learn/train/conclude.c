@@ -47,6 +47,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.version = run->options->version;
     kept.temperature = 1;
     kept.class_codes = NULL;
+    kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
     kept.head_file = NULL; /* examples of another encoder's */
     kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};

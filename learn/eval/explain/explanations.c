@@ -5,7 +5,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
-#include "engine/decide/argmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -99,15 +98,16 @@ static enum err_code run_whole(struct subject *subject, struct err *err)
     const struct engine_model *model = subject->out->source.model;
     const struct explain_options all = {.method = EXPLAIN_GRADIENT};
     unsigned labels = engine_describe(model)->label_count;
-    float *logits = arena_alloc_array(subject->arena, labels, sizeof *logits);
+    float *logits = arena_alloc_array(subject->arena, 2 * (size_t)labels, sizeof *logits);
     if (logits == NULL)
-        return err_no_memory(err, labels * sizeof *logits);
+        return err_no_memory(err, 2 * labels * sizeof *logits);
     if (engine_capture(model, &subject->input, &all, subject->arena, err))
         return err->code;
     uint64_t start = clock_now_ns();
     probe_run(subject->probe, &subject->input, logits);
     subject->out->inference_ms += clock_ms_between(start, clock_now_ns());
-    subject->explained->winner = argmax(logits, labels);
+    engine_scores(model, logits, logits + labels);
+    subject->explained->winner = engine_argmax(model, logits + labels);
     return ERR_OK;
 }
 

@@ -1,5 +1,7 @@
 #include "learn/eval/explain/probe.h"
 
+#include "engine/decide/class_prior.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +52,15 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
 
 /* ---- scores ---- */
 
-/* Softmax: log p - log (1 - p) = z_c - log sum_(i != c) e^(z_i), z the logits over the temperature;
+/* What softmax takes of a label. */
+static double exponent_of(const struct engine_info *info, const float *logits, unsigned label)
+{
+    const float *shifts = info->class_prior->shifts;
+    return (double)logits[label] / info->temperature + (shifts != NULL ? (double)shifts[label] : 0);
+}
+
+/* Softmax: log p - log (1 - p) = z_c - log sum_(i != c) e^(z_i), z the logits over the
+ * temperature, with the shift of the class prior;
  * of the probability itself nothing would be left where it rounds to 1. Sigmoid: z_c. */
 double probe_log_odds(const struct engine_model *model, const float *logits, unsigned label)
 {
@@ -60,10 +70,10 @@ double probe_log_odds(const struct engine_model *model, const float *logits, uns
         return (double)logits[label] / info->temperature;
     for (unsigned i = 0; i < info->label_count; i++)
         if (i != label)
-            largest = fmax(largest, (double)logits[i]);
+            largest = fmax(largest, exponent_of(info, logits, i));
     for (unsigned i = 0; i < info->label_count; i++)
-        sum += i != label ? exp(((double)logits[i] - largest) / info->temperature) : 0;
-    return ((double)logits[label] - largest) / info->temperature - log(sum);
+        sum += i != label ? exp(exponent_of(info, logits, i) - largest) : 0;
+    return exponent_of(info, logits, label) - largest - log(sum);
 }
 
 /* ---- asking ---- */

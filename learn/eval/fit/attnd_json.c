@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS = 7, SCORE_DIGITS = 9, LINE_NUMBERS = 8 }; /* a float survives 9 */
+enum { DIGITS = 7, SCORE_DIGITS = 9, COUNT_DIGITS = 15, LINE_NUMBERS = 8 }; /* a float survives 9 */
 
 static void put_text(FILE *out, const char *text)
 {
@@ -156,6 +156,32 @@ static void put_reference(FILE *out, const struct spec *spec)
     fputs("}", out);
 }
 
+static void put_fitted(FILE *out, const struct spec *spec, unsigned label)
+{
+    fprintf(out, "%.*g", COUNT_DIGITS, spec->class_prior.fitted[label]);
+}
+
+static void put_expected(FILE *out, const struct spec *spec, unsigned label)
+{
+    fprintf(out, "%.*g", COUNT_DIGITS, spec->class_prior.expected[label]);
+}
+
+static void put_prior(FILE *out, const struct spec *spec)
+{
+    const struct class_prior *prior = &spec->class_prior;
+    if (prior->fitted != NULL) {
+        fputs(",\n \"fitted_prior\": ", out);
+        put_labels(out, spec, put_fitted);
+    }
+    if (prior->kind == CLASS_PRIOR_NATURAL)
+        return;
+    fputs(",\n \"class_prior\": ", out);
+    if (prior->kind == CLASS_PRIOR_EQUAL)
+        put_text(out, class_prior_name(prior));
+    else
+        put_labels(out, spec, put_expected);
+}
+
 static void put_long_text(FILE *out, const struct long_text *long_text)
 {
     fputs(",\n \"long_text\": \"windows\"", out);
@@ -203,6 +229,7 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"truncation\": \"accept\"", out);
     if (spec->long_text.in_windows)
         put_long_text(out, &spec->long_text);
+    put_prior(out, spec);
     put_ood(out, spec);
     if (spec->reference != NULL)
         put_reference(out, spec);

@@ -6,6 +6,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
 #include "engine/decide/argmax.h"
+#include "engine/decide/class_prior.h"
 #include "learn/data/digest.h"
 
 #include <math.h>
@@ -289,12 +290,14 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
     if (out->failed == out->count)
         return err_set(err, ERR_UNUSABLE, "none of %zu inputs can be used; %.80s: %s", out->count,
                        dataset->items[0].name, out->problems[0]);
-    return ERR_OK;
+    const struct engine_info *info = engine_describe(model);
+    return evaluation_shift(out, info->class_prior->shifts, info->temperature, err);
 }
 
 void evaluation_close(struct evaluation *evaluation)
 {
     free(evaluation->logits);
+    free(evaluation->shifted);
     free(evaluation->features);
     free(evaluation->digests);
     free(evaluation->problems);
@@ -305,6 +308,28 @@ void evaluation_close(struct evaluation *evaluation)
 
 /* ---- the result ---- */
 
+enum err_code evaluation_shift(struct evaluation *evaluation, const float *shifts,
+                               double temperature, struct err *err)
+{
+    const size_t labels = evaluation->label_count, numbers = evaluation->count * labels;
+    free(evaluation->shifted);
+    evaluation->shifted = NULL;
+    if (shifts == NULL)
+        return ERR_OK;
+    evaluation->shifted = calloc(numbers + 1, sizeof *evaluation->shifted);
+    if (evaluation->shifted == NULL)
+        return err_no_memory(err, numbers * sizeof *evaluation->shifted);
+    for (size_t i = 0; i < numbers; i++)
+        evaluation->shifted[i] =
+            (float)((double)evaluation->logits[i] + temperature * (double)shifts[i % labels]);
+    return ERR_OK;
+}
+
+const float *evaluation_answers(const struct evaluation *evaluation)
+{
+    return evaluation->shifted != NULL ? evaluation->shifted : evaluation->logits;
+}
+
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
 {
     return row_of(evaluation, item);
@@ -312,7 +337,8 @@ const float *evaluation_logits(const struct evaluation *evaluation, size_t item)
 
 unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item)
 {
-    return argmax(row_of(evaluation, item), evaluation->label_count);
+    const unsigned labels = evaluation->label_count;
+    return argmax(evaluation_answers(evaluation) + item * labels, labels);
 }
 
 const float *evaluation_features(const struct evaluation *evaluation, size_t item)

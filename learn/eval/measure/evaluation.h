@@ -30,10 +30,11 @@ struct evaluation_options {
 struct evaluation {
     size_t count; /* the data set's */
     unsigned label_count;
-    float *logits; /* [count, label_count]; zeros where an item failed */
+    float *logits;  /* [count, label_count]; zeros where an item failed */
+    float *shifted; /* [count, label_count] with the model's class prior; NULL: as the logits */
     unsigned feature_size; /* engine_info's */
-    float *features;   /* [count, feature_size] if asked for, else NULL; zeros likewise */
-    uint64_t *digests; /* [count] digest.h; 0 where an image cannot be read */
+    float *features;       /* [count, feature_size] if asked for, else NULL; zeros likewise */
+    uint64_t *digests;     /* [count] digest.h; 0 where an image cannot be read */
     struct contrast_count contrast; /* of the images */
     bool *truncated;                /* [count]: the model has not read all of the text */
     const char **problems;          /* [count]: why an item has no logits; NULL if it has them */
@@ -55,8 +56,17 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
                                  size_t item, struct pictures *pictures, struct arena *arena,
                                  struct engine_input *out, struct err *err);
 
-/* The logits of an item [label_count], and the index of the largest: the first of equal ones. */
+/* Sets `shifted`: to each label's logits its shift, times the temperature. NULL: none. A run does
+ * so with those of the model's class prior. ERR_NO_MEMORY. */
+enum err_code evaluation_shift(struct evaluation *evaluation, const float *shifts,
+                               double temperature, struct err *err);
+
+/* The logits of an item [label_count]. */
 const float *evaluation_logits(const struct evaluation *evaluation, size_t item);
+/* [count, label_count]: what the answers are the largest of, and, over the temperature, the scores
+ * the softmax of: the logits, or the shifted ones. */
+const float *evaluation_answers(const struct evaluation *evaluation);
+/* The index of the largest of them, the first of equal ones. */
 unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
 /* engine_features of an item [feature_size], if they were asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);

@@ -38,7 +38,7 @@ static enum err_code open_work(struct work *work, const struct evaluation *evalu
 {
     size_t count = evaluation->count - evaluation->failed;
     *work =
-        (struct work){.set = {.logits = evaluation->logits,
+        (struct work){.set = {.logits = evaluation_answers(evaluation),
                               .classes = classes,
                               .label_count = evaluation->label_count,
                               .sigmoid = options->sigmoid},

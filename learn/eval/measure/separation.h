@@ -1,8 +1,10 @@
 /* separation.h - how well an OOD score separates strange (out-of-distribution) inputs from known
- * ones. Strange inputs should score higher. Both functions sort their arrays. Threads: no state.
+ * ones. Strange inputs should score higher. All functions sort their arrays. Threads: no state.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
 #define ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
+
+#include "engine/decide/wilson.h"
 
 #include <stddef.h>
 
@@ -15,5 +17,20 @@ double separation_auroc(float *known, size_t known_count, float *strange, size_t
  * of the known ones do (Hendrycks and Gimpel 2017). 0 without inputs. */
 double separation_fpr(float *known, size_t known_count, float *strange, size_t strange_count,
                       double accepted);
+
+/* The interval of an AUROC at 95 %: that of R. G. Newcombe, "Confidence intervals for an effect
+ * size measure based on the Mann-Whitney statistic. Part 2", Statistics in Medicine 25 (2006)
+ * 559-573, method 5. It has a width where all strange inputs score above all known ones, too. */
+struct interval separation_interval(double auroc, size_t known_count, size_t strange_count);
+
+struct separation {
+    size_t known, strange; /* inputs; without one of either nothing is said: 0.5, and 0 to 1 */
+    double auroc, fpr95;
+    struct interval auroc_interval;
+    struct interval fpr95_interval; /* Wilson's, at this threshold */
+};
+
+void separation_measure(struct separation *out, float *known, size_t known_count, float *strange,
+                        size_t strange_count);
 
 #endif

@@ -5,7 +5,9 @@
 #include "learn/eval/report/report.h"
 
 #include "learn/eval/measure/interval.h"
+#include "learn/eval/report/report_expected.h"
 #include "learn/eval/report/report_remarks.h"
+#include "learn/eval/report/report_strange.h"
 
 #include <math.h>
 #include <string.h>
@@ -277,9 +279,12 @@ void report_print(const struct report *report, FILE *file)
     print_rate(report, &report->run, file);
     print_classes(report, file);
     print_matrix(report, file);
+    report_expected_print(report, file);
     print_calibration(report, file);
     print_automation(report, file);
     report_remarks_print(report, file);
+    if (report->unseen != NULL)
+        report_strange_print(report->unseen, info, file);
     print_mistakes(report, file);
     print_failures(report, file);
     if (report->against.evaluation != NULL)

@@ -12,7 +12,9 @@
 #include "learn/eval/measure/agreement.h"
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/evaluation.h"
+#include "learn/eval/measure/expectation.h"
 #include "learn/eval/measure/findings.h"
+#include "learn/eval/measure/strangeness.h"
 
 #include <stdio.h>
 
@@ -54,7 +56,9 @@ struct report {
     const struct findings *findings; /* of run */
     /* Decisions by the checkpoint's own thresholds; NULL: it has none. */
     const struct selective_decisions *decisions;
-    const struct report_epoch *epochs; /* [epoch_count]; 0: no training */
+    const struct expectation *expectation; /* of run, by the class prior; NULL: not told */
+    const struct strangeness *unseen;      /* inputs of labels that the model lacks; NULL: none */
+    const struct report_epoch *epochs;     /* [epoch_count]; 0: no training */
     unsigned epoch_count;
     const struct report_change *change; /* NULL: it was made from none */
     struct report_run against;          /* evaluation NULL: there is none */

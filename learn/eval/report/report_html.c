@@ -5,9 +5,11 @@
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report.h"
+#include "learn/eval/report/report_expected.h"
 #include "learn/eval/report/report_mistakes.h"
 #include "learn/eval/report/report_page.h"
 #include "learn/eval/report/report_remarks.h"
+#include "learn/eval/report/report_strange.h"
 #include "learn/eval/report/report_tables.h"
 
 #include <string.h>
@@ -253,9 +255,11 @@ enum err_code report_print_html(const struct report *report, FILE *file, struct 
     classes(report, file);
     if (confusion(report, file, err))
         return err->code;
+    report_expected_html(report, file);
     calibration(report, file);
     if (automation(report, file, err))
         return err->code;
+    report_strange_html(report, file);
     training(report, file);
     if (mistakes(report, file, err))
         return err->code;

@@ -5,6 +5,7 @@
 #include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report.h"
+#include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_remarks.h"
 
 #include <jansson.h>
@@ -317,11 +318,22 @@ static bool add_all(json_t *object, json_t *members)
     return failed == 0;
 }
 
+/* What only some runs have. */
+static bool add_others(json_t *object, const struct report *report)
+{
+    if (report->expectation != NULL &&
+        json_object_set_new(object, "expected", report_expected_json(report)) != 0)
+        return false;
+    if (report->unseen != NULL &&
+        json_object_set_new(object, "unseen", report_strange_json(report)) != 0)
+        return false;
+    return report->change == NULL || add_all(object, change_of(report));
+}
+
 static json_t *report_of(const struct report *report)
 {
     json_t *object = summary_of(report);
-    if (add_all(object, details_of(report)) &&
-        (report->change == NULL || add_all(object, change_of(report))))
+    if (add_all(object, details_of(report)) && add_others(object, report))
         return object;
     json_decref(object);
     return NULL;

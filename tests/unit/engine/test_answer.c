@@ -1,4 +1,5 @@
 #include "engine/answer.h"
+#include "engine/decide/class_prior.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -252,6 +253,8 @@ START_TEST(answer_describes_a_model_member_by_member)
 {
     static const char *const two[] = {"a", "b"}, *const unbound[] = {"pooler.weight"};
     static const float threshold = 1.5f;
+    static const double shares[] = {0.75, 0.25};
+    const struct class_prior prior = {.kind = CLASS_PRIOR_COUNTS, .expected = shares};
     expect_model(&(struct engine_info){.kind = ENGINE_IMAGE,
                                        .family = "vit",
                                        .version = "7",
@@ -276,10 +279,12 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .target_precision = 0.95,
                                        .ood_method = "energy",
                                        .ood_threshold = &threshold,
+                                       .class_prior = &prior,
                                        .explain_default = EXPLAIN_GRADIENT},
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
                  "\"target_precision\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
+                 "\"class_prior\":{\"a\":0.75,\"b\":0.25},"
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
                  "\"zero_shot\":false,\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
@@ -299,7 +304,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .window_pooling = "max"},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
-        "\"ood_method\":null,\"ood_threshold\":null,\"explain_default\":\"rollout\","
+        "\"ood_method\":null,\"ood_threshold\":null,\"class_prior\":\"natural\",\"explain_"
+        "default\":\"rollout\","
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","

@@ -82,8 +82,8 @@ static struct {
     atomic_uint runs[2];                       /* by model */
     atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
     atomic_uint digests_ended;
-    atomic_int run_policy;                  /* how the thread of the last run is scheduled */
-    atomic_uint prepared_utf8;              /* texts that were known to be UTF-8 */
+    atomic_int run_policy;     /* how the thread of the last run is scheduled */
+    atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
     atomic_size_t pair_len;
     atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
 } fake_seen;
@@ -400,6 +400,11 @@ const float *engine_pooled(struct engine_session *session, float *logits)
 }
 
 /* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
+bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores)
+{
+    return engine_scores(model, logits, scores);
+}
+
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     (void)model;

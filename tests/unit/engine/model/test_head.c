@@ -43,6 +43,33 @@ START_TEST(scores_are_the_logits_over_the_temperature_by_the_kind_of_problem)
 }
 END_TEST
 
+/* Bayes' rule: p(c | x) q_c / p_c, whatever the temperature. */
+START_TEST(a_class_prior_weighs_scores_by_expected_over_fitted_shares)
+{
+    static const double ratios[LABELS] = {40, 1, 0.25, 1, 3};
+    static const double temperatures[] = {1, 0.5, 2.5};
+    float shifts[LABELS], scores[LABELS], fitted[LABELS];
+    for (unsigned i = 0; i < LABELS; i++)
+        shifts[i] = (float)log(ratios[i]);
+    for (size_t t = 0; t < 3; t++) {
+        const struct spec spec = {.scores = SCORES_SOFTMAX,
+                                  .label_count = LABELS,
+                                  .temperature = temperatures[t],
+                                  .class_prior.shifts = shifts};
+        double sum = 0;
+        for (unsigned i = 0; i < LABELS; i++)
+            sum += softmax(i, temperatures[t]) * ratios[i];
+        head_scores(&spec, kernels_best(), logits, scores);
+        head_scores_as_fitted(&spec, kernels_best(), logits, fitted);
+        for (unsigned i = 0; i < LABELS; i++) {
+            const double plain = softmax(i, temperatures[t]);
+            ck_assert_double_eq_tol((double)scores[i], plain * ratios[i] / sum, 1e-6);
+            ck_assert_double_eq_tol((double)fitted[i], plain, 1e-6);
+        }
+    }
+}
+END_TEST
+
 START_TEST(windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
 {
     static const float windows[3][2] = {{1, -6}, {4, -2}, {-2, 5}};
@@ -64,4 +91,5 @@ START_TEST(windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
 END_TEST
 
 SUITE("head", scores_are_the_logits_over_the_temperature_by_the_kind_of_problem,
+      a_class_prior_weighs_scores_by_expected_over_fitted_shares,
       windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)

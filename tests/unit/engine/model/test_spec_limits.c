@@ -221,7 +221,9 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
          "target_precision, thresholds, truncation, class_codes, ood, reference, "
-         "long_text, window_stride, window_pooling, candidate_labels, hypothesis_template, head)"},
+         "long_text, window_stride, window_pooling, candidate_labels, hypothesis_template, head, "
+         "fitted_prior, "
+         "class_prior)"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
          "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
         {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",

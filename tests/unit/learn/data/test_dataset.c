@@ -562,7 +562,39 @@ START_TEST(dataset_match_names_an_item_without_a_label)
 }
 END_TEST
 
-SUITE("dataset", dataset_refuses_a_plain_text_where_images_are_wanted,
+START_TEST(items_of_some_labels_are_set_aside_in_their_order)
+{
+    static const char rows[] = "{\"text\": \"1\", \"label\": \"a\"}\n"
+                               "{\"text\": \"2\", \"label\": \"x\"}\n"
+                               "{\"text\": \"3\", \"label\": \"b\"}\n"
+                               "{\"text\": \"4\", \"label\": \"y\"}\n"
+                               "{\"text\": \"5\", \"label\": \"x\"}\n";
+    static const char *const unseen[] = {"x", "y"}, *const absent[] = {"x", "z"},
+                             *const rest[] = {"a", "b"};
+    struct fixture fixture;
+    struct dataset aside;
+    setup_text(&fixture, "list.jsonl", rows);
+    ck_assert_int_eq(dataset_set_aside(&fixture.dataset, absent, 2, &aside, &fixture.err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(fixture.err.text, "no input has the label 'z'");
+    dataset_close(&aside);
+    fixture.err = (struct err){0};
+    ck_assert(!dataset_set_aside(&fixture.dataset, unseen, 2, &aside, &fixture.err));
+    ck_assert_uint_eq(aside.count, 3);
+    expect_item(&aside, 1, "line 4", "4", "y");
+    ck_assert_uint_eq(fixture.dataset.count, 2);
+    expect_item(&fixture.dataset, 1, "line 3", "3", "b");
+    dataset_close(&aside);
+    ck_assert_int_eq(dataset_set_aside(&fixture.dataset, rest, 2, &aside, &fixture.err),
+                     ERR_UNUSABLE);
+    ck_assert_str_eq(fixture.err.text, "all inputs have a label that is set aside");
+    dataset_close(&aside);
+    drop(&fixture);
+}
+END_TEST
+
+SUITE("dataset", items_of_some_labels_are_set_aside_in_their_order,
+      dataset_refuses_a_plain_text_where_images_are_wanted,
       dataset_says_what_a_data_set_without_labels_may_be, dataset_finds_masks_beside_their_list,
       dataset_refuses_masks_that_are_no_paths, dataset_reads_texts_from_jsonl,
       dataset_keeps_nul_characters_of_a_text, dataset_finds_images_beside_their_list,

@@ -298,7 +298,45 @@ START_TEST(a_reference_alone_leaves_the_rest_as_it_is)
 }
 END_TEST
 
-SUITE("calibrate", calibration_writes_temperature_thresholds_and_purity,
+START_TEST(calibration_counts_the_labels_and_keeps_what_is_expected)
+{
+    static const double given[LABELS] = {7, 2, 1};
+    open_all("");
+    calibrate((struct calibrate){.method = OOD_NONE});
+    ck_assert_int_eq(spec.class_prior.kind, CLASS_PRIOR_NATURAL);
+    double sum = 0;
+    for (unsigned c = 0; c < LABELS; c++)
+        sum += spec.class_prior.fitted[c];
+    ck_assert_double_eq(sum, COUNT - LOST);
+    checkpoint_writer_file(&writer, "attnd.json",
+                           "{\"fitted_prior\": {\"a\": 1, \"b\": 1, \"c\": 1}, "
+                           "\"class_prior\": {\"a\": 2, \"b\": 1, \"c\": 1}}");
+    calibrate((struct calibrate){.method = OOD_NONE, .fitted_prior = given});
+    ck_assert_double_eq(spec.class_prior.fitted[0], 7);
+    ck_assert_double_eq(spec.class_prior.expected[0], 0.5);
+    ck_assert_double_eq_tol((double)spec.class_prior.shifts[0], log(5.5 / 7.5), 1e-6);
+    close_all();
+}
+END_TEST
+
+/* What live answers are compared with are answers by the class prior. */
+START_TEST(a_reference_is_of_the_answers_that_are_expected)
+{
+    open_all("");
+    checkpoint_writer_file(&writer, "attnd.json",
+                           "{\"fitted_prior\": {\"a\": 1e6, \"b\": 1e6, \"c\": 1e6}, "
+                           "\"class_prior\": {\"a\": 1, \"b\": 0, \"c\": 0}}");
+    struct err err = {0};
+    ck_assert_msg(!calibrate_write_reference(&assessment, &err), "%s", err.text);
+    ck_assert(!spec_read(&spec, writer.dir, &arena, &err));
+    ck_assert_float_gt(spec.reference->label_shares[0], 0.99f);
+    close_all();
+}
+END_TEST
+
+SUITE("calibrate", calibration_counts_the_labels_and_keeps_what_is_expected,
+      a_reference_is_of_the_answers_that_are_expected,
+      calibration_writes_temperature_thresholds_and_purity,
       calibration_fits_a_distance_to_what_was_learnt,
       calibration_without_other_inputs_fits_a_distance_to_its_own,
       calibration_of_few_inputs_takes_the_energy,

@@ -144,6 +144,19 @@ static void expect_written_answers(struct fit *fit)
     engine_close(model);
 }
 
+/* The new head holds for the examples that it was fitted on. */
+static void expect_fitted(const struct fit *fit)
+{
+    struct arena arena;
+    struct spec spec;
+    struct err err = {0};
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, out, &arena, &err), "%s", err.text);
+    for (unsigned c = 0; c < fit->labels.count; c++)
+        ck_assert_double_eq(spec.class_prior.fitted[c], (double)fit->labels.examples[c]);
+    arena_deinit(&arena);
+}
+
 START_TEST(what_is_written_answers_as_the_fit_says)
 {
     struct fit fit;
@@ -154,6 +167,7 @@ START_TEST(what_is_written_answers_as_the_fit_says)
     ck_assert_int_eq(fit_accept(&fit, &err), ERR_OK);
     ck_assert_msg(fit_write(&fit, NULL, &err) == ERR_OK, "%s", err.text);
     expect_written_answers(&fit);
+    expect_fitted(&fit);
     fit_close(&fit);
     close_fixture();
 }

@@ -82,5 +82,23 @@ START_TEST(a_file_that_says_too_little_or_nonsense_is_refused)
 }
 END_TEST
 
-SUITE("fit_prior", the_natural_prior_changes_nothing, the_equal_prior_undoes_the_datas,
-      a_file_says_how_many_there_are, a_file_that_says_too_little_or_nonsense_is_refused)
+START_TEST(a_head_holds_for_what_was_expected)
+{
+    double counts[3];
+    struct err err = {0};
+    ck_assert_int_eq(fit_prior_counts("natural", &labels, counts, &err), ERR_OK);
+    ck_assert(counts[0] == 100 && counts[1] == 10 && counts[2] == 10);
+    ck_assert_int_eq(fit_prior_counts("equal", &labels, counts, &err), ERR_OK);
+    ck_assert(counts[0] == 40 && counts[1] == 40 && counts[2] == 40);
+    write_prior("{\"cow\": 0, \"ant\": 1000, \"bee\": 2000}");
+    ck_assert_int_eq(fit_prior_counts(path, &labels, counts, &err), ERR_OK);
+    ck_assert_double_eq_tol(counts[0], 40, 1e-12);
+    ck_assert_double_eq_tol(counts[1], 80, 1e-12);
+    ck_assert_double_eq(counts[2], 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("fit_prior", a_head_holds_for_what_was_expected, the_natural_prior_changes_nothing,
+      the_equal_prior_undoes_the_datas, a_file_says_how_many_there_are,
+      a_file_that_says_too_little_or_nonsense_is_refused)

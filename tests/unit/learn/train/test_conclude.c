@@ -270,6 +270,11 @@ static void conclude_with(const char *settings, bool grey16, bool accepts)
     ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err), "%s", err.text);
     ck_assert(spec.grey16_minmax == grey16 && spec.policy.accepts_truncated == accepts);
     ck_assert_str_eq(spec.version, "1");
+    ck_assert_int_eq(spec.class_prior.kind, CLASS_PRIOR_NATURAL);
+    double fitted = 0;
+    for (unsigned c = 0; c < spec.label_count; c++)
+        fitted += spec.class_prior.fitted[c];
+    ck_assert_double_eq(fitted, 20);
     arena_deinit(&arena);
     close_run();
 }

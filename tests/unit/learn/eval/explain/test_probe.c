@@ -19,14 +19,14 @@ struct fixture {
     float logits[16], scores[16];
 };
 
-static void open_probe(struct fixture *fixture, const char *model)
+static void open_probe_with(struct fixture *fixture, const char *model, const char *prior)
 {
     static const char report[] = "BUG: KASAN: use-after-free in tcp_v4_connect+0x1b2/0x310";
     static const char map[] = "tests/data/eval/wafer/none/none_0.png";
     struct err err = {0};
     char *bytes;
     size_t len;
-    engine_open(&fixture->model, model, &(struct engine_options){0}, &err);
+    engine_open(&fixture->model, model, &(struct engine_options){.class_prior = prior}, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     const struct engine_info *info = engine_describe(fixture->model);
     arena_init(&fixture->arena);
@@ -48,6 +48,11 @@ static void open_probe(struct fixture *fixture, const char *model)
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
 }
 
+static void open_probe(struct fixture *fixture, const char *model)
+{
+    open_probe_with(fixture, model, NULL);
+}
+
 static void close_probe(struct fixture *fixture)
 {
     probe_close(&fixture->probe);
@@ -59,12 +64,13 @@ static const char *const models[] = {"models/wafer-vit", "models/kernel-bert"};
 
 START_TEST(probe_gives_the_score_of_the_whole_where_all_is_kept)
 {
-    for (unsigned m = 0; m < 2; m++) {
+    static const char *const priors[] = {NULL, "equal"};
+    for (unsigned m = 0; m < 4; m++) {
         struct fixture fixture;
         struct score score;
         bool kept[PARTS_MAX];
         memset(kept, true, sizeof kept);
-        open_probe(&fixture, models[m]);
+        open_probe_with(&fixture, models[m % 2], priors[m / 2]);
         struct scorer scorer = probe_scorer(&fixture.probe);
         scorer.ask(scorer.context, kept, &score);
         scorer.flush(scorer.context);

@@ -114,6 +114,29 @@ START_TEST(attnd_json_reads_back_to_the_bit)
 }
 END_TEST
 
+START_TEST(attnd_json_keeps_what_the_scores_were_fitted_for_and_what_is_expected)
+{
+    static const double fitted[LABELS] = {22106, 779, 0, 1.5, 1e12, 3, 4, 4, 1.0 / 3};
+    static const char *const priors[] = {"natural", "equal", "counts"};
+    setup();
+    double expected[LABELS] = {0.5, 0.25, 0.125, 0.125};
+    for (unsigned kind = 0; kind < 3; kind++) {
+        spec.class_prior = (struct class_prior){.kind = (enum class_prior_kind)kind,
+                                                .fitted = fitted,
+                                                .expected = kind == 2 ? expected : NULL};
+        const struct class_prior found = again().class_prior;
+        ck_assert_str_eq(class_prior_name(&found), priors[kind]);
+        ck_assert_int_eq(found.shifts != NULL, kind > 0);
+        for (unsigned i = 0; i < LABELS; i++) {
+            ck_assert_double_le(fabs(found.fitted[i] - fitted[i]), 1e-12 * fitted[i]);
+            if (kind == 2)
+                ck_assert_double_eq(found.expected[i], expected[i]);
+        }
+    }
+    teardown();
+}
+END_TEST
+
 START_TEST(attnd_json_of_defaults_reads_back_to_defaults)
 {
     setup();
@@ -343,7 +366,9 @@ START_TEST(attnd_json_needs_a_path_that_can_be)
 }
 END_TEST
 
-SUITE("attnd_json", attnd_json_reads_back_to_the_bit, attnd_json_of_defaults_reads_back_to_defaults,
+SUITE("attnd_json", attnd_json_reads_back_to_the_bit,
+      attnd_json_keeps_what_the_scores_were_fitted_for_and_what_is_expected,
+      attnd_json_of_defaults_reads_back_to_defaults,
       attnd_json_keeps_statistics_within_200_kilobytes,
       attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused, attnd_json_is_the_golden,
       attnd_json_keeps_a_reference_to_the_bit, attnd_json_says_what_would_not_be_read_again,

@@ -77,6 +77,38 @@ START_TEST(separation_sorts_what_it_is_given)
 }
 END_TEST
 
-SUITE("separation", separation_of_two_normal_distributions_is_as_theory_says,
+/* Newcombe's interval is where the truth would no longer be surprised: solved again at its ends. */
+START_TEST(an_interval_has_a_width_and_narrows_with_more_inputs)
+{
+    const struct interval few = separation_interval(0.8, 20, 20);
+    const struct interval many = separation_interval(0.8, 2000, 2000);
+    const double low = few.low, n = 20;
+    const double variance = low * (1 - low) *
+                            (1 + (n - 1) * (1 - low) / (2 - low) + (n - 1) * low / (1 + low)) /
+                            (n * n);
+    ck_assert_double_eq_tol(0.8 - low, 1.959964 * sqrt(variance), 1e-5);
+    ck_assert(few.low < many.low && many.low < 0.8 && 0.8 < many.high && many.high < few.high);
+    const struct interval sure = separation_interval(1, 20, 20);
+    ck_assert(sure.low > 0.7 && sure.low < 0.95 && sure.high == 1);
+    ck_assert_double_eq(separation_interval(0.5, 0, 3).high, 1);
+}
+END_TEST
+
+START_TEST(a_measure_has_both_figures_with_intervals)
+{
+    float known[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, strange[] = {9.5f, 10, 11, 12};
+    struct separation found;
+    separation_measure(&found, known, 10, strange, 4);
+    ck_assert_double_eq_tol(found.auroc, (9 + 9.5 + 10 + 10) / 40, 1e-12);
+    ck_assert_double_eq(found.fpr95, 0.5);
+    ck_assert_double_eq(found.fpr95_interval.low, wilson_interval(2, 4).low);
+    separation_measure(&found, known, 0, strange, 4);
+    ck_assert(found.fpr95_interval.low == 0 && found.fpr95_interval.high == 1);
+}
+END_TEST
+
+SUITE("separation", an_interval_has_a_width_and_narrows_with_more_inputs,
+      a_measure_has_both_figures_with_intervals,
+      separation_of_two_normal_distributions_is_as_theory_says,
       separation_counts_equal_scores_one_half, separation_accepts_at_least_the_share_asked_for,
       separation_of_single_scores_is_all_or_nothing, separation_sorts_what_it_is_given)

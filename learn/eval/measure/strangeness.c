@@ -1,0 +1,177 @@
+#include "learn/eval/measure/strangeness.h"
+
+#include "learn/eval/measure/ood_scores.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const struct strangeness_source *source;
+    float *known, *strange; /* OOD scores of the inputs that have logits, in their order */
+    size_t known_count, strange_count;
+    float *some_known, *some_strange; /* those that are compared; sorting them is allowed */
+    float *scores;                    /* [label_count] */
+};
+
+static enum err_code open_work(struct work *work, const struct strangeness_source *source,
+                               struct err *err)
+{
+    *work = (struct work){.source = source};
+    work->known = ood_scores_compute(source->model, source->known, &work->known_count, err);
+    if (work->known != NULL)
+        work->strange =
+            ood_scores_compute(source->model, source->strange, &work->strange_count, err);
+    if (work->strange == NULL)
+        return err->code;
+    work->some_known = calloc(work->known_count + 1, sizeof *work->some_known);
+    work->some_strange = calloc(work->strange_count + 1, sizeof *work->some_strange);
+    work->scores = calloc(source->known->label_count + 1, sizeof *work->scores);
+    if (work->some_known == NULL || work->some_strange == NULL || work->scores == NULL)
+        return err_no_memory(err, work->known_count * sizeof *work->some_known);
+    return ERR_OK;
+}
+
+static void close_work(struct work *work)
+{
+    free(work->known);
+    free(work->strange);
+    free(work->some_known);
+    free(work->some_strange);
+    free(work->scores);
+}
+
+/* ---- which are compared ---- */
+
+enum which { ALL, ALL_BUT, ONLY };
+
+/* Into some_known: those of all labels, of all but one, or of one. */
+static size_t take_known(struct work *work, enum which which, unsigned label)
+{
+    const struct evaluation *known = work->source->known;
+    size_t taken = 0, at = 0;
+    for (size_t i = 0; i < known->count; i++) {
+        if (known->problems[i] != NULL)
+            continue;
+        const bool is_label = work->source->classes[i] == label;
+        if (which == ALL || is_label == (which == ONLY))
+            work->some_known[taken++] = work->known[at];
+        at++;
+    }
+    return taken;
+}
+
+static bool is_of(const struct strangeness_source *source, size_t item, const char *label)
+{
+    const char *own = source->labels != NULL ? source->labels[item] : NULL;
+    return label == NULL || (own != NULL && strcmp(own, label) == 0);
+}
+
+static size_t take_strange(struct work *work, const char *label)
+{
+    const struct evaluation *strange = work->source->strange;
+    size_t taken = 0, at = 0;
+    for (size_t i = 0; i < strange->count; i++) {
+        if (strange->problems[i] != NULL)
+            continue;
+        if (is_of(work->source, i, label))
+            work->some_strange[taken++] = work->strange[at];
+        at++;
+    }
+    return taken;
+}
+
+/* ---- a group ---- */
+
+static void decide(struct selective_decisions *sum, struct work *work, const char *label)
+{
+    const struct strangeness_source *source = work->source;
+    const struct evaluation *strange = source->strange;
+    for (size_t i = 0; i < strange->count; i++) {
+        struct judgement judgement;
+        const float *logits = evaluation_logits(strange, i);
+        if (strange->problems[i] != NULL || !is_of(source, i, label))
+            continue;
+        engine_scores(source->model, logits, work->scores);
+        engine_judge(source->model, logits, work->scores, evaluation_features(strange, i),
+                     strange->truncated[i], &judgement);
+        sum->count++;
+        sum->automatic += judgement.decision == DECISION_AUTO;
+        sum->review += judgement.decision == DECISION_REVIEW;
+        sum->unknown += judgement.decision == DECISION_UNKNOWN;
+    }
+}
+
+static enum err_code measure_group(struct strangeness_group *group, const struct strangeness *out,
+                                   struct work *work, struct err *err)
+{
+    group->classes = calloc(out->label_count, sizeof *group->classes);
+    if (group->classes == NULL)
+        return err_no_memory(err, out->label_count * sizeof *group->classes);
+    decide(&group->decisions, work, group->label);
+    const size_t strange = take_strange(work, group->label);
+    separation_measure(&group->all, work->some_known, take_known(work, ALL, 0), work->some_strange,
+                       strange);
+    separation_measure(&group->defects, work->some_known, take_known(work, ALL_BUT, out->majority),
+                       work->some_strange, strange);
+    for (unsigned c = 0; c < out->label_count; c++)
+        separation_measure(&group->classes[c], work->some_known, take_known(work, ONLY, c),
+                           work->some_strange, strange);
+    return ERR_OK;
+}
+
+/* ---- all of them ---- */
+
+static unsigned find_majority(struct work *work, unsigned label_count)
+{
+    unsigned majority = 0;
+    size_t most = 0;
+    for (unsigned c = 0; c < label_count; c++) {
+        const size_t count = take_known(work, ONLY, c);
+        majority = count > most ? c : majority;
+        most = count > most ? count : most;
+    }
+    return majority;
+}
+
+static enum err_code list_groups(struct strangeness *out, const struct strangeness_source *source,
+                                 struct err *err)
+{
+    out->groups = calloc(1 + STRANGENESS_LABELS_MAX, sizeof *out->groups);
+    if (out->groups == NULL)
+        return err_no_memory(err, (1 + STRANGENESS_LABELS_MAX) * sizeof *out->groups);
+    out->group_count = 1;
+    for (size_t i = 0; i < source->strange->count && source->labels != NULL; i++) {
+        unsigned at = 1;
+        while (at < out->group_count && !is_of(source, i, out->groups[at].label))
+            at++;
+        if (at < out->group_count || source->labels[i] == NULL)
+            continue;
+        if (at > STRANGENESS_LABELS_MAX)
+            return err_set(err, ERR_UNUSABLE, "the inputs have more than %d labels that are new",
+                           STRANGENESS_LABELS_MAX);
+        out->groups[out->group_count++].label = source->labels[i];
+    }
+    return ERR_OK;
+}
+
+enum err_code strangeness_measure(struct strangeness *out, const struct strangeness_source *source,
+                                  struct err *err)
+{
+    struct work work = {0};
+    *out = (struct strangeness){.label_count = source->known->label_count};
+    if (!list_groups(out, source, err) && !open_work(&work, source, err)) {
+        out->majority = find_majority(&work, out->label_count);
+        for (unsigned g = 0; g < out->group_count && err->code == ERR_OK; g++)
+            measure_group(&out->groups[g], out, &work, err);
+    }
+    close_work(&work);
+    return err->code;
+}
+
+void strangeness_close(struct strangeness *strangeness)
+{
+    for (unsigned g = 0; g < strangeness->group_count; g++)
+        free(strangeness->groups[g].classes);
+    free(strangeness->groups);
+    *strangeness = (struct strangeness){0};
+}

@@ -1,0 +1,201 @@
+#include "learn/eval/prior_estimate.h"
+
+#include "engine/base/doc_string.h"
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/decide/class_prior.h"
+#include "learn/eval/fit/prior_fit.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct work {
+    const struct assessment *assessment;
+    const struct evaluation *stream;
+    unsigned label_count;
+    size_t *known_items, *items; /* of both, those that are usable */
+    size_t known_count, count;
+    double *shares, *known; /* [label_count]; counts of labelled inputs */
+    float *scores;          /* [label_count] */
+};
+
+static enum err_code open_work(struct work *work, const struct assessment *assessment,
+                               const struct evaluation *stream, struct err *err)
+{
+    const size_t known = assessment->evaluation.count;
+    const unsigned labels = engine_describe(assessment->model)->label_count;
+    *work = (struct work){.assessment = assessment, .stream = stream, .label_count = labels};
+    work->known_items = calloc(known + 1, sizeof *work->known_items);
+    work->items = calloc(stream->count + 1, sizeof *work->items);
+    work->shares = calloc(labels, sizeof *work->shares);
+    work->known = calloc(labels, sizeof *work->known);
+    work->scores = calloc(labels, sizeof *work->scores);
+    if (work->known_items == NULL || work->items == NULL || work->shares == NULL ||
+        work->known == NULL || work->scores == NULL)
+        return err_no_memory(err, (known + stream->count) * sizeof *work->items);
+    return ERR_OK;
+}
+
+static void close_work(struct work *work)
+{
+    free(work->known_items);
+    free(work->items);
+    free(work->shares);
+    free(work->known);
+    free(work->scores);
+}
+
+/* ---- which inputs ---- */
+
+static bool is_unknown(struct work *work, size_t item)
+{
+    const struct engine_model *model = work->assessment->model;
+    const float *logits = evaluation_logits(work->stream, item);
+    struct judgement judgement;
+    engine_scores(model, logits, work->scores);
+    engine_judge(model, logits, work->scores, evaluation_features(work->stream, item), false,
+                 &judgement);
+    return judgement.decision == DECISION_UNKNOWN;
+}
+
+static void list_items(struct work *work, struct prior_estimate *out)
+{
+    const struct evaluation *known = &work->assessment->evaluation;
+    for (size_t i = 0; i < known->count; i++) {
+        if (known->problems[i] != NULL)
+            continue;
+        work->known[work->assessment->classes[i]]++;
+        work->known_items[work->known_count++] = i;
+    }
+    for (size_t i = 0; i < work->stream->count; i++) {
+        if (work->stream->problems[i] != NULL)
+            continue;
+        if (is_unknown(work, i))
+            out->unknown++;
+        else
+            work->items[work->count++] = i;
+    }
+    out->count = work->count;
+}
+
+static struct calibration_set set_of(const struct evaluation *evaluation, const unsigned *classes,
+                                     const size_t *items, size_t count)
+{
+    return (struct calibration_set){.logits = evaluation->logits,
+                                    .classes = classes,
+                                    .items = items,
+                                    .count = count,
+                                    .label_count = evaluation->label_count};
+}
+
+/* ---- what would change ---- */
+
+/* The shifts of the estimate, for the counts that the model was fitted for or, if it does not say,
+ * those that a calibration on the labelled inputs would write. */
+static enum err_code answer_again(struct work *work, struct prior_estimate *out, struct err *err)
+{
+    const struct engine_info *info = engine_describe(work->assessment->model);
+    struct class_prior prior = {.kind = CLASS_PRIOR_COUNTS, .expected = work->shares};
+    const double *fitted = info->class_prior->fitted;
+    struct evaluation then = *work->stream;
+    struct arena arena;
+    arena_init(&arena);
+    then.shifted = NULL;
+    if (!class_prior_refit(&prior, fitted != NULL ? fitted : work->known, work->label_count, &arena,
+                           err))
+        evaluation_shift(&then, prior.shifts, info->temperature, err);
+    for (size_t i = 0; i < work->count && err->code == ERR_OK; i++) {
+        const unsigned before = evaluation_argmax(work->stream, work->items[i]);
+        const unsigned after = evaluation_argmax(&then, work->items[i]);
+        out->labels[before].now++;
+        out->labels[after].then++;
+        out->moved += before != after;
+    }
+    free(then.shifted);
+    arena_deinit(&arena);
+    return err->code;
+}
+
+static enum err_code estimate(struct prior_estimate *out, struct work *work, struct err *err)
+{
+    const struct assessment *assessment = work->assessment;
+    const struct calibration_set known =
+        set_of(&assessment->evaluation, assessment->classes, work->known_items, work->known_count);
+    const struct calibration_set stream = set_of(work->stream, NULL, work->items, work->count);
+    if (prior_fit(work->shares, &known, &stream, engine_describe(assessment->model)->temperature,
+                  &out->steps, err) ||
+        answer_again(work, out, err))
+        return err->code;
+    for (unsigned c = 0; c < work->label_count; c++) {
+        out->labels[c].share = work->shares[c];
+        out->labels[c].known = work->known[c] / (double)work->known_count;
+    }
+    return ERR_OK;
+}
+
+enum err_code prior_estimate_measure(struct prior_estimate *out,
+                                     const struct assessment *assessment,
+                                     const struct evaluation *stream, struct err *err)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    struct work work = {0};
+    *out = (struct prior_estimate){0};
+    if (strcmp(info->scores, "softmax") != 0 || info->is_zero_shot)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "a class prior is estimated for models that give one of several fixed labels");
+    out->labels = calloc(info->label_count, sizeof *out->labels);
+    if (out->labels == NULL)
+        return err_no_memory(err, info->label_count * sizeof *out->labels);
+    if (!open_work(&work, assessment, stream, err)) {
+        list_items(&work, out);
+        estimate(out, &work, err);
+    }
+    close_work(&work);
+    return err->code;
+}
+
+void prior_estimate_close(struct prior_estimate *estimate)
+{
+    free(estimate->labels);
+    *estimate = (struct prior_estimate){0};
+}
+
+/* ---- telling it ---- */
+
+void prior_estimate_print(const struct prior_estimate *estimate,
+                          const struct assessment *assessment, const char *path, FILE *file)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    fprintf(file, "\nestimated class prior of %s: %zu inputs, %zu unknown ones left out\n", path,
+            estimate->count, estimate->unknown);
+    fputs("    labelled  estimated  answers now   with it\n", file);
+    for (unsigned c = 0; c < info->label_count; c++) {
+        const struct prior_estimate_label *label = &estimate->labels[c];
+        fprintf(file, "  %8.3f %% %8.3f %%  %11zu  %8zu  %s\n", 100 * label->known,
+                100 * label->share, label->now, label->then, info->labels[c]);
+    }
+    fprintf(file, "%zu of %zu answers would change\n", estimate->moved, estimate->count);
+    if (info->class_prior->fitted == NULL)
+        fputs("the model has no fitted_prior yet: --calibrate writes it\n", file);
+}
+
+enum err_code prior_estimate_write(const struct prior_estimate *estimate,
+                                   const struct assessment *assessment, const char *folder,
+                                   struct err *err)
+{
+    enum { DIGITS = 6 };
+    const struct engine_info *info = engine_describe(assessment->model);
+    char path[PATH_MAX];
+    struct memory_file text;
+    if (file_path(path, folder, "class_prior.json", err) || memory_file_open(&text, err))
+        return err->code;
+    for (unsigned c = 0; c < info->label_count; c++) {
+        fputs(c == 0 ? "{" : ",\n ", text.stream);
+        doc_string_write(text.stream, info->labels[c], strlen(info->labels[c]));
+        fprintf(text.stream, ": %.*g", DIGITS, estimate->labels[c].share);
+    }
+    fputs("}\n", text.stream);
+    return memory_file_save(&text, path, err);
+}

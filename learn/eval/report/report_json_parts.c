@@ -1,0 +1,95 @@
+#include "learn/eval/report/report_json_parts.h"
+
+#include "engine/decide/class_prior.h"
+
+#include <jansson.h>
+
+/* Takes ownership of the value; NULL if either is, or there is no memory. */
+static json_t *with(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* The share of the inputs that have the label. */
+static double counted_share(const struct report *report, unsigned label)
+{
+    const struct confusion *confusion = report->run.confusion;
+    return report_percent(confusion->classes[label].support, confusion->count) / 100;
+}
+
+/* ---- what to expect ---- */
+
+static json_t *labels_of(const struct report *report)
+{
+    const struct engine_info *info = engine_describe(report->model);
+    json_t *labels = json_object();
+    for (unsigned i = 0; i < info->label_count && labels != NULL; i++) {
+        const struct expectation_class *class = &report->expectation->classes[i];
+        json_t *row =
+            json_pack("{s:f, s:f, s:f, s:f}", "share", counted_share(report, i), "expected_share",
+                      class->share, "precision", class->precision, "f1", class->f1);
+        labels = with(labels, info->labels[i], row);
+    }
+    return labels;
+}
+
+struct json_t *report_expected_json(const struct report *report)
+{
+    const struct engine_info *info = engine_describe(report->model);
+    const struct expectation *expectation = report->expectation;
+    return json_pack("{s:s, s:f, s:[f,f], s:f, s:[f,f], s:f, s:o}", "class_prior",
+                     class_prior_name(info->class_prior), "accuracy", expectation->accuracy,
+                     "accuracy_interval", expectation->accuracy_interval.low,
+                     expectation->accuracy_interval.high, "macro_f1", expectation->macro_f1,
+                     "macro_f1_interval", expectation->macro_f1_interval.low,
+                     expectation->macro_f1_interval.high, "unseen_share", expectation->unseen,
+                     "labels", labels_of(report));
+}
+
+/* ---- what is not learnt ---- */
+
+static json_t *separation_of(const struct separation *found)
+{
+    return json_pack("{s:I, s:f, s:[f,f], s:f, s:[f,f]}", "inputs", (json_int_t)found->known,
+                     "auroc", found->auroc, "auroc_interval", found->auroc_interval.low,
+                     found->auroc_interval.high, "fpr95", found->fpr95, "fpr95_interval",
+                     found->fpr95_interval.low, found->fpr95_interval.high);
+}
+
+static json_t *classes_of(const struct strangeness *unseen, const struct strangeness_group *group,
+                          const struct engine_info *info)
+{
+    json_t *classes = json_object();
+    for (unsigned c = 0; c < unseen->label_count && classes != NULL; c++)
+        if (group->classes[c].known > 0)
+            classes = with(classes, info->labels[c], separation_of(&group->classes[c]));
+    return classes;
+}
+
+static json_t *group_of(const struct strangeness *unseen, const struct strangeness_group *group,
+                        const struct engine_info *info)
+{
+    const struct selective_decisions *decisions = &group->decisions;
+    const struct interval automatic = wilson_interval(decisions->automatic, decisions->count);
+    return json_pack(
+        "{s:I, s:I, s:[f,f], s:I, s:I, s:o, s:o, s:o}", "inputs", (json_int_t)decisions->count,
+        "auto", (json_int_t)decisions->automatic, "auto_interval", automatic.low, automatic.high,
+        "review", (json_int_t)decisions->review, "unknown", (json_int_t)decisions->unknown, "known",
+        separation_of(&group->all), "known_defects", separation_of(&group->defects), "known_labels",
+        classes_of(unseen, group, info));
+}
+
+struct json_t *report_strange_json(const struct report *report)
+{
+    const struct engine_info *info = engine_describe(report->model);
+    const struct strangeness *unseen = report->unseen;
+    json_t *labels = json_object();
+    for (unsigned g = 1; g < unseen->group_count && labels != NULL; g++)
+        labels = with(labels, unseen->groups[g].label, group_of(unseen, &unseen->groups[g], info));
+    return json_pack("{s:s, s:s, s:o, s:o}", "ood_method", info->ood_method, "majority",
+                     info->labels[unseen->majority], "all",
+                     group_of(unseen, &unseen->groups[0], info), "labels", labels);
+}
