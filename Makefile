@@ -18,7 +18,8 @@ LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
 CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 
-# Each tool and main is one file with a main(); everything else is in the library of its layer.
+# Each tool and main is one file with a main(); everything else is in the library of its layer, but
+# for a tool that has a folder of its own.
 c_files     = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
 TOOL_SRC    := $(sort $(wildcard tools/*.c))
 ENGINE_SRC  := $(call c_files,engine)
@@ -100,6 +101,7 @@ $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LI
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,tools/client)) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
+$(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 

@@ -1,0 +1,58 @@
+/* eval.h - what attnd-eval is asked and what it finds, which its files share.
+ *
+ *     eval_parse(&eval, argc, argv, &action, &err);    eval_options.c: the table, and what excludes
+ *                                                      what
+ *     ... tools/eval.c opens and runs ...
+ *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
+ *                                                      report
+ *
+ * Threads: one.
+ */
+#ifndef ATTND_TOOLS_EVAL_EVAL_H
+#define ATTND_TOOLS_EVAL_EVAL_H
+
+#include "engine/cli/cli.h"
+#include "learn/eval/assessment.h"
+#include "learn/eval/explain/explanations.h"
+#include "learn/eval/measure/agreement.h"
+#include "learn/eval/measure/progress.h"
+#include "learn/eval/measure/strangeness.h"
+
+struct eval {
+    struct assessment_options how;
+    struct dataset_options fields;
+    const char *data, *against, *ood_data, *examples, *stream, *out;
+    const char *unseen[STRANGENESS_LABELS_MAX]; /* labels of the data that the model lacks */
+    unsigned unseen_count;
+    double agree_min; /* percent; negative: not checked */
+    bool json, calibrates, refers, explains;
+    struct explanations_options explain; /* inputs_max 0: not given */
+    const char *fill;                    /* of explain; NULL: not given */
+    unsigned selftest_cases;             /* to write; 0: none */
+
+    struct dataset dataset, unseen_data;
+    struct assessment assessment;
+    struct strangeness strangeness; /* of unseen_data */
+
+    /* --against */
+    struct engine_model *other_model;
+    struct evaluation other;
+    struct confusion other_confusion;
+    struct agreement agreement;
+};
+
+extern const struct cli eval_cli;
+
+/* Options that exclude or need each other are ERR_UNUSABLE. */
+enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
+                         struct err *err);
+
+/* Evaluation options with a progress line, if stderr is a terminal. */
+struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
+                                       const char *name, size_t total);
+
+/* After the report: inputs that are unlike the data, how often labels occur, warnings,
+ * explanations, and what is written into the checkpoint. */
+enum err_code eval_answer(struct eval *eval, struct err *err);
+
+#endif

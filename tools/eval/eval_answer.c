@@ -1,0 +1,242 @@
+#include "tools/eval/eval.h"
+
+#include "engine/selftest.h"
+#include "learn/eval/calibrate.h"
+#include "learn/eval/known_inputs.h"
+#include "learn/eval/prior_estimate.h"
+#include "learn/eval/report/explanations_report.h"
+#include "learn/eval/report/report_strange.h"
+#include "learn/eval/selftest_write.h"
+#include "learn/eval/unlike.h"
+#include "learn/train/checkpoint/record.h"
+
+#include <stdlib.h>
+
+enum { EXPLAIN_INPUTS = 500, EXPLAIN_SEED = 1 };
+
+struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
+                                       const char *name, size_t total)
+{
+    struct evaluation_options how = eval->how.evaluation;
+    progress_start(progress, name, total);
+    how.progress = progress->watched ? progress_show : NULL;
+    how.context = progress;
+    return how;
+}
+
+/* ---- out-of-distribution inputs ---- */
+
+static void print_separation(const struct eval *eval, const struct strangeness *strangeness)
+{
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    const struct separation *all = &strangeness->groups[0].all;
+    FILE *file = eval->json ? stderr : stdout;
+    report_strange_print(strangeness, info, file);
+    fprintf(file, "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
+            eval->ood_data, all->strange, info->ood_method, all->auroc, all->fpr95);
+}
+
+static enum err_code run_ood_data(struct eval *eval, struct err *err)
+{
+    struct dataset dataset;
+    struct strangeness strangeness = {0};
+    struct dataset_options fields = eval->fields;
+    struct progress progress;
+    fields.labels_optional = true;
+    if (!dataset_open(&dataset, eval->ood_data, &fields, err)) {
+        struct evaluation_options how = eval_watched(eval, &progress, "OOD data", dataset.count);
+        unlike_measure(&strangeness, &eval->assessment, &dataset, &how, err);
+        progress_end(&progress);
+        if (err->code == ERR_OK)
+            print_separation(eval, &strangeness);
+    }
+    strangeness_close(&strangeness);
+    dataset_close(&dataset);
+    return err->code;
+}
+
+/* ---- how often labels occur ---- */
+
+static enum err_code put_estimate(const struct eval *eval, const struct evaluation *stream,
+                                  struct err *err)
+{
+    struct prior_estimate estimate;
+    const struct assessment *assessment = &eval->assessment;
+    if (!prior_estimate_measure(&estimate, assessment, stream, err)) {
+        prior_estimate_print(&estimate, assessment, eval->stream, eval->json ? stderr : stdout);
+        if (eval->out != NULL)
+            prior_estimate_write(&estimate, assessment, eval->out, err);
+    }
+    prior_estimate_close(&estimate);
+    return err->code;
+}
+
+static enum err_code run_stream(const struct eval *eval, struct err *err)
+{
+    struct dataset dataset;
+    struct dataset_options fields = eval->fields;
+    struct evaluation evaluation = {0};
+    struct progress progress;
+    fields.labels_optional = true;
+    if (!dataset_open(&dataset, eval->stream, &fields, err)) {
+        struct evaluation_options how = eval_watched(eval, &progress, "stream", dataset.count);
+        how.features = true;
+        evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
+        progress_end(&progress);
+        if (err->code == ERR_OK)
+            put_estimate(eval, &evaluation, err);
+    }
+    evaluation_close(&evaluation);
+    dataset_close(&dataset);
+    return err->code != ERR_OK ? err_prefix(err, "--estimate-prior: ") : ERR_OK;
+}
+
+/* ---- explanations ---- */
+
+static enum err_code put_explanations(const struct eval *eval,
+                                      const struct explanations *explanations, struct err *err)
+{
+    const struct report *report = &eval->assessment.report;
+    struct explanations_report out = {.model_name = report_model_name(report),
+                                      .data_path = eval->data,
+                                      .explanations = explanations};
+    if (explanations_print(&out, eval->json ? stderr : stdout, err) || eval->out == NULL)
+        return err->code;
+    return explanations_write(&out, eval->out, err);
+}
+
+static enum err_code run_explanations(struct eval *eval, struct err *err)
+{
+    const struct assessment *assessment = &eval->assessment;
+    const struct explanations_source source = {.model = assessment->model,
+                                               .dataset = &eval->dataset,
+                                               .evaluation = &assessment->evaluation,
+                                               .classes = assessment->classes};
+    struct explanations explanations;
+    struct progress progress;
+    struct explanations_options how = eval->explain;
+    how.inputs_max = how.inputs_max > 0 ? how.inputs_max : EXPLAIN_INPUTS;
+    how.threads = eval->how.evaluation.threads;
+    how.seed = EXPLAIN_SEED;
+    progress_start(&progress, "explaining",
+                   how.inputs_max < eval->dataset.count ? how.inputs_max : eval->dataset.count);
+    how.progress = progress.watched ? progress_show : NULL;
+    how.context = &progress;
+    explanations_run(&explanations, &source, &how, err);
+    progress_end(&progress);
+    if (err->code == ERR_OK)
+        put_explanations(eval, &explanations, err);
+    explanations_close(&explanations);
+    return err->code;
+}
+
+/* ---- inputs that were learnt ---- */
+
+enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
+
+/* Figures on them flatter, and a person who calibrates would believe them. */
+static enum err_code warn_of_known(const struct eval *eval, struct err *err)
+{
+    const struct evaluation *evaluation = &eval->assessment.evaluation;
+    struct err cause = {0};
+    struct record record;
+    bool found;
+    record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
+    size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
+    if (known > evaluation->count / KNOWN_SHARE)
+        fprintf(stderr,
+                "attnd-eval: warning: %s%zu of %zu inputs are among those that this model learnt: "
+                "%s; take inputs that it has not seen, as training's split.jsonl has them\n",
+                record.is_sample ? "about " : "", known, evaluation->count,
+                eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
+                                   "new inputs will keep"
+                                 : "these figures flatter it");
+    record_close(&record);
+    return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
+/* Pictures that are nearly black or nearly flat for the model. */
+static void warn_of_contrast(const struct eval *eval)
+{
+    const struct contrast_count *count = &eval->assessment.evaluation.contrast;
+    if (contrast_wants_minmax(count))
+        fprintf(stderr,
+                "attnd-eval: warning: of %zu 16-bit images %zu use less than a quarter of the "
+                "grey levels: if the model learnt them stretched, its attnd.json lacks \"grey16\": "
+                "\"minmax\"; if not, train it with --grey16 minmax\n",
+                count->grey16, count->grey16_narrow);
+    else if (contrast_is_low(count))
+        fprintf(stderr,
+                "attnd-eval: warning: %zu of %zu images use less than a quarter of the grey "
+                "levels: the model sees little of them\n",
+                count->dull, count->images);
+}
+
+/* ---- the self-test ---- */
+
+static enum err_code write_selftest(const struct eval *eval, struct err *err)
+{
+    unsigned written;
+    if (selftest_write(&eval->assessment, eval->selftest_cases, &written, err))
+        return err_prefix(err, "--write-selftest: ");
+    fprintf(stderr, "attnd-eval: %s/%s: %u cases\n", eval->how.dir, SELFTEST_FILE, written);
+    return ERR_OK;
+}
+
+static enum err_code run_examples(struct eval *eval, struct known_inputs *known, struct err *err)
+{
+    struct progress progress;
+    const struct evaluation_options how =
+        eval_watched(eval, &progress, "examples", known->dataset.count);
+    known_inputs_run(known, eval->assessment.model, &how, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate *how,
+                                             struct err *err)
+{
+    struct known_inputs known;
+    if (!known_inputs_open(&known, eval->assessment.model, eval->examples, &eval->fields, err) &&
+        !run_examples(eval, &known, err)) {
+        how->known = &known.evaluation;
+        how->known_classes = known.classes;
+        calibrate_write(how, err);
+    }
+    known_inputs_close(&known);
+    return err->code;
+}
+
+/* A model that is served no longer because its scores were calibrated would surprise. */
+static enum err_code calibrate(struct eval *eval, struct err *err)
+{
+    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
+    struct selftest *selftest;
+    if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
+                               : calibrate_write(&how, err))
+        return err->code;
+    if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
+        fprintf(stderr,
+                "attnd-eval: warning: the scores may have changed: write %s again, with "
+                "--write-selftest\n",
+                SELFTEST_FILE);
+    selftest_close(selftest);
+    return ERR_OK;
+}
+
+/* ---- all of it ---- */
+
+enum err_code eval_answer(struct eval *eval, struct err *err)
+{
+    if ((eval->ood_data != NULL && run_ood_data(eval, err)) ||
+        (eval->stream != NULL && run_stream(eval, err)))
+        return err->code;
+    warn_of_contrast(eval);
+    if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
+        return err->code;
+    if (eval->refers)
+        return calibrate_write_reference(&eval->assessment, err);
+    if (eval->selftest_cases > 0)
+        return write_selftest(eval, err);
+    return eval->calibrates ? calibrate(eval, err) : ERR_OK;
+}

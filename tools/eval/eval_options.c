@@ -1,0 +1,190 @@
+#include "tools/eval/eval.h"
+
+#include "engine/base/cpu.h"
+#include "engine/selftest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
+
+static enum err_code set_fill(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
+{
+    struct eval *eval = target;
+    (void)option;
+    eval->fill = value;
+    return perturbation_find_fill(value, &eval->explain.fill, err);
+}
+
+static enum err_code add_unseen(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    struct eval *eval = target;
+    if (eval->unseen_count == STRANGENESS_LABELS_MAX)
+        return err_set(err, ERR_UNUSABLE, "--%s: at most %d labels", option->name,
+                       STRANGENESS_LABELS_MAX);
+    eval->unseen[eval->unseen_count++] = value;
+    return ERR_OK;
+}
+
+#define FIELD(field) CLI_FIELD(struct eval, field)
+#define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
+
+static const struct cli_option options[] = {
+    {.name = "model",
+     FIELD(how.dir),
+     .value = "DIR",
+     .is_required = true,
+     .help = "The checkpoint directory."},
+    {.name = "data",
+     FIELD(data),
+     .value = "PATH",
+     .is_required = true,
+     .help = "The labelled inputs: .jsonl, .csv or a folder."},
+    {.name = "dtype",
+     FIELD(how.engine.dtype),
+     .value = "NAME",
+     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+    {.name = "against",
+     FIELD(against),
+     .value = "NAME",
+     .help = "Runs a second time in this precision and compares."},
+    {.name = "agree-min",
+     FIELD(agree_min),
+     .value = "PERCENT",
+     .max = 100,
+     .help = "Exits 1 if fewer winners agree with --against."},
+    {.name = "linear-backend",
+     FIELD(how.engine.linear_backend),
+     .value = "NAME",
+     .help = "As attnd's linear_backend; --against runs with its default."},
+    {.name = "threads",
+     COUNT(how.evaluation.threads, THREADS_MAX),
+     .help = "Compute threads (default: all that the cgroup allows)."},
+    {.name = "limit", COUNT(fields.items_max, LIMIT_MAX), .help = "Only the first N inputs."},
+    {.name = "text-field",
+     FIELD(fields.text_field),
+     .value = "NAME",
+     .fallback = "text",
+     .help = "The member or column that holds the text."},
+    {.name = "image-field",
+     FIELD(fields.image_field),
+     .value = "NAME",
+     .fallback = "image",
+     .help = "The one that holds the image's path."},
+    {.name = "label-field",
+     FIELD(fields.label_field),
+     .value = "NAME",
+     .fallback = "label",
+     .help = "The one that holds the label."},
+    {.name = "target-precision",
+     FIELD(how.target_precision),
+     .value = "SHARE",
+     .fallback = "0.95",
+     .min = 1e-9,
+     .max = 1,
+     .help = "The share of automatic answers that must be right."},
+    {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
+    {.name = "class-prior",
+     FIELD(how.engine.class_prior),
+     .value = "PRIOR",
+     .help = "Measures with another class_prior than attnd.json's: natural, equal, or a file of "
+             "{label: count}; and what to expect of a stream with these shares."},
+    {.name = "estimate-prior",
+     FIELD(stream),
+     .value = "PATH",
+     .help = "Estimates how often each label occurs among these inputs, which need no labels; "
+             "with --out also as class_prior.json."},
+    {.name = "unseen",
+     .type = CLI_OTHER,
+     .value = "LABEL",
+     .apply = add_unseen,
+     .help = "Inputs of this label, which the model has not learnt, tell how well such stand out "
+             "and how many pass as automatic; may be given again."},
+    {.name = "out",
+     FIELD(out),
+     .value = "DIR",
+     .help = "Also writes report.json, and report.html, a page that needs no other file."},
+    {.name = "calibrate",
+     FIELD(calibrates),
+     .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
+             "score, the counts of the labels, and what live predictions are compared with; all "
+             "without class_prior, which stays."},
+    {.name = "examples",
+     FIELD(examples),
+     .value = "PATH",
+     .help = "With --calibrate: labelled inputs that the model learnt, of which it shall carry "
+             "some, to compare new ones with (default: those that it has, else the data)."},
+    {.name = "reference",
+     FIELD(refers),
+     .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
+    {.name = "write-selftest",
+     COUNT(selftest_cases, SELFTEST_CASES_MAX),
+     .help = "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
+             "right, with their scores, which attnd wants to see before it serves it."},
+    {.name = "ood-data",
+     FIELD(ood_data),
+     .value = "PATH",
+     .help = "Inputs unlike those: how well ood_score tells them apart."},
+    {.name = "strange", .type = CLI_ALIAS, .value = "ood-data"},
+    {.name = "explain",
+     FIELD(explains),
+     .help = "Also measures how faithful each method's explanations are; with --out, as a page, "
+             "too."},
+    {.name = "explain-inputs",
+     COUNT(explain.inputs_max, LIMIT_MAX),
+     .help = "Explains so many inputs, drawn from the data (default: 500)."},
+    {.name = "explain-fill",
+     .type = CLI_OTHER,
+     .value = "NAME",
+     .apply = set_fill,
+     .help = "What removed patches become: median (default), clip (to the median) or mean."},
+    {.name = "json", FIELD(json), .help = "Prints the report as one JSON object."},
+};
+
+const struct cli eval_cli = {
+    .program = "attnd-eval",
+    .usage = "attnd-eval --model DIR --data FILE.jsonl|FILE.csv|FOLDER [OPTION]...",
+    .summary =
+        "Runs labelled inputs through a Hugging Face checkpoint directory and reports how\n"
+        "well it classifies them: accuracy and F1 with intervals, each class, the confusion\n"
+        "matrix, calibration before and after fitting a temperature, the share that can go out\n"
+        "without a person and from which scores on, and the surest mistakes. A list has\n"
+        "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
+        "list; a folder has <class>/NAME.png or .jpg.",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+};
+
+enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
+                         struct err *err)
+{
+    eval->agree_min = -1;
+    if (cli_parse(&eval_cli, argc, argv, eval, action, err) || *action != CLI_RUN)
+        return err->code;
+    if (eval->agree_min >= 0 && eval->against == NULL)
+        return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
+    if (eval->calibrates && eval->refers)
+        return err_set(err, ERR_UNUSABLE,
+                       "--calibrate writes the reference, too: give one of it "
+                       "and --reference");
+    if (eval->examples != NULL && !eval->calibrates)
+        return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
+    if (eval->calibrates && eval->how.engine.class_prior != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--calibrate is without --class-prior: temperature and thresholds hold for "
+                       "the labels as the data have them");
+    if (!eval->explains && (eval->explain.inputs_max > 0 || eval->fill != NULL))
+        return err_set(err, ERR_UNUSABLE, "--explain-%s needs --explain",
+                       eval->fill != NULL ? "fill" : "inputs");
+    if (eval->selftest_cases > 0 && eval->calibrates)
+        return err_set(err, ERR_UNUSABLE,
+                       "--write-selftest needs a run of its own: --calibrate changes the scores");
+    eval->how.tells_expected = eval->how.engine.class_prior != NULL;
+    if (eval->calibrates)
+        eval->how.engine.class_prior = "natural";
+    if (eval->how.evaluation.threads == 0)
+        eval->how.evaluation.threads = cpu_quota_threads("");
+    return ERR_OK;
+}
