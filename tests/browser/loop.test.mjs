@@ -12,7 +12,7 @@ import { fixture, shoot, startServer, withPage } from './support.mjs';
 import { waferPng } from './wafers.mjs';
 
 const KNOWN = ['none', 'center', 'edge_ring', 'scratch', 'upper_left'];
-const UNSEEN = 'lower_right';
+const UNSEEN = 'donut';
 const TRAIN_EACH = 60, SENT_EACH = 80, SENT_UNSEEN = 40, LABELLED = 10;
 
 /* Whoever labels only what is most alike teaches only that. */

@@ -29,6 +29,7 @@ export const PATTERNS = {
     scratch: (x, y) => (fromLine(x, y, [-0.5, -0.6], [0.35, 0.3]) < 0.028 ? 0.95 : 0),
     /* A blob in the upper left quarter and nowhere else. */
     upper_left: (x, y) => (Math.hypot(x + 0.42, y + 0.42) < 0.24 ? 0.9 : 0),
+    donut: (x, y, r) => (r > 0.3 && r < 0.6 ? 0.7 : 0),
     lower_right: (x, y) => (Math.hypot(x - 0.42, y - 0.42) < 0.24 ? 0.9 : 0),
 };
 
