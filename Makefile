@@ -103,7 +103,7 @@ $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,t
 
 $(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
                    $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
