@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 10, LABELS = 3, WIDTH = 16, WORDS_MAX = 200, BYTES_MAX = WORDS_MAX * 4 };
+enum { ROOM = 10, LABELS = 3, WIDTH = 16, FEATURES = 2 * WIDTH, WORDS_MAX = 200 };
+enum { BYTES_MAX = WORDS_MAX * 4 };
 
 static const char config[] =
     "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
@@ -43,6 +44,7 @@ static void setup(struct fixture *f, const char *attnd)
     ck_assert_msg(try_open(f, attnd) == ERR_OK, "%s", f->err.text);
     ck_assert_int_eq(engine_session_open(&f->session, f->model, 2 * (ROOM + 2), 2, &f->err),
                      ERR_OK);
+    engine_session_take_means(f->session); /* behind the features */
 }
 
 static void drop(struct fixture *f)
@@ -76,7 +78,7 @@ static struct engine_input prepare(struct fixture *f, const char *text,
 static void run(struct fixture *f, const struct engine_input *input, float *logits, float *features)
 {
     engine_run(f->session, &input, 1, &logits);
-    memcpy(features, engine_features(f->session, 0), WIDTH * sizeof *features);
+    memcpy(features, engine_features(f->session, 0), FEATURES * sizeof *features);
 }
 
 static const struct engine_reading in_windows = {.long_text = LONG_TEXT_WINDOWS};
@@ -85,7 +87,7 @@ static const struct engine_reading truncated = {.long_text = LONG_TEXT_TRUNCATE}
 START_TEST(a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so)
 {
     struct fixture f;
-    float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], mean[WIDTH] = {0};
+    float logits[LABELS], features[FEATURES], one[LABELS], part[FEATURES], mean[WIDTH] = {0};
     setup(&f, "{\"window_pooling\": \"mean\"}");
     struct engine_input input = prepare(&f, words(&f, 0, 47), &in_windows);
     ck_assert_uint_eq(input.windows, 5);
@@ -106,7 +108,7 @@ END_TEST
 START_TEST(the_largest_of_each_feature_is_pooled_by_default)
 {
     struct fixture f;
-    float logits[LABELS], features[WIDTH], one[LABELS], part[WIDTH], most[WIDTH];
+    float logits[LABELS], features[FEATURES], one[LABELS], part[FEATURES], most[WIDTH];
     setup(&f, "{\"long_text\": \"windows\", \"window_stride\": 5}");
     struct engine_input input = prepare(&f, words(&f, 0, 20), NULL);
     ck_assert_uint_eq(input.windows, 3);
@@ -133,7 +135,7 @@ START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
     static const char *const ways[] = {"{}", "{\"window_pooling\": \"mean\"}"};
     for (unsigned way = 0; way < 2; way++) {
         struct fixture f;
-        float logits[LABELS], features[WIDTH], parts[4][WIDTH], one[LABELS], pooled[LABELS];
+        float logits[LABELS], features[FEATURES], parts[4][FEATURES], one[LABELS], pooled[LABELS];
         setup(&f, ways[way]);
         struct engine_input input = prepare(&f, words(&f, 3, 33), &in_windows);
         ck_assert_uint_eq(input.windows, 4);
@@ -145,7 +147,7 @@ START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
         for (unsigned w = 0; w < 4; w++)
             engine_pool(f.session, parts[w], w, 4);
         const float *found = engine_pooled(f.session, pooled);
-        ck_assert_double_lt(numbers_difference(found, features, WIDTH), 5e-6);
+        ck_assert_double_lt(numbers_difference(found, features, FEATURES), 5e-6);
         ck_assert_double_lt(numbers_difference(pooled, logits, LABELS), 5e-6);
         ck_assert_double_gt(numbers_difference(one, logits, LABELS), 2e-5);
         drop(&f);
@@ -158,7 +160,7 @@ START_TEST(texts_with_and_without_windows_share_a_run)
     struct fixture f;
     struct engine_input inputs[3];
     const struct engine_input *batch[3];
-    float alone[3][LABELS], together[3][LABELS], features[WIDTH], *rows[3];
+    float alone[3][LABELS], together[3][LABELS], features[FEATURES], *rows[3];
     static const unsigned counts[3] = {4, 37, 9};
     setup(&f, NULL);
     for (unsigned i = 0; i < 3; i++) {
@@ -220,7 +222,7 @@ START_TEST(an_explanation_is_of_the_whole_text)
     struct fixture f;
     struct explain_options options = {.statistics = true};
     struct explanation found;
-    float logits[LABELS], features[WIDTH], sum = 0;
+    float logits[LABELS], features[FEATURES], sum = 0;
     setup(&f, "{\"window_stride\": 4}");
     struct engine_input input = prepare(&f, words(&f, 0, 25), &in_windows);
     for (unsigned method = 0; method < 4; method++) {
@@ -252,7 +254,7 @@ START_TEST(a_window_weighs_what_it_alone_scores)
     struct fixture f;
     const struct explain_options options = {.method = EXPLAIN_ROLLOUT};
     const float *whole, *parts[2];
-    float logits[LABELS], features[WIDTH], scores[2][LABELS];
+    float logits[LABELS], features[FEATURES], scores[2][LABELS];
     setup(&f, NULL);
     struct engine_input input = prepare(&f, words(&f, 0, 20), &in_windows);
     ck_assert(!engine_capture(f.model, &input, &options, &f.arena, &f.err));
