@@ -26,7 +26,7 @@ train() {
 publish() {
     mkdir -p "models/$2"
     for file in config.json vocab.txt tokenizer_config.json special_tokens_map.json \
-                preprocessor_config.json attnd.json model.safetensors; do
+                preprocessor_config.json attnd.json attnd_head.safetensors model.safetensors; do
         if [ -f "$1/$file" ]; then
             cp "$1/$file" "models/$2/$file"
         fi
