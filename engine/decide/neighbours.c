@@ -1,23 +1,8 @@
 #include "engine/decide/neighbours.h"
 
+#include "engine/tensor/dot.h"
+
 #include <math.h>
-
-enum { LANES = 16 };
-
-/* Independent sums, which the compiler makes vectors of. */
-static float dot(const float *a, const float *b, unsigned n)
-{
-    float sums[LANES] = {0}, sum = 0;
-    unsigned i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (unsigned lane = 0; lane < LANES; lane++)
-            sums[lane] += a[i + lane] * b[i + lane];
-    for (; i < n; i++)
-        sum += a[i] * b[i];
-    for (unsigned lane = 0; lane < LANES; lane++)
-        sum += sums[lane];
-    return sum;
-}
 
 static double length_of(const float *row, unsigned width)
 {

@@ -62,12 +62,12 @@ static void scale_to_unit(float *x, size_t rows, size_t width)
     }
 }
 
-/* y = act(x W^T + b) */
+/* y = act(x W^T + b); rows of x lie `stride` numbers apart. */
 static void project(struct workspace *w, const struct linear *linear, float *y, const float *x,
-                    unsigned rows, enum activation act)
+                    size_t stride, unsigned rows, enum activation act)
 {
     struct linear_io io = {
-        .x = operand_f32(x, linear->in), .rows = rows, .y = y, .y_stride = linear->out, .act = act};
+        .x = operand_f32(x, stride), .rows = rows, .y = y, .y_stride = linear->out, .act = act};
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
@@ -80,13 +80,15 @@ static const float *features_of(const struct spec *spec, const struct weights *w
     else
         gather(spec, weights, w, token);
     if (spec->projection > 0) {
-        project(w, &weights->projection, w->pooled, w->cls, w->rows, ACTIVATION_NONE);
+        project(w, &weights->projection, w->pooled, w->cls, weights->projection.in, w->rows,
+                ACTIVATION_NONE);
         scale_to_unit(w->pooled, w->rows, spec->projection);
         return w->pooled;
     }
     if (spec->family->tensors[TENSOR_POOLER] == NULL)
         return w->cls;
-    project(w, &weights->pooler, w->pooled, w->cls, w->rows, spec_pooler_activation(spec));
+    project(w, &weights->pooler, w->pooled, w->cls, weights->pooler.in, w->rows,
+            spec_pooler_activation(spec));
     if (weights->head_norm.gamma != NULL)
         w->kernels->layer_norm(w->pooled, spec->hidden, w->pooled, spec->hidden,
                                weights->head_norm.gamma, weights->head_norm.beta, w->rows,
@@ -133,8 +135,8 @@ static void capture_logits(const struct weights *weights, struct workspace *w,
 {
     const struct linear *classifier = classifier_of(weights, 0);
     if (w->captures[row] != NULL && w->captures[row]->logits != NULL)
-        project(w, classifier, w->captures[row]->logits, features + row * classifier->in, 1,
-                ACTIVATION_NONE);
+        project(w, classifier, w->captures[row]->logits, features + row * classifier->in,
+                classifier->in, 1, ACTIVATION_NONE);
 }
 
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
@@ -162,19 +164,9 @@ static void label_logits(const struct spec *spec, const struct weights *weights,
         const struct linear *own = w->classifiers[r];
         const struct linear *classifier = own != NULL ? own : &weights->classifier;
         if (classifier->out > 0)
-            project(w, classifier, logits[r], w->read[0] + r * spec_row(spec), 1, ACTIVATION_NONE);
+            project(w, classifier, logits[r], w->read[0] + r * spec_row(spec), classifier->in, 1,
+                    ACTIVATION_NONE);
     }
-}
-
-/* logits = the classifier's of the first numbers of each row. */
-static void classify(struct workspace *w, const struct linear *classifier, unsigned token,
-                     unsigned inputs, size_t row)
-{
-    struct linear_io io = {.x = operand_f32(w->read[token], row),
-                           .rows = inputs,
-                           .y = w->logits[token],
-                           .y_stride = classifier->out};
-    linear_run(classifier, w->kernels, w->pool, &io);
 }
 
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
@@ -187,7 +179,8 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);
     for (unsigned token = 0; token < tokens; token++)
-        classify(w, classifier_of(weights, token), token, inputs, spec_row(spec));
+        project(w, classifier_of(weights, token), w->logits[token], w->read[token], spec_row(spec),
+                inputs, ACTIVATION_NONE);
     for (unsigned r = 0; r < inputs; r++)
         for (size_t i = 0; i < labels; i++) {
             float value = w->logits[0][r * labels + i];

@@ -110,17 +110,6 @@ static enum ood_method method_for(const struct calibrate *how)
                : how->method;
 }
 
-static enum err_code read_bank(struct head_bank *out, const char *dir, const struct spec *spec,
-                               struct arena *arena, struct err *err)
-{
-    struct head_file *file;
-    if (head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
-        return err->code;
-    head_file_bank(file, out, arena, err);
-    head_file_close(file);
-    return err->code;
-}
-
 static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
                                  struct arena *arena, struct err *err)
 {
@@ -146,7 +135,7 @@ static enum err_code take_bank(struct head_bank *out, struct spec *spec,
                                const struct calibrate *how, struct arena *arena, struct err *err)
 {
     if (how->known == NULL && spec->head_file != NULL)
-        return read_bank(out, how->assessment->options.dir, spec, arena, err);
+        return example_bank_read(out, how->assessment->options.dir, spec, arena, err);
     spec->head_file = HEAD_FILE_NAME;
     return choose_bank(out, how, arena, err);
 }
@@ -274,7 +263,7 @@ enum err_code calibrate_write_reference(const struct assessment *assessment, str
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) && !spec_open_head(&spec, dir, &arena, err) &&
-        (spec.head_file == NULL || !read_bank(&bank, dir, &spec, &arena, err)) &&
+        (spec.head_file == NULL || !example_bank_read(&bank, dir, &spec, &arena, err)) &&
         !take_reference(&spec, assessment, spec.head_file != NULL ? &bank : NULL, &reference,
                         &arena, err))
         attnd_json_write(dir, &spec, err);

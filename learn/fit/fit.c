@@ -40,15 +40,9 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
 /* The examples that the model carries. */
 static enum err_code read_bank(struct fit *fit, struct err *err)
 {
-    struct head_file *file;
     if (fit->old.head_file == NULL)
         return ERR_OK;
-    if (head_file_open(&file, fit->options.model, fit->old.head_file, fit->old.label_count,
-                       spec_row(&fit->old), err))
-        return err->code;
-    head_file_bank(file, &fit->bank, &fit->arena, err);
-    head_file_close(file);
-    return err->code;
+    return example_bank_read(&fit->bank, fit->options.model, &fit->old, &fit->arena, err);
 }
 
 static enum err_code open_model(struct fit *fit, struct err *err)

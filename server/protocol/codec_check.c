@@ -1,5 +1,6 @@
 #include "server/protocol/codec_check.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/nearest.h"
 
 #include <string.h>
@@ -63,6 +64,18 @@ enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max,
         return err_set(err, ERR_UNUSABLE, "%s%s%s: must not contain control characters", path,
                        joint(path), key);
     return ERR_OK;
+}
+
+enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
+                               struct arena *arena, const char **out, struct err *err)
+{
+    const char *text = NULL;
+    if (doc_get_string(root, "$", key, &text, err) || text == NULL)
+        return err->code;
+    if (codec_check_label(text, strlen(text), bytes_max, "$", key, err))
+        return err->code;
+    *out = arena_copy(arena, text, strlen(text));
+    return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));
 }
 
 enum err_code codec_check_method(const char *word, size_t len, const char *path,

@@ -28,6 +28,13 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
 enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
                                 const char *key, struct err *err);
 
+struct json_t; /* jansson's */
+
+/* The member $.key of an object, checked like a label, into the arena; *out stays if there is none.
+ */
+enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
+                               struct arena *arena, const char **out, struct err *err);
+
 /* The word of an `explain`. */
 enum err_code codec_check_method(const char *word, size_t len, const char *path,
                                  enum explain_method *out, struct err *err);

@@ -21,18 +21,6 @@ static enum err_code check_member(void *context, const char *key, const struct j
     return codec_check_unknown("$", key, "member", &codec_names_fit, err);
 }
 
-static enum err_code read_text(const json_t *root, const char *key, size_t bytes_max,
-                               struct arena *arena, const char **out, struct err *err)
-{
-    const char *text = NULL;
-    if (doc_get_string(root, "$", key, &text, err) || text == NULL)
-        return err->code;
-    if (codec_check_label(text, strlen(text), bytes_max, "$", key, err))
-        return err->code;
-    *out = arena_copy(arena, text, strlen(text));
-    return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));
-}
-
 static enum err_code read_number(const json_t *root, const char *key, double max, double *out,
                                  struct err *err)
 {
@@ -58,9 +46,9 @@ static enum err_code read_members(struct fits_call *call, const json_t *root, st
                                   struct err *err)
 {
     const double least = 1e-9; /* attnd-fit's */
-    if (read_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &call->name, err) ||
-        read_text(root, "version", FITS_VERSION_BYTES, arena, &call->version, err) ||
-        read_text(root, "reason", LIMIT_REASON_BYTES, arena, &call->reason, err) ||
+    if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &call->name, err) ||
+        codec_check_text(root, "version", FITS_VERSION_BYTES, arena, &call->version, err) ||
+        codec_check_text(root, "reason", LIMIT_REASON_BYTES, arena, &call->reason, err) ||
         read_number(root, "loss_max", 100, &call->loss_max, err) ||
         read_number(root, "target_precision", 1, &call->target_precision, err) ||
         read_number(root, "shadow", 1, &call->shadow, err) ||

@@ -34,18 +34,6 @@ static enum err_code check_member(void *context, const char *key, const struct j
     return codec_check_unknown("$", key, "member", known, err);
 }
 
-static enum err_code read_text(const json_t *root, const char *key, size_t bytes_max,
-                               struct arena *arena, const char **out, struct err *err)
-{
-    const char *text = NULL;
-    if (doc_get_string(root, "$", key, &text, err) || text == NULL)
-        return err->code;
-    if (codec_check_label(text, strlen(text), bytes_max, "$", key, err))
-        return err->code;
-    *out = arena_copy(arena, text, strlen(text));
-    return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));
-}
-
 static enum err_code read_share(const json_t *root, const char *key, bool *has, double *out,
                                 struct err *err)
 {
@@ -71,10 +59,10 @@ static enum err_code read_members(struct rollout_call *call, const json_t *root,
                                   struct arena *arena, struct err *err)
 {
     struct rollout_change *change = &call->change;
-    if (read_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &change->name, err) ||
-        read_text(root, "dir", LIMIT_DIRECTORY_BYTES, arena, &change->dir, err) ||
-        read_text(root, "dtype", LIMIT_MODEL_NAME_BYTES, arena, &change->dtype, err) ||
-        read_text(root, "reason", LIMIT_REASON_BYTES, arena, &change->reason, err) ||
+    if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &change->name, err) ||
+        codec_check_text(root, "dir", LIMIT_DIRECTORY_BYTES, arena, &change->dir, err) ||
+        codec_check_text(root, "dtype", LIMIT_MODEL_NAME_BYTES, arena, &change->dtype, err) ||
+        codec_check_text(root, "reason", LIMIT_REASON_BYTES, arena, &change->reason, err) ||
         read_share(root, "split", &change->has_split, &change->split, err) ||
         read_share(root, "shadow", &change->has_shadow, &change->shadow, err) ||
         doc_get_bool(root, "$", "force", &call->force, err))

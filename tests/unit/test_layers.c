@@ -46,7 +46,7 @@ static const struct room {
     {"engine/text", true, {"engine/text/pipeline/text_pipeline.h", "engine/base"}},
     {"engine/text/pipeline", true, {"engine/text", "engine/base"}},
     {"engine/vision", true, {"engine/base"}},
-    {"engine/decide", true, {"engine/base"}},
+    {"engine/decide", true, {"engine/tensor/dot.h", "engine/base"}},
     {"engine/model/config", true, {"engine/format", "engine/base"}},
     {"engine/model/bias", true, {"engine/tensor", "engine/base"}},
     {"engine/model/family", true, {"engine/model/input.h", "engine/tensor", "engine/base"}},

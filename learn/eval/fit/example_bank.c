@@ -1,5 +1,7 @@
 #include "learn/eval/fit/example_bank.h"
 
+#include "engine/model/spec.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +74,17 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
         .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
     fill(out, rows, entries, arena, err);
     free(entries);
+    return err->code;
+}
+
+enum err_code example_bank_read(struct head_bank *out, const char *dir, const struct spec *spec,
+                                struct arena *arena, struct err *err)
+{
+    struct head_file *file;
+    if (head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
+        return err->code;
+    head_file_bank(file, out, arena, err);
+    head_file_close(file);
     return err->code;
 }
 

@@ -30,6 +30,12 @@ struct example_rows {
 enum err_code example_bank_choose(struct head_bank *out, const struct example_rows *rows,
                                   struct arena *arena, struct err *err);
 
+struct spec;
+
+/* Those of a directory whose attnd.json names a head; the arena's. Errors as head_file_open. */
+enum err_code example_bank_read(struct head_bank *out, const char *dir, const struct spec *spec,
+                                struct arena *arena, struct err *err);
+
 /* The example that is this input; SIZE_MAX: none is. */
 size_t example_bank_find(const struct head_bank *bank, uint64_t digest);
 
