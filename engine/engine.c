@@ -6,7 +6,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
-#include "engine/model/spec_head.h"
+#include "engine/model/head_parts.h"
 #include "engine/tensor/linear/bf16.h"
 #include "engine/text_tower.h"
 
@@ -128,10 +128,13 @@ static enum err_code test_all(const struct linear *const *linears, size_t count,
 static enum err_code test_products(const struct spec *spec, const struct weights *weights,
                                    const struct kernels *kernels, struct err *err)
 {
-    enum { OF_LAYER = 5, OUTSIDE = 5 };
-    const struct linear *const outside[OUTSIDE] = {&weights->patch, &weights->pooler,
-                                                   &weights->classifier, &weights->projection,
-                                                   &weights->embedding_project};
+    enum { OF_LAYER = 5, OUTSIDE = 6 };
+    const struct linear *const outside[OUTSIDE] = {&weights->patch,
+                                                   &weights->pooler,
+                                                   &weights->classifier,
+                                                   &weights->projection,
+                                                   &weights->embedding_project,
+                                                   &weights->mean_classifier};
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
         const struct layer *layer = &weights->layers[spec_block(spec, spec_end_layer(&stage) - 1)];
@@ -202,13 +205,16 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
     struct choice choice;
+    struct head_matrix head;
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
         choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
-        spec_open_head(&model->spec, dir, &model->arena, err) ||
+        head_parts_open(&model->spec, dir, &head, &model->arena, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
-        open_weights(model, dir, &choice, threads, err))
+        open_weights(model, dir, &choice, threads, err) ||
+        (head.weight != NULL &&
+         head_parts_classify(&model->weights, &model->spec, &head, choice.other, err)))
         return err->code;
     model->kernels = choice.kernels;
     model->encoder = choice.encoder;

@@ -232,8 +232,8 @@ void engine_run(struct engine_session *session, const struct engine_input *const
  * The session's, until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
 
-/* Means are zeros unless the model's OOD score is made from them, or this was called: from the next
- * run on they are computed. */
+/* Means are zeros unless the model's OOD score or its classifier is made from them, or this was
+ * called: from the next run on they are computed. */
 void engine_session_take_means(struct engine_session *session);
 
 /* For a text whose windows were run as inputs of their own: takes the features of one after the

@@ -4,6 +4,7 @@
 #include "engine/engine_state.h"
 #include "engine/model/embed.h"
 #include "engine/model/head.h"
+#include "engine/model/head_parts.h"
 #include "engine/model/stages.h"
 
 #include <assert.h>
@@ -34,7 +35,8 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
         return err->code;
     }
     session->last = workspace_last(&session->workspace);
-    session->last->takes_means = model->spec.policy.ood.method == OOD_NEIGHBOURS;
+    session->last->takes_means =
+        model->spec.policy.ood.method == OOD_NEIGHBOURS || head_parts_reads_means(&model->weights);
     *out = session;
     return ERR_OK;
 }

@@ -7,8 +7,8 @@
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/candidates.h"
 #include "engine/model/family_tensors.h"
+#include "engine/model/head_parts.h"
 #include "engine/model/relative_tables.h"
-#include "engine/model/spec_head.h"
 #include "engine/model/workspace.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/gemm/operand.h"
@@ -118,7 +118,7 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
         return err->code;
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
     out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir) +
-                       spec_head_bytes(dir);
+                       head_parts_bytes(dir);
     out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);

@@ -11,6 +11,7 @@
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/report/report.h"
 #include "learn/fit/fit_decide.h"
+#include "learn/fit/fit_heads.h"
 #include "learn/fit/fit_write.h"
 
 #include <poll.h>
@@ -267,15 +268,12 @@ static void print_next(const struct program *program)
             out, out);
 }
 
-/* Fits per strength are ten; how many strengths are tried shows while they are. */
-enum { FITS_USUAL = 120 };
-
 static enum err_code run_all(struct program *program, struct err *err)
 {
     struct fit *fit = &program->fit;
     print_labels(fit);
     if (watched(program, "features", fit->dataset.count, fit_features, err) ||
-        watched(program, "fits", FITS_USUAL, fit_head, err) || accept_head(program, err) ||
+        watched(program, "fits", FIT_HEADS_USUAL, fit_head, err) || accept_head(program, err) ||
         write_whole(program, err))
         return err->code;
     warn_of_known(fit);

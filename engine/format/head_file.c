@@ -16,6 +16,7 @@ struct head_file {
     unsigned labels, width;
     size_t rows;
     const struct tensor_info *features, *logits, *classes, *digests;
+    const struct tensor_info *weight, *bias; /* NULL: it has no classifier */
 };
 
 /* ---- open ---- */
@@ -32,31 +33,44 @@ static enum err_code check_form(const struct safetensors *file, struct err *err)
     return ERR_OK;
 }
 
-/* columns 0: a list. */
+/* rows 0: as many as there are examples; columns 0: a list. */
 static enum err_code find(const struct head_file *file, const char *name, enum dtype dtype,
-                          size_t columns, const struct tensor_info **out, struct err *err)
+                          size_t rows, size_t columns, const struct tensor_info **out,
+                          struct err *err)
 {
     const struct tensor_info *info = *out = safetensors_find(file->tensors, name);
     if (info == NULL)
         return err_set(err, ERR_UNSUPPORTED, "tensor '%s' is missing", name);
+    const size_t wanted = rows > 0 ? rows : file->features->shape[0];
     if (info->dtype == dtype && info->rank == (columns > 0 ? 2 : 1) &&
         (columns == 0 || info->shape[1] == columns) &&
-        (file->features == info || info->shape[0] == file->features->shape[0]))
+        (file->features == info || info->shape[0] == wanted))
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
-                   "tensor '%s' does not fit a model of %u labels and %u features",
-                   name, file->labels, file->width);
+                   "tensor '%s' does not fit a model of %u labels and %u features", name,
+                   file->labels, file->width);
 }
 
 static enum err_code find_bank(struct head_file *file, struct err *err)
 {
-    if (find(file, "bank.features", DTYPE_F16, file->width, &file->features, err) ||
-        find(file, "bank.logits", DTYPE_F32, file->labels, &file->logits, err) ||
-        find(file, "bank.classes", DTYPE_U64, 0, &file->classes, err) ||
-        find(file, "bank.digests", DTYPE_U64, 0, &file->digests, err))
+    if (find(file, "bank.features", DTYPE_F16, 0, file->width, &file->features, err) ||
+        find(file, "bank.logits", DTYPE_F32, 0, file->labels, &file->logits, err) ||
+        find(file, "bank.classes", DTYPE_U64, 0, 0, &file->classes, err) ||
+        find(file, "bank.digests", DTYPE_U64, 0, 0, &file->digests, err))
         return err->code;
     file->rows = file->features->shape[0];
     return ERR_OK;
+}
+
+/* Both or neither. */
+static enum err_code find_matrix(struct head_file *file, struct err *err)
+{
+    if (safetensors_find(file->tensors, "head.weight") == NULL &&
+        safetensors_find(file->tensors, "head.bias") == NULL)
+        return ERR_OK;
+    if (find(file, "head.weight", DTYPE_F32, file->labels, file->width, &file->weight, err))
+        return err->code;
+    return find(file, "head.bias", DTYPE_F32, file->labels, 0, &file->bias, err);
 }
 
 enum err_code head_file_open(struct head_file **out, const char *dir, const char *name,
@@ -68,7 +82,7 @@ enum err_code head_file_open(struct head_file **out, const char *dir, const char
         return err_no_memory(err, sizeof *file);
     *file = (struct head_file){.labels = labels, .width = width};
     if (file_path(path, dir, name, err) || safetensors_open(&file->tensors, path, err) ||
-        check_form(file->tensors, err) || find_bank(file, err)) {
+        check_form(file->tensors, err) || find_bank(file, err) || find_matrix(file, err)) {
         head_file_close(file);
         *out = NULL;
         return err_prefix(err, "%s: ", name);
@@ -122,22 +136,54 @@ enum err_code head_file_bank(const struct head_file *file, struct head_bank *out
     return err->code;
 }
 
-enum err_code head_file_write(const char *dir, const struct head_bank *bank, struct err *err)
+/* ---- the classifier ---- */
+
+bool head_file_has_matrix(const struct head_file *file)
 {
+    return file->weight != NULL;
+}
+
+enum err_code head_file_matrix(const struct head_file *file, struct head_matrix *out,
+                               struct arena *arena, struct err *err)
+{
+    const size_t labels = file->labels, numbers = labels * file->width;
+    *out = (struct head_matrix){.width = file->width, .labels = file->labels};
+    out->weight = arena_alloc_array(arena, numbers, sizeof *out->weight);
+    out->bias = arena_alloc_array(arena, labels, sizeof *out->bias);
+    if (out->weight == NULL || out->bias == NULL)
+        return err_no_memory(err, numbers * sizeof *out->weight);
+    if (safetensors_read_f32(file->tensors, file->weight, 0, numbers, out->weight, err))
+        return err->code;
+    return safetensors_read_f32(file->tensors, file->bias, 0, labels, out->bias, err);
+}
+
+/* ---- writing ---- */
+
+enum err_code head_file_write(const char *dir, const struct head_bank *bank,
+                              const struct head_matrix *matrix, struct err *err)
+{
+    enum { OF_BANK = 4, OF_HEAD = 2 };
     const struct metadata_out metadata[] = {{"format", format}, {"version", version}, {NULL, NULL}};
+    const bool has_matrix = matrix != NULL && matrix->weight != NULL;
     char path[PATH_MAX];
     uint64_t *classes = calloc(bank->count + 1, sizeof *classes);
     if (classes == NULL)
         return err_no_memory(err, bank->count * sizeof *classes);
     for (size_t i = 0; i < bank->count; i++)
         classes[i] = bank->classes[i];
-    const struct tensor_out tensors[] = {
+    const struct tensor_out tensors[OF_BANK + OF_HEAD] = {
         {"bank.features", DTYPE_F16, 2, {bank->count, bank->width}, bank->features},
         {"bank.logits", DTYPE_F32, 2, {bank->count, bank->labels}, bank->logits},
         {"bank.classes", DTYPE_U64, 1, {bank->count}, classes},
-        {"bank.digests", DTYPE_U64, 1, {bank->count}, bank->digests}};
+        {"bank.digests", DTYPE_U64, 1, {bank->count}, bank->digests},
+        {"head.weight",
+         DTYPE_F32,
+         2,
+         {bank->labels, bank->width},
+         has_matrix ? matrix->weight : NULL},
+        {"head.bias", DTYPE_F32, 1, {bank->labels}, has_matrix ? matrix->bias : NULL}};
     if (!file_path(path, dir, HEAD_FILE_NAME, err))
-        safetensors_write_with(path, tensors, sizeof tensors / sizeof tensors[0], metadata, err);
+        safetensors_write_with(path, tensors, OF_BANK + (has_matrix ? OF_HEAD : 0), metadata, err);
     free(classes);
     return err->code;
 }

@@ -10,6 +10,11 @@
  *     bank.classes   U64 [rows]           the label of each
  *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
  *
+ * and may have a classifier of all features, in place of the one that reads the first of them:
+ *
+ *     head.weight    F32 [labels, width]
+ *     head.bias      F32 [labels]
+ *
  *     head_file_open(&file, dir, name, labels, width, &err);
  *     head_file_bank(file, &bank, &arena, &err);
  *     head_file_close(file);
@@ -22,6 +27,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +40,13 @@ struct head_bank {
     float *logits;     /* [count, labels] */
     unsigned *classes; /* [count], below labels */
     uint64_t *digests; /* [count] */
+};
+
+/* A classifier: logits = weight features + bias. */
+struct head_matrix {
+    unsigned width, labels;
+    float *weight; /* [labels, width]; NULL: there is none */
+    float *bias;   /* [labels] */
 };
 
 struct head_file;
@@ -50,8 +63,14 @@ void head_file_close(struct head_file *file); /* NULL is allowed */
 enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
                              struct arena *arena, struct err *err);
 
-/* DIR/HEAD_FILE_NAME, whole or not at all. ERR_IO; ERR_UNSUPPORTED for a feature that F16 cannot
- * hold. */
-enum err_code head_file_write(const char *dir, const struct head_bank *bank, struct err *err);
+/* The classifier of a file that has one. The arena owns the numbers. */
+bool head_file_has_matrix(const struct head_file *file);
+enum err_code head_file_matrix(const struct head_file *file, struct head_matrix *out,
+                               struct arena *arena, struct err *err);
+
+/* DIR/HEAD_FILE_NAME, whole or not at all; matrix NULL, or its weight: there is none. ERR_IO;
+ * ERR_UNSUPPORTED for a feature that F16 cannot hold. */
+enum err_code head_file_write(const char *dir, const struct head_bank *bank,
+                              const struct head_matrix *matrix, struct err *err);
 
 #endif

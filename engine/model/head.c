@@ -1,6 +1,7 @@
 #include "engine/model/head.h"
 
 #include "engine/model/capture.h"
+#include "engine/model/head_parts.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,14 +130,30 @@ static const struct linear *classifier_of(const struct weights *weights, unsigne
     return token == 0 ? &weights->classifier : &weights->distillation_classifier;
 }
 
+/* logits [rows, labels] += what the means say, if the model has a classifier of them. */
+static void add_means(struct workspace *w, const struct weights *weights, const float *means,
+                      size_t stride, unsigned rows, float *logits)
+{
+    const struct linear *classifier = &weights->mean_classifier;
+    if (!head_parts_reads_means(weights))
+        return;
+    project(w, classifier, w->mean_logits, means, stride, rows, ACTIVATION_NONE);
+    for (size_t i = 0; i < rows * classifier->out; i++)
+        logits[i] += w->mean_logits[i];
+}
+
 /* What a captured window alone would answer. */
 static void capture_logits(const struct weights *weights, struct workspace *w,
                            const float *features, unsigned row)
 {
     const struct linear *classifier = classifier_of(weights, 0);
-    if (w->captures[row] != NULL && w->captures[row]->logits != NULL)
-        project(w, classifier, w->captures[row]->logits, features + row * classifier->in,
-                classifier->in, 1, ACTIVATION_NONE);
+    if (w->captures[row] == NULL || w->captures[row]->logits == NULL)
+        return;
+    float *logits = w->captures[row]->logits;
+    const size_t hidden = weights->mean_classifier.in;
+    project(w, classifier, logits, features + row * classifier->in, classifier->in, 1,
+            ACTIVATION_NONE);
+    add_means(w, weights, w->means + row * hidden, hidden, 1, logits);
 }
 
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
@@ -181,6 +198,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
     for (unsigned token = 0; token < tokens; token++)
         project(w, classifier_of(weights, token), w->logits[token], w->read[token], spec_row(spec),
                 inputs, ACTIVATION_NONE);
+    add_means(w, weights, w->read[0] + spec_features(spec), spec_row(spec), inputs, w->logits[0]);
     for (unsigned r = 0; r < inputs; r++)
         for (size_t i = 0; i < labels; i++) {
             float value = w->logits[0][r * labels + i];

@@ -461,6 +461,7 @@ void weights_close(struct weights *weights, const struct spec *spec)
     linear_close(&weights->projection);
     linear_close(&weights->classifier);
     linear_close(&weights->distillation_classifier);
+    linear_close(&weights->mean_classifier);
     arena_deinit(&weights->arena);
     *weights = (struct weights){0};
 }
@@ -469,7 +470,8 @@ size_t weights_bytes(const struct weights *weights, const struct spec *spec)
 {
     size_t bytes = weights->arena.bytes + weights->patch.bytes + weights->pooler.bytes +
                    weights->projection.bytes + weights->embedding_project.bytes +
-                   weights->classifier.bytes + weights->distillation_classifier.bytes;
+                   weights->classifier.bytes + weights->distillation_classifier.bytes +
+                   weights->mean_classifier.bytes;
     for (unsigned i = 0; i < spec_blocks(spec); i++) {
         const struct layer *layer = &weights->layers[i];
         bytes += layer->qkv.bytes + layer->attention_out.bytes + layer->mlp_in.bytes +

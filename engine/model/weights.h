@@ -60,6 +60,7 @@ struct weights {
     struct linear projection; /* [P, D] */
     /* [labels, D or 2 D]; of a zero-shot model [labels, P], made of its labels (text_tower.h) */
     struct linear classifier, distillation_classifier;
+    struct linear mean_classifier; /* [labels, D] head_parts.h; of nothing: there is none */
 
     size_t parameters;    /* numbers bound */
     const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */

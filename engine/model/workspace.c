@@ -57,7 +57,9 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
-    return take(w, &w->logits[1], rows, spec->label_count, err);
+    take(w, &w->logits[1], rows, spec->label_count, err);
+    w->mean_logits = w->logits[1];
+    return err->code;
 }
 
 /* Numbers that are read for a row of a stage's x: four rows of the stage before, half as wide. */

@@ -74,13 +74,15 @@ struct workspace {
     /* First the probabilities of a block, last the matrices by distance of all heads. */
     float *capture_scratch; /* [pool, capture_scratch_floats] */
     size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
-    float *cls;       /* [rows, spec_features or the hidden size, whichever is more] */
-    float *pooled;    /* [rows, spec_features] */
-    bool takes_means; /* else `means` stays zero */
-    float *means;     /* [rows, D] token_mean.h */
-    float *read[2];   /* [inputs, spec_row] what the classifiers read, pooled over windows, and
+    float *cls;         /* [rows, spec_features or the hidden size, whichever is more] */
+    float *pooled;      /* [rows, spec_features] */
+    bool takes_means;   /* else `means` stays zero */
+    float *means;       /* [rows, D] token_mean.h */
+    float *read[2];     /* [inputs, spec_row] what the classifiers read, pooled over windows, and
                          behind that the mean of the tokens */
-    float *logits[2]; /* [inputs, labels], the second for a distillation head */
+    float *logits[2];   /* [inputs, labels], the second for a distillation head */
+    float *mean_logits; /* [inputs, labels] what means say: the second's memory, which no model
+                           with a classifier of means has */
 
     /* Of a family with stages (stages.h) this is the first one's; matrices above have its sizes. */
     struct patch_windows

@@ -1,6 +1,6 @@
 #include "learn/eval/calibrate.h"
 
-#include "engine/model/spec_head.h"
+#include "engine/model/head_parts.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/outlier.h"
@@ -111,7 +111,8 @@ static enum ood_method method_for(const struct calibrate *how)
 }
 
 static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
-                                 struct arena *arena, struct err *err)
+                                 const struct head_matrix *matrix, struct arena *arena,
+                                 struct err *err)
 {
     const unsigned *classes;
     const struct evaluation *known = known_of(how, &classes);
@@ -124,7 +125,7 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
     size_t *items = usable_items(known, &rows.count, err);
     rows.items = items;
     if (items != NULL && !example_bank_choose(out, &rows, arena, err))
-        head_file_write(how->assessment->options.dir, out, err);
+        head_file_write(how->assessment->options.dir, out, matrix, err);
     free(items);
     return err->code;
 }
@@ -136,8 +137,11 @@ static enum err_code take_bank(struct head_bank *out, struct spec *spec,
 {
     if (how->known == NULL && spec->head_file != NULL)
         return example_bank_read(out, how->assessment->options.dir, spec, arena, err);
+    struct head_matrix matrix; /* stays as it is */
+    if (head_parts_open(spec, how->assessment->options.dir, &matrix, arena, err))
+        return err->code;
     spec->head_file = HEAD_FILE_NAME;
-    return choose_bank(out, how, arena, err);
+    return choose_bank(out, how, &matrix, arena, err);
 }
 
 static enum err_code fit(struct spec *spec, const struct calibrate *how, enum ood_method method,
@@ -206,7 +210,7 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
         return err->code;
     if (fit(spec, how, method, arena, err))
         return err->code;
-    if (method == OOD_NEIGHBOURS && spec_take_neighbours(ood, bank, arena, err))
+    if (method == OOD_NEIGHBOURS && head_parts_neighbours(ood, bank, arena, err))
         return err->code;
     return choose_threshold(spec, how->assessment, method == OOD_NEIGHBOURS ? bank : NULL, arena,
                             err);
@@ -262,7 +266,7 @@ enum err_code calibrate_write_reference(const struct assessment *assessment, str
     struct head_bank bank = {0};
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) && !spec_open_head(&spec, dir, &arena, err) &&
+    if (!spec_read(&spec, dir, &arena, err) && !head_parts_open(&spec, dir, NULL, &arena, err) &&
         (spec.head_file == NULL || !example_bank_read(&bank, dir, &spec, &arena, err)) &&
         !take_reference(&spec, assessment, spec.head_file != NULL ? &bank : NULL, &reference,
                         &arena, err))

@@ -2,9 +2,8 @@
 
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/fit/example_bank.h"
-#include "learn/fit/feature_basis.h"
+#include "learn/fit/fit_heads.h"
 #include "learn/fit/fit_prior.h"
-#include "learn/fit/head_cross.h"
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>
@@ -113,6 +112,7 @@ void fit_close(struct fit *fit)
     free(fit->learnt);
     fit_rows_close(&fit->rows);
     free(fit->plain);
+    free(fit->full);
     arena_deinit(&fit->arena);
     *fit = (struct fit){0};
 }
@@ -173,61 +173,6 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
     return mark_learnt(fit, err);
 }
 
-/* ---- the head ---- */
-
-static enum err_code keep_head(struct fit *fit, const struct feature_basis *basis,
-                               const struct head_cross *cross, struct err *err)
-{
-    size_t labels = fit->labels.count, row = basis->width + 1;
-    fit->strength = cross->strength;
-    fit->plain = calloc(labels * row, sizeof *fit->plain);
-    if (fit->plain == NULL)
-        return err_no_memory(err, labels * row * sizeof *fit->plain);
-    feature_basis_restore(basis, cross->weights, fit->labels.count, fit->plain);
-    for (size_t c = 0; c < labels; c++)
-        fit->plain[c * row + basis->width] += fit->shifts[c];
-    for (size_t i = 0; i < fit->rows.count * labels; i++)
-        fit->rows.after[i] = cross->logits[i] + fit->shifts[i % labels];
-    return ERR_OK;
-}
-
-/* rows: [count, basis->rank] */
-static enum err_code fit_projected(struct fit *fit, const struct feature_basis *basis,
-                                   const float *rows, const struct fit_progress *progress,
-                                   struct err *err)
-{
-    struct head_cross cross = {0};
-    const struct head_rows table = {.rows = rows,
-                                    .classes = fit->rows.classes,
-                                    .count = fit->rows.count,
-                                    .width = basis->rank,
-                                    .labels = fit->labels.count,
-                                    .variances = basis->variances};
-    if (!head_cross_run(&cross, &table, fit->rows.digests, fit->options.threads, progress->call,
-                        progress->context, err))
-        keep_head(fit, basis, &cross, err);
-    head_cross_close(&cross);
-    return err->code;
-}
-
-static enum err_code fit_rows(struct fit *fit, const struct fit_progress *progress, struct err *err)
-{
-    const struct feature_table table = {.features = fit->rows.features,
-                                        .count = fit->rows.count,
-                                        .stride = fit->rows.width,
-                                        .width = spec_features(&fit->old)};
-    struct feature_basis basis;
-    if (feature_basis_fit(&basis, &table, &fit->arena, err))
-        return err->code;
-    float *rows = calloc(table.count * basis.rank, sizeof *rows);
-    if (rows == NULL)
-        err_no_memory(err, table.count * basis.rank * sizeof *rows);
-    else if (!feature_basis_project(&basis, &table, rows, err))
-        fit_projected(fit, &basis, rows, progress, err);
-    free(rows);
-    return err->code;
-}
-
 /* ---- before and after ---- */
 
 static unsigned winner_of(const float *logits, unsigned labels)
@@ -257,7 +202,7 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
 
 enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
-    if (fit_rows(fit, progress, err) ||
+    if (fit_heads(fit, progress, err) ||
         take_figures(&fit->before, fit, fit->rows.before, fit->labels.old_count, err))
         return err->code;
     return take_figures(&fit->after, fit, fit->rows.after, fit->labels.count, err);

@@ -61,8 +61,9 @@ struct fit {
     bool *learnt;                 /* [dataset.count] by the model as it was, as far as is known */
     size_t fresh_count;           /* inputs that can be read and were not */
     struct fit_rows rows;         /* what the head is fitted on */
-    float *plain;    /* [labels.count, feature size + 1] of the features as they are, bias last */
-    double strength; /* that was chosen */
+    float *plain; /* [labels.count, classifier size + 1] of the features as they are, bias last */
+    float *full;  /* [labels.count, rows.width + 1] of features and mean; NULL: plain answers */
+    double strength; /* that was chosen, of the one that answers */
     float *shifts;   /* [labels.count] of the prior, in rows.after and plain already */
     struct fit_figures before, after; /* over all rows */
     struct arena arena;

@@ -145,13 +145,33 @@ static enum err_code export_weights(struct writing *writing, struct parameters *
     return err->code;
 }
 
+/* The full head, its weights and its biases apart; none if the plain one answers. */
+static enum err_code make_matrix(struct fit *fit, struct head_matrix *out, struct err *err)
+{
+    const size_t width = fit->rows.width, labels = fit->labels.count;
+    *out = (struct head_matrix){.width = fit->rows.width, .labels = fit->labels.count};
+    if (fit->full == NULL)
+        return ERR_OK;
+    out->weight = arena_alloc_array(&fit->arena, labels * width, sizeof *out->weight);
+    out->bias = arena_alloc_array(&fit->arena, labels, sizeof *out->bias);
+    if (out->weight == NULL || out->bias == NULL)
+        return err_no_memory(err, labels * width * sizeof *out->weight);
+    for (size_t c = 0; c < labels; c++) {
+        const float *row = fit->full + c * (width + 1);
+        memcpy(out->weight + c * width, row, width * sizeof *row);
+        out->bias[c] = row[width];
+    }
+    return ERR_OK;
+}
+
 static enum err_code write_bank(const struct writing *writing, struct err *err)
 {
     struct head_bank bank;
+    struct head_matrix matrix;
     struct fit *fit = writing->fit;
-    if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err))
+    if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err) || make_matrix(fit, &matrix, err))
         return err->code;
-    return head_file_write(writing->dir, &bank, err);
+    return head_file_write(writing->dir, &bank, &matrix, err);
 }
 
 static enum err_code write_checkpoint(struct writing *writing, struct err *err)

@@ -88,7 +88,7 @@ static const struct room {
     {"learn/eval",
      false,
      {"learn/eval/report", "learn/eval/fit", "learn/eval/measure", "learn/data", "engine",
-      "engine/decide", "engine/explain/method.h", "engine/model/spec_head.h", "engine/base"}},
+      "engine/decide", "engine/explain/method.h", "engine/model/head_parts.h", "engine/base"}},
     {"learn/fit",
      false,
      {"learn/eval", "learn/eval/fit", "learn/eval/measure", "learn/train/checkpoint", "learn/data",

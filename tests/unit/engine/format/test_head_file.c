@@ -30,7 +30,7 @@ static void write_bank(void)
     for (unsigned i = 0; i < ROWS * LABELS; i++)
         logits[i] = (float)i / 3;
     tempdir_open(&dir);
-    ck_assert_msg(head_file_write(dir.path, &bank, &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(head_file_write(dir.path, &bank, NULL, &err) == ERR_OK, "%s", err.text);
 }
 
 START_TEST(what_is_written_is_read_again)
@@ -51,6 +51,32 @@ START_TEST(what_is_written_is_read_again)
     ck_assert_mem_eq(read.logits, logits, sizeof logits);
     ck_assert_mem_eq(read.classes, classes, sizeof classes);
     ck_assert_mem_eq(read.digests, digests, sizeof digests);
+    arena_deinit(&arena);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(a_classifier_is_there_or_not)
+{
+    static float weight[LABELS * WIDTH] = {1, 2, 3, -4, -5, -6}, bias[LABELS] = {0.5f, -0.25f};
+    const struct head_matrix matrix = {
+        .width = WIDTH, .labels = LABELS, .weight = weight, .bias = bias};
+    struct head_file *file;
+    struct head_matrix read;
+    struct arena arena;
+    struct err err = {0};
+    write_bank();
+    arena_init(&arena);
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert(!head_file_has_matrix(file));
+    head_file_close(file);
+    ck_assert(!head_file_write(dir.path, &bank, &matrix, &err));
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert(head_file_has_matrix(file));
+    ck_assert(!head_file_matrix(file, &read, &arena, &err));
+    ck_assert_mem_eq(read.weight, weight, sizeof weight);
+    ck_assert_mem_eq(read.bias, bias, sizeof bias);
+    head_file_close(file);
     arena_deinit(&arena);
     tempdir_close(&dir);
 }
@@ -94,6 +120,31 @@ static void write_with(const char *version, size_t listed)
     snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
     ck_assert_int_eq(safetensors_write_with(path, tensors, 4, metadata, &err), ERR_OK);
 }
+
+START_TEST(half_a_classifier_is_refused)
+{
+    const struct metadata_out metadata[] = {
+        {"format", "attnd-head"}, {"version", "1"}, {NULL, NULL}};
+    uint64_t numbers[ROWS] = {0, 1, 1, 0, 1};
+    const struct tensor_out tensors[] = {{"bank.features", DTYPE_F16, 2, {ROWS, WIDTH}, features},
+                                         {"bank.logits", DTYPE_F32, 2, {ROWS, LABELS}, logits},
+                                         {"bank.classes", DTYPE_U64, 1, {ROWS}, numbers},
+                                         {"bank.digests", DTYPE_U64, 1, {ROWS}, digests},
+                                         {"head.weight", DTYPE_F32, 2, {LABELS, WIDTH}, features},
+                                         {"head.bias", DTYPE_F32, 1, {LABELS + 1}, features}};
+    char path[96];
+    struct err err = {0};
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert(!safetensors_write_with(path, tensors, 5, metadata, &err));
+    expect_refused(LABELS, WIDTH, HEAD_FILE_NAME ": tensor 'head.bias' is missing");
+    ck_assert(!safetensors_write_with(path, tensors, 6, metadata, &err));
+    expect_refused(LABELS, WIDTH,
+                   HEAD_FILE_NAME ": tensor 'head.bias' does not fit a model of 2 labels and 3 "
+                                  "features");
+    tempdir_close(&dir);
+}
+END_TEST
 
 START_TEST(a_newer_version_and_a_damaged_list_are_refused)
 {
@@ -173,7 +224,7 @@ START_TEST(another_kind_of_file_is_no_head)
 }
 END_TEST
 
-SUITE("head_file", what_is_written_is_read_again,
-      a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
+SUITE("head_file", what_is_written_is_read_again, a_classifier_is_there_or_not,
+      half_a_classifier_is_refused, a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
       a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)

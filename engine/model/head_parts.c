@@ -1,0 +1,106 @@
+#include "engine/model/head_parts.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- examples ---- */
+
+enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *bank,
+                                    struct arena *arena, struct err *err)
+{
+    const size_t width = bank->width - ood->hidden, numbers = bank->count * width;
+    float *rows = arena_alloc_array(arena, numbers + 1, sizeof *rows);
+    if (rows == NULL)
+        return err_no_memory(err, numbers * sizeof *rows);
+    for (size_t i = 0; i < bank->count; i++) {
+        memcpy(rows + i * width, bank->features + i * bank->width + ood->hidden,
+               width * sizeof *rows);
+        neighbours_scale(rows + i * width, (unsigned)width);
+    }
+    ood->neighbours.rows = rows;
+    ood->neighbours.count = bank->count;
+    ood->neighbours.width = (unsigned)width;
+    return ERR_OK;
+}
+
+static enum err_code read_neighbours(struct spec *spec, const struct head_file *file,
+                                     struct arena *arena, struct err *err)
+{
+    struct head_bank bank;
+    struct arena passing;
+    arena_init(&passing);
+    if (!head_file_bank(file, &bank, &passing, err))
+        head_parts_neighbours(&spec->policy.ood, &bank, arena, err);
+    arena_deinit(&passing);
+    return err->code;
+}
+
+enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_matrix *head,
+                              struct arena *arena, struct err *err)
+{
+    struct head_file *file;
+    if (head != NULL)
+        *head = (struct head_matrix){0};
+    if (spec->head_file == NULL ||
+        head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
+        return err->code;
+    if (spec->policy.ood.method == OOD_NEIGHBOURS)
+        read_neighbours(spec, file, arena, err);
+    if (err->code == ERR_OK && head != NULL && head_file_has_matrix(file))
+        head_file_matrix(file, head, arena, err);
+    head_file_close(file);
+    return err->code;
+}
+
+/* ---- the classifier ---- */
+
+/* The columns [first, first + in) of the head's weight, and the bias or zeros. */
+static enum err_code open_part(struct linear *linear, const struct head_matrix *head, size_t first,
+                               size_t in, const float *bias, const struct linear_backend *backend,
+                               struct err *err)
+{
+    float *columns = calloc((size_t)head->labels * in + 1, sizeof *columns);
+    if (columns == NULL)
+        return err_no_memory(err, head->labels * in * sizeof *columns);
+    for (size_t c = 0; c < head->labels; c++)
+        memcpy(columns + c * in, head->weight + c * head->width + first, in * sizeof *columns);
+    if (!linear_alloc(linear, backend, in, head->labels, err)) {
+        linear_fill(linear, 0, head->labels, columns);
+        if (bias != NULL)
+            memcpy(linear->bias, bias, head->labels * sizeof *bias);
+        linear_open(linear, err);
+    }
+    free(columns);
+    return err->code;
+}
+
+enum err_code head_parts_classify(struct weights *weights, const struct spec *spec,
+                                  const struct head_matrix *head,
+                                  const struct linear_backend *backend, struct err *err)
+{
+    const size_t features = spec_features(spec);
+    if (spec_head_tokens(spec) > 1)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: head.weight is of one classifier, and %s answers by two",
+                       HEAD_FILE_NAME, spec->family->name);
+    linear_close(&weights->classifier);
+    if (open_part(&weights->classifier, head, 0, features, head->bias, backend, err))
+        return err->code;
+    return open_part(&weights->mean_classifier, head, features, spec->hidden, NULL, backend, err);
+}
+
+/* ---- memory ---- */
+
+/* Two bytes of the file become four; its other tensors leave room for what rounding takes. */
+size_t head_parts_bytes(const char *dir)
+{
+    char path[PATH_MAX];
+    struct stat file;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, HEAD_FILE_NAME) >= sizeof path ||
+        stat(path, &file) != 0)
+        return 0;
+    return 2 * (size_t)file.st_size;
+}

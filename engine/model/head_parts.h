@@ -1,0 +1,49 @@
+/* head_parts.h - what the head's file (format/head_file.h) gives a model that the others do not:
+ * examples that its OOD score compares with (decide/neighbours.h), and a classifier that also reads
+ * the mean of the tokens:
+ *
+ *     logits = W_c features + W_m mean + b
+ *
+ * with W_c, W_m and b in place of model.safetensors' classifier, which stays for those who read no
+ * such file. What [CLS] cannot say of a class that the encoder never learnt, the mean often can:
+ * attnd-fit on kernel-bert and ten test logs of a new label finds 20 of 30 others, without the mean
+ * 12. W_c is weights->classifier, so that explanations follow it: what the mean adds does not go
+ * through the last block, whose attention the gradients follow.
+ *
+ * Threads: as spec_read and weights.h.
+ */
+#ifndef ATTND_ENGINE_MODEL_HEAD_PARTS_H
+#define ATTND_ENGINE_MODEL_HEAD_PARTS_H
+
+#include "engine/format/head_file.h"
+#include "engine/model/spec.h"
+#include "engine/model/weights.h"
+
+/* Checks the file of a spec that names one, so that a file that does not fit is told before it is
+ * served, and gives its examples to an OOD score that is made from them. *head: its classifier, of
+ * which the weight is NULL if it has none; `head` may be NULL. Numbers are the arena's. Errors as
+ * head_file_open. */
+enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_matrix *head,
+                              struct arena *arena, struct err *err);
+
+/* ood->neighbours.rows [bank->count, hidden]: the examples' token means, each of length 1.
+ * ERR_NO_MEMORY. */
+enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *bank,
+                                    struct arena *arena, struct err *err);
+
+/* Exchanges the classifier of opened weights. ERR_UNSUPPORTED for a family whose answer is the mean
+ * of two classifiers; ERR_NO_MEMORY. */
+enum err_code head_parts_classify(struct weights *weights, const struct spec *spec,
+                                  const struct head_matrix *head,
+                                  const struct linear_backend *backend, struct err *err);
+
+/* Whether its classifier reads means. */
+static inline bool head_parts_reads_means(const struct weights *weights)
+{
+    return weights->mean_classifier.out > 0;
+}
+
+/* Upper bound of what all that takes for the directory. */
+size_t head_parts_bytes(const char *dir);
+
+#endif
