@@ -1,0 +1,169 @@
+#include "learn/eval/fit/lbfgs.h"
+
+#include "learn/eval/fit/eigen.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY = 12, STEPS_MAX = 300, HALVINGS_MAX = 30 };
+
+#define SLOPE_MIN 1e-5 /* of the largest gradient: done */
+#define ARMIJO 1e-4
+
+/* A difference of two points and of their gradients. */
+struct pair {
+    double *point, *gradient; /* [numbers] */
+    double inverse;           /* 1 / (point' gradient) */
+};
+
+struct lbfgs {
+    size_t numbers;
+    double *point, *gradient, *next, *next_gradient, *direction; /* [numbers] */
+    double alpha[MEMORY];
+    struct pair pairs[MEMORY]; /* a ring */
+    unsigned pair_count, pair_first;
+    lbfgs_loss *loss;
+    void *context;
+};
+
+/* ---- open ---- */
+
+static double *doubles(size_t count)
+{
+    return calloc(count, sizeof(double));
+}
+
+enum err_code lbfgs_open(struct lbfgs **out, size_t numbers, struct err *err)
+{
+    struct lbfgs *lbfgs = *out = calloc(1, sizeof *lbfgs);
+    if (lbfgs == NULL)
+        return err_no_memory(err, sizeof *lbfgs);
+    double **all[] = {&lbfgs->point, &lbfgs->gradient, &lbfgs->next, &lbfgs->next_gradient,
+                      &lbfgs->direction};
+    bool complete = true;
+    lbfgs->numbers = numbers;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        complete = (*all[i] = doubles(numbers)) != NULL && complete;
+    for (unsigned i = 0; i < MEMORY; i++) {
+        lbfgs->pairs[i] = (struct pair){doubles(numbers), doubles(numbers), 0};
+        complete = complete && lbfgs->pairs[i].point != NULL && lbfgs->pairs[i].gradient != NULL;
+    }
+    return complete ? ERR_OK : err_no_memory(err, numbers * sizeof(double) * (2 * MEMORY + 5));
+}
+
+void lbfgs_close(struct lbfgs *lbfgs)
+{
+    if (lbfgs == NULL)
+        return;
+    for (unsigned i = 0; i < MEMORY; i++) {
+        free(lbfgs->pairs[i].point);
+        free(lbfgs->pairs[i].gradient);
+    }
+    free(lbfgs->point);
+    free(lbfgs->gradient);
+    free(lbfgs->next);
+    free(lbfgs->next_gradient);
+    free(lbfgs->direction);
+    free(lbfgs);
+}
+
+/* ---- steps ---- */
+
+static struct pair *pair_at(struct lbfgs *lbfgs, unsigned age)
+{
+    return &lbfgs->pairs[(lbfgs->pair_first + age) % MEMORY];
+}
+
+/* direction = -H gradient, by the two loops (Nocedal and Wright 2006, algorithm 7.4). */
+static void take_direction(struct lbfgs *lbfgs)
+{
+    size_t n = lbfgs->numbers;
+    for (size_t i = 0; i < n; i++)
+        lbfgs->direction[i] = -lbfgs->gradient[i];
+    for (unsigned k = lbfgs->pair_count; k-- > 0;) {
+        const struct pair *pair = pair_at(lbfgs, k);
+        lbfgs->alpha[k] = pair->inverse * eigen_dot(pair->point, lbfgs->direction, n);
+        eigen_add(lbfgs->direction, pair->gradient, -lbfgs->alpha[k], n);
+    }
+    if (lbfgs->pair_count > 0) {
+        const struct pair *last = pair_at(lbfgs, lbfgs->pair_count - 1);
+        double size = 1 / (last->inverse * eigen_dot(last->gradient, last->gradient, n));
+        for (size_t i = 0; i < n; i++)
+            lbfgs->direction[i] *= size;
+    }
+    for (unsigned k = 0; k < lbfgs->pair_count; k++) {
+        const struct pair *pair = pair_at(lbfgs, k);
+        double beta = pair->inverse * eigen_dot(pair->gradient, lbfgs->direction, n);
+        eigen_add(lbfgs->direction, pair->point, lbfgs->alpha[k] - beta, n);
+    }
+}
+
+/* Remembers the way from here to the next point, unless rounding left it no curvature. */
+static void remember(struct lbfgs *lbfgs)
+{
+    struct pair *pair = pair_at(lbfgs, lbfgs->pair_count % MEMORY);
+    for (size_t i = 0; i < lbfgs->numbers; i++) {
+        pair->point[i] = lbfgs->next[i] - lbfgs->point[i];
+        pair->gradient[i] = lbfgs->next_gradient[i] - lbfgs->gradient[i];
+    }
+    double product = eigen_dot(pair->point, pair->gradient, lbfgs->numbers);
+    if (product <= 1e-10 * eigen_dot(pair->point, pair->point, lbfgs->numbers))
+        return;
+    pair->inverse = 1 / product;
+    if (lbfgs->pair_count < MEMORY)
+        lbfgs->pair_count++;
+    else
+        lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
+}
+
+/* The next point along the direction, with its gradient. False if none is lower, which at the
+ * optimum is rounding's doing. */
+static bool step(struct lbfgs *lbfgs, double *loss)
+{
+    double slope = eigen_dot(lbfgs->gradient, lbfgs->direction, lbfgs->numbers), size = 1;
+    for (unsigned i = 0; i < HALVINGS_MAX && slope < 0; i++, size /= 2) {
+        memcpy(lbfgs->next, lbfgs->point, lbfgs->numbers * sizeof *lbfgs->next);
+        eigen_add(lbfgs->next, lbfgs->direction, size, lbfgs->numbers);
+        double next = lbfgs->loss(lbfgs->context, lbfgs->next, lbfgs->next_gradient);
+        if (next <= *loss + ARMIJO * size * slope) {
+            *loss = next;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_flat(const struct lbfgs *lbfgs)
+{
+    for (size_t i = 0; i < lbfgs->numbers; i++)
+        if (fabs(lbfgs->gradient[i]) > SLOPE_MIN)
+            return false;
+    return true;
+}
+
+static void swap(double **a, double **b)
+{
+    double *c = *a;
+    *a = *b;
+    *b = c;
+}
+
+void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double *point)
+{
+    lbfgs->loss = loss;
+    lbfgs->context = context;
+    lbfgs->pair_count = lbfgs->pair_first = 0;
+    memcpy(lbfgs->point, point, lbfgs->numbers * sizeof *point);
+    double now = loss(context, lbfgs->point, lbfgs->gradient);
+    for (unsigned i = 0; i < STEPS_MAX && !is_flat(lbfgs); i++) {
+        take_direction(lbfgs);
+        if (!step(lbfgs, &now))
+            break;
+        remember(lbfgs);
+        swap(&lbfgs->point, &lbfgs->next);
+        swap(&lbfgs->gradient, &lbfgs->next_gradient);
+    }
+    memcpy(point, lbfgs->point, lbfgs->numbers * sizeof *point);
+}
