@@ -181,6 +181,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->reads_windows = spec->long_text.in_windows;
     info->window_stride = model->pipeline.windows.stride;
     info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
+    info->ngram_rows = model->ngrams.weight != NULL ? model->ngrams.reading.rows : 0;
     info->parameters = model->weights.parameters;
     info->weight_bytes = weights_bytes(&model->weights, spec) +
                          (model->tower != NULL ? text_tower_bytes(model->tower) : 0);
@@ -205,7 +206,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
     struct choice choice;
-    struct head_matrix head;
+    struct head_parts head;
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
@@ -213,9 +214,10 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
         head_parts_open(&model->spec, dir, &head, &model->arena, err) ||
         pipeline_open(&model->pipeline, &model->spec, dir, err) ||
         open_weights(model, dir, &choice, threads, err) ||
-        (head.weight != NULL &&
-         head_parts_classify(&model->weights, &model->spec, &head, choice.other, err)))
+        (head.matrix.weight != NULL &&
+         head_parts_classify(&model->weights, &model->spec, &head.matrix, choice.other, err)))
         return err->code;
+    model->ngrams = head.ngrams;
     model->kernels = choice.kernels;
     model->encoder = choice.encoder;
     if (engine_encode_own(model, threads, err) ||

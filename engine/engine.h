@@ -74,6 +74,7 @@ struct engine_info {
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
     const char *window_pooling; /* texts: "mean" or "max" */
+    unsigned ngram_rows;        /* texts: of its table of n-grams (ngrams/ngram_table.h); 0: none */
     bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
     size_t parameters;          /* weights in use, counted as numbers */
     size_t weight_bytes;        /* as held in memory */
@@ -241,7 +242,8 @@ void engine_session_take_means(struct engine_session *session);
  * features, both as engine_run of the whole gives them; the session's, until it runs again. */
 void engine_pool(struct engine_session *session, const float *features, unsigned window,
                  unsigned windows);
-const float *engine_pooled(struct engine_session *session, float *logits);
+const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
+                           float *logits);
 
 /* logits -> scores [label_count] by the checkpoint's problem type, softmax, sigmoid or as is, and
  * its class_prior: the label that scores highest need not be that of the largest logit.
@@ -284,6 +286,15 @@ enum err_code engine_relevance(const struct engine_model *model, const struct en
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
+
+/* What of a text the model's table of n-grams takes for the label, into what engine_explain made:
+ * nothing of a model without one. `text` is what was prepared, of a pair the first one.
+ * ERR_NO_MEMORY. */
+enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
+                             unsigned label, struct arena *arena, struct explanation *explanation,
+                             struct err *err);
+/* Upper bound of what that takes from the arena. */
+size_t engine_phrases_bytes(const struct engine_model *model, size_t len);
 
 /* A heat map over the image, a PNG of its size: patches_overlay. *png is yours to free.
  * ERR_TOO_LARGE, ERR_NO_MEMORY; what the interrupt (NULL: none) returns. */

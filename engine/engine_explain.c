@@ -7,6 +7,7 @@
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
 #include "engine/model/head.h"
+#include "engine/text/utf8.h"
 
 static enum explain_method method_of(const struct engine_model *model,
                                      const struct explain_options *options)
@@ -225,6 +226,34 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     if (input->kind == ENGINE_TEXT)
         return explain_text(input, relevance, arena, out, err);
     return explain_image(model, input, relevance, arena, out, err);
+}
+
+/* Bytes of a text as characters. */
+static uint32_t character_at(const char *text, size_t byte)
+{
+    return (uint32_t)utf8_count(text, byte);
+}
+
+enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
+                             unsigned label, struct arena *arena, struct explanation *explanation,
+                             struct err *err)
+{
+    struct ngram_phrase phrases[EXPLANATION_SPANS];
+    explanation->has_phrases = model->ngrams.weight != NULL;
+    if (!explanation->has_phrases ||
+        ngram_table_phrases(&model->ngrams, text, len, label, arena, phrases, EXPLANATION_SPANS,
+                            &explanation->phrase_count, err))
+        return err->code;
+    for (unsigned i = 0; i < explanation->phrase_count; i++)
+        explanation->phrases[i] = (struct excerpt){.start = character_at(text, phrases[i].start),
+                                                   .end = character_at(text, phrases[i].end),
+                                                   .relevance = phrases[i].evidence};
+    return ERR_OK;
+}
+
+size_t engine_phrases_bytes(const struct engine_model *model, size_t len)
+{
+    return model->ngrams.weight == NULL ? 0 : ngram_table_phrases_bytes(&model->ngrams, len);
 }
 
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,

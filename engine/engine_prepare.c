@@ -22,6 +22,27 @@ static unsigned limit_of(const struct engine_model *model, const struct engine_r
     return most > shortest ? most : shortest;
 }
 
+/* What n-grams say, of a model that has them; of a pair the first text is read. */
+static enum err_code take_evidence(const struct ngram_table *table,
+                                   const struct pipeline_text *text, struct arena *arena,
+                                   struct engine_input *out, struct err *err)
+{
+    if (table->weight == NULL)
+        return ERR_OK;
+    float *evidence = arena_alloc_array(arena, table->labels, sizeof *evidence);
+    if (evidence == NULL)
+        return err_no_memory(err, table->labels * sizeof *evidence);
+    out->evidence = evidence;
+    return ngram_table_evidence(table, text->bytes, text->len, arena, evidence, err);
+}
+
+static size_t evidence_bytes(const struct ngram_table *table, size_t len)
+{
+    if (table->weight == NULL)
+        return 0;
+    return table->labels * sizeof(float) + ngrams_list_bytes(&table->reading, len);
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct pipeline_text *text,
                                   const struct engine_reading *reading, struct interrupt *interrupt,
@@ -37,10 +58,11 @@ static enum err_code prepare_text(const struct engine_model *model,
                        "the text has more than %u tokens, the limit for a text in windows "
                        "(text_tokens_max); send less of it, or \"long_text\": \"truncate\"",
                        limit - (pipeline->tokenizer->limit - pipeline->windows.room));
-    if (limit > 0)
-        return windows_cut(&encoding, &pipeline->windows, arena, out, err);
-    *out = windows_whole(&encoding);
-    return ERR_OK;
+    if (limit == 0)
+        *out = windows_whole(&encoding);
+    else if (windows_cut(&encoding, &pipeline->windows, arena, out, err))
+        return err->code;
+    return take_evidence(&model->ngrams, text, arena, out, err);
 }
 
 enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
@@ -121,17 +143,18 @@ struct engine_need engine_need_text(const struct engine_model *model, const char
     const unsigned limit = limit_of(model, reading);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
     const unsigned windows = windows_count(&pipeline->windows, tokens);
-    return (struct engine_need){.windows = windows > 1 ? windows : 0,
-                                .kept =
-                                    tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
-                                    windows_bytes(&pipeline->windows, tokens)};
+    return (struct engine_need){
+        .windows = windows > 1 ? windows : 0,
+        .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
+                windows_bytes(&pipeline->windows, tokens) + evidence_bytes(&model->ngrams, len)};
 }
 
 struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
                                     const char *pair, size_t pair_len)
 {
     return (struct engine_need){
-        .kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text, len, pair, pair_len)};
+        .kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text, len, pair, pair_len) +
+                evidence_bytes(&model->ngrams, len)};
 }
 
 struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,

@@ -110,6 +110,7 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     begin_pass(&session->workspace);
     for (unsigned r = 0; r < rows; r++) {
         session->workspace.classifiers[r] = inputs[r]->classifier;
+        session->last->evidence[r] = inputs[r]->evidence;
         struct window_place place = {.input = r, .windows = engine_input_windows(inputs[r])};
         for (; place.window < place.windows; place.window++) {
             const struct engine_input window = engine_input_window(inputs[r], place.window);
@@ -130,9 +131,11 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
     head_pool_mean(spec, &place, read, features + spec_features(spec));
 }
 
-const float *engine_pooled(struct engine_session *session, float *logits)
+const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
+                           float *logits)
 {
     const struct engine_model *model = session->model;
+    session->last->evidence[0] = input->evidence;
     head_logits(&model->spec, &model->weights, session->last, 1, &logits);
     return engine_features(session, 0);
 }

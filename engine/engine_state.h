@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/model/weights.h"
+#include "engine/ngrams/ngram_table.h"
 #include "engine/prepare/pipeline.h"
 
 struct text_tower;
@@ -23,6 +24,7 @@ struct engine_model {
     unsigned encoded;                /* labels of them */
     struct spec spec;
     struct weights weights;
+    struct ngram_table ngrams; /* its weight is NULL: the encoder answers alone */
     struct pipeline pipeline;
     const struct kernels *kernels;
     const struct linear_backend *encoder; /* multiplies in the blocks */

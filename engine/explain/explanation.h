@@ -48,6 +48,10 @@ struct explanation {
     unsigned word_count;
     struct excerpt spans[EXPLANATION_SPANS]; /* the most relevant first */
     unsigned span_count;
+    struct excerpt phrases[EXPLANATION_SPANS]; /* of a table of n-grams: what adds most to the
+                                                  label's logit, as relevance */
+    unsigned phrase_count;
+    bool has_phrases; /* the model has such a table */
 
     /* of an image */
     struct patches_view view;

@@ -16,7 +16,8 @@ struct head_file {
     unsigned labels, width;
     size_t rows;
     const struct tensor_info *features, *logits, *classes, *digests;
-    const struct tensor_info *weight, *bias; /* NULL: it has no classifier */
+    const struct tensor_info *weight, *bias;       /* NULL: it has no classifier */
+    const struct tensor_info *ngrams, *ngram_bias; /* NULL: it has no table */
 };
 
 /* ---- open ---- */
@@ -33,7 +34,7 @@ static enum err_code check_form(const struct safetensors *file, struct err *err)
     return ERR_OK;
 }
 
-/* rows 0: as many as there are examples; columns 0: a list. */
+/* rows 0: any number of them; columns 0: a list. */
 static enum err_code find(const struct head_file *file, const char *name, enum dtype dtype,
                           size_t rows, size_t columns, const struct tensor_info **out,
                           struct err *err)
@@ -41,36 +42,58 @@ static enum err_code find(const struct head_file *file, const char *name, enum d
     const struct tensor_info *info = *out = safetensors_find(file->tensors, name);
     if (info == NULL)
         return err_set(err, ERR_UNSUPPORTED, "tensor '%s' is missing", name);
-    const size_t wanted = rows > 0 ? rows : file->features->shape[0];
     if (info->dtype == dtype && info->rank == (columns > 0 ? 2 : 1) &&
-        (columns == 0 || info->shape[1] == columns) &&
-        (file->features == info || info->shape[0] == wanted))
+        (columns == 0 || info->shape[1] == columns) && (rows == 0 || info->shape[0] == rows))
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "tensor '%s' does not fit a model of %u labels and %u features", name,
                    file->labels, file->width);
 }
 
+static bool has(const struct head_file *file, const char *name)
+{
+    return safetensors_find(file->tensors, name) != NULL;
+}
+
+/* All of it or nothing. */
 static enum err_code find_bank(struct head_file *file, struct err *err)
 {
-    if (find(file, "bank.features", DTYPE_F16, 0, file->width, &file->features, err) ||
-        find(file, "bank.logits", DTYPE_F32, 0, file->labels, &file->logits, err) ||
-        find(file, "bank.classes", DTYPE_U64, 0, 0, &file->classes, err) ||
-        find(file, "bank.digests", DTYPE_U64, 0, 0, &file->digests, err))
+    if (!has(file, "bank.features") && !has(file, "bank.logits") && !has(file, "bank.classes") &&
+        !has(file, "bank.digests"))
+        return ERR_OK;
+    if (find(file, "bank.features", DTYPE_F16, 0, file->width, &file->features, err))
         return err->code;
     file->rows = file->features->shape[0];
-    return ERR_OK;
+    if (file->rows == 0)
+        return err_set(err, ERR_UNSUPPORTED, "tensor 'bank.features' is empty");
+    if (find(file, "bank.logits", DTYPE_F32, file->rows, file->labels, &file->logits, err) ||
+        find(file, "bank.classes", DTYPE_U64, file->rows, 0, &file->classes, err))
+        return err->code;
+    return find(file, "bank.digests", DTYPE_U64, file->rows, 0, &file->digests, err);
 }
 
 /* Both or neither. */
 static enum err_code find_matrix(struct head_file *file, struct err *err)
 {
-    if (safetensors_find(file->tensors, "head.weight") == NULL &&
-        safetensors_find(file->tensors, "head.bias") == NULL)
+    if (!has(file, "head.weight") && !has(file, "head.bias"))
         return ERR_OK;
     if (find(file, "head.weight", DTYPE_F32, file->labels, file->width, &file->weight, err))
         return err->code;
     return find(file, "head.bias", DTYPE_F32, file->labels, 0, &file->bias, err);
+}
+
+static enum err_code find_ngrams(struct head_file *file, struct err *err)
+{
+    if (!has(file, "ngrams.weight") && !has(file, "ngrams.bias"))
+        return ERR_OK;
+    if (find(file, "ngrams.weight", DTYPE_F16, 0, file->labels, &file->ngrams, err))
+        return err->code;
+    const size_t rows = file->ngrams->shape[0];
+    if (rows < 2 || rows > NGRAM_ROWS_MAX || (rows & (rows - 1)) != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "tensor 'ngrams.weight' has %zu rows; expected a power of two from 2 to %d",
+                       rows, NGRAM_ROWS_MAX);
+    return find(file, "ngrams.bias", DTYPE_F32, file->labels, 0, &file->ngram_bias, err);
 }
 
 enum err_code head_file_open(struct head_file **out, const char *dir, const char *name,
@@ -82,7 +105,8 @@ enum err_code head_file_open(struct head_file **out, const char *dir, const char
         return err_no_memory(err, sizeof *file);
     *file = (struct head_file){.labels = labels, .width = width};
     if (file_path(path, dir, name, err) || safetensors_open(&file->tensors, path, err) ||
-        check_form(file->tensors, err) || find_bank(file, err) || find_matrix(file, err)) {
+        check_form(file->tensors, err) || find_bank(file, err) || find_matrix(file, err) ||
+        find_ngrams(file, err)) {
         head_file_close(file);
         *out = NULL;
         return err_prefix(err, "%s: ", name);
@@ -117,6 +141,8 @@ enum err_code head_file_bank(const struct head_file *file, struct head_bank *out
 {
     size_t rows = file->rows;
     *out = (struct head_bank){.count = rows, .width = file->width, .labels = file->labels};
+    if (rows == 0)
+        return ERR_OK;
     uint64_t *numbers = calloc(rows + 1, sizeof *numbers);
     out->features = arena_alloc_array(arena, rows * file->width, sizeof *out->features);
     out->logits = arena_alloc_array(arena, rows * file->labels, sizeof *out->logits);
@@ -138,16 +164,13 @@ enum err_code head_file_bank(const struct head_file *file, struct head_bank *out
 
 /* ---- the classifier ---- */
 
-bool head_file_has_matrix(const struct head_file *file)
-{
-    return file->weight != NULL;
-}
-
 enum err_code head_file_matrix(const struct head_file *file, struct head_matrix *out,
                                struct arena *arena, struct err *err)
 {
     const size_t labels = file->labels, numbers = labels * file->width;
     *out = (struct head_matrix){.width = file->width, .labels = file->labels};
+    if (file->weight == NULL)
+        return ERR_OK;
     out->weight = arena_alloc_array(arena, numbers, sizeof *out->weight);
     out->bias = arena_alloc_array(arena, labels, sizeof *out->bias);
     if (out->weight == NULL || out->bias == NULL)
@@ -157,33 +180,162 @@ enum err_code head_file_matrix(const struct head_file *file, struct head_matrix 
     return safetensors_read_f32(file->tensors, file->bias, 0, labels, out->bias, err);
 }
 
+/* ---- the table of n-grams ---- */
+
+/* A number of the metadata, at most `most`. */
+static enum err_code take_number(const struct head_file *file, const char *key, unsigned most,
+                                 unsigned *out, struct err *err)
+{
+    const char *text = safetensors_metadata(file->tensors, key);
+    char *end = NULL;
+    const unsigned long number = text != NULL ? strtoul(text, &end, 10) : 0;
+    if (text == NULL || *text < '0' || *text > '9' || *end != '\0' || number > most)
+        return err_set(err, ERR_UNSUPPORTED, "metadata '%s' is not a number of at most %u", key,
+                       most);
+    *out = (unsigned)number;
+    return ERR_OK;
+}
+
+/* Cut at each '|'. */
+static enum err_code take_words(const struct head_file *file, struct ngram_reading *out,
+                                struct arena *arena, struct err *err)
+{
+    const char *text = safetensors_metadata(file->tensors, "ngrams.key_words");
+    if (text == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.key_words' is missing");
+    const char **words = arena_alloc_array(arena, NGRAM_KEY_WORDS_MAX, sizeof *words);
+    char *rest = arena_copy(arena, text, strlen(text));
+    if (words == NULL || rest == NULL)
+        return err_no_memory(err, strlen(text));
+    out->key_words = words;
+    for (const char *word; (word = strsep(&rest, "|")) != NULL;) {
+        if (*word == '\0')
+            continue;
+        if (out->key_word_count == NGRAM_KEY_WORDS_MAX)
+            return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.key_words' has more than %d",
+                           NGRAM_KEY_WORDS_MAX);
+        words[out->key_word_count++] = word;
+    }
+    return ERR_OK;
+}
+
+enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table *out,
+                               struct arena *arena, struct err *err)
+{
+    *out = (struct ngram_table){.labels = file->labels};
+    if (file->ngrams == NULL)
+        return ERR_OK;
+    const size_t rows = file->ngrams->shape[0], numbers = rows * file->labels;
+    float *weight = arena_alloc_array(arena, numbers, sizeof *weight);
+    float *bias = arena_alloc_array(arena, file->labels, sizeof *bias);
+    if (weight == NULL || bias == NULL)
+        return err_no_memory(err, numbers * sizeof *weight);
+    out->weight = weight;
+    out->bias = bias;
+    out->reading.rows = (uint32_t)rows;
+    if (take_number(file, "ngrams.characters", NGRAM_CHARACTERS_MAX, &out->reading.characters,
+                    err) ||
+        take_number(file, "ngrams.key_lines", NGRAM_LINES_MAX, &out->reading.key_lines, err) ||
+        take_words(file, &out->reading, arena, err) ||
+        safetensors_read_f32(file->tensors, file->ngrams, 0, numbers, weight, err))
+        return err->code;
+    return safetensors_read_f32(file->tensors, file->ngram_bias, 0, file->labels, bias, err);
+}
+
 /* ---- writing ---- */
 
-enum err_code head_file_write(const char *dir, const struct head_bank *bank,
-                              const struct head_matrix *matrix, struct err *err)
+enum { TENSORS_MAX = 8, METADATA_MAX = 6 };
+
+/* What is written, in order. */
+struct writing {
+    struct tensor_out tensors[TENSORS_MAX];
+    struct metadata_out metadata[METADATA_MAX];
+    unsigned tensor_count, metadata_count;
+    struct arena arena; /* of what is made for it */
+};
+
+static void add(struct writing *writing, struct tensor_out tensor)
 {
-    enum { OF_BANK = 4, OF_HEAD = 2 };
-    const struct metadata_out metadata[] = {{"format", format}, {"version", version}, {NULL, NULL}};
-    const bool has_matrix = matrix != NULL && matrix->weight != NULL;
-    char path[PATH_MAX];
-    uint64_t *classes = calloc(bank->count + 1, sizeof *classes);
+    writing->tensors[writing->tensor_count++] = tensor;
+}
+
+static void tell(struct writing *writing, const char *key, const char *value)
+{
+    writing->metadata[writing->metadata_count++] = (struct metadata_out){key, value};
+}
+
+static enum err_code add_bank(struct writing *writing, const struct head_bank *bank,
+                              struct err *err)
+{
+    if (bank == NULL || bank->count == 0)
+        return ERR_OK;
+    uint64_t *classes = arena_alloc_array(&writing->arena, bank->count, sizeof *classes);
     if (classes == NULL)
         return err_no_memory(err, bank->count * sizeof *classes);
     for (size_t i = 0; i < bank->count; i++)
         classes[i] = bank->classes[i];
-    const struct tensor_out tensors[OF_BANK + OF_HEAD] = {
-        {"bank.features", DTYPE_F16, 2, {bank->count, bank->width}, bank->features},
-        {"bank.logits", DTYPE_F32, 2, {bank->count, bank->labels}, bank->logits},
-        {"bank.classes", DTYPE_U64, 1, {bank->count}, classes},
-        {"bank.digests", DTYPE_U64, 1, {bank->count}, bank->digests},
-        {"head.weight",
-         DTYPE_F32,
-         2,
-         {bank->labels, bank->width},
-         has_matrix ? matrix->weight : NULL},
-        {"head.bias", DTYPE_F32, 1, {bank->labels}, has_matrix ? matrix->bias : NULL}};
-    if (!file_path(path, dir, HEAD_FILE_NAME, err))
-        safetensors_write_with(path, tensors, OF_BANK + (has_matrix ? OF_HEAD : 0), metadata, err);
-    free(classes);
+    const size_t rows = bank->count;
+    add(writing,
+        (struct tensor_out){"bank.features", DTYPE_F16, 2, {rows, bank->width}, bank->features});
+    add(writing,
+        (struct tensor_out){"bank.logits", DTYPE_F32, 2, {rows, bank->labels}, bank->logits});
+    add(writing, (struct tensor_out){"bank.classes", DTYPE_U64, 1, {rows}, classes});
+    add(writing, (struct tensor_out){"bank.digests", DTYPE_U64, 1, {rows}, bank->digests});
+    return ERR_OK;
+}
+
+static void add_matrix(struct writing *writing, const struct head_matrix *matrix)
+{
+    if (matrix == NULL || matrix->weight == NULL)
+        return;
+    const size_t labels = matrix->labels;
+    add(writing,
+        (struct tensor_out){"head.weight", DTYPE_F32, 2, {labels, matrix->width}, matrix->weight});
+    add(writing, (struct tensor_out){"head.bias", DTYPE_F32, 1, {labels}, matrix->bias});
+}
+
+static const char *join(const struct ngram_reading *reading, struct arena *arena)
+{
+    const char *joined = "";
+    for (unsigned i = 0; joined != NULL && i < reading->key_word_count; i++)
+        joined = arena_format(arena, "%s%s%s", joined, i > 0 ? "|" : "", reading->key_words[i]);
+    return joined;
+}
+
+static enum err_code add_ngrams(struct writing *writing, const struct ngram_table *table,
+                                struct err *err)
+{
+    if (table == NULL || table->weight == NULL)
+        return ERR_OK;
+    const struct ngram_reading *reading = &table->reading;
+    const char *characters = arena_format(&writing->arena, "%u", reading->characters);
+    const char *lines = arena_format(&writing->arena, "%u", reading->key_lines);
+    const char *words = join(reading, &writing->arena);
+    if (characters == NULL || lines == NULL || words == NULL)
+        return err_no_memory(err, reading->key_word_count);
+    tell(writing, "ngrams.characters", characters);
+    tell(writing, "ngrams.key_lines", lines);
+    tell(writing, "ngrams.key_words", words);
+    const size_t labels = table->labels;
+    add(writing,
+        (struct tensor_out){"ngrams.weight", DTYPE_F16, 2, {reading->rows, labels}, table->weight});
+    add(writing, (struct tensor_out){"ngrams.bias", DTYPE_F32, 1, {labels}, table->bias});
+    return ERR_OK;
+}
+
+enum err_code head_file_write(const char *dir, const struct head_content *content, struct err *err)
+{
+    char path[PATH_MAX];
+    struct writing writing = {.tensor_count = 0};
+    arena_init(&writing.arena);
+    tell(&writing, "format", format);
+    tell(&writing, "version", version);
+    if (!file_path(path, dir, HEAD_FILE_NAME, err) && !add_bank(&writing, content->bank, err) &&
+        !add_ngrams(&writing, content->ngrams, err)) {
+        add_matrix(&writing, content->matrix);
+        tell(&writing, NULL, NULL);
+        safetensors_write_with(path, writing.tensors, writing.tensor_count, writing.metadata, err);
+    }
+    arena_deinit(&writing.arena);
     return err->code;
 }

@@ -2,7 +2,7 @@
  * beside the weights that transformers reads. Transformers ignores it, the model's digest covers
  * it.
  *
- * Version 1 has a bank of examples, some hundred of each label:
+ * Version 1 may have a bank of examples, some hundred of each label:
  *
  *     bank.features  F16 [rows, width]    what the classifier reads of each, and behind it the mean
  *                                         of its tokens (model/token_mean.h)
@@ -10,10 +10,17 @@
  *     bank.classes   U64 [rows]           the label of each
  *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
  *
- * and may have a classifier of all features, in place of the one that reads the first of them:
+ * a classifier of all features, in place of the one that reads the first of them:
  *
  *     head.weight    F32 [labels, width]
  *     head.bias      F32 [labels]
+ *
+ * and, of a model that reads texts, a table of n-grams (ngrams/ngram_table.h), with what of a text
+ * is read in the metadata "ngrams.characters", "ngrams.key_lines" and "ngrams.key_words", the last
+ * separated by '|':
+ *
+ *     ngrams.weight  F16 [rows, labels]
+ *     ngrams.bias    F32 [labels]
  *
  *     head_file_open(&file, dir, name, labels, width, &err);
  *     head_file_bank(file, &bank, &arena, &err);
@@ -26,6 +33,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
+#include "engine/ngrams/ngram_table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +42,7 @@
 #define HEAD_FILE_NAME "attnd_head.safetensors"
 
 struct head_bank {
-    size_t count;
+    size_t count; /* 0: there is none */
     unsigned width, labels;
     float *features;   /* [count, width] */
     float *logits;     /* [count, labels] */
@@ -63,14 +71,24 @@ void head_file_close(struct head_file *file); /* NULL is allowed */
 enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
                              struct arena *arena, struct err *err);
 
-/* The classifier of a file that has one. The arena owns the numbers. */
-bool head_file_has_matrix(const struct head_file *file);
+/* The classifier; of a file without one its weight is NULL. The arena owns the numbers. */
 enum err_code head_file_matrix(const struct head_file *file, struct head_matrix *out,
                                struct arena *arena, struct err *err);
 
-/* DIR/HEAD_FILE_NAME, whole or not at all; matrix NULL, or its weight: there is none. ERR_IO;
- * ERR_UNSUPPORTED for a feature that F16 cannot hold. */
-enum err_code head_file_write(const char *dir, const struct head_bank *bank,
-                              const struct head_matrix *matrix, struct err *err);
+/* The table of n-grams; of a file without one its weight is NULL. The arena owns numbers and words.
+ * ERR_UNSUPPORTED for a reading that is out of its limits (ngrams/ngrams.h). */
+enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table *out,
+                               struct arena *arena, struct err *err);
+
+/* What is to be in a file: NULL, or without numbers, it is not there. */
+struct head_content {
+    const struct head_bank *bank;
+    const struct head_matrix *matrix;
+    const struct ngram_table *ngrams;
+};
+
+/* DIR/HEAD_FILE_NAME, whole or not at all. ERR_IO; ERR_UNSUPPORTED for a number that F16 cannot
+ * hold. */
+enum err_code head_file_write(const char *dir, const struct head_content *content, struct err *err);
 
 #endif

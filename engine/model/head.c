@@ -186,6 +186,12 @@ static void label_logits(const struct spec *spec, const struct weights *weights,
     }
 }
 
+/* What n-grams say of the input, beside the encoder. */
+static float evidence_of(const struct workspace *w, unsigned input, size_t label)
+{
+    return w->evidence[input] != NULL ? w->evidence[input][label] : 0;
+}
+
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
                  unsigned inputs, float *const *logits)
 {
@@ -202,7 +208,8 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
     for (unsigned r = 0; r < inputs; r++)
         for (size_t i = 0; i < labels; i++) {
             float value = w->logits[0][r * labels + i];
-            logits[r][i] = tokens == 2 ? (value + w->logits[1][r * labels + i]) * 0.5f : value;
+            logits[r][i] = (tokens == 2 ? (value + w->logits[1][r * labels + i]) * 0.5f : value) +
+                           evidence_of(w, r, i);
         }
 }
 

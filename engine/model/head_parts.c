@@ -32,25 +32,44 @@ static enum err_code read_neighbours(struct spec *spec, const struct head_file *
     struct head_bank bank;
     struct arena passing;
     arena_init(&passing);
-    if (!head_file_bank(file, &bank, &passing, err))
-        head_parts_neighbours(&spec->policy.ood, &bank, arena, err);
+    if (!head_file_bank(file, &bank, &passing, err)) {
+        if (bank.count == 0)
+            err_set(err, ERR_UNSUPPORTED,
+                    HEAD_FILE_NAME ": it has no examples, which ood.method 'neighbours' needs");
+        else
+            head_parts_neighbours(&spec->policy.ood, &bank, arena, err);
+    }
     arena_deinit(&passing);
     return err->code;
 }
 
-enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_matrix *head,
+static enum err_code read_parts(const struct spec *spec, const struct head_file *file,
+                                struct head_parts *parts, struct arena *arena, struct err *err)
+{
+    if (head_file_matrix(file, &parts->matrix, arena, err) ||
+        head_file_ngrams(file, &parts->ngrams, arena, err))
+        return err_prefix(err, "%s: ", HEAD_FILE_NAME);
+    if (parts->ngrams.weight != NULL && spec->family->kind != ENGINE_TEXT)
+        return err_set(err, ERR_UNSUPPORTED,
+                       HEAD_FILE_NAME ": n-grams are of texts, and %s reads "
+                                      "images",
+                       spec->family->name);
+    return ERR_OK;
+}
+
+enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err)
 {
     struct head_file *file;
-    if (head != NULL)
-        *head = (struct head_matrix){0};
+    if (parts != NULL)
+        *parts = (struct head_parts){0};
     if (spec->head_file == NULL ||
         head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
         return err->code;
     if (spec->policy.ood.method == OOD_NEIGHBOURS)
         read_neighbours(spec, file, arena, err);
-    if (err->code == ERR_OK && head != NULL && head_file_has_matrix(file))
-        head_file_matrix(file, head, arena, err);
+    if (err->code == ERR_OK && parts != NULL)
+        read_parts(spec, file, parts, arena, err);
     head_file_close(file);
     return err->code;
 }

@@ -1,6 +1,6 @@
 /* head_parts.h - what the head's file (format/head_file.h) gives a model that the others do not:
- * examples that its OOD score compares with (decide/neighbours.h), and a classifier that also reads
- * the mean of the tokens:
+ * examples that its OOD score compares with (decide/neighbours.h), a table of n-grams
+ * (ngrams/ngram_table.h), and a classifier that also reads the mean of the tokens:
  *
  *     logits = W_c features + W_m mean + b
  *
@@ -19,11 +19,17 @@
 #include "engine/model/spec.h"
 #include "engine/model/weights.h"
 
+/* Without numbers where the file has none. */
+struct head_parts {
+    struct head_matrix matrix;
+    struct ngram_table ngrams;
+};
+
 /* Checks the file of a spec that names one, so that a file that does not fit is told before it is
- * served, and gives its examples to an OOD score that is made from them. *head: its classifier, of
- * which the weight is NULL if it has none; `head` may be NULL. Numbers are the arena's. Errors as
- * head_file_open. */
-enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_matrix *head,
+ * served, and gives its examples to an OOD score that is made from them. The rest of it is *parts,
+ * which may be NULL. Numbers are the arena's. Errors as head_file_open; ERR_UNSUPPORTED for such an
+ * OOD score without examples, and a table of a model that reads images. */
+enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err);
 
 /* ood->neighbours.rows [bank->count, hidden]: the examples' token means, each of length 1.

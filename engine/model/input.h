@@ -25,6 +25,7 @@ struct engine_input {
     unsigned windows;
     const unsigned *window_offset; /* [windows + 1] where each begins in them */
     const unsigned *window_first;  /* [windows] the token of the text after its [CLS] */
+    const float *evidence;         /* text: [labels] added to the logits; NULL: nothing is */
     const float *patches;          /* image: [patches, channels x patch x patch], normalised */
     unsigned width, height;        /* image: as it was posted, in pixels */
     const struct linear

@@ -49,6 +49,7 @@ struct workspace {
     struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
     struct window_place *places;       /* [rows] */
     const struct linear **classifiers; /* [inputs] zero-shot: of an input's own labels, or NULL */
+    const float **evidence;            /* [inputs][labels] of n-grams, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */

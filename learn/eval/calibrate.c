@@ -111,7 +111,7 @@ static enum ood_method method_for(const struct calibrate *how)
 }
 
 static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
-                                 const struct head_matrix *matrix, struct arena *arena,
+                                 const struct head_parts *kept, struct arena *arena,
                                  struct err *err)
 {
     const unsigned *classes;
@@ -125,7 +125,8 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
     size_t *items = usable_items(known, &rows.count, err);
     rows.items = items;
     if (items != NULL && !example_bank_choose(out, &rows, arena, err))
-        head_file_write(how->assessment->options.dir, out, matrix, err);
+        head_file_write(how->assessment->options.dir,
+                        &(struct head_content){out, &kept->matrix, &kept->ngrams}, err);
     free(items);
     return err->code;
 }
@@ -135,13 +136,16 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
 static enum err_code take_bank(struct head_bank *out, struct spec *spec,
                                const struct calibrate *how, struct arena *arena, struct err *err)
 {
+    *out = (struct head_bank){0};
     if (how->known == NULL && spec->head_file != NULL)
-        return example_bank_read(out, how->assessment->options.dir, spec, arena, err);
-    struct head_matrix matrix; /* stays as it is */
-    if (head_parts_open(spec, how->assessment->options.dir, &matrix, arena, err))
+        example_bank_read(out, how->assessment->options.dir, spec, arena, err);
+    if (err->code != ERR_OK || out->count > 0)
+        return err->code;
+    struct head_parts kept;
+    if (head_parts_open(spec, how->assessment->options.dir, &kept, arena, err))
         return err->code;
     spec->head_file = HEAD_FILE_NAME;
-    return choose_bank(out, how, &matrix, arena, err);
+    return choose_bank(out, how, &kept, arena, err);
 }
 
 static enum err_code fit(struct spec *spec, const struct calibrate *how, enum ood_method method,

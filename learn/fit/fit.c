@@ -29,6 +29,10 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     if (info->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED,
                        "labels of a zero-shot model are texts: change candidate_labels instead");
+    if (info->ngram_rows > 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "it has a table of n-grams, which would have to learn the labels, too: "
+                       "train it anew with them");
     if (strcmp(info->scores, "softmax") != 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "its scores are '%s'; a head is fitted for one label of several",

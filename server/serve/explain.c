@@ -21,9 +21,17 @@ static size_t overlay_pixels(const struct row *row)
     return has_overlay(row) ? (size_t)row->input.width * row->input.height : 0;
 }
 
+static const struct predict_item *item_of(const struct row *row)
+{
+    return &row->request->call.items[row - row->request->rows];
+}
+
 static size_t bytes_of(const struct row *row)
 {
-    return engine_capture_bytes(row_engine(row), &row->input, &row->request->call.how) +
+    const struct engine_model *engine = row_engine(row);
+    const bool is_text = row->input.kind == ENGINE_TEXT;
+    return engine_capture_bytes(engine, &row->input, &row->request->call.how) +
+           (is_text ? engine_phrases_bytes(engine, item_of(row)->len) : 0) +
            overlay_pixels(row) * OVERLAY_BYTES_PER_PIXEL;
 }
 
@@ -126,10 +134,15 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
     }
     row->answer.explanation = explanation;
     unsigned label = engine_argmax(row_engine(row), row->scores);
-    if (!engine_explain(row_engine(row), &row->input, &row->request->call.how, label, arena,
-                        explanation, &row->err) &&
-        has_overlay(row))
+    const struct predict_item *item = item_of(row);
+    if (engine_explain(row_engine(row), &row->input, &row->request->call.how, label, arena,
+                       explanation, &row->err))
+        return;
+    if (has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);
+    else if (row->input.kind == ENGINE_TEXT)
+        engine_phrases(row_engine(row), item->bytes, item->len, label, arena, explanation,
+                       &row->err);
 }
 
 enum err_code explain_rows(const struct service *service, struct request *request)

@@ -69,7 +69,7 @@ static void join(const struct worker *worker, struct row *row)
     struct engine_session *session = row->model->sessions[worker->index];
     for (unsigned i = 0; i < row->input.windows; i++)
         engine_pool(session, row->windows[i].features, i, row->input.windows);
-    answer(row, engine_pooled(session, row->logits));
+    answer(row, engine_pooled(session, &row->input, row->logits));
 }
 
 /* Afterwards the row may be gone. */

@@ -146,7 +146,7 @@ START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
         }
         for (unsigned w = 0; w < 4; w++)
             engine_pool(f.session, parts[w], w, 4);
-        const float *found = engine_pooled(f.session, pooled);
+        const float *found = engine_pooled(f.session, &input, pooled);
         ck_assert_double_lt(numbers_difference(found, features, FEATURES), 5e-6);
         ck_assert_double_lt(numbers_difference(pooled, logits, LABELS), 5e-6);
         ck_assert_double_gt(numbers_difference(one, logits, LABELS), 2e-5);

@@ -392,8 +392,10 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
     session->features[0] = (window == 0 ? 0 : session->features[0]) + features[0];
 }
 
-const float *engine_pooled(struct engine_session *session, float *logits)
+const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
+                           float *logits)
 {
+    (void)input;
     logits[0] = session->features[0];
     logits[1] = 0;
     return session->features;
@@ -473,6 +475,27 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     *out = (struct explanation){.method = method, .words = word, .word_count = 1};
     out->view.width = (unsigned)input->ids[0];
     return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
+}
+
+size_t engine_phrases_bytes(const struct engine_model *model, size_t len)
+{
+    (void)model;
+    (void)len;
+    return 0;
+}
+
+/* A text that begins with 'P' has a phrase, all of it. */
+enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
+                             unsigned label, struct arena *arena, struct explanation *explanation,
+                             struct err *err)
+{
+    (void)model;
+    (void)label;
+    (void)arena;
+    explanation->has_phrases = len > 0 && text[0] == 'P';
+    explanation->phrases[0] = (struct excerpt){.end = (uint32_t)len, .relevance = 1};
+    explanation->phrase_count = explanation->has_phrases;
+    return err->code;
 }
 
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,

@@ -30,7 +30,8 @@ static void write_bank(void)
     for (unsigned i = 0; i < ROWS * LABELS; i++)
         logits[i] = (float)i / 3;
     tempdir_open(&dir);
-    ck_assert_msg(head_file_write(dir.path, &bank, NULL, &err) == ERR_OK, "%s", err.text);
+    ck_assert_msg(head_file_write(dir.path, &(struct head_content){.bank = &bank}, &err) == ERR_OK,
+                  "%s", err.text);
 }
 
 START_TEST(what_is_written_is_read_again)
@@ -68,11 +69,12 @@ START_TEST(a_classifier_is_there_or_not)
     write_bank();
     arena_init(&arena);
     ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
-    ck_assert(!head_file_has_matrix(file));
+    ck_assert(!head_file_matrix(file, &read, &arena, &err));
+    ck_assert_ptr_null(read.weight);
     head_file_close(file);
-    ck_assert(!head_file_write(dir.path, &bank, &matrix, &err));
+    ck_assert(
+        !head_file_write(dir.path, &(struct head_content){.bank = &bank, .matrix = &matrix}, &err));
     ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
-    ck_assert(head_file_has_matrix(file));
     ck_assert(!head_file_matrix(file, &read, &arena, &err));
     ck_assert_mem_eq(read.weight, weight, sizeof weight);
     ck_assert_mem_eq(read.bias, bias, sizeof bias);
@@ -143,6 +145,97 @@ START_TEST(half_a_classifier_is_refused)
                    HEAD_FILE_NAME ": tensor 'head.bias' does not fit a model of 2 labels and 3 "
                                   "features");
     tempdir_close(&dir);
+}
+END_TEST
+
+/* ---- n-grams ---- */
+
+enum { TABLE_ROWS = 4 };
+
+static const char *const key_words[] = {"BUG", "DATA RACE"};
+static float table_weight[TABLE_ROWS * LABELS] = {1, -2, 0.5f, 0, 3, 4, -0.25f, 8};
+static float table_bias[LABELS] = {0.125f, -1};
+
+START_TEST(a_table_of_ngrams_is_read_again_with_what_it_reads)
+{
+    const struct ngram_table table = {.reading = {.characters = 1500,
+                                                  .key_lines = 3,
+                                                  .key_words = key_words,
+                                                  .key_word_count = 2,
+                                                  .rows = TABLE_ROWS},
+                                      .labels = LABELS,
+                                      .weight = table_weight,
+                                      .bias = table_bias};
+    struct head_file *file;
+    struct ngram_table read;
+    struct head_bank none;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    tempdir_open(&dir);
+    ck_assert(!head_file_write(dir.path, &(struct head_content){.ngrams = &table}, &err));
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert(!head_file_bank(file, &none, &arena, &err));
+    ck_assert_uint_eq(none.count, 0);
+    ck_assert_msg(!head_file_ngrams(file, &read, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(read.reading.rows, TABLE_ROWS);
+    ck_assert_uint_eq(read.reading.characters, 1500);
+    ck_assert_uint_eq(read.reading.key_lines, 3);
+    ck_assert_uint_eq(read.reading.key_word_count, 2);
+    ck_assert_str_eq(read.reading.key_words[1], "DATA RACE");
+    ck_assert_mem_eq(read.weight, table_weight, sizeof table_weight);
+    ck_assert_mem_eq(read.bias, table_bias, sizeof table_bias);
+    head_file_close(file);
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+}
+END_TEST
+
+/* Of a table with these rows and this metadata; the error of opening or reading it. */
+static void expect_table_refused(size_t rows, const char *characters, const char *lines,
+                                 const char *words, const char *why)
+{
+    static float weight[6 * LABELS];
+    const struct metadata_out metadata[] = {{"format", "attnd-head"},
+                                            {"version", "1"},
+                                            {"ngrams.characters", characters},
+                                            {"ngrams.key_lines", lines},
+                                            {words != NULL ? "ngrams.key_words" : NULL, words},
+                                            {NULL, NULL}};
+    const struct tensor_out tensors[] = {
+        {"ngrams.weight", DTYPE_F16, 2, {rows, LABELS}, weight},
+        {"ngrams.bias", DTYPE_F32, 1, {LABELS}, table_bias},
+    };
+    struct head_file *file;
+    struct ngram_table read;
+    struct arena arena;
+    struct err err = {0};
+    char path[96];
+    arena_init(&arena);
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert(!safetensors_write_with(path, tensors, 2, metadata, &err));
+    if (!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err))
+        head_file_ngrams(file, &read, &arena, &err);
+    ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, why));
+    head_file_close(file);
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+}
+
+START_TEST(a_table_that_cannot_be_read_by_is_refused)
+{
+    static char many[4 * (NGRAM_KEY_WORDS_MAX + 2)];
+    for (unsigned i = 0; i <= NGRAM_KEY_WORDS_MAX; i++)
+        strcat(many, "ab|");
+    expect_table_refused(6, "9", "0", "", "has 6 rows; expected a power of two");
+    expect_table_refused(1, "9", "0", "", "has 1 rows; expected a power of two");
+    expect_table_refused(4, "-9", "0", "", "'ngrams.characters' is not a number of at most 65536");
+    expect_table_refused(4, "65537", "0", "", "'ngrams.characters' is not a number");
+    expect_table_refused(4, "9", "1x", "", "'ngrams.key_lines' is not a number of at most 64");
+    expect_table_refused(4, "9", "1", NULL, "'ngrams.key_words' is missing");
+    expect_table_refused(4, "9", "1", many, "'ngrams.key_words' has more than 256");
 }
 END_TEST
 
@@ -225,6 +318,7 @@ START_TEST(another_kind_of_file_is_no_head)
 END_TEST
 
 SUITE("head_file", what_is_written_is_read_again, a_classifier_is_there_or_not,
+      a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
       half_a_classifier_is_refused, a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
       a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)

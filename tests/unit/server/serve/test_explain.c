@@ -13,6 +13,7 @@ struct bench {
     struct http_exchange exchange;
     struct request *request;
     struct row rows[2], *good[2];
+    struct predict_item items[2];
     int32_t ids[2];
     float scores[2];
 };
@@ -26,11 +27,13 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
     bench->request = stage_request(&bench->stage, &bench->exchange);
     bench->request->call.explain = true;
     bench->request->call.overlay = true;
+    bench->request->call.items = bench->items;
     bench->request->rows = bench->rows;
     bench->request->good = bench->good;
     bench->request->good_count = 2;
     for (unsigned i = 0; i < 2; i++) {
         bench->good[i] = &bench->rows[i];
+        bench->items[i] = (struct predict_item){.bytes = i == 0 ? "Panic" : "fault", .len = 5};
         bench->rows[i] =
             (struct row){.request = bench->request,
                          .model = bench->stage.snapshot->models[kind == ENGINE_IMAGE],
@@ -107,8 +110,12 @@ START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
     fake_await_resumed(&bench.exchange);
     ck_assert_uint_eq(bench.request->phase, REQUEST_EXPLAIN);
     ck_assert(!pthread_equal(fake_explained_by, pthread_self()));
-    for (int i = 0; i < 2; i++)
-        ck_assert_uint_eq(bench.rows[i].answer.explanation->word_count, 1);
+    for (int i = 0; i < 2; i++) {
+        const struct explanation *explanation = bench.rows[i].answer.explanation;
+        ck_assert_uint_eq(explanation->word_count, 1);
+        ck_assert(explanation->has_phrases == (i == 0)); /* of the text that was sent */
+        ck_assert_uint_eq(explanation->phrases[0].end, 5);
+    }
     bench_close(&bench);
 }
 END_TEST

@@ -1,0 +1,158 @@
+#include "engine/ngrams/ngram_table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum err_code ngram_table_evidence(const struct ngram_table *table, const char *text, size_t len,
+                                   struct arena *arena, float *evidence, struct err *err)
+{
+    struct ngram_list list;
+    memcpy(evidence, table->bias, table->labels * sizeof *evidence);
+    if (ngrams_list(&table->reading, text, len, arena, &list, err))
+        return err->code;
+    for (size_t i = 0; i < list.count; i++) {
+        const float *row = table->weight + (size_t)list.entries[i].row * table->labels;
+        for (unsigned c = 0; c < table->labels; c++)
+            evidence[c] += list.entries[i].value * row[c];
+    }
+    return ERR_OK;
+}
+
+/* ---- phrases ---- */
+
+enum { GAP_MAX = 8 }; /* bytes between two words of a phrase */
+
+/* What a word says where it stands. */
+struct share {
+    size_t start, end;
+    double evidence;
+};
+
+struct shares {
+    const struct ngram_table *table;
+    const struct ngram_list *list;
+    unsigned label;
+    struct share *words; /* NULL: only counted */
+    size_t count;
+};
+
+/* What a row says for the label, against the average of all labels. */
+static double says(const struct ngram_table *table, uint32_t row, unsigned label)
+{
+    const float *weights = table->weight + (size_t)row * table->labels;
+    double mean = 0;
+    for (unsigned c = 0; c < table->labels; c++)
+        mean += (double)weights[c] / table->labels;
+    return (double)weights[label] - mean;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct ngram_entry *left = a, *right = b;
+    return left->row < right->row ? -1 : left->row > right->row;
+}
+
+/* The list's entry of an n-gram of the same text. */
+static const struct ngram_entry *entry_of(const struct ngram_list *list, const struct ngram *ngram)
+{
+    const struct ngram_entry key = {.row = ngram->row};
+    const size_t first = list->first[ngram->block];
+    const size_t end =
+        ngram->block + 1 < NGRAM_BLOCKS ? list->first[ngram->block + 1] : list->count;
+    return bsearch(&key, list->entries + first, end - first, sizeof key, by_row);
+}
+
+static void take_shares(void *context, const struct ngram *ngram)
+{
+    struct shares *shares = context;
+    const struct ngram_entry *entry = entry_of(shares->list, ngram);
+    const double evidence = (double)entry->value * says(shares->table, ngram->row, shares->label) /
+                            entry->often / ngram->words;
+    for (unsigned i = 0; i < ngram->words; i++, shares->count++)
+        if (shares->words != NULL)
+            shares->words[shares->count] = (struct share){ngram->start[i], ngram->end[i], evidence};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct share *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Every word once, in the order of the text. Returns how many there are. */
+static size_t merge(struct share *words, size_t count)
+{
+    size_t kept = 0;
+    qsort(words, count, sizeof *words, by_place);
+    for (size_t i = 0; i < count; i++)
+        if (kept > 0 && words[kept - 1].start == words[i].start)
+            words[kept - 1].evidence += words[i].evidence;
+        else
+            words[kept++] = words[i];
+    return kept;
+}
+
+static bool go_on(const char *text, const struct share *word, const struct share *next)
+{
+    return next->evidence > 0 && next->start - word->end <= GAP_MAX &&
+           memchr(text + word->end, '\n', next->start - word->end) == NULL;
+}
+
+/* Among the strongest so far, which are in order. */
+static unsigned insert(struct ngram_phrase *out, unsigned count, unsigned most,
+                       struct ngram_phrase phrase)
+{
+    unsigned at = count < most ? count : most;
+    while (at > 0 && out[at - 1].evidence < phrase.evidence)
+        at--;
+    if (at == most)
+        return count;
+    count = count < most ? count + 1 : most;
+    memmove(out + at + 1, out + at, (count - at - 1) * sizeof *out);
+    out[at] = phrase;
+    return count;
+}
+
+static unsigned join(const char *text, const struct share *words, size_t count,
+                     struct ngram_phrase *out, unsigned most)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < count; i++) {
+        double sum = words[i].evidence;
+        const size_t start = words[i].start;
+        if (sum <= 0)
+            continue;
+        for (; i + 1 < count && go_on(text, &words[i], &words[i + 1]); i++)
+            sum += words[i + 1].evidence;
+        found = insert(out, found, most, (struct ngram_phrase){start, words[i].end, (float)sum});
+    }
+    return found;
+}
+
+enum err_code ngram_table_phrases(const struct ngram_table *table, const char *text, size_t len,
+                                  unsigned label, struct arena *arena, struct ngram_phrase *out,
+                                  unsigned most, unsigned *count, struct err *err)
+{
+    struct ngram_list list;
+    struct shares shares = {.table = table, .list = &list, .label = label};
+    *count = 0;
+    if (ngrams_list(&table->reading, text, len, arena, &list, err))
+        return err->code;
+    ngrams_each(&table->reading, text, len, take_shares, &shares);
+    shares.words = arena_alloc_array(arena, shares.count + 1, sizeof *shares.words);
+    if (shares.words == NULL)
+        return err_no_memory(err, shares.count * sizeof *shares.words);
+    shares.count = 0;
+    ngrams_each(&table->reading, text, len, take_shares, &shares);
+    *count = join(text, shares.words, merge(shares.words, shares.count), out, most);
+    return ERR_OK;
+}
+
+/* Each n-gram has a share for each of its words. */
+size_t ngram_table_phrases_bytes(const struct ngram_table *table, size_t len)
+{
+    const size_t ngrams = ngrams_most(&table->reading, len);
+    return ngrams_list_bytes(&table->reading, len) +
+           NGRAM_WORDS_MAX * ngrams * sizeof(struct share) + ARENA_ALIGNMENT;
+}

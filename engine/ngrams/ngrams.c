@@ -1,0 +1,231 @@
+#include "engine/ngrams/ngrams.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FNV_BASIS 14695981039346656037ull
+#define FNV_PRIME 1099511628211ull
+
+/* ---- words ---- */
+
+struct word {
+    uint64_t hash;
+    size_t start, end;
+    bool is_number;
+};
+
+/* What a byte counts as in a word; 0: it ends one. */
+static unsigned char folded(char byte)
+{
+    const unsigned char c = (unsigned char)byte;
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned char)(c + ('a' - 'A'));
+    const bool is_of_word = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+    return is_of_word || c >= 0x80 ? c : 0;
+}
+
+static uint64_t fnv(uint64_t hash, unsigned char byte)
+{
+    return (hash ^ byte) * FNV_PRIME;
+}
+
+/* The word at or behind `at`, before `end`; false: there is none. */
+static bool next_word(const char *text, size_t at, size_t end, struct word *out)
+{
+    while (at < end && folded(text[at]) == 0)
+        at++;
+    *out = (struct word){.hash = FNV_BASIS, .start = at};
+    for (unsigned char c; at < end && (c = folded(text[at])) != 0; at++) {
+        out->hash = fnv(out->hash, c);
+        out->is_number = out->is_number || (c >= '0' && c <= '9');
+    }
+    out->end = at;
+    if (out->is_number)
+        out->hash = fnv(FNV_BASIS, '#');
+    return out->end > out->start;
+}
+
+/* ---- n-grams ---- */
+
+struct reader {
+    const struct ngram_reading *reading;
+    const char *text;
+    void (*take)(void *context, const struct ngram *ngram);
+    void *context;
+    enum ngram_block block;
+    struct word words[NGRAM_WORDS_MAX]; /* the last ones of the block, the newest last */
+    unsigned word_count;
+};
+
+/* Every bit of a hash reaches every bit of the row (the finaliser of splitmix64, Steele et al.
+ * 2014). */
+static uint32_t row_of(uint64_t hash, uint32_t rows)
+{
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebull;
+    return (uint32_t)(hash ^ (hash >> 31)) & (rows - 1);
+}
+
+/* The n-gram of the newest `count` words. */
+static void give(const struct reader *reader, unsigned count)
+{
+    struct ngram ngram = {.block = reader->block, .words = count};
+    uint64_t hash = fnv(FNV_BASIS, (unsigned char)reader->block);
+    for (unsigned i = 0; i < count; i++) {
+        const struct word *word = &reader->words[reader->word_count - count + i];
+        for (unsigned byte = 0; byte < sizeof word->hash; byte++)
+            hash = fnv(hash, (unsigned char)(word->hash >> 8 * byte));
+        ngram.start[i] = word->start;
+        ngram.end[i] = word->end;
+    }
+    ngram.row = row_of(hash, reader->reading->rows);
+    reader->take(reader->context, &ngram);
+}
+
+static void take_word(struct reader *reader, const struct word *word)
+{
+    if (word->is_number && reader->word_count > 0 &&
+        reader->words[reader->word_count - 1].is_number)
+        return;
+    if (reader->word_count == NGRAM_WORDS_MAX) {
+        memmove(reader->words, reader->words + 1, (NGRAM_WORDS_MAX - 1) * sizeof *word);
+        reader->word_count--;
+    }
+    reader->words[reader->word_count++] = *word;
+    for (unsigned count = 1; count <= reader->word_count; count++)
+        give(reader, count);
+}
+
+static void read_words(struct reader *reader, size_t at, size_t end)
+{
+    struct word word;
+    for (; next_word(reader->text, at, end, &word); at = word.end)
+        take_word(reader, &word);
+}
+
+/* ---- blocks ---- */
+
+static bool has_key_word(const struct ngram_reading *reading, const char *line, size_t len)
+{
+    for (unsigned i = 0; i < reading->key_word_count; i++)
+        if (memmem(line, len, reading->key_words[i], strlen(reading->key_words[i])) != NULL)
+            return true;
+    return false;
+}
+
+static void read_lines(struct reader *reader, size_t len)
+{
+    const size_t end = len < NGRAM_SEARCH_BYTES ? len : NGRAM_SEARCH_BYTES;
+    unsigned left = reader->reading->key_lines;
+    for (size_t at = 0; at < end && left > 0;) {
+        const char *line = reader->text + at, *stop = memchr(line, '\n', end - at);
+        const size_t whole = stop != NULL ? (size_t)(stop - line) : end - at;
+        const size_t part = whole < NGRAM_LINE_BYTES ? whole : NGRAM_LINE_BYTES;
+        if (has_key_word(reader->reading, line, part)) {
+            read_words(reader, at, at + part);
+            left--;
+        }
+        at += whole + 1;
+    }
+}
+
+/* Bytes of the first `characters` characters. */
+static size_t head_bytes(const char *text, size_t len, unsigned characters)
+{
+    size_t at = 0;
+    for (; at < len; at++)
+        if (((unsigned char)text[at] & 0xc0) != 0x80 && characters-- == 0)
+            break;
+    return at;
+}
+
+void ngrams_each(const struct ngram_reading *reading, const char *text, size_t len,
+                 void (*take)(void *context, const struct ngram *ngram), void *context)
+{
+    struct reader reader = {
+        .reading = reading, .text = text, .take = take, .context = context, .block = NGRAM_LINES};
+    read_lines(&reader, len);
+    reader.block = NGRAM_HEAD;
+    reader.word_count = 0;
+    read_words(&reader, 0, head_bytes(text, len, reading->characters));
+}
+
+/* ---- lists ---- */
+
+struct rows {
+    uint32_t *row[NGRAM_BLOCKS]; /* [count of the block] of every n-gram; NULL: only counted */
+    size_t count[NGRAM_BLOCKS];
+};
+
+static void take_row(void *context, const struct ngram *ngram)
+{
+    struct rows *rows = context;
+    if (rows->row[ngram->block] != NULL)
+        rows->row[ngram->block][rows->count[ngram->block]] = ngram->row;
+    rows->count[ngram->block]++;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Each row once, with a value by how often it comes; the block's length is 1. */
+static void add_block(struct ngram_list *list, uint32_t *row, size_t count)
+{
+    const size_t first = list->count;
+    double squares = 0;
+    qsort(row, count, sizeof *row, by_row);
+    for (size_t i = 0, same; i < count; i += same) {
+        for (same = 1; i + same < count && row[i + same] == row[i];)
+            same++;
+        const double value = 1 + log((double)same);
+        squares += value * value;
+        list->entries[list->count++] = (struct ngram_entry){row[i], (uint32_t)same, (float)value};
+    }
+    for (size_t i = first; i < list->count; i++)
+        list->entries[i].value = (float)((double)list->entries[i].value / sqrt(squares));
+}
+
+enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
+                          struct arena *arena, struct ngram_list *out, struct err *err)
+{
+    struct rows rows = {{NULL}, {0}};
+    *out = (struct ngram_list){0};
+    ngrams_each(reading, text, len, take_row, &rows);
+    const size_t lines = rows.count[NGRAM_LINES], all = lines + rows.count[NGRAM_HEAD];
+    rows.row[NGRAM_LINES] = arena_alloc_array(arena, all + 1, sizeof(uint32_t));
+    out->entries = arena_alloc_array(arena, all + 1, sizeof *out->entries);
+    if (rows.row[NGRAM_LINES] == NULL || out->entries == NULL)
+        return err_no_memory(err, all * (sizeof(uint32_t) + sizeof *out->entries));
+    rows.row[NGRAM_HEAD] = rows.row[NGRAM_LINES] + lines;
+    rows.count[NGRAM_LINES] = rows.count[NGRAM_HEAD] = 0;
+    ngrams_each(reading, text, len, take_row, &rows);
+    for (unsigned block = 0; block < NGRAM_BLOCKS; block++) {
+        out->first[block] = out->count;
+        add_block(out, rows.row[block], rows.count[block]);
+    }
+    if (lines > 0 && all > lines) /* two vectors of length 1 that hardly share a row */
+        for (size_t i = 0; i < out->count; i++)
+            out->entries[i].value *= (float)M_SQRT1_2;
+    return ERR_OK;
+}
+
+/* Words are at least a byte long and a byte apart. */
+size_t ngrams_most(const struct ngram_reading *reading, size_t len)
+{
+    enum { BYTES_OF_CHARACTER = 4 };
+    const size_t head = BYTES_OF_CHARACTER * (size_t)reading->characters;
+    const size_t lines = (NGRAM_LINE_BYTES + 1) * (size_t)reading->key_lines;
+    const size_t words = (head < len ? head : len) / 2 + (lines < len ? lines : len) / 2 + 2;
+    return NGRAM_WORDS_MAX * words;
+}
+
+size_t ngrams_list_bytes(const struct ngram_reading *reading, size_t len)
+{
+    return ngrams_most(reading, len) * (sizeof(uint32_t) + sizeof(struct ngram_entry)) +
+           2 * (size_t)ARENA_ALIGNMENT;
+}
