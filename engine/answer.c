@@ -165,7 +165,7 @@ static void append(json_t *array, bool *failed, json_t *value)
     *failed = json_array_append_new(array, value) != 0 || *failed;
 }
 
-static json_t *excerpts(const struct excerpt *list, unsigned count)
+static json_t *excerpts(const struct excerpt *list, unsigned count, const char *measure)
 {
     json_t *array = json_array();
     bool failed = array == NULL;
@@ -173,7 +173,7 @@ static json_t *excerpts(const struct excerpt *list, unsigned count)
         struct builder part = build();
         add(&part, "start", json_integer(list[i].start));
         add(&part, "end", json_integer(list[i].end));
-        add(&part, "relevance", json_real((double)list[i].relevance));
+        add(&part, measure, json_real((double)list[i].relevance));
         if (list[i].of_pair)
             add(&part, "of", json_string_nocheck("text_pair"));
         append(array, &failed, built(&part));
@@ -223,8 +223,11 @@ static json_t *explanation_of(const struct explanation *explanation)
     if (explanation->layer > 0)
         add(&out, "layer", json_integer(explanation->layer));
     if (explanation->words != NULL) {
-        add(&out, "words", excerpts(explanation->words, explanation->word_count));
-        add(&out, "spans", excerpts(explanation->spans, explanation->span_count));
+        add(&out, "words", excerpts(explanation->words, explanation->word_count, "relevance"));
+        add(&out, "spans", excerpts(explanation->spans, explanation->span_count, "relevance"));
+        if (explanation->has_phrases)
+            add(&out, "phrases",
+                excerpts(explanation->phrases, explanation->phrase_count, "evidence"));
         return built(&out);
     }
     add(&out, "grid", json_pack("[ii]", (int)view->rows, (int)view->columns));

@@ -326,7 +326,11 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     if (!predict->explain)
         return ERR_OK;
     unsigned best = argmax(predict->scores, engine_describe(model)->label_count);
-    return engine_explain(model, input, &predict->how, best, arena, explanation, err);
+    if (engine_explain(model, input, &predict->how, best, arena, explanation, err) ||
+        input->kind != ENGINE_TEXT)
+        return err->code;
+    return engine_phrases(model, predict->reader.text, predict->reader.text_len, best, arena,
+                          explanation, err);
 }
 
 static bool predict_one(struct predict *predict, unsigned index)

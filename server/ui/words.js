@@ -94,6 +94,17 @@ function spanItem(text, span, words, units, go) {
         el('button', { type: 'button', class: 'link', click: () => go(first) }, excerpt));
 }
 
+/** What the table of n-grams takes for the label: it may lie behind what the encoder reads. */
+function phraseList(text, phrases) {
+    if (phrases.length === 0)
+        return [];
+    const units = unitsOf(text, lastOf(phrases));
+    return [el('h3', {}, 'Phrases that speak for it'),
+        el('ol', { class: 'spans', id: 'phrases' }, ...phrases.map((phrase) => el('li', {},
+            el('span', { class: 'number' }, `+${phrase.evidence.toFixed(2)}`), ' ',
+            visible(text.slice(units[phrase.start], units[phrase.end])))))];
+}
+
 /** Ranks by falling relevance, from 1. */
 function ranksOf(words) {
     const order = words.map((_, i) => i).sort((a, b) => words[b].relevance - words[a].relevance);
@@ -106,7 +117,8 @@ function ranksOf(words) {
 
 /**
  * @param {string} text  as it was sent
- * @param {{words: {start: number, end: number, relevance: number}[], spans: object[]}} explanation
+ * @param {{words: {start: number, end: number, relevance: number}[], spans: object[],
+ *     phrases?: {start: number, end: number, evidence: number}[]}} explanation
  */
 export function shadedWords(text, explanation) {
     const { words, spans } = explanation;
@@ -125,5 +137,6 @@ export function shadedWords(text, explanation) {
     return el('div', { class: 'words-box' }, body, readout,
         el('h3', {}, 'Densest spans'),
         el('ol', { class: 'spans', id: 'spans' },
-            ...spans.map((span) => spanItem(text, span, words, units, go))));
+            ...spans.map((span) => spanItem(text, span, words, units, go))),
+        ...phraseList(text, explanation.phrases ?? []));
 }

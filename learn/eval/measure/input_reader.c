@@ -32,11 +32,13 @@ static enum err_code prepare_picture(struct input_reader *reader, const char *pa
 }
 
 /* Bytes that are not UTF-8 go where the error says which. */
-static enum err_code prepare_text(const struct input_reader *reader, const char *text, size_t len,
+static enum err_code prepare_text(struct input_reader *reader, const char *text, size_t len,
                                   const char *pair, struct arena *arena, struct engine_input *out,
                                   struct err *err)
 {
     const struct engine_model *model = reader->model;
+    reader->text = text;
+    reader->text_len = len;
     if (pair != NULL && !utf8_is_valid(pair, strlen(pair)))
         return err_set(err, ERR_UNUSABLE, "the second text is not UTF-8");
     if (!utf8_is_valid(text, len))
@@ -46,16 +48,18 @@ static enum err_code prepare_text(const struct input_reader *reader, const char 
     return engine_prepare_utf8(model, text, len, &reader->reading, NULL, arena, out, err);
 }
 
-static enum err_code prepare_file(const struct input_reader *reader, const char *path,
+static enum err_code prepare_file(struct input_reader *reader, const char *path,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
     char *bytes;
     size_t len;
     if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
         return err->code;
-    prepare_text(reader, bytes, len, NULL, arena, out, err);
+    const char *kept = arena_copy(arena, bytes, len);
     free(bytes);
-    return err->code;
+    if (kept == NULL)
+        return err_no_memory(err, len);
+    return prepare_text(reader, kept, len, NULL, arena, out, err);
 }
 
 static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,

@@ -18,6 +18,9 @@ struct input_reader {
     const struct engine_model *model;
     struct engine_reading reading; /* of long texts */
     struct pictures pictures;      /* zero to begin with */
+    const char *text;              /* that was prepared last, of a pair the first one; the item's or
+                                      the arena's */
+    size_t text_len;
 };
 
 /* What it makes lies in the arena. ERR_IO, ERR_UNUSABLE as the engine has them, or if the model

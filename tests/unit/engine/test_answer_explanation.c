@@ -41,6 +41,14 @@ START_TEST(answer_explains_a_text_by_words_and_spans)
                                      "{\"start\":0,\"end\":4,\"relevance\":0.25},"
                                      "{\"start\":5,\"end\":9,\"relevance\":0.75}],"
                                      "\"spans\":[{\"start\":5,\"end\":9,\"relevance\":0.75}]}}");
+    explanation.has_phrases = true;
+    explanation.phrases[0] = (struct excerpt){.start = 2, .end = 9, .relevance = 1.5f};
+    explanation.phrase_count = explanation.word_count = 1;
+    expect_explanation(&explanation, "{\"explanation\":{\"method\":\"gradient\",\"words\":["
+                                     "{\"start\":0,\"end\":4,\"relevance\":0.25}],"
+                                     "\"spans\":[{\"start\":5,\"end\":9,\"relevance\":0.75}],"
+                                     "\"phrases\":[{\"start\":2,\"end\":9,\"evidence\":1.5}]}}");
+    explanation.has_phrases = false;
     explanation.layer = 1;
     explanation.word_count = explanation.span_count = 0;
     expect_explanation(&explanation, "{\"explanation\":{\"method\":\"gradient\",\"layer\":1,"
