@@ -234,6 +234,9 @@ static void show_end(const struct train_options *options, const struct trainer_r
     }
     if (found->judged)
         show_judgement(options, found);
+    if (found->ngrams.weight > 0)
+        fprintf(stderr, "n-grams weigh %.3g: the validation loss falls from %.4f to %.4f\n",
+                found->ngrams.weight, found->ngrams.before, found->ngrams.after);
     if (found->macro_f1_crossed > 0)
         fprintf(stderr,
                 "macro-F1 was %.4f without class biases, and %.4f with biases from other inputs\n",

@@ -6,6 +6,7 @@
 #include "learn/eval/calibrate.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/logit_adjustment.h"
+#include "learn/ngrams/ngram_branch.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/loop/run_output.h"
 
@@ -93,6 +94,32 @@ static enum err_code evaluate_known(struct closing *closing, struct evaluation *
     if (dataset_match(&closing->known, info->labels, info->label_count, classes, err))
         return err->code;
     return evaluation_run(known, closing->assessment.model, &closing->known, &how, err);
+}
+
+/* ---- n-grams ---- */
+
+/* Beside the weights as they were trained; from then on they are part of what is assessed. */
+static enum err_code add_ngrams(struct closing *closing, struct conclusion *out, struct err *err)
+{
+    const struct assessment *assessment = &closing->assessment;
+    const struct engine_info *info = engine_describe(assessment->model);
+    const struct ngram_settings settings = train_ngrams(closing->run->options);
+    if (settings.characters == 0)
+        return ERR_OK;
+    unsigned *classes = calloc(closing->known.count, sizeof *classes);
+    const struct ngram_data data = {.learnt = &closing->known,
+                                    .learnt_classes = classes,
+                                    .validation = &closing->validation,
+                                    .classes = assessment->classes,
+                                    .evaluation = &assessment->evaluation};
+    if (classes == NULL)
+        err_no_memory(err, closing->known.count * sizeof *classes);
+    else if (!dataset_match(&closing->known, info->labels, info->label_count, classes, err))
+        ngram_branch_add(closing->run->options->out, &data, &settings, &out->ngrams, err);
+    free(classes);
+    if (err->code != ERR_OK || out->ngrams.weight == 0)
+        return err->code;
+    return assess(closing, err);
 }
 
 /* ---- class biases ---- */
@@ -269,9 +296,9 @@ static enum err_code open_views(struct closing *closing, struct err *err)
 static enum err_code judge_and_decide(struct closing *closing, struct conclusion *out,
                                       struct err *err)
 {
-    if (open_views(closing, err) || assess(closing, err) || fit_biases(closing, out, err) ||
-        decide(closing, err) || write_checkpoint(closing->run, err) || assess(closing, err) ||
-        write_report(closing, err))
+    if (open_views(closing, err) || assess(closing, err) || add_ngrams(closing, out, err) ||
+        fit_biases(closing, out, err) || decide(closing, err) ||
+        write_checkpoint(closing->run, err) || assess(closing, err) || write_report(closing, err))
         return err->code;
     return sum_up(&closing->assessment, out, err);
 }

@@ -2,6 +2,8 @@
 #ifndef ATTND_LEARN_TRAIN_CONCLUSION_H
 #define ATTND_LEARN_TRAIN_CONCLUSION_H
 
+#include "learn/ngrams/ngram_branch.h"
+
 #include <stdbool.h>
 
 /* Figures on the validation part. */
@@ -13,6 +15,7 @@ struct conclusion {
     double automatic, right; /* shares: of inputs, and of the automatic ones */
     double macro_f1_before;  /* without class biases */
     double macro_f1_crossed; /* with biases that were fitted on other inputs */
+    struct ngram_result ngrams;
 };
 
 #endif

@@ -17,6 +17,7 @@
 #include "learn/eval/measure/agreement.h"
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/measure/strangeness.h"
+#include "learn/ngrams/ngram_branch.h"
 
 struct eval {
     struct assessment_options how;
@@ -29,6 +30,7 @@ struct eval {
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* of explain; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
+    struct ngram_settings ngrams;        /* of --calibrate */
 
     struct dataset dataset, unseen_data;
     struct assessment assessment;

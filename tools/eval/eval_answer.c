@@ -193,12 +193,52 @@ static enum err_code run_examples(struct eval *eval, struct known_inputs *known,
     return err->code;
 }
 
+/* The model as it is now, on the same data. */
+static enum err_code assess_again(struct eval *eval, struct err *err)
+{
+    struct assessment *assessment = &eval->assessment;
+    struct progress progress;
+    assessment_close(assessment);
+    if (assessment_open(assessment, &eval->how, err) ||
+        assessment_take(assessment, &eval->dataset, eval->data, err))
+        return err->code;
+    assessment->options.evaluation =
+        eval_watched(eval, &progress, "with n-grams", eval->dataset.count);
+    assessment_run(assessment, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *known,
+                                struct err *err)
+{
+    const struct ngram_data data = {.learnt = &known->dataset,
+                                    .learnt_classes = known->classes,
+                                    .validation = &eval->dataset,
+                                    .classes = eval->assessment.classes,
+                                    .evaluation = &eval->assessment.evaluation};
+    struct ngram_result result;
+    if (eval->ngrams.characters == 0)
+        return ERR_OK;
+    if (engine_describe(eval->assessment.model)->ngram_rows > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--ngrams: %s has a table of n-grams already: take the model as it was "
+                       "before that",
+                       eval->how.dir);
+    if (ngram_branch_add(eval->how.dir, &data, &eval->ngrams, &result, err))
+        return err_prefix(err, "--ngrams: ");
+    fprintf(stderr,
+            "attnd-eval: n-grams weigh %.3g: the loss of the data falls from %.4f to %.4f\n",
+            result.weight, result.before, result.after);
+    return result.weight > 0 ? assess_again(eval, err) : ERR_OK;
+}
+
 static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate *how,
                                              struct err *err)
 {
     struct known_inputs known;
     if (!known_inputs_open(&known, eval->assessment.model, eval->examples, &eval->fields, err) &&
-        !run_examples(eval, &known, err)) {
+        !add_ngrams(eval, &known, err) && !run_examples(eval, &known, err)) {
         how->known = &known.evaluation;
         how->known_classes = known.classes;
         calibrate_write(how, err);

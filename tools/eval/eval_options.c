@@ -116,6 +116,24 @@ static const struct cli_option options[] = {
      .value = "PATH",
      .help = "With --calibrate: labelled inputs that the model learnt, of which it shall carry "
              "some, to compare new ones with (default: those that it has, else the data)."},
+    {.name = "ngrams",
+     COUNT(ngrams.characters, NGRAM_CHARACTERS_MAX),
+     .help = "With --calibrate and --examples, of a model that reads texts: fits a table of word "
+             "n-grams of the first N characters of the examples, which stands beside the encoder; "
+             "how much it weighs is fitted on --data."},
+    {.name = "ngram-lines",
+     COUNT(ngrams.key_lines, NGRAM_LINES_MAX),
+     .help = "With --ngrams: also of the first N lines that have one of --ngram-words in them."},
+    {.name = "ngram-words",
+     FIELD(ngrams.key_words),
+     .value = "LIST",
+     .fallback = "",
+     .help = "The words, as they are written in the texts, separated by '|'."},
+    {.name = "ngram-weight",
+     FIELD(ngrams.weight),
+     .value = "WEIGHT",
+     .max = 100,
+     .help = "What the table weighs against the encoder, in place of fitting it."},
     {.name = "reference",
      FIELD(refers),
      .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
@@ -160,7 +178,7 @@ const struct cli eval_cli = {
 enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
                          struct err *err)
 {
-    eval->agree_min = -1;
+    eval->agree_min = eval->ngrams.weight = -1;
     if (cli_parse(&eval_cli, argc, argv, eval, action, err) || *action != CLI_RUN)
         return err->code;
     if (eval->agree_min >= 0 && eval->against == NULL)
@@ -171,6 +189,11 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
                        "and --reference");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
+    if (eval->ngrams.characters > 0 && eval->examples == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--ngrams needs --calibrate and --examples, whose texts it is fitted on");
+    if (eval->ngrams.characters > 0 && ngram_settings_check(&eval->ngrams, err))
+        return err->code;
     if (eval->calibrates && eval->how.engine.class_prior != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "--calibrate is without --class-prior: temperature and thresholds hold for "

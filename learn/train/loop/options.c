@@ -78,6 +78,14 @@ void train_options_default(struct train_options *options)
 
 /* ---- the whole ---- */
 
+struct ngram_settings train_ngrams(const struct train_options *options)
+{
+    return (struct ngram_settings){.characters = options->ngrams,
+                                   .key_lines = options->ngram_lines,
+                                   .key_words = options->ngram_words,
+                                   .weight = options->ngram_weight};
+}
+
 enum err_code train_options_check(struct train_options *options, struct err *err)
 {
     bool is_mlm = strcmp(options->task, "mlm") == 0;
@@ -88,6 +96,12 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        "--task mlm goes with none of --teacher, --multi-label and --stages");
     if (options->multi_label && options->teacher != NULL)
         return err_set(err, ERR_UNUSABLE, "--teacher does not go with --multi-label");
+    if (options->ngrams > 0 && (is_mlm || options->multi_label))
+        return err_set(err, ERR_UNUSABLE,
+                       "--ngrams goes with neither --task mlm nor --multi-label");
+    const struct ngram_settings ngrams = train_ngrams(options);
+    if (options->ngrams > 0 && ngram_settings_check(&ngrams, err))
+        return err->code;
     if (options->balance > 0 && options->multi_label)
         return err_set(err, ERR_UNUSABLE, "--balance does not go with --multi-label");
     for (unsigned i = 0, sum = 0; i < options->stages.count; i++) {
@@ -99,10 +113,10 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
-enum { OTHERS = 8, PLACES = 3 };
-static const char *const others[OTHERS] = {"out",     "restart",    "threads",
-                                           "store",   "ood_method", "target_precision",
-                                           "version", "truncation"};
+enum { OTHERS = 12, PLACES = 3 };
+static const char *const others[OTHERS] = {
+    "out",     "restart",    "threads", "store",       "ood_method",  "target_precision",
+    "version", "truncation", "ngrams",  "ngram_lines", "ngram_words", "ngram_weight"};
 
 /* Options that came later: left at their default, the fingerprints from before must stay. */
 static bool is_new_default(const struct train_options *options, const char *field)

@@ -11,6 +11,7 @@
 
 #include "engine/base/err.h"
 #include "engine/cli/cli_option.h"
+#include "learn/ngrams/ngram_branch.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -50,6 +51,9 @@ void train_options_default(struct train_options *options);
 /* Checks of several options together: those that exclude each other. `model`, `data` and `out` must
  * be set. With stages, `epochs` becomes their sum. ERR_UNUSABLE. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
+
+/* What a table of n-grams is to read and weigh. */
+struct ngram_settings train_ngrams(const struct train_options *options);
 
 /* "key=value" lines of all options that the weights depend on: two runs with the same text and the
  * same data give the same ones. */

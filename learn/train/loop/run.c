@@ -47,7 +47,12 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);
-    return run->spec.family->kind == ENGINE_TEXT ? check_vocabulary(options->model, err) : ERR_OK;
+    if (run->spec.family->kind == ENGINE_TEXT)
+        return check_vocabulary(options->model, err);
+    return options->ngrams == 0
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "--ngrams is for texts, and %s reads images",
+                         options->model);
 }
 
 static void settle_long_text(struct long_text *long_text, const struct train_options *options)

@@ -90,6 +90,11 @@ START_TEST(eval_says_what_is_missing)
     expect_refused(BARE("--data", list), "--model DIR is missing; --help shows the usage");
     expect_refused(BARE("--model", writer.dir), "--data PATH is missing; --help shows the usage");
     expect_refused(RUN("--agree-min", "0"), "--agree-min needs --against, which it judges by");
+    expect_refused(RUN("--calibrate", "--ngrams", "9"),
+                   "--ngrams needs --calibrate and --examples, whose texts it is fitted on");
+    expect_refused(RUN("--calibrate", "--examples", "x.csv", "--ngrams", "9", "--ngram-lines", "2"),
+                   "--ngram-lines and --ngram-words belong together: so many lines with one of the "
+                   "words are read");
     expect_refused(RUN("--calibrate", "--reference"),
                    "--calibrate writes the reference, too: give one of it and --reference");
     expect_refused(RUN("--explain-inputs", "1"), "--explain-inputs needs --explain");

@@ -473,6 +473,27 @@ START_TEST(class_biases_are_folded_into_the_classifiers)
 }
 END_TEST
 
+START_TEST(a_table_of_ngrams_is_part_of_what_is_judged_and_written)
+{
+    for (unsigned has_table = 0; has_table < 2; has_table++) {
+        struct engine_model *model;
+        train_fixture_texts(&f);
+        judge_by_another_list();
+        f.options.ngrams = has_table > 0 ? 100 : 0;
+        f.options.ngram_weight = 3;
+        open_run();
+        conclude_run();
+        ck_assert_double_eq(found.ngrams.weight, has_table > 0 ? 3 : 0);
+        ck_assert(!engine_open(&model, f.first.path, &(struct engine_options){0}, &err));
+        ck_assert_uint_eq(engine_describe(model)->ngram_rows, has_table > 0 ? NGRAM_ROWS_USUAL : 0);
+        engine_close(model);
+        if (has_table > 0)
+            ck_assert_double_ge(found.accuracy, 0.8); /* weights of no step guess at best half */
+        close_run();
+    }
+}
+END_TEST
+
 SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_the_checkpoint,
       what_cannot_be_removed_is_told, the_report_has_the_curve_and_the_conclusion_its_figures,
       without_another_list_the_reports_data_is_the_one_learnt,
@@ -480,4 +501,5 @@ SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_t
       what_says_how_inputs_are_read_stays_and_nothing_else,
       an_option_says_what_becomes_of_truncated_texts, strangeness_is_the_one_that_was_asked_for,
       of_many_inputs_learnt_every_so_many_are_looked_at,
-      class_biases_are_folded_into_the_classifiers)
+      class_biases_are_folded_into_the_classifiers,
+      a_table_of_ngrams_is_part_of_what_is_judged_and_written)

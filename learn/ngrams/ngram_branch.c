@@ -1,0 +1,241 @@
+#include "learn/ngrams/ngram_branch.h"
+
+#include "engine/format/head_file.h"
+#include "engine/model/head_parts.h"
+#include "learn/eval/fit/attnd_json.h"
+#include "learn/eval/fit/example_bank.h"
+#include "learn/eval/fit/lbfgs.h"
+#include "learn/ngrams/ngram_fit.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- settings ---- */
+
+/* Cuts at each '|'. */
+static enum err_code split(const char *text, struct ngram_reading *out, struct arena *arena,
+                           struct err *err)
+{
+    const char **words = arena_alloc_array(arena, NGRAM_KEY_WORDS_MAX, sizeof *words);
+    text = text != NULL ? text : "";
+    char *rest = arena_copy(arena, text, strlen(text));
+    if (words == NULL || rest == NULL)
+        return err_no_memory(err, strlen(text));
+    out->key_words = words;
+    for (const char *word; (word = strsep(&rest, "|")) != NULL;) {
+        if (*word == '\0')
+            continue;
+        if (out->key_word_count == NGRAM_KEY_WORDS_MAX)
+            return err_set(err, ERR_UNUSABLE, "--ngram-words: more than %d words",
+                           NGRAM_KEY_WORDS_MAX);
+        words[out->key_word_count++] = word;
+    }
+    return ERR_OK;
+}
+
+enum err_code ngram_settings_check(const struct ngram_settings *settings, struct err *err)
+{
+    struct ngram_reading reading = {0};
+    struct arena arena;
+    arena_init(&arena);
+    split(settings->key_words, &reading, &arena, err);
+    if (err->code == ERR_OK && (settings->key_lines > 0) != (reading.key_word_count > 0))
+        err_set(err, ERR_UNUSABLE,
+                "--ngram-lines and --ngram-words belong together: so many lines with one of the "
+                "words are read");
+    arena_deinit(&arena);
+    return err->code;
+}
+
+/* As many rows as the file may take. */
+static uint32_t rows_for(unsigned labels)
+{
+    uint32_t rows = NGRAM_ROWS_USUAL;
+    while (rows > 2 && (size_t)rows * labels * sizeof(uint16_t) > NGRAM_TABLE_BYTES)
+        rows /= 2;
+    return rows;
+}
+
+/* ---- how much it weighs ---- */
+
+struct blend {
+    const struct ngram_data *data;
+    const float *evidence; /* [validation->count, labels] */
+};
+
+static bool is_usable(const struct blend *blend, size_t i)
+{
+    return blend->data->evaluation->problems[i] == NULL;
+}
+
+static size_t usable(const struct blend *blend)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < blend->data->evaluation->count; i++)
+        count += is_usable(blend, i);
+    return count;
+}
+
+/* -log p of one input's truth; slopes [2] get its share. */
+static double loss_of(const struct blend *blend, size_t input, const double *point, double *slopes)
+{
+    const unsigned labels = blend->data->evaluation->label_count;
+    const unsigned truth = blend->data->classes[input];
+    const float *z = blend->data->evaluation->logits + input * labels;
+    const float *e = blend->evidence + input * labels;
+    double largest = -INFINITY, sum = 0, mean[2] = {0, 0};
+    for (unsigned c = 0; c < labels; c++)
+        largest = fmax(largest, point[0] * (double)z[c] + point[1] * (double)e[c]);
+    for (unsigned c = 0; c < labels; c++) {
+        const double p = exp(point[0] * (double)z[c] + point[1] * (double)e[c] - largest);
+        sum += p;
+        mean[0] += p * (double)z[c];
+        mean[1] += p * (double)e[c];
+    }
+    slopes[0] += mean[0] / sum - (double)z[truth];
+    slopes[1] += mean[1] / sum - (double)e[truth];
+    return log(sum) + largest - point[0] * (double)z[truth] - point[1] * (double)e[truth];
+}
+
+static double blend_loss(void *context, const double *point, double *gradient)
+{
+    const struct blend *blend = context;
+    const double count = (double)usable(blend);
+    double loss = 0;
+    gradient[0] = gradient[1] = 0;
+    for (size_t i = 0; i < blend->data->evaluation->count; i++)
+        if (is_usable(blend, i))
+            loss += loss_of(blend, i, point, gradient) / count;
+    gradient[0] /= count;
+    gradient[1] /= count;
+    return loss;
+}
+
+/* b / a of the least loss; with few inputs, or a given weight, that one. */
+static enum err_code weigh(struct blend *blend, const struct ngram_settings *settings,
+                           struct ngram_result *result, struct err *err)
+{
+    struct lbfgs *lbfgs;
+    double point[2] = {1, 0}, slopes[2];
+    const bool is_given = settings->weight >= 0 || usable(blend) < NGRAM_WEIGHT_MIN;
+    result->weight = settings->weight >= 0 ? settings->weight : NGRAM_WEIGHT_USUAL;
+    if (usable(blend) == 0)
+        return ERR_OK;
+    result->before = blend_loss(blend, point, slopes);
+    point[1] = result->weight;
+    if (!is_given && !lbfgs_open(&lbfgs, 2, err)) {
+        lbfgs_run(lbfgs, blend_loss, blend, point);
+        lbfgs_close(lbfgs);
+        result->weight = point[0] > 0 && point[1] > 0 ? point[1] / point[0] : 0;
+    }
+    result->after = blend_loss(blend, point, slopes);
+    return err->code;
+}
+
+/* ---- the table ---- */
+
+static enum err_code fit(struct ngram_table *table, const struct ngram_data *data,
+                         struct arena *arena, struct err *err)
+{
+    const size_t numbers = (size_t)table->reading.rows * table->labels;
+    float *weight = arena_alloc_array(arena, numbers, sizeof *weight);
+    float *bias = arena_alloc_array(arena, table->labels, sizeof *bias);
+    struct ngram_rows rows;
+    if (weight == NULL || bias == NULL)
+        return err_no_memory(err, numbers * sizeof *weight);
+    table->weight = weight;
+    table->bias = bias;
+    if (!ngram_rows_open(&rows, &table->reading, data->learnt, err)) {
+        const struct ngram_problem problem = {.rows = &rows,
+                                              .classes = data->learnt_classes,
+                                              .labels = table->labels,
+                                              .table_rows = table->reading.rows,
+                                              .strength =
+                                                  1 / (NGRAM_FIT_TRUST * (double)rows.count)};
+        ngram_fit(&problem, weight, bias, err);
+    }
+    ngram_rows_close(&rows);
+    return err->code;
+}
+
+static enum err_code take_evidence(const struct ngram_table *table, const struct dataset *dataset,
+                                   float *evidence, struct err *err)
+{
+    for (size_t i = 0; i < dataset->count && err->code == ERR_OK; i++) {
+        const struct dataset_item *item = &dataset->items[i];
+        struct arena passing;
+        arena_init(&passing);
+        ngram_table_evidence(table, item->input, item->input_len, &passing,
+                             evidence + i * table->labels, err);
+        arena_deinit(&passing);
+    }
+    return err->code;
+}
+
+/* The weights times `by`. */
+static enum err_code scale(struct ngram_table *table, double by, struct arena *arena,
+                           struct err *err)
+{
+    const size_t numbers = (size_t)table->reading.rows * table->labels;
+    float *weight = arena_alloc_array(arena, numbers, sizeof *weight);
+    float *bias = arena_alloc_array(arena, table->labels, sizeof *bias);
+    if (weight == NULL || bias == NULL)
+        return err_no_memory(err, numbers * sizeof *weight);
+    for (size_t i = 0; i < numbers; i++)
+        weight[i] = (float)(by * (double)table->weight[i]);
+    for (unsigned c = 0; c < table->labels; c++)
+        bias[c] = (float)(by * (double)table->bias[c]);
+    table->weight = weight;
+    table->bias = bias;
+    return ERR_OK;
+}
+
+/* ---- all of it ---- */
+
+static enum err_code write(const char *dir, const struct ngram_table *table, struct arena *arena,
+                           struct err *err)
+{
+    struct spec spec;
+    struct head_parts parts;
+    struct head_bank bank = {0};
+    if (spec_read(&spec, dir, arena, err) || head_parts_open(&spec, dir, &parts, arena, err) ||
+        (spec.head_file != NULL && example_bank_read(&bank, dir, &spec, arena, err)) ||
+        head_file_write(dir, &(struct head_content){&bank, &parts.matrix, table}, err))
+        return err->code;
+    spec.head_file = HEAD_FILE_NAME;
+    return attnd_json_write(dir, &spec, err);
+}
+
+static enum err_code add(const char *dir, const struct ngram_data *data,
+                         const struct ngram_settings *settings, struct arena *arena,
+                         struct ngram_result *result, struct err *err)
+{
+    const unsigned labels = data->evaluation->label_count;
+    struct ngram_table table = {.reading = {.characters = settings->characters,
+                                            .key_lines = settings->key_lines,
+                                            .rows = rows_for(labels)},
+                                .labels = labels};
+    float *evidence =
+        arena_alloc_array(arena, data->validation->count * labels + 1, sizeof *evidence);
+    if (evidence == NULL)
+        return err_no_memory(err, data->validation->count * labels * sizeof *evidence);
+    struct blend blend = {data, evidence};
+    if (split(settings->key_words, &table.reading, arena, err) || fit(&table, data, arena, err) ||
+        take_evidence(&table, data->validation, evidence, err) ||
+        weigh(&blend, settings, result, err) || result->weight == 0 ||
+        scale(&table, result->weight, arena, err))
+        return err->code;
+    return write(dir, &table, arena, err);
+}
+
+enum err_code ngram_branch_add(const char *dir, const struct ngram_data *data,
+                               const struct ngram_settings *settings, struct ngram_result *result,
+                               struct err *err)
+{
+    struct arena arena;
+    *result = (struct ngram_result){0};
+    arena_init(&arena);
+    add(dir, data, settings, &arena, result, err);
+    arena_deinit(&arena);
+    return err->code;
+}

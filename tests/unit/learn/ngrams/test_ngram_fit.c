@@ -1,0 +1,97 @@
+/* ngram_fit.h: where it ends, the gradient of the penalised likelihood, taken here from dense rows,
+ * is zero; words that no text has stay without weight. */
+#include "learn/ngrams/ngram_fit.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { COUNT = 60, ROWS = 256, LABELS = 3 };
+
+static const struct ngram_reading reading = {.characters = 200, .rows = ROWS};
+static char texts[COUNT][64];
+static struct dataset_item items[COUNT];
+static unsigned classes[COUNT];
+static float weight[ROWS * LABELS], bias[LABELS];
+
+/* Each class has a word of its own, which one text of six lacks or has of another class. */
+static void fill(struct dataset *dataset)
+{
+    static const char *const words[LABELS] = {"leak", "stall", "fault"};
+    for (unsigned i = 0; i < COUNT; i++) {
+        classes[i] = i % LABELS;
+        const unsigned word = i % 6 == 5 ? (i / 6) % LABELS : classes[i];
+        snprintf(texts[i], sizeof texts[i], "site %u %s in block_%c", i, words[word], 'a' + i % 7);
+        items[i] = (struct dataset_item){.input = texts[i], .input_len = strlen(texts[i])};
+    }
+    *dataset = (struct dataset){.kind = ENGINE_TEXT, .items = items, .count = COUNT};
+}
+
+static double largest_slope(const struct ngram_rows *rows, double strength)
+{
+    static double gradient[(ROWS + 1) * LABELS];
+    double largest = 0;
+    memset(gradient, 0, sizeof gradient);
+    for (unsigned i = 0; i < COUNT; i++) {
+        double x[ROWS + 1] = {0}, p[LABELS], sum = 0;
+        for (size_t k = 0; k < rows->lists[i].count; k++)
+            x[rows->lists[i].entries[k].row] += (double)rows->lists[i].entries[k].value;
+        x[ROWS] = 1;
+        for (unsigned c = 0; c < LABELS; c++) {
+            p[c] = (double)bias[c];
+            for (unsigned r = 0; r < ROWS; r++)
+                p[c] += x[r] * (double)weight[r * LABELS + c];
+            sum += p[c] = exp(p[c]);
+        }
+        for (unsigned c = 0; c < LABELS; c++)
+            for (unsigned r = 0; r <= ROWS; r++)
+                gradient[r * LABELS + c] += x[r] * (p[c] / sum - (c == classes[i])) / COUNT;
+    }
+    for (unsigned i = 0; i < (ROWS + 1) * LABELS; i++)
+        largest = fmax(largest,
+                       fabs(gradient[i] + (i < ROWS * LABELS ? strength * (double)weight[i] : 0)));
+    return largest;
+}
+
+START_TEST(it_ends_where_the_gradient_is_zero)
+{
+    static const double strengths[] = {1e-1, 1e-3};
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    for (unsigned i = 0; i < 2; i++) {
+        const struct ngram_problem problem = {&rows, classes, LABELS, ROWS, strengths[i]};
+        ck_assert(!ngram_fit(&problem, weight, bias, &err));
+        ck_assert_double_lt(largest_slope(&rows, strengths[i]), 2e-5);
+        ck_assert_double_gt(largest_slope(&rows, strengths[1 - i]), 1e-4);
+    }
+    ngram_rows_close(&rows);
+}
+END_TEST
+
+START_TEST(words_that_no_text_has_stay_without_weight)
+{
+    bool seen[ROWS] = {false};
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    const struct ngram_problem problem = {&rows, classes, LABELS, ROWS, 1e-3};
+    ck_assert(!ngram_fit(&problem, weight, bias, &err));
+    unsigned unseen = 0;
+    for (unsigned i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < rows.lists[i].count; k++)
+            seen[rows.lists[i].entries[k].row] = true;
+    for (unsigned r = 0; r < ROWS; r++)
+        for (unsigned c = 0; c < LABELS && !seen[r]; c++, unseen++)
+            ck_assert_float_eq(weight[r * LABELS + c], 0);
+    ck_assert_uint_gt(unseen, 0);
+    ngram_rows_close(&rows);
+}
+END_TEST
+
+SUITE("ngram_fit", it_ends_where_the_gradient_is_zero, words_that_no_text_has_stay_without_weight)
