@@ -105,9 +105,12 @@ enum err_code picture_read(struct pictures *pictures, const char *path,
 {
     const char *wafer;
     size_t file_len;
+    pictures->side = 0;
     if (!picture_is_stdf(path, &file_len, &wafer))
-        return decode_file(pictures, path, options, arena, out, err);
-    if (open_stdf(pictures, path, file_len, err))
-        return err->code;
-    return draw_wafer(pictures, wafer, options, arena, out, err);
+        decode_file(pictures, path, options, arena, out, err);
+    else if (!open_stdf(pictures, path, file_len, err))
+        draw_wafer(pictures, wafer, options, arena, out, err);
+    if (err->code == ERR_OK)
+        pictures->side = out->width > out->height ? out->width : out->height;
+    return err->code;
 }

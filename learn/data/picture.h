@@ -27,6 +27,7 @@ struct pictures {
     /* Of the picture that was read last: */
     uint64_t digest; /* digest.h */
     struct contrast contrast;
+    unsigned side; /* the larger one, in pixels, as it was read */
 };
 
 /* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the

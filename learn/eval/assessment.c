@@ -49,6 +49,7 @@ void assessment_close(struct assessment *assessment)
 {
     findings_close(&assessment->findings);
     expectation_close(&assessment->expectation);
+    size_groups_close(&assessment->sizes);
     confusion_close(&assessment->confusion);
     evaluation_close(&assessment->evaluation);
     engine_close(assessment->model);
@@ -99,6 +100,7 @@ static void fill_report(struct assessment *assessment)
                 .evaluation = &assessment->evaluation,
                 .confusion = &assessment->confusion},
         .findings = &assessment->findings,
+        .sizes = &assessment->sizes,
         .decisions = decides ? &assessment->decisions : NULL,
         .expectation = assessment->expectation.class_count > 0 ? &assessment->expectation : NULL,
         .scratch = assessment->scratch};
@@ -123,10 +125,12 @@ enum err_code assessment_measure(struct assessment *assessment, struct err *err)
                                     .seed = SEED};
     findings_close(&assessment->findings);
     confusion_close(&assessment->confusion);
+    size_groups_close(&assessment->sizes);
     if (evaluation_measure(&assessment->evaluation, assessment->classes, &assessment->confusion,
                            err) ||
         findings_open(&assessment->findings, &assessment->evaluation, assessment->classes,
-                      &assessment->confusion, &find, err))
+                      &assessment->confusion, &find, err) ||
+        size_groups_open(&assessment->sizes, &assessment->evaluation, assessment->classes, err))
         return err->code;
     if (expect(assessment, err))
         return err->code;

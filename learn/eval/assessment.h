@@ -43,6 +43,7 @@ struct assessment {
     struct confusion confusion;
     struct findings findings;
     struct expectation expectation;       /* by the model's class prior, if it tells one */
+    struct size_groups sizes;             /* of the evaluation */
     struct selective_decisions decisions; /* by the checkpoint's own attnd.json */
     struct report report; /* of all the above; epochs and a second run are the caller's */
 };

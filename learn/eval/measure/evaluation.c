@@ -23,6 +23,7 @@ struct chunk {
     unsigned count;
     struct pictures *pictures; /* [pool] */
     uint64_t *digests;         /* of all items */
+    unsigned *sizes;           /* likewise */
     struct contrast contrasts[CHUNK_ITEMS];
     struct engine_input inputs[CHUNK_ITEMS];
     struct arena arenas[CHUNK_ITEMS];
@@ -75,10 +76,12 @@ static void prepare_items(void *context, unsigned index, unsigned count)
         const struct dataset_item *item = &chunk->dataset->items[chunk->first + i];
         bool is_text = chunk->dataset->kind == ENGINE_TEXT;
         pictures->digest = 0;
+        pictures->side = 0;
         evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, pictures,
                            &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
         chunk->digests[chunk->first + i] =
             is_text ? digest_of(item->input, item->input_len) : pictures->digest;
+        chunk->sizes[chunk->first + i] = is_text ? chunk->inputs[i].tokens : pictures->side;
         chunk->contrasts[i] = pictures->contrast;
     }
 }
@@ -220,8 +223,9 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     out->truncated = calloc(count, sizeof *out->truncated);
     out->logits = calloc(count, labels * sizeof *out->logits);
     out->digests = calloc(count, sizeof *out->digests);
-    if (out->digests == NULL || out->problems == NULL || out->truncated == NULL ||
-        out->logits == NULL)
+    out->sizes = calloc(count, sizeof *out->sizes);
+    if (out->digests == NULL || out->sizes == NULL || out->problems == NULL ||
+        out->truncated == NULL || out->logits == NULL)
         return err_no_memory(err, count * labels * sizeof *out->logits);
     if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
         return err_no_memory(err, count * width * sizeof *out->features);
@@ -253,6 +257,7 @@ static enum err_code open_runner(struct runner **out, struct evaluation *evaluat
     runner->chunk.model = model;
     runner->chunk.dataset = dataset;
     runner->chunk.digests = evaluation->digests;
+    runner->chunk.sizes = evaluation->sizes;
     runner->threads = threads;
     runner->chunk.pictures = calloc(threads, sizeof *runner->chunk.pictures);
     if (runner->chunk.pictures == NULL)
@@ -300,6 +305,7 @@ void evaluation_close(struct evaluation *evaluation)
     free(evaluation->shifted);
     free(evaluation->features);
     free(evaluation->digests);
+    free(evaluation->sizes);
     free(evaluation->problems);
     free(evaluation->truncated);
     arena_deinit(&evaluation->arena);

@@ -35,6 +35,8 @@ struct evaluation {
     unsigned feature_size; /* engine_info's */
     float *features;       /* [count, feature_size] if asked for, else NULL; zeros likewise */
     uint64_t *digests;     /* [count] digest.h; 0 where an image cannot be read */
+    unsigned *sizes; /* [count] an image's larger side in pixels, a text's tokens as the model reads
+                        it; 0 where it cannot be read. NULL, unless by a run: not known */
     struct contrast_count contrast; /* of the images */
     bool *truncated;                /* [count]: the model has not read all of the text */
     const char **problems;          /* [count]: why an item has no logits; NULL if it has them */

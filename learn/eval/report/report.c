@@ -7,6 +7,7 @@
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report_expected.h"
 #include "learn/eval/report/report_remarks.h"
+#include "learn/eval/report/report_sizes.h"
 #include "learn/eval/report/report_strange.h"
 
 #include <math.h>
@@ -279,6 +280,7 @@ void report_print(const struct report *report, FILE *file)
     print_rate(report, &report->run, file);
     print_classes(report, file);
     print_matrix(report, file);
+    report_sizes_print(report, file);
     report_expected_print(report, file);
     print_calibration(report, file);
     print_automation(report, file);

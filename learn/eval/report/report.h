@@ -1,10 +1,11 @@
 /* report.h - the report of an evaluation: for a terminal, as a page, or as one JSON object.
  *
  * All three hold the same: accuracy and macro-F1 with intervals, each class, the confusion matrix,
- * calibration, risk and coverage, remarks (report_remarks.h), the mistakes with the highest scores,
- * the rate, the inputs that failed, and, beside a second precision, where the two differ; a trainer
- * adds its epochs. The page shows the mistakes themselves and needs no other file and no script.
- * Lists of inputs end after REPORT_INPUTS_MAX. Threads: one at a time (the scratch).
+ * recall by the size of the input, calibration, risk and coverage, remarks (report_remarks.h), the
+ * mistakes with the highest scores, the rate, the inputs that failed, and, beside a second
+ * precision, where the two differ; a trainer adds its epochs. The page shows the mistakes
+ * themselves and needs no other file and no script. Lists of inputs end after REPORT_INPUTS_MAX.
+ * Threads: one at a time (the scratch).
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_H
@@ -14,6 +15,7 @@
 #include "learn/eval/measure/evaluation.h"
 #include "learn/eval/measure/expectation.h"
 #include "learn/eval/measure/findings.h"
+#include "learn/eval/measure/size_groups.h"
 #include "learn/eval/measure/strangeness.h"
 
 #include <stdio.h>
@@ -58,6 +60,7 @@ struct report {
     const struct selective_decisions *decisions;
     const struct expectation *expectation; /* of run, by the class prior; NULL: not told */
     const struct strangeness *unseen;      /* inputs of labels that the model lacks; NULL: none */
+    const struct size_groups *sizes;       /* of run; NULL: not measured */
     const struct report_epoch *epochs;     /* [epoch_count]; 0: no training */
     unsigned epoch_count;
     const struct report_change *change; /* NULL: it was made from none */

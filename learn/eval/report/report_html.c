@@ -9,6 +9,7 @@
 #include "learn/eval/report/report_mistakes.h"
 #include "learn/eval/report/report_page.h"
 #include "learn/eval/report/report_remarks.h"
+#include "learn/eval/report/report_sizes.h"
 #include "learn/eval/report/report_strange.h"
 #include "learn/eval/report/report_tables.h"
 
@@ -255,6 +256,7 @@ enum err_code report_print_html(const struct report *report, FILE *file, struct 
     classes(report, file);
     if (confusion(report, file, err))
         return err->code;
+    report_sizes_html(report, file);
     report_expected_html(report, file);
     calibration(report, file);
     if (automation(report, file, err))

@@ -7,6 +7,7 @@
 #include "learn/eval/report/report.h"
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_remarks.h"
+#include "learn/eval/report/report_sizes.h"
 
 #include <jansson.h>
 
@@ -321,6 +322,9 @@ static bool add_all(json_t *object, json_t *members)
 /* What only some runs have. */
 static bool add_others(json_t *object, const struct report *report)
 {
+    if (report_sizes_differ(report) &&
+        json_object_set_new(object, "sizes", report_sizes_json(report)) != 0)
+        return false;
     if (report->expectation != NULL &&
         json_object_set_new(object, "expected", report_expected_json(report)) != 0)
         return false;

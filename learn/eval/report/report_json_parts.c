@@ -1,6 +1,8 @@
 #include "learn/eval/report/report_json_parts.h"
 
 #include "engine/decide/class_prior.h"
+#include "learn/eval/measure/interval.h"
+#include "learn/eval/report/report_sizes.h"
 
 #include <jansson.h>
 
@@ -47,6 +49,41 @@ struct json_t *report_expected_json(const struct report *report)
                      "macro_f1_interval", expectation->macro_f1_interval.low,
                      expectation->macro_f1_interval.high, "unseen_share", expectation->unseen,
                      "labels", labels_of(report));
+}
+
+/* ---- by size ---- */
+
+static json_t *cell_of(const struct size_cell *cell)
+{
+    const struct interval interval = wilson_interval(cell->hits, cell->support);
+    return json_pack("{s:I, s:I, s:f, s:[f,f]}", "support", (json_int_t)cell->support, "hits",
+                     (json_int_t)cell->hits, "recall",
+                     report_percent(cell->hits, cell->support) / 100, "recall_interval",
+                     interval.low, interval.high);
+}
+
+/* Labels without an input in the group are left out. */
+static json_t *size_group_of(const struct report *report, unsigned g)
+{
+    const struct engine_info *info = engine_describe(report->model);
+    const struct size_group *group = &report->sizes->groups[g];
+    json_t *labels = json_object();
+    for (unsigned i = 0; i < info->label_count && labels != NULL; i++)
+        if (size_groups_cell(report->sizes, g, i)->support > 0)
+            labels = with(labels, info->labels[i], cell_of(size_groups_cell(report->sizes, g, i)));
+    return json_pack("{s:I, s:I, s:o, s:o}", "from", (json_int_t)group->from, "to",
+                     (json_int_t)group->to, "all", cell_of(&group->all), "labels", labels);
+}
+
+struct json_t *report_sizes_json(const struct report *report)
+{
+    json_t *groups = json_array();
+    for (unsigned g = 0; g < report->sizes->count && groups != NULL; g++)
+        if (json_array_append_new(groups, size_group_of(report, g)) != 0) {
+            json_decref(groups);
+            groups = NULL;
+        }
+    return json_pack("{s:s, s:o}", "unit", report_sizes_unit(report), "groups", groups);
 }
 
 /* ---- what is not learnt ---- */

@@ -9,6 +9,8 @@ struct json_t; /* jansson's */
 
 /* Of report->expectation, which is there. */
 struct json_t *report_expected_json(const struct report *report);
+/* Of report->sizes, which is there. */
+struct json_t *report_sizes_json(const struct report *report);
 /* Of report->unseen, which is there. */
 struct json_t *report_strange_json(const struct report *report);
 

@@ -33,6 +33,27 @@ START_TEST(eval_prints_a_report_of_a_folder)
 }
 END_TEST
 
+/* The six maps are 40 to 53 dies across. */
+START_TEST(eval_tells_recall_by_the_size_of_the_maps)
+{
+    struct json_t *report = outcome_json(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--json"));
+    double inputs = 0, hits = 0;
+    char path[64];
+    ck_assert_str_eq(doc_as_string(contract_at(report, "sizes.unit")), "pixels");
+    for (unsigned g = 0; g < doc_array_count(contract_at(report, "sizes.groups")); g++) {
+        snprintf(path, sizeof path, "sizes.groups.%u.all.support", g);
+        inputs += outcome_number(report, path);
+        snprintf(path, sizeof path, "sizes.groups.%u.all.hits", g);
+        hits += outcome_number(report, path);
+    }
+    ck_assert(inputs == 6 && hits == 5);
+    outcome_expect_number(report, "sizes.groups.0.from", 33);
+    outcome_expect_number(report, "sizes.groups.1.to", 64);
+    outcome_expect_number(report, "sizes.groups.1.labels.Edge-Ring.recall", 1);
+    doc_free(report);
+}
+END_TEST
+
 /* Center has F1 2/3, Random is predicted without support, four classes are right. */
 START_TEST(eval_prints_the_same_report_as_json)
 {
@@ -89,7 +110,8 @@ START_TEST(eval_finds_the_coverage_of_the_precision_that_is_asked_for)
 {
     struct json_t *any =
         outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision", "0.8"));
-    struct json_t *pure = outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision=1"));
+    struct json_t *pure =
+        outcome_json(RUN(WAFER, "tests/data/eval/wafer", "--json", "--target-precision=1"));
     outcome_expect_number(any, "risk_coverage.coverage", 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") < 1);
     ck_assert(outcome_number(pure, "risk_coverage.coverage") > 0);
@@ -416,7 +438,8 @@ START_TEST(eval_helps)
 END_TEST
 
 SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
-      eval_reads_the_same_from_jsonl_and_csv, eval_gives_the_summary_that_every_report_has,
+      eval_tells_recall_by_the_size_of_the_maps, eval_reads_the_same_from_jsonl_and_csv,
+      eval_gives_the_summary_that_every_report_has,
       eval_finds_the_coverage_of_the_precision_that_is_asked_for,
       eval_writes_a_page_that_shows_the_mistakes, eval_reads_images_from_the_field_that_is_named,
       eval_leaves_no_page_behind_when_it_fails, eval_calibrates_a_checkpoint,

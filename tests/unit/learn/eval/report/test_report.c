@@ -38,6 +38,8 @@ static struct specimen {
     struct agreement agreement;
     struct findings findings;
     struct findings_class found[MANY];
+    struct size_groups sizes;
+    struct size_cell cells[SIZE_GROUPS_MAX * MANY];
     struct report report;
 } specimen;
 
@@ -156,6 +158,18 @@ static void fill_findings(struct specimen *made)
             .score = 1 - (float)i / 32, .label = i % LABELS, .item = ITEMS - 1 - i};
 }
 
+/* Two groups; the third class is in the second only, the last in none. */
+static void fill_sizes(struct specimen *made)
+{
+    static const struct size_cell cells[2 * LABELS] = {{5, 5}, {4, 2}, {0, 0}, {0, 0},
+                                                       {6, 5}, {6, 5}, {3, 0}, {0, 0}};
+    memcpy(made->cells, cells, sizeof cells);
+    made->sizes = (struct size_groups){.count = 2,
+                                       .label_count = LABELS,
+                                       .groups = {{33, 48, {9, 7}}, {49, 64, {15, 10}}},
+                                       .cells = made->cells};
+}
+
 static void measure(struct specimen *made, const unsigned *classes)
 {
     struct err err = {0};
@@ -178,6 +192,7 @@ static void make(struct specimen *made)
     fill_items(made);
     fill_runs(made);
     fill_findings(made);
+    fill_sizes(made);
     measure(made, made->classes);
     made->report =
         (struct report){.model_dir = "models/a & b",
@@ -189,6 +204,7 @@ static void make(struct specimen *made)
                         .run = {"bf16", "native", &made->evaluations[0], &made->confusions[0]},
                         .findings = &made->findings,
                         .decisions = &decisions,
+                        .sizes = &made->sizes,
                         .epochs = epochs,
                         .epoch_count = 3,
                         .against = {"f32", "openblas", &made->evaluations[1], &made->confusions[1]},
@@ -207,6 +223,7 @@ static void make_bare(struct specimen *made)
     made->report.model_dir = "model/";
     made->report.epochs = &epoch;
     made->report.epoch_count = 1;
+    made->sizes.count = 1;
     made->findings.has_crossed = false;
     made->findings.mistake_count = 0;
     made->findings.curve.coverage = 0;
@@ -233,6 +250,8 @@ static void make_many(struct specimen *made, unsigned count)
             confusion_add(&made->confusions[0], i, (i + count - 1 - times) % count);
         }
     confusion_finish(&made->confusions[0]);
+    made->sizes.count = 2;
+    made->sizes.label_count = count;
 }
 
 static void unmake(struct specimen *made)
@@ -296,6 +315,8 @@ START_TEST(report_for_a_terminal_is_the_golden)
     expect(&out, "rate           92.0 inputs/s (0.5 s, 3 threads)");
     expect(&out, "   0.8333  0.9091  0.8696  0.0312 to 0.4375       11     0.5000\n");
     expect(&out, "same winner    12.000 % (3 of 25)");
+    expect(&out, "    1.000 of 5      0.833 of 6\n");
+    expect(&out, "             -      0.000 of 3\n");
     ck_assert_uint_eq(count_of(&out, "  and 2 more\n"), 2);
     golden_file_expect(&out, GOLDEN "full.txt");
     unmake(&specimen);
@@ -307,6 +328,8 @@ START_TEST(report_as_json_is_the_golden)
     struct golden_file out;
     make(&specimen);
     print_json(&out);
+    expect(&out, "\"sizes\":{\"unit\":\"tokens\",\"groups\":[{\"from\":33,\"to\":48,\"all\":{"
+                 "\"support\":9,");
     golden_file_expect(&out, GOLDEN "full.json");
     unmake(&specimen);
 }
@@ -322,6 +345,9 @@ START_TEST(report_as_a_page_is_the_golden)
     expect(&out, "<circle class=\"dot accent\" cx=\"229.0\" cy=\"207.8\" r=\"4\"/>");
     expect(&out, "<tr><th scope=\"row\">as the checkpoint decides</th><td>75.00 %</td>"
                  "<td>98.00 %</td><td>20.00 %</td><td>5.00 %</td></tr>");
+    expect(&out,
+           "<td title=\"95 % interval 0.436 to 0.970\">0.833 <span class=\"muted\">of 6</span>"
+           "</td></tr>");
     expect(&out, "none taken for Edge &amp; &lt;Ring&gt;: 1, 9.1 %");
     ck_assert_uint_eq(count_of(&out, "<figcaption class=\"mistake\">"), 12);
     golden_file_expect(&out, GOLDEN "full.html");
@@ -335,6 +361,7 @@ START_TEST(report_without_what_it_may_lack_is_the_golden)
     make_bare(&specimen);
     print_text(&out);
     ck_assert_uint_eq(count_of(&out, "other inputs") + count_of(&out, "more"), 0);
+    ck_assert_uint_eq(count_of(&out, "recall by size"), 0);
     golden_file_expect(&out, GOLDEN "bare.txt");
     print_json(&out);
     expect(&out, "\"cross_fitted\":null");
