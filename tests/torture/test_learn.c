@@ -103,6 +103,7 @@ static void drill_texts(const struct drill *how)
     options->out = learning.f.first.path;
     options->teacher = learning.f.second.path;
     options->class_weight = 0.5f;
+    options->logit_adjust = 1;
     options->balance = 0.5f;
     options->class_biases = "fit";
     options->line_dropout = options->word_dropout = 0.1f;

@@ -16,8 +16,10 @@ struct judge {
 };
 
 struct judge_result {
-    double loss;     /* mean, with the loss's own smoothing and weights but without a teacher */
-    double accuracy; /* of winners; with several labels, of single labels at score 0.5 */
+    double loss;     /* mean, with the loss's own smoothing, weights and adjustment but without a
+                        teacher */
+    double accuracy; /* of winners by the plain logits; with several labels, of single labels at
+                        score 0.5 */
     double macro_f1; /* confusion.h; 0 for MLM */
 };
 

@@ -91,9 +91,11 @@ enum err_code train_options_check(struct train_options *options, struct err *err
     bool is_mlm = strcmp(options->task, "mlm") == 0;
     if (strcmp(options->out, options->model) == 0)
         return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
-    if (is_mlm && (options->teacher != NULL || options->multi_label || options->stages.count > 0))
+    if (is_mlm && (options->teacher != NULL || options->logit_adjust > 0 || options->multi_label ||
+                   options->stages.count > 0))
         return err_set(err, ERR_UNUSABLE,
-                       "--task mlm goes with none of --teacher, --multi-label and --stages");
+                       "--task mlm goes with none of --teacher, --logit-adjust, --multi-label and "
+                       "--stages");
     if (options->multi_label && options->teacher != NULL)
         return err_set(err, ERR_UNUSABLE, "--teacher does not go with --multi-label");
     if (options->ngrams > 0 && (is_mlm || options->multi_label))
@@ -102,6 +104,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
     const struct ngram_settings ngrams = train_ngrams(options);
     if (options->ngrams > 0 && ngram_settings_check(&ngrams, err))
         return err->code;
+    if (options->multi_label && options->logit_adjust > 0)
+        return err_set(err, ERR_UNUSABLE, "--logit-adjust does not go with --multi-label");
     if (options->balance > 0 && options->multi_label)
         return err_set(err, ERR_UNUSABLE, "--balance does not go with --multi-label");
     for (unsigned i = 0, sum = 0; i < options->stages.count; i++) {
@@ -123,6 +127,8 @@ static bool is_new_default(const struct train_options *options, const char *fiel
 {
     if (strcmp(field, "grey16") == 0)
         return strcmp(options->grey16, "auto") == 0;
+    if (strcmp(field, "logit_adjust") == 0)
+        return options->logit_adjust == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&
                           options->window_stride == 0 &&
                           strcmp(options->window_pooling, "max") == 0;

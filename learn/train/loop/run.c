@@ -6,9 +6,9 @@
 #include "engine/base/file.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/bf16.h"
+#include "learn/train/loop/run_loss.h"
 #include "learn/train/loop/run_output.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,31 +83,6 @@ static void settle_spec(struct run *run)
     spec->scores = run->options->multi_label ? SCORES_SIGMOID : SCORES_SOFTMAX;
 }
 
-/* count^-power of each class, scaled so that the mean over the inputs is 1. */
-static enum err_code weigh_classes(struct run *run, struct err *err)
-{
-    const struct corpus_items *items = &run->corpus.train;
-    size_t labels = run->corpus.labels.count;
-    if (run->options->class_weight == 0 || run->is_mlm)
-        return ERR_OK;
-    double *counts = arena_alloc_array(&run->arena, labels, sizeof *counts);
-    float *weights = arena_alloc_array(&run->arena, labels, sizeof *weights);
-    if (counts == NULL || weights == NULL)
-        return err_no_memory(err, labels * sizeof *counts);
-    double sum = 0, total = 0;
-    for (size_t i = 0; i < items->count * labels; i++)
-        counts[i % labels] += items->targets[i];
-    for (size_t c = 0; c < labels; c++) {
-        weights[c] = (float)pow(counts[c], -run->options->class_weight);
-        sum += weights[c] * counts[c];
-        total += counts[c];
-    }
-    for (size_t c = 0; c < labels; c++)
-        weights[c] *= (float)(total / sum);
-    run->class_weights = weights;
-    return ERR_OK;
-}
-
 static enum err_code open_order(struct run *run, struct err *err)
 {
     const struct corpus_items *items = &run->corpus.train;
@@ -137,14 +112,10 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
     settle_spec(run);
     if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
         samples_check_windows(run->corpus.train.part->samples, &run->plan.learning, err) ||
-        weigh_classes(run, err) || open_order(run, err))
+        open_order(run, err) ||
+        run_loss_make(&run->loss, run->options, &run->spec, &run->corpus.train, &run->sampler,
+                      &run->arena, err))
         return err->code;
-    run->loss = (struct loss){.scores = run->spec.scores,
-                              .labels = run->spec.label_count,
-                              .smoothing = run->options->label_smoothing,
-                              .weights = run->class_weights,
-                              .teacher_share = run->options->teacher_share,
-                              .teacher_temperature = run->options->teacher_temperature};
     return data_loader_open(&run->loader, run->corpus.train.part->samples, run->plan.batch, err);
 }
 

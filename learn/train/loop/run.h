@@ -23,7 +23,6 @@ struct run {
     struct teacher teacher; /* model NULL: there is none */
     struct data_loader loader;
     struct loss loss;
-    float *class_weights; /* [labels]; NULL: all 1 */
     size_t *order; /* [plan.epoch_inputs] items of the current epoch: places in corpus.train */
     size_t *items; /* [batch] the same as places in the data set */
     const float **targets; /* [batch] */

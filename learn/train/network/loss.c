@@ -25,13 +25,17 @@ static double weight_of(const struct loss *loss, const float *target)
     return count > 0 ? sum / count : 1;
 }
 
-/* Cross-entropy against the smoothed target; dlogits = factor (p - q). */
+/* Cross-entropy of the adjusted logits against the smoothed target; dlogits = factor (p - q). The
+ * adjusted logits are put into dlogits on the way. */
 static double cross_entropy(const struct loss *loss, const float *logits, const float *target,
                             double factor, float *dlogits)
 {
-    double total = log_sum(logits, loss->labels, 1), value = 0;
+    double value = 0;
+    for (unsigned k = 0; k < loss->labels; k++)
+        dlogits[k] = logits[k] + (loss->adjustment != NULL ? loss->adjustment[k] : 0);
+    double total = log_sum(dlogits, loss->labels, 1);
     for (unsigned k = 0; k < loss->labels; k++) {
-        double log_p = logits[k] - total;
+        double log_p = dlogits[k] - total;
         double q = (1 - loss->smoothing) * target[k] + loss->smoothing / loss->labels;
         value -= q * log_p;
         dlogits[k] = (float)(factor * (exp(log_p) - q));

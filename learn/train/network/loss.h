@@ -7,9 +7,14 @@
  *     L = w sum_k (-q_k log p_k - (1 - q_k) log(1 - p_k)) / K,  p = 1 / (1 + exp(-z))
  *     dL/dz = w (p - q) / K,  q = (1 - s) y + s / 2
  *
- * w is the weight of the input's class (of several labels: their mean). With a teacher whose logits
- * are t (Hinton, Vinyals and Dean 2015, section 2; softmax only), share a and temperature T:
+ * w is the weight of the input's class (of several labels: their mean). With an adjustment b (Menon
+ * et al. 2021, "Long-tail learning via logit adjustment", equation 10; softmax only)
+ *     p = softmax(z + b),  b = tau log prior               dL/dz = w (p - q)
+ * so that z + b learns log p(y | x) of the data as they are drawn, and z alone, which is what is
+ * served, loses the prior: with tau 1 it is log p(x | y) but for a constant. With a teacher whose
+ * logits are t (Hinton, Vinyals and Dean 2015, section 2; softmax only), share a, temperature T:
  *     L = w ((1 - a) CE(q, p) + a T^2 CE(softmax(t / T), softmax(z / T)))
+ * Here z is not adjusted: what is served is compared with what the teacher serves.
  *
  * Threads: pure functions.
  */
@@ -25,6 +30,7 @@ struct loss {
     unsigned labels;         /* K */
     float smoothing;         /* s */
     const float *weights;    /* [labels]; NULL: all 1 */
+    const float *adjustment; /* [labels] b; NULL: all 0 */
     float teacher_share;     /* a */
     float teacher_temperature;
 };

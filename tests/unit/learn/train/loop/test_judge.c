@@ -99,7 +99,7 @@ START_TEST(one_label_an_input_is_judged_by_winners)
     f.options.label_smoothing = 0.1f;
     f.options.class_weight = 0.5f;
     open_run(0);
-    run.class_weights[0] = 3;
+    run.loss.weights = (const float[]){3, run.loss.weights[1]};
     logits_of_all(logits);
     for (unsigned i = 0; i < COUNT; i++) {
         unsigned label = labels[i][0] == 'h', winner = logits[i][1] > logits[i][0];

@@ -88,25 +88,24 @@ START_TEST(class_weights_are_one_in_the_mean)
     f.options.data = f.list;
     f.options.class_weight = 0.5f;
     open_run();
-    ck_assert_ptr_eq(run.loss.weights, run.class_weights);
-    ck_assert_float_eq_tol(run.class_weights[0], 5 / 3.0f, 1e-6f);
-    ck_assert_float_eq_tol(run.class_weights[1], 5 / 6.0f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[0], 5 / 3.0f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[1], 5 / 6.0f, 1e-6f);
     run_close(&run);
     f.options.class_weight = 1;
     open_run();
-    ck_assert_float_eq_tol(run.class_weights[0], 2.5f, 1e-6f);
-    ck_assert_float_eq_tol(run.class_weights[1], 0.625f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[0], 2.5f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[1], 0.625f, 1e-6f);
     run_close(&run);
     take_list("few.csv", "text,label\nred,b|a\nred,b\nred,b\nred,b\n");
     f.options.multi_label = true;
     open_run(); /* labels are counted, not inputs */
-    ck_assert_float_eq_tol(run.class_weights[0], 2.5f, 1e-6f);
-    ck_assert_float_eq_tol(run.class_weights[1], 0.625f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[0], 2.5f, 1e-6f);
+    ck_assert_float_eq_tol(run.loss.weights[1], 0.625f, 1e-6f);
     run_close(&run);
     f.options.multi_label = false;
     f.options.task = "mlm";
     open_run();
-    ck_assert(run.class_weights == NULL && run.loss.weights == NULL);
+    ck_assert(run.loss.weights == NULL);
     run_close(&run);
     train_fixture_close(&f);
 }

@@ -9,6 +9,7 @@
 enum { LABELS = 5 };
 
 static const float class_weights[LABELS] = {1, 0.5f, 2, 3, 0.25f};
+static const float adjustment[LABELS] = {-0.5f, -3, -1.25f, -2, 0};
 
 /* dL/dz against (L(z + h) - L(z - h)) / 2h. The loss is computed in double from fp32 logits, so
  * that with h = 2^-8, which fp32 logits take exactly enough, only the third derivative is left. */
@@ -64,6 +65,8 @@ START_TEST(gradients_are_slopes)
     loss.smoothing = 0.1f;
     check_gradient(&loss, one, NULL);
     loss.weights = class_weights;
+    check_gradient(&loss, one, NULL);
+    loss.adjustment = adjustment;
     check_gradient(&loss, one, NULL);
     loss.teacher_share = 0.7f;
     loss.teacher_temperature = 3;
@@ -126,9 +129,11 @@ static double reference(const struct loss *loss, const float *logits, const floa
 {
     double z[LABELS], t[LABELS], s = (double)loss->smoothing, value = 0, weight = 0, given = 0;
     double a = teacher != NULL ? (double)loss->teacher_share : 0;
-    double heat = teacher != NULL ? (double)loss->teacher_temperature : 1, warm[LABELS];
+    double heat = teacher != NULL ? (double)loss->teacher_temperature : 1, warm[LABELS],
+           own[LABELS];
     for (unsigned k = 0; k < LABELS; k++) {
         z[k] = (double)logits[k];
+        own[k] = z[k] + (loss->adjustment != NULL ? (double)loss->adjustment[k] : 0);
         warm[k] = z[k] / heat;
         t[k] = teacher != NULL ? (double)teacher[k] / heat : 0;
         weight += (double)(target[k] * (loss->weights != NULL ? loss->weights[k] : 1));
@@ -137,7 +142,7 @@ static double reference(const struct loss *loss, const float *logits, const floa
     weight = given > 0 ? weight / given : 1;
     for (unsigned k = 0; k < LABELS; k++) {
         bool softmax = loss->scores == SCORES_SOFTMAX;
-        double p = softmax ? softmax_of(z, k) : 1 / (1 + exp(-z[k]));
+        double p = softmax ? softmax_of(own, k) : 1 / (1 + exp(-z[k]));
         double q = (1 - s) * (double)target[k] + s / (softmax ? LABELS : 2);
         if (!softmax) {
             value -= (q * log(p) + (1 - q) * log(1 - p)) / LABELS;
@@ -164,6 +169,7 @@ START_TEST(losses_are_those_of_the_formulas)
                                 .labels = LABELS,
                                 .smoothing = 0.25f,
                                 .weights = i == 1 ? NULL : class_weights,
+                                .adjustment = i % 2 == 0 ? NULL : adjustment,
                                 .teacher_share = 0.375f,
                                 .teacher_temperature = 2.5f};
             const float *says = kind == 2 ? teacher : NULL;
@@ -174,6 +180,75 @@ START_TEST(losses_are_those_of_the_formulas)
             for (unsigned k = 0; k < LABELS; k++)
                 ck_assert_double_eq_tol((double)found[k], 0.125 * slopes[k], 1e-7);
         }
+}
+END_TEST
+
+/* ---- a toy problem ---- */
+
+enum { TOY_INPUTS = 3, TOY_LABELS = 3 };
+static const double toy_prior[TOY_LABELS] = {0.9, 0.08, 0.02};
+static const double toy_likelihood[TOY_LABELS][TOY_INPUTS] = {
+    {0.7, 0.2, 0.1}, {0.2, 0.6, 0.2}, {0.1, 0.3, 0.6}};
+
+/* Softmax of the logits that are best for one input of the toy problem, all of its labels weighing
+ * what they occur; found by descent. */
+static void learn_toy(const struct loss *loss, unsigned input, double found[LABELS])
+{
+    double seen = 0, z[LABELS] = {0};
+    float logits[TOY_LABELS] = {0}, slopes[TOY_LABELS];
+    for (unsigned y = 0; y < TOY_LABELS; y++)
+        seen += toy_prior[y] * toy_likelihood[y][input];
+    for (unsigned step = 0; step < 60000; step++) {
+        for (unsigned k = 0; k < TOY_LABELS; k++)
+            logits[k] = (float)z[k];
+        for (unsigned y = 0; y < TOY_LABELS; y++) {
+            float target[TOY_LABELS] = {0}, share;
+            share = (float)(toy_prior[y] * toy_likelihood[y][input] / seen);
+            target[y] = 1;
+            loss_run(loss, logits, target, NULL, share, slopes);
+            for (unsigned k = 0; k < TOY_LABELS; k++)
+                z[k] -= (double)slopes[k];
+        }
+    }
+    for (unsigned k = TOY_LABELS; k < LABELS; k++)
+        z[k] = -1e3;
+    for (unsigned k = 0; k < TOY_LABELS; k++)
+        found[k] = softmax_of(z, k);
+}
+
+/* The posterior of this input under another prior. */
+static double toy_posterior(const double prior[TOY_LABELS], unsigned input, unsigned label)
+{
+    double sum = 0;
+    for (unsigned y = 0; y < TOY_LABELS; y++)
+        sum += prior[y] * toy_likelihood[y][input];
+    return prior[label] * toy_likelihood[label][input] / sum;
+}
+
+/* tau 1 serves the answer to balanced classes, also when the losses are weighted, tau 1/2 that to
+ * the roots of the prior, and tau 0 that to the data. */
+START_TEST(an_adjusted_loss_is_least_where_the_prior_is_gone)
+{
+    static const float weights[TOY_LABELS] = {0.5f, 2, 8};
+    static const double taus[] = {0, 0.5, 1, 1};
+    for (unsigned i = 0; i < 4; i++) {
+        float offsets[TOY_LABELS];
+        double left[TOY_LABELS], found[LABELS];
+        for (unsigned y = 0; y < TOY_LABELS; y++) {
+            double prior = toy_prior[y] * (i == 3 ? (double)weights[y] : 1);
+            offsets[y] = (float)(taus[i] * log(prior));
+            left[y] = pow(prior, 1 - taus[i]);
+        }
+        const struct loss loss = {.scores = SCORES_SOFTMAX,
+                                  .labels = TOY_LABELS,
+                                  .weights = i == 3 ? weights : NULL,
+                                  .adjustment = offsets};
+        for (unsigned input = 0; input < TOY_INPUTS; input++) {
+            learn_toy(&loss, input, found);
+            for (unsigned y = 0; y < TOY_LABELS; y++)
+                ck_assert_double_eq_tol(found[y], toy_posterior(left, input, y), 1e-4);
+        }
+    }
 }
 END_TEST
 
@@ -195,4 +270,5 @@ END_TEST
 SUITE("loss", cross_entropy_of_even_logits_is_log_of_the_labels, huge_logits_do_not_overflow,
       gradients_are_slopes, class_weights_multiply_the_loss,
       a_teacher_with_the_same_logits_leaves_no_gradient, the_loss_of_a_word_is_cross_entropy,
-      losses_are_those_of_the_formulas, the_loss_of_a_word_is_minus_the_log_of_its_share)
+      losses_are_those_of_the_formulas, an_adjusted_loss_is_least_where_the_prior_is_gone,
+      the_loss_of_a_word_is_minus_the_log_of_its_share)
