@@ -3,6 +3,7 @@
  * written is whole, or the failure is told; no input is left out because something was short. */
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
+#include "learn/data/logit_list.h"
 #include "learn/data/samples.h"
 #include "learn/train/checkpoint/vocab_files.h"
 #include "learn/train/checkpoint/vocab_trim.h"
@@ -168,6 +169,41 @@ START_TEST(lists_of_every_form_are_read_whole_or_not)
         snprintf(reading.path, sizeof reading.path, "%s/%s", dir.path, forms[i].name);
         ck_assert_uint_eq(drill_run(&drill), 0);
     }
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* ---- logits ---- */
+
+static enum drill_outcome read_logits(const void *context, char *why, size_t size)
+{
+    static const char *const labels[] = {"x", "y"};
+    struct dataset_item items[] = {{.name = "a.png"}, {.name = "line 2"}};
+    const struct dataset dataset = {.items = items, .count = 2};
+    struct logit_list list;
+    struct err err = {0};
+    logit_list_open(&list, context, &dataset, labels, 2, &err);
+    const float *row = err.code == ERR_OK ? logit_list_row(&list, 1) : NULL;
+    bool is_right = row != NULL && row[0] == 1 && row[1] == 2;
+    logit_list_close(&list);
+    if (err.code != ERR_OK)
+        return drill_refused(&err, why, size);
+    snprintf(why, size, "a row that is not the file's");
+    return is_right ? DRILL_RIGHT : DRILL_BAD;
+}
+
+START_TEST(logits_are_read_whole_or_not)
+{
+    static const char text[] = "{\"input\":\"line 2\",\"logits\":{\"y\":2,\"x\":1}}\n"
+                               "{\"input\":\"a.png\",\"digest\":\"00000000000000ff\","
+                               "\"logits\":{\"x\":3,\"y\":4}}\n";
+    struct tempdir dir;
+    char path[PATH_BYTES];
+    struct drill drill = {.name = "logits", .run = read_logits, .context = path};
+    tempdir_open(&dir);
+    tempdir_write(&dir, "logits.jsonl", text, sizeof text - 1);
+    snprintf(path, sizeof path, "%s/logits.jsonl", dir.path);
+    ck_assert_uint_eq(drill_run(&drill), 0);
     tempdir_close(&dir);
 }
 END_TEST
@@ -351,6 +387,6 @@ START_TEST(texts_are_all_taken_or_none)
 }
 END_TEST
 
-DRILLS("data", lists_of_every_form_are_read_whole_or_not,
+DRILLS("data", lists_of_every_form_are_read_whole_or_not, logits_are_read_whole_or_not,
        a_folder_of_images_and_lots_is_read_whole_or_not, images_of_every_kind_are_all_taken_or_none,
        texts_are_all_taken_or_none, a_vocabulary_is_made_and_trimmed_rightly_or_not)

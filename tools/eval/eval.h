@@ -22,7 +22,7 @@
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
-    const char *data, *against, *ood_data, *examples, *stream, *out;
+    const char *data, *against, *ood_data, *examples, *stream, *out, *logits;
     const char *unseen[STRANGENESS_LABELS_MAX]; /* labels of the data that the model lacks */
     unsigned unseen_count;
     double agree_min; /* percent; negative: not checked */
@@ -53,7 +53,7 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
 struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
                                        const char *name, size_t total);
 
-/* After the report: inputs that are unlike the data, how often labels occur, warnings,
+/* After the report: inputs that are unlike the data, how often labels occur, warnings, logits,
  * explanations, and what is written into the checkpoint. */
 enum err_code eval_answer(struct eval *eval, struct err *err);
 

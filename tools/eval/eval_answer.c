@@ -1,6 +1,8 @@
 #include "tools/eval/eval.h"
 
+#include "engine/base/memory_file.h"
 #include "engine/selftest.h"
+#include "learn/data/logit_list.h"
 #include "learn/eval/calibrate.h"
 #include "learn/eval/known_inputs.h"
 #include "learn/eval/prior_estimate.h"
@@ -172,6 +174,34 @@ static void warn_of_contrast(const struct eval *eval)
                 count->dull, count->images);
 }
 
+/* ---- logits ---- */
+
+/* Of every input that has any. */
+static size_t print_logits(const struct assessment *assessment, FILE *file)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    const struct evaluation *evaluation = &assessment->evaluation;
+    size_t written = 0;
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            written +=
+                logit_list_write(file, assessment->dataset->items[i].name, evaluation->digests[i],
+                                 info->labels, info->label_count, evaluation_logits(evaluation, i));
+    return written;
+}
+
+static enum err_code write_logits(const struct eval *eval, struct err *err)
+{
+    struct memory_file file;
+    if (memory_file_open(&file, err))
+        return err->code;
+    size_t written = print_logits(&eval->assessment, file.stream);
+    if (!memory_file_save(&file, eval->logits, err))
+        fprintf(stderr, "attnd-eval: %s: %zu of %zu inputs\n", eval->logits, written,
+                eval->dataset.count);
+    return err->code != ERR_OK ? err_prefix(err, "--logits: ") : ERR_OK;
+}
+
 /* ---- the self-test ---- */
 
 static enum err_code write_selftest(const struct eval *eval, struct err *err)
@@ -272,6 +302,8 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
         (eval->stream != NULL && run_stream(eval, err)))
         return err->code;
     warn_of_contrast(eval);
+    if (eval->logits != NULL && write_logits(eval, err))
+        return err->code;
     if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
     if (eval->refers)

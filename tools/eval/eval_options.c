@@ -106,6 +106,11 @@ static const struct cli_option options[] = {
      FIELD(out),
      .value = "DIR",
      .help = "Also writes report.json, and report.html, a page that needs no other file."},
+    {.name = "logits",
+     FIELD(logits),
+     .value = "FILE",
+     .help = "Writes the logits of every input, a JSON line each, for attnd-train "
+             "--teacher-logits."},
     {.name = "calibrate",
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "

@@ -54,6 +54,33 @@ START_TEST(eval_tells_recall_by_the_size_of_the_maps)
 }
 END_TEST
 
+/* What is written is what attnd-train learns from: a line an input, by its name and content. */
+START_TEST(eval_writes_logits_of_every_input)
+{
+    struct tempdir dir;
+    struct err err = {0};
+    char path[128], *text;
+    size_t len;
+    unsigned lines = 0;
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/logits.jsonl", dir.path);
+    struct outcome *outcome = RUN(WAFER, "tests/data/eval/wafer.jsonl", "--logits", path);
+    ck_assert_int_eq(outcome->code, 0);
+    ck_assert_ptr_nonnull(strstr(outcome->errors, "logits.jsonl: 6 of 6 inputs\n"));
+    free(outcome);
+    ck_assert(!file_read(&text, &len, path, 65536, &err));
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+        lines++;
+    ck_assert_uint_eq(lines, 6);
+    ck_assert_ptr_eq(strstr(text, "{\"input\":\"wafer/"), text);
+    ck_assert_ptr_nonnull(strstr(text, "\"logits\":{\"none\":"));
+    free(text);
+    tempdir_close(&dir);
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--logits", "/no/where/at/all"), 1, "",
+                   "attnd-eval: --logits: ");
+}
+END_TEST
+
 /* Center has F1 2/3, Random is predicted without support, four classes are right. */
 START_TEST(eval_prints_the_same_report_as_json)
 {
@@ -438,8 +465,8 @@ START_TEST(eval_helps)
 END_TEST
 
 SUITE("eval", eval_prints_a_report_of_a_folder, eval_prints_the_same_report_as_json,
-      eval_tells_recall_by_the_size_of_the_maps, eval_reads_the_same_from_jsonl_and_csv,
-      eval_gives_the_summary_that_every_report_has,
+      eval_tells_recall_by_the_size_of_the_maps, eval_writes_logits_of_every_input,
+      eval_reads_the_same_from_jsonl_and_csv, eval_gives_the_summary_that_every_report_has,
       eval_finds_the_coverage_of_the_precision_that_is_asked_for,
       eval_writes_a_page_that_shows_the_mistakes, eval_reads_images_from_the_field_that_is_named,
       eval_leaves_no_page_behind_when_it_fails, eval_calibrates_a_checkpoint,

@@ -1,0 +1,235 @@
+/* logit_list.c - see logit_list.h. The names of the data set are sorted once, and each line is
+ * looked up among them. */
+#include "learn/data/logit_list.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/doc_string.h"
+#include "engine/base/utf8.h"
+#include "learn/data/dataset_form.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGEST_DIGITS = 16 };
+
+/* An item of the data set, by its name. */
+struct named {
+    const char *name;
+    size_t item;
+};
+
+struct reader {
+    struct logit_list *list;
+    const char *const *labels;
+    struct named *names; /* [list->count], sorted */
+    float *row;          /* [label_count] of the line that is read */
+    bool *seen;          /* [label_count] which it has had */
+};
+
+/* ---- names ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct named *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+/* The first place whose name is not below this one. */
+static size_t place_of(const struct reader *reader, const char *name)
+{
+    size_t low = 0, high = reader->list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(reader->names[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- a line ---- */
+
+static enum err_code take_logit(void *context, const char *key, const struct json_t *value,
+                                struct err *err)
+{
+    struct reader *reader = context;
+    double logit;
+    unsigned label = 0;
+    while (label < reader->list->label_count && strcmp(reader->labels[label], key) != 0)
+        label++;
+    if (label == reader->list->label_count)
+        return err_set(err, ERR_UNUSABLE, "'%.80s' is not among the labels to learn", key);
+    if (!doc_as_number(value, &logit))
+        return err_set(err, ERR_UNUSABLE, "the logit of '%.80s': expected a number, found %s", key,
+                       doc_type_name(value));
+    if (fabs(logit) > LOGIT_LIST_MAX)
+        return err_set(err, ERR_UNUSABLE, "the logit of '%.80s' is %.9g; it is from -%g to %g", key,
+                       logit, LOGIT_LIST_MAX, LOGIT_LIST_MAX);
+    reader->row[label] = (float)logit;
+    reader->seen[label] = true;
+    return ERR_OK;
+}
+
+static enum err_code take_logits(struct reader *reader, const struct json_t *object,
+                                 struct err *err)
+{
+    const struct json_t *logits = doc_member(object, "logits");
+    memset(reader->seen, 0, reader->list->label_count * sizeof *reader->seen);
+    if (logits == NULL)
+        return err_set(err, ERR_UNUSABLE, "member 'logits' is missing");
+    if (strcmp(doc_type_name(logits), "an object") != 0)
+        return err_set(err, ERR_UNUSABLE, "member 'logits': expected an object, found %s",
+                       doc_type_name(logits));
+    if (doc_each_member(logits, take_logit, reader, err))
+        return err->code;
+    for (unsigned i = 0; i < reader->list->label_count; i++)
+        if (!reader->seen[i])
+            return err_set(err, ERR_UNUSABLE, "there is no logit of '%.80s'", reader->labels[i]);
+    return ERR_OK;
+}
+
+static enum err_code take_digest(const struct json_t *object, uint64_t *out, struct err *err)
+{
+    const char *text = NULL;
+    if (doc_get_string(object, "$", "digest", &text, err) || text == NULL)
+        return err->code;
+    if (strlen(text) != DIGEST_DIGITS || strspn(text, "0123456789abcdef") != DIGEST_DIGITS)
+        return err_set(err, ERR_UNUSABLE,
+                       "member 'digest': expected the first %d hexadecimal digits of a SHA-256",
+                       DIGEST_DIGITS);
+    *out = strtoull(text, NULL, 16);
+    return ERR_OK;
+}
+
+/* Gives the row to the items of this name. */
+static enum err_code place_row(struct reader *reader, const char *name,
+                               const struct logit_list_entry *entry, struct err *err)
+{
+    struct logit_list *list = reader->list;
+    for (size_t at = place_of(reader, name);
+         at < list->count && strcmp(reader->names[at].name, name) == 0; at++) {
+        size_t item = reader->names[at].item;
+        if (list->entries[item].line != 0)
+            return err_set(err, ERR_UNUSABLE, "the input '%.80s' has been on line %zu already",
+                           name, list->entries[item].line);
+        list->entries[item] = *entry;
+        memcpy(list->values + item * list->label_count, reader->row,
+               list->label_count * sizeof *list->values);
+    }
+    return ERR_OK;
+}
+
+static enum err_code take_object(struct reader *reader, const struct json_t *object, size_t line,
+                                 struct err *err)
+{
+    struct logit_list_entry entry = {.line = line};
+    const char *name = NULL;
+    if (strcmp(doc_type_name(object), "an object") != 0)
+        return err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));
+    if (doc_get_string(object, "$", "input", &name, err))
+        return err->code;
+    if (name == NULL)
+        return err_set(err, ERR_UNUSABLE, "member 'input' is missing");
+    if (take_logits(reader, object, err) || take_digest(object, &entry.digest, err))
+        return err->code;
+    return place_row(reader, name, &entry, err);
+}
+
+static enum err_code read_line(struct reader *reader, const char *bytes, size_t len, size_t line,
+                               struct err *err)
+{
+    struct json_t *object;
+    if (dataset_is_blank(bytes, len))
+        return ERR_OK;
+    if (!doc_parse(&object, bytes, len, &doc_limits_file, err)) {
+        take_object(reader, object, line, err);
+        doc_free(object);
+    }
+    return err->code != ERR_OK ? err_prefix(err, "line %zu: ", line) : ERR_OK;
+}
+
+static enum err_code read_lines(struct reader *reader, const char *bytes, size_t len,
+                                struct err *err)
+{
+    size_t line = 1;
+    for (size_t at = dataset_mark_bytes(bytes, len); at < len; line++) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        size_t count = end != NULL ? (size_t)(end - bytes) - at : len - at;
+        if (read_line(reader, bytes + at, count, line, err))
+            return err->code;
+        at += count + (end != NULL);
+    }
+    return ERR_OK;
+}
+
+/* ---- open and close ---- */
+
+static enum err_code open_room(struct logit_list *list, struct reader *reader,
+                               const struct dataset *dataset, struct err *err)
+{
+    list->entries = calloc(dataset->count, sizeof *list->entries);
+    list->values = calloc(dataset->count, list->label_count * sizeof *list->values);
+    reader->names = calloc(dataset->count, sizeof *reader->names);
+    reader->row = calloc(list->label_count, sizeof *reader->row);
+    reader->seen = calloc(list->label_count, sizeof *reader->seen);
+    if (list->entries == NULL || list->values == NULL || reader->names == NULL ||
+        reader->row == NULL || reader->seen == NULL)
+        return err_no_memory(err, dataset->count * list->label_count * sizeof *list->values);
+    for (size_t i = 0; i < dataset->count; i++)
+        reader->names[i] = (struct named){dataset->items[i].name, i};
+    qsort(reader->names, dataset->count, sizeof *reader->names, compare_names);
+    return ERR_OK;
+}
+
+enum err_code logit_list_open(struct logit_list *out, const char *path,
+                              const struct dataset *dataset, const char *const *labels,
+                              unsigned label_count, struct err *err)
+{
+    struct reader reader = {.list = out, .labels = labels};
+    char *bytes = NULL;
+    size_t len;
+    *out = (struct logit_list){.count = dataset->count, .label_count = label_count};
+    if (!open_room(out, &reader, dataset, err) && !dataset_read_file(&bytes, &len, path, err))
+        read_lines(&reader, bytes, len, err);
+    free(bytes);
+    free(reader.names);
+    free(reader.row);
+    free(reader.seen);
+    return err->code;
+}
+
+void logit_list_close(struct logit_list *list)
+{
+    free(list->entries);
+    free(list->values);
+    *list = (struct logit_list){0};
+}
+
+const float *logit_list_row(const struct logit_list *list, size_t item)
+{
+    return list->entries[item].line != 0 ? list->values + item * list->label_count : NULL;
+}
+
+/* ---- write ---- */
+
+bool logit_list_write(FILE *file, const char *name, uint64_t digest, const char *const *labels,
+                      unsigned label_count, const float *logits)
+{
+    bool is_utf8 = utf8_is_valid(name, strlen(name));
+    for (unsigned i = 0; i < label_count && is_utf8; i++)
+        is_utf8 = utf8_is_valid(labels[i], strlen(labels[i]));
+    if (!is_utf8)
+        return false;
+    fputs("{\"input\":", file);
+    doc_string_write(file, name, strlen(name));
+    fprintf(file, ",\"digest\":\"%016llx\",\"logits\":{", (unsigned long long)digest);
+    for (unsigned i = 0; i < label_count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        doc_string_write(file, labels[i], strlen(labels[i]));
+        fprintf(file, ":%.9g", (double)logits[i]);
+    }
+    fputs("}}\n", file);
+    return true;
+}
