@@ -206,10 +206,8 @@ static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned cou
     }
     if (data_loader_prepare(&run->loader, pool, run->items, count, &order, err))
         return err->code;
-    if (run->teacher.model != NULL &&
-        teacher_run(&run->teacher, pool, run->items, count, &order, &targets.teacher, err))
-        return err->code;
-    if (learner_batch(learner, &run->loader, &run->loss, &targets, position, &loss, err))
+    if (teachers_run(&run->teachers, pool, run->items, count, &order, &targets.teacher, err) ||
+        learner_batch(learner, &run->loader, &run->loss, &targets, position, &loss, err))
         return err->code;
     run->at.epoch_loss += loss;
     return ERR_OK;

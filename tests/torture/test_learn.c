@@ -101,9 +101,9 @@ static void drill_texts(const struct drill *how)
     options->out = learning.f.second.path;
     train_fixture_learn(&learning.f);
     options->out = learning.f.first.path;
-    options->teacher = learning.f.second.path;
-    options->class_weight = 0.5f;
+    options->teacher = (struct train_paths){{learning.f.second.path}, 1};
     options->logit_adjust = 1;
+    options->class_weight = 0.5f;
     options->balance = 0.5f;
     options->class_biases = "fit";
     options->line_dropout = options->word_dropout = 0.1f;

@@ -39,6 +39,20 @@ static enum err_code set_stages(const struct cli_option *option, void *target, c
         TRAIN_STAGES_MAX);
 }
 
+/* ---- paths ---- */
+
+static enum err_code add_path(const struct cli_option *option, void *target, const char *text,
+                              struct err *err)
+{
+    struct train_paths *out = (void *)((char *)target + option->offset);
+    if (text[0] == '\0')
+        return err_set(err, ERR_UNUSABLE, "must not be empty");
+    if (out->count == TRAIN_PATHS_MAX)
+        return err_set(err, ERR_UNUSABLE, "may be given at most %d times", TRAIN_PATHS_MAX);
+    out->path[out->count++] = text;
+    return ERR_OK;
+}
+
 /* ---- the rows ---- */
 
 #define VALUE_PATH(value_) .value = value_
@@ -48,6 +62,7 @@ static enum err_code set_stages(const struct cli_option *option, void *target, c
 #define VALUE_REAL(value_) .value = value_
 #define VALUE_DOUBLE(value_) .value = value_
 #define VALUE_STAGES(value_) .value = value_, .apply = set_stages
+#define VALUE_PATHS(value_) .value = value_, .apply = add_path
 #define VALUE_FLAG(value_) .value = NULL
 
 const struct cli_option train_cli_options[] = {
@@ -86,28 +101,33 @@ struct ngram_settings train_ngrams(const struct train_options *options)
                                    .weight = options->ngram_weight};
 }
 
-enum err_code train_options_check(struct train_options *options, struct err *err)
+static enum err_code check_ngrams(const struct train_options *options, bool is_mlm, struct err *err)
 {
-    bool is_mlm = strcmp(options->task, "mlm") == 0;
-    if (strcmp(options->out, options->model) == 0)
-        return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
-    if (is_mlm && (options->teacher != NULL || options->logit_adjust > 0 || options->multi_label ||
-                   options->stages.count > 0))
-        return err_set(err, ERR_UNUSABLE,
-                       "--task mlm goes with none of --teacher, --logit-adjust, --multi-label and "
-                       "--stages");
-    if (options->multi_label && options->teacher != NULL)
-        return err_set(err, ERR_UNUSABLE, "--teacher does not go with --multi-label");
-    if (options->ngrams > 0 && (is_mlm || options->multi_label))
+    const struct ngram_settings ngrams = train_ngrams(options);
+    if (is_mlm || options->multi_label)
         return err_set(err, ERR_UNUSABLE,
                        "--ngrams goes with neither --task mlm nor --multi-label");
-    const struct ngram_settings ngrams = train_ngrams(options);
-    if (options->ngrams > 0 && ngram_settings_check(&ngrams, err))
+    return ngram_settings_check(&ngrams, err);
+}
+
+enum err_code train_options_check(struct train_options *options, struct err *err)
+{
+    bool is_mlm = strcmp(options->task, "mlm") == 0, adjusts = options->logit_adjust > 0;
+    bool is_taught = options->teacher.count + options->teacher_logits.count > 0;
+    if (strcmp(options->out, options->model) == 0)
+        return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
+    if (is_mlm && (is_taught || adjusts || options->multi_label || options->stages.count > 0))
+        return err_set(err, ERR_UNUSABLE,
+                       "--task mlm goes with none of --teacher, --teacher-logits, --logit-adjust, "
+                       "--multi-label and --stages");
+    if (options->multi_label && (is_taught || adjusts || options->balance > 0))
+        return err_set(err, ERR_UNUSABLE, "%s does not go with --multi-label",
+                       options->teacher.count > 0          ? "--teacher"
+                       : options->teacher_logits.count > 0 ? "--teacher-logits"
+                       : adjusts                           ? "--logit-adjust"
+                                                           : "--balance");
+    if (options->ngrams > 0 && check_ngrams(options, is_mlm, err))
         return err->code;
-    if (options->multi_label && options->logit_adjust > 0)
-        return err_set(err, ERR_UNUSABLE, "--logit-adjust does not go with --multi-label");
-    if (options->balance > 0 && options->multi_label)
-        return err_set(err, ERR_UNUSABLE, "--balance does not go with --multi-label");
     for (unsigned i = 0, sum = 0; i < options->stages.count; i++) {
         sum += options->stages.stage[i].epochs;
         options->epochs = sum;
@@ -127,6 +147,8 @@ static bool is_new_default(const struct train_options *options, const char *fiel
 {
     if (strcmp(field, "grey16") == 0)
         return strcmp(options->grey16, "auto") == 0;
+    if (strcmp(field, "teacher_logits") == 0)
+        return options->teacher_logits.count == 0;
     if (strcmp(field, "logit_adjust") == 0)
         return options->logit_adjust == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&
@@ -187,6 +209,13 @@ static void print_STAGES(FILE *file, const struct train_stages *value)
     for (unsigned i = 0; i < value->count; i++)
         fprintf(file, "%s%u:%u", i > 0 ? "," : "", value->stage[i].image_size,
                 value->stage[i].epochs);
+}
+
+/* One alone as options that are given once. */
+static void print_PATHS(FILE *file, const struct train_paths *value)
+{
+    for (unsigned i = 0; i < value->count; i++)
+        fprintf(file, "%s%s", i > 0 ? ":" : "", value->path[i]);
 }
 
 static void print_options(const struct train_options *options, size_t left_out, FILE *file)

@@ -16,13 +16,19 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-enum { TRAIN_STAGES_MAX = 8 };
+enum { TRAIN_STAGES_MAX = 8, TRAIN_PATHS_MAX = 8 };
 
 /* Image sizes to learn at, in this order. */
 struct train_stages {
     struct train_stage {
         unsigned image_size, epochs;
     } stage[TRAIN_STAGES_MAX];
+    unsigned count;
+};
+
+/* The values of an option that may be given again, in that order. */
+struct train_paths {
+    const char *path[TRAIN_PATHS_MAX];
     unsigned count;
 };
 
@@ -34,6 +40,7 @@ struct train_options {
 #define FIELD_DOUBLE double
 #define FIELD_FLAG bool
 #define FIELD_STAGES struct train_stages
+#define FIELD_PATHS struct train_paths
 #define FIELD_NEEDED const char *
 #define GROUP(title)
 #define ALIAS(flag, other)

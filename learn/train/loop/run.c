@@ -1,5 +1,5 @@
 /* run.c - see run.h. run_open makes the cheapest checks first: configuration, lists and labels,
- * inputs, then weights, teacher and an earlier state. */
+ * inputs, then weights, teachers and an earlier state. */
 #include "learn/train/loop/run.h"
 
 #include "engine/base/cpu.h"
@@ -234,13 +234,15 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
 }
 
-static enum err_code open_teacher(struct run *run, struct err *err)
+static enum err_code open_teachers(struct run *run, struct err *err)
 {
-    const struct train_options *options = run->options;
-    if (options->teacher == NULL)
-        return ERR_OK;
-    return teacher_open(&run->teacher, options->teacher, &run->corpus, &run->plan.learning,
-                        run->spec.vocab_size, run->plan.batch, run->threads, err);
+    const struct teachers_setup setup = {.options = run->options,
+                                         .corpus = &run->corpus,
+                                         .view = &run->plan.learning,
+                                         .vocab_size = run->spec.vocab_size,
+                                         .rows_max = run->plan.batch,
+                                         .threads = run->threads};
+    return teachers_open(&run->teachers, &setup, err);
 }
 
 /* ---- state ---- */
@@ -292,7 +294,7 @@ static enum err_code open_all(struct run *run, const struct corpus_progress *pro
         run->is_finished)
         return err->code;
     unsigned size = run->resumed ? (unsigned)run->at.image_size : plan_image_size(&run->plan, 0);
-    if (open_learner(run, size, err) || open_teacher(run, err))
+    if (open_learner(run, size, err) || open_teachers(run, err))
         return err->code;
     return run->resumed ? restore(run, err) : ERR_OK;
 }
@@ -308,7 +310,7 @@ enum err_code run_open(struct run *out, const struct train_options *options,
 
 void run_close(struct run *run)
 {
-    teacher_close(&run->teacher);
+    teachers_close(&run->teachers);
     data_loader_close(&run->loader);
     learner_close(&run->learner);
     sampler_close(&run->sampler);

@@ -10,7 +10,7 @@
 #include "learn/train/loop/learner.h"
 #include "learn/train/loop/plan.h"
 #include "learn/train/loop/sampler.h"
-#include "learn/train/loop/teacher.h"
+#include "learn/train/loop/teachers.h"
 #include "learn/train/network/loss.h"
 
 struct run {
@@ -20,7 +20,7 @@ struct run {
     struct corpus corpus;
     struct sampler sampler;
     struct learner learner;
-    struct teacher teacher; /* model NULL: there is none */
+    struct teachers teachers; /* or none */
     struct data_loader loader;
     struct loss loss;
     size_t *order; /* [plan.epoch_inputs] items of the current epoch: places in corpus.train */

@@ -1,4 +1,4 @@
-/* teacher.h - the teacher of a distillation (loss.h): a checkpoint whose logits another one is
+/* teacher.h - a teacher of a distillation (loss.h): a checkpoint whose logits another one is
  * trained on. It reads the same inputs as the learner, with the same augmentation, at its own image
  * size. Threads: one at a time. */
 #ifndef ATTND_LEARN_TRAIN_LOOP_TEACHER_H

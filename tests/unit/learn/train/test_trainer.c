@@ -387,7 +387,7 @@ START_TEST(a_teacher_that_knows_other_labels_is_refused)
     struct trainer_result result;
     struct err err = {0};
     train_fixture_texts(&f);
-    f.options.teacher = "models/kernel-bert";
+    f.options.teacher = (struct train_paths){{"models/kernel-bert"}, 1};
     ck_assert_int_eq(trainer_run(&f.options, &hooks, &result, &err), ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "teacher models/kernel-bert"));
     train_fixture_close(&f);
@@ -399,7 +399,7 @@ START_TEST(a_student_learns_from_its_teacher)
     struct train_fixture f;
     train_fixture_texts(&f);
     train_fixture_learn(&f);
-    f.options.teacher = f.first.path;
+    f.options.teacher = (struct train_paths){{f.first.path}, 1};
     f.options.teacher_share = 1;
     f.options.out = f.second.path;
     f.options.seed = 3;
@@ -413,6 +413,30 @@ START_TEST(a_student_learns_from_its_teacher)
 }
 END_TEST
 
+/* A file that says the opposite of every label: what it says is learnt, and no label. */
+START_TEST(a_student_learns_from_logits_of_a_file)
+{
+    struct train_fixture f;
+    char text[TRAIN_FIXTURE_TEXTS * 64], path[128];
+    size_t len = 0;
+    train_fixture_texts(&f);
+    for (unsigned i = 0; i < TRAIN_FIXTURE_TEXTS; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                "{\"input\":\"line %u\",\"logits\":{\"hot\":%d,\"cold\":0}}\n",
+                                i + 1, i % 2 == 0 ? -8 : 8);
+    tempdir_write(&f.data, "logits.jsonl", text, len);
+    snprintf(path, sizeof path, "%s/logits.jsonl", f.data.path);
+    f.options.teacher_logits = (struct train_paths){{path}, 1};
+    f.options.teacher_share = 1;
+    f.options.keep = "last";
+    struct trainer_result result = train_fixture_run(&f);
+    ck_assert_double_lt(result.history.epochs[0].macro_f1, 0.5);
+    ck_assert_double_eq(result.history.epochs[5].macro_f1, 0);
+    trainer_result_free(&result);
+    train_fixture_close(&f);
+}
+END_TEST
+
 SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_change_the_weights,
       another_seed_gives_other_weights, a_batch_in_parts_is_the_same_batch,
       a_run_that_was_stopped_ends_with_the_same_weights, words_that_are_masked_are_learnt,
@@ -420,4 +444,5 @@ SUITE("trainer", a_run_learns_and_its_checkpoint_is_served, threads_do_not_chang
       a_run_ends_with_a_report_and_thresholds, a_conclusion_is_that_of_the_report,
       class_biases_are_written_and_measured, strangeness_is_fitted_to_every_input_learnt,
       a_label_that_is_not_learnt_is_named_with_its_list_and_line,
-      a_teacher_that_knows_other_labels_is_refused, a_student_learns_from_its_teacher)
+      a_teacher_that_knows_other_labels_is_refused, a_student_learns_from_its_teacher,
+      a_student_learns_from_logits_of_a_file)

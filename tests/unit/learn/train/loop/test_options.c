@@ -211,21 +211,24 @@ END_TEST
 
 START_TEST(what_does_not_go_together_is_said)
 {
+    static const char mlm[] = "--task mlm goes with none of --teacher, --teacher-logits, "
+                              "--logit-adjust, --multi-label and --stages";
     static const struct {
-        bool mlm, teacher, several, staged, balanced;
+        bool mlm, teacher, logits, adjusted, several, staged, balanced;
         const char *text; /* NULL: it goes */
     } rows[] = {
-        {1, 0, 0, 0, 1, NULL},
-        {0, 1, 0, 1, 1, NULL},
-        {0, 0, 1, 1, 0, NULL},
-        {1, 1, 0, 0, 0,
-         "--task mlm goes with none of --teacher, --logit-adjust, --multi-label and --stages"},
-        {1, 0, 1, 0, 0,
-         "--task mlm goes with none of --teacher, --logit-adjust, --multi-label and --stages"},
-        {1, 0, 0, 1, 0,
-         "--task mlm goes with none of --teacher, --logit-adjust, --multi-label and --stages"},
-        {0, 1, 1, 0, 0, "--teacher does not go with --multi-label"},
-        {0, 0, 1, 0, 1, "--balance does not go with --multi-label"},
+        {1, 0, 0, 0, 0, 0, 1, NULL},
+        {0, 1, 1, 1, 0, 1, 1, NULL},
+        {0, 0, 0, 0, 1, 1, 0, NULL},
+        {1, 1, 0, 0, 0, 0, 0, mlm},
+        {1, 0, 1, 0, 0, 0, 0, mlm},
+        {1, 0, 0, 1, 0, 0, 0, mlm},
+        {1, 0, 0, 0, 1, 0, 0, mlm},
+        {1, 0, 0, 0, 0, 1, 0, mlm},
+        {0, 1, 1, 1, 1, 0, 1, "--teacher does not go with --multi-label"},
+        {0, 0, 1, 1, 1, 0, 1, "--teacher-logits does not go with --multi-label"},
+        {0, 0, 0, 1, 1, 0, 1, "--logit-adjust does not go with --multi-label"},
+        {0, 0, 0, 0, 1, 0, 1, "--balance does not go with --multi-label"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct train_options options;
@@ -235,7 +238,9 @@ START_TEST(what_does_not_go_together_is_said)
         options.data = "b";
         options.out = "c";
         options.task = rows[i].mlm ? "mlm" : "classify";
-        options.teacher = rows[i].teacher ? "t" : NULL;
+        options.teacher = (struct train_paths){{"t"}, rows[i].teacher};
+        options.teacher_logits = (struct train_paths){{"l"}, rows[i].logits};
+        options.logit_adjust = rows[i].adjusted ? 1 : 0;
         options.multi_label = rows[i].several;
         options.balance = rows[i].balanced ? 0.5f : 0;
         options.stages = (struct train_stages){{{8, 2}, {16, 3}}, rows[i].staged ? 2 : 0};
@@ -245,6 +250,45 @@ START_TEST(what_does_not_go_together_is_said)
         if (rows[i].text == NULL)
             ck_assert_uint_eq(options.epochs, rows[i].staged ? 5 : 10);
     }
+}
+END_TEST
+
+START_TEST(teachers_are_given_one_after_another)
+{
+    struct train_options options;
+    struct err err = {0};
+    train_options_default(&options);
+    for (unsigned i = 0; i < TRAIN_PATHS_MAX; i++)
+        ck_assert_int_eq(apply(&options, "teacher", i % 2 == 0 ? "even" : "odd"), ERR_OK);
+    ck_assert_uint_eq(options.teacher.count, TRAIN_PATHS_MAX);
+    ck_assert_str_eq(options.teacher.path[1], "odd");
+    ck_assert_int_eq(cli_option_set(option("teacher"), &options, "more", &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "may be given at most 8 times");
+    err = (struct err){0};
+    ck_assert_int_eq(cli_option_set(option("teacher-logits"), &options, "", &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "must not be empty");
+    ck_assert_uint_eq(options.teacher_logits.count, 0);
+}
+END_TEST
+
+/* A run that an earlier build began goes on: what it did not know is not in its fingerprint. */
+START_TEST(options_that_came_later_are_told_if_they_are_used)
+{
+    struct train_options options;
+    train_options_default(&options);
+    options.teacher = (struct train_paths){{"a", "b"}, 1};
+    char *text = printed(&options);
+    ck_assert_ptr_nonnull(strstr(text, "\nteacher=a\n"));
+    ck_assert(strstr(text, "logit_adjust") == NULL && strstr(text, "teacher_logits") == NULL);
+    free(text);
+    options.logit_adjust = 0.5f;
+    options.teacher.count = 2;
+    options.teacher_logits = (struct train_paths){{"c"}, 1};
+    text = printed(&options);
+    ck_assert_ptr_nonnull(strstr(text, "\nlogit_adjust=0.5\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nteacher=a:b\n"));
+    ck_assert_ptr_nonnull(strstr(text, "\nteacher_logits=c\n"));
+    free(text);
 }
 END_TEST
 
@@ -294,4 +338,5 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       stages_are_sizes_and_epochs, model_data_and_out_must_be_given, the_model_is_not_overwritten,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
-      what_does_not_go_together_is_said, the_fingerprint_is_a_line_an_option)
+      what_does_not_go_together_is_said, teachers_are_given_one_after_another,
+      options_that_came_later_are_told_if_they_are_used, the_fingerprint_is_a_line_an_option)
