@@ -1,4 +1,5 @@
-/* dataset_form.h - between dataset.c and the reader of each form. Threads: as dataset.h. */
+/* dataset_form.h - between dataset.c and the reader of each form, of which logit_list.c reads lines
+ * alike. Threads: as dataset.h. */
 #ifndef ATTND_LEARN_DATA_DATASET_FORM_H
 #define ATTND_LEARN_DATA_DATASET_FORM_H
 

@@ -25,6 +25,7 @@ struct reader {
     struct named *names; /* [list->count], sorted */
     float *row;          /* [label_count] of the line that is read */
     bool *seen;          /* [label_count] which it has had */
+    unsigned next;       /* the label that is likely to come next */
 };
 
 /* ---- names ---- */
@@ -51,14 +52,27 @@ static size_t place_of(const struct reader *reader, const char *name)
 
 /* ---- a line ---- */
 
+/* label_count: there is none. Most files have the labels in the same order on every line, so that
+ * the search from the last one ends at once. */
+static unsigned find_label(struct reader *reader, const char *name)
+{
+    unsigned count = reader->list->label_count;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned label = (reader->next + i) % count;
+        if (strcmp(reader->labels[label], name) == 0) {
+            reader->next = label + 1;
+            return label;
+        }
+    }
+    return count;
+}
+
 static enum err_code take_logit(void *context, const char *key, const struct json_t *value,
                                 struct err *err)
 {
     struct reader *reader = context;
     double logit;
-    unsigned label = 0;
-    while (label < reader->list->label_count && strcmp(reader->labels[label], key) != 0)
-        label++;
+    unsigned label = find_label(reader, key);
     if (label == reader->list->label_count)
         return err_set(err, ERR_UNUSABLE, "'%.80s' is not among the labels to learn", key);
     if (!doc_as_number(value, &logit))
