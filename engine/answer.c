@@ -240,16 +240,20 @@ static json_t *explanation_of(const struct explanation *explanation)
     return built(&out);
 }
 
-/* One number of every head: [layers][heads]. `at` is its place in struct attention_stats. */
+/* One number of every head that a layer has: [layers][heads]. `at` is its place in struct
+ * attention_stats. */
 static json_t *per_head(const struct explanation *explanation, size_t at)
 {
     json_t *layers = json_array();
     bool failed = layers == NULL;
-    const char *number = (const char *)explanation->stats + at;
     for (unsigned l = 0; !failed && l < explanation->layers; l++) {
+        const char *number =
+            (const char *)(explanation->stats + (size_t)l * explanation->heads) + at;
+        const unsigned *left = explanation->heads_left;
+        unsigned count = left != NULL ? left[l] : explanation->heads;
         json_t *heads = json_array();
         failed = heads == NULL;
-        for (unsigned h = 0; !failed && h < explanation->heads; h++) {
+        for (unsigned h = 0; !failed && h < count; h++) {
             append(heads, &failed, json_real((double)*(const float *)(const void *)number));
             number += sizeof *explanation->stats;
         }

@@ -220,7 +220,8 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                                 .layer = options->layer,
                                 .stats = stats_of(model, input),
                                 .layers = model->spec.layers,
-                                .heads = model->spec.heads};
+                                .heads = model->spec.heads,
+                                .heads_left = model->spec.pruned.left};
     if (engine_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;
     if (input->kind == ENGINE_TEXT)

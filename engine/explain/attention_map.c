@@ -5,11 +5,11 @@
 /* Of the last layer every head is kept, of the others their mean. */
 static void last_layer(const struct spec *spec, const struct capture *capture, float *relevance)
 {
-    size_t n = capture->tokens;
+    size_t n = capture->tokens, heads = spec_heads(spec, spec->layers - 1);
     memset(relevance, 0, n * sizeof *relevance);
-    for (size_t h = 0; h < spec->heads; h++)
+    for (size_t h = 0; h < heads; h++)
         for (size_t j = 0; j < n; j++)
-            relevance[j] += capture->last[h * n + j] / (float)spec->heads;
+            relevance[j] += capture->last[h * n + j] / (float)heads;
 }
 
 void attention_map_layer(const struct spec *spec, const struct capture *capture, unsigned layer,

@@ -42,6 +42,7 @@ struct explanation {
 
     const struct attention_stats *stats; /* [layers][heads]; NULL: not asked for */
     unsigned layers, heads;
+    const unsigned *heads_left; /* [layers] so many of a layer are there; NULL: all */
 
     /* of a text */
     const struct excerpt *words; /* [word_count] in the order of the text; summing to one */

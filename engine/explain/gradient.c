@@ -317,20 +317,20 @@ static void head_before_back(const struct path *path, const struct capture *capt
     }
 }
 
-/* normed = dy / dO, O the heads' outputs side by side. */
+/* normed [rows, A] = dy / dO, O the heads' outputs side by side. */
 static void attention_back(const struct path *path)
 {
-    size_t hidden = path->spec->hidden;
-    memset(path->normed, 0, path->rows * hidden * sizeof *path->normed);
+    size_t hidden = path->spec->hidden, attended = path->layer->attended;
+    memset(path->normed, 0, path->rows * attended * sizeof *path->normed);
     for (size_t c = 0; c < hidden; c++) {
         unpack(&path->layer->attention_out, c, path->column[0]);
         for (size_t r = 0; r < path->rows; r++)
-            add_scaled(path->normed + r * hidden, path->hidden[r * hidden + c], path->column[0],
-                       hidden);
+            add_scaled(path->normed + r * attended, path->hidden[r * hidden + c], path->column[0],
+                       attended);
     }
 }
 
-/* path->normed [rows, D] = dy / dO of the tokens from `token` on. */
+/* path->normed [rows, A] = dy / dO of the tokens from `token` on. */
 static enum err_code go_back(struct path *path, const struct spec *spec,
                              const struct weights *weights, const struct capture *capture,
                              unsigned label, unsigned token, size_t rows, struct arena *arena,
@@ -381,17 +381,18 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
                                     struct arena *arena, float *gradient, struct err *err)
 {
     struct path path;
-    size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
+    size_t width = spec->hidden / spec->heads, n = capture->tokens;
     if (go_back(&path, spec, weights, capture, label, token, 1, arena, err))
         return err->code;
-    for (size_t h = 0; h < spec->heads; h++)
+    for (size_t h = 0; h < path.layer->heads; h++)
         if (capture->states != NULL)
             global_head(&path, capture, h, gradient + h * n);
         else
             for (size_t j = 0; j < n; j++)
                 gradient[h * n + j] =
                     dot(path.normed + h * width,
-                        capture->projected + (3 * j + 2) * hidden + h * width, width) /
+                        capture->projected + (3 * j + 2) * path.layer->attended + h * width,
+                        width) /
                     (float)spec_head_tokens(spec);
     return ERR_OK;
 }
@@ -402,11 +403,11 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
 static void add_positive(const struct spec *spec, const struct capture *capture, unsigned token,
                          const float *gradient, float *relevance)
 {
-    size_t n = capture->tokens, numbers = spec->heads * n;
+    size_t n = capture->tokens, heads = spec_heads(spec, spec->layers - 1), numbers = heads * n;
     const float *attention = capture->last + token * numbers;
     for (size_t i = 0; i < numbers; i++) {
         float product = gradient[i] * attention[i];
-        relevance[i % n] += product > 0 ? product / (float)spec->heads : 0;
+        relevance[i % n] += product > 0 ? product / (float)heads : 0;
     }
 }
 
@@ -426,14 +427,15 @@ static void add_block(const struct path *path, const struct capture *capture, si
                       size_t first, float *attention, float *scratch, float *relevance)
 {
     const struct spec *spec = path->spec;
-    size_t hidden = spec->hidden, width = hidden / spec->heads, n = capture->tokens;
+    size_t attended = path->layer->attended, heads = path->layer->heads;
+    size_t width = spec->hidden / spec->heads, n = capture->tokens;
     size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-    const float *value = capture->projected + 2 * hidden + head * width;
+    const float *value = capture->projected + 2 * attended + head * width;
     const struct attention_rows rows = {.kernels = path->kernels,
                                         .qkv = capture->projected,
-                                        .stride = 3 * hidden,
+                                        .stride = 3 * attended,
                                         .tokens = n,
-                                        .hidden = hidden,
+                                        .attended = attended,
                                         .width = width,
                                         .bias =
                                             attention_bias_of_kind(&path->layer->bias, path->kind),
@@ -442,9 +444,9 @@ static void add_block(const struct path *path, const struct capture *capture, si
     attention_rows_mean(&rows, first, count, head, 1, &none, attention, n, scratch);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < n; j++) {
-            const float *d = path->normed + (first + i) * hidden + head * width;
-            float product = dot(d, value + j * 3 * hidden, width) * attention[i * n + j];
-            relevance[j] += product > 0 ? product / (float)spec->heads : 0;
+            const float *d = path->normed + (first + i) * attended + head * width;
+            float product = dot(d, value + j * 3 * attended, width) * attention[i * n + j];
+            relevance[j] += product > 0 ? product / (float)heads : 0;
         }
 }
 
@@ -461,7 +463,7 @@ enum err_code gradient_add(const struct spec *spec, const struct weights *weight
     if (go_back(&path, spec, weights, capture, label, 0, n, arena, err))
         return err->code;
     path.kind = kind;
-    for (size_t h = 0; h < spec->heads; h++)
+    for (size_t h = 0; h < path.layer->heads; h++)
         for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
             add_block(&path, capture, h, first, attention, scratch, relevance);
     return ERR_OK;

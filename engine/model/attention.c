@@ -4,6 +4,7 @@
 #include "engine/tensor/attention_bf16.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 enum {
     QUERIES_MIN = ATTENTION_QUERIES / 2, /* a smaller block leaves vector lanes unused */
@@ -107,14 +108,15 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     const struct workspace *w = run->workspace;
     const unsigned skipped = has_global_query(run, block), count = block->count - skipped;
     const unsigned first = block->first + skipped;
-    size_t hidden = run->spec->hidden, width = hidden / run->spec->heads, stride = w->qkv_stride;
+    size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
+    size_t attended = run->layer->attended;
     struct attention_bias bias;
     if (count == 0)
         return;
     const struct key_span span = keys_of(run, block, head, first - block->sequence, &bias, scratch);
     size_t query = first * stride + head * width;
-    size_t key = (block->sequence + span.first) * stride + hidden + head * width;
-    size_t value = key + hidden;
+    size_t key = (block->sequence + span.first) * stride + attended + head * width;
+    size_t value = key + attended;
     float *out = w->context + (block->out + skipped) * w->hidden_stride + head * width;
     if (w->qkv_bf16 != NULL)
         attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
@@ -143,18 +145,23 @@ static void attend_global(const struct run *run, const struct query_block *block
         global_token_attend(&token, w->context + block->out * w->hidden_stride, scratch);
 }
 
+/* All of a row: behind the outputs of a layer's heads there are zeros, as operand.h demands, where
+ * a layer before it had more of them. */
 static void store_rows(const struct run *run, const struct query_block *block)
 {
     const struct workspace *workspace = run->workspace;
-    for (size_t row = block->out; row < block->out + block->count; row++)
-        operand_store(&workspace->attended, workspace->kernels, row,
-                      workspace->context + row * workspace->hidden_stride, run->spec->hidden);
+    const size_t hidden = run->spec->hidden, attended = run->layer->attended;
+    for (size_t row = block->out; row < block->out + block->count; row++) {
+        float *context = workspace->context + row * workspace->hidden_stride;
+        memset(context + attended, 0, (hidden - attended) * sizeof *context);
+        operand_store(&workspace->attended, workspace->kernels, row, context, hidden);
+    }
 }
 
 /* A block's tasks: its heads and, before them, that of a token that sees all. */
-static unsigned parts_of(const struct spec *spec)
+static unsigned parts_of(const struct spec *spec, const struct layer *layer)
 {
-    return spec->heads + spec_has_global(spec);
+    return layer->heads + spec_has_global(spec);
 }
 
 static void attend_share(void *context, unsigned index, unsigned count)
@@ -162,14 +169,14 @@ static void attend_share(void *context, unsigned index, unsigned count)
     struct run *run = context;
     const struct workspace *workspace = run->workspace;
     float *scratch = workspace->scratch + index * workspace->scratch_floats;
-    unsigned parts = parts_of(run->spec), tasks = workspace->block_count * parts;
+    unsigned parts = parts_of(run->spec, run->layer), tasks = workspace->block_count * parts;
     (void)count;
     for (;;) {
         unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= tasks)
             return;
         const struct query_block *block = &workspace->blocks[task / parts];
-        unsigned part = task % parts, globals = parts - run->spec->heads;
+        unsigned part = task % parts, globals = parts - run->layer->heads;
         if (part < globals)
             attend_global(run, block, scratch);
         else
@@ -184,6 +191,7 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
 {
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
     for (unsigned i = 0; i < workspace->block_count; i++)
-        atomic_store_explicit(&workspace->parts_left[i], parts_of(spec), memory_order_relaxed);
+        atomic_store_explicit(&workspace->parts_left[i], parts_of(spec, layer),
+                              memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);
 }

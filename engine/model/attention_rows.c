@@ -63,7 +63,7 @@ void attention_rows_mean(const struct attention_rows *rows, size_t first, size_t
     out += skips * out_stride;
     if (query < end)
         average(rows, query * rows->stride + head * rows->width,
-                span.first * rows->stride + rows->hidden + head * rows->width, &bias, end - query,
+                span.first * rows->stride + rows->attended + head * rows->width, &bias, end - query,
                 span.count, heads, out + span.first - has_global, out_stride, scratch);
     for (; query < end; query++, out += out_stride)
         finish_row(rows, &span, query, out);

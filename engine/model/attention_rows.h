@@ -15,13 +15,13 @@
 /* A sequence's query and key of one layer, side by side as its product has them. */
 struct attention_rows {
     const struct kernels *kernels;
-    const float *qkv;         /* [N, 3 D] of the sequence's first token; NULL: it is bf16 */
-    const uint16_t *qkv_bf16; /* for attention_bf16.h */
-    size_t stride;            /* numbers from row to row */
-    size_t tokens;            /* N */
-    size_t hidden, width;     /* D, and of a head */
+    const float *qkv;           /* [N, 3 A] of the sequence's first token; NULL: it is bf16 */
+    const uint16_t *qkv_bf16;   /* for attention_bf16.h */
+    size_t stride;              /* numbers from row to row */
+    size_t tokens;              /* N */
+    size_t attended, width;     /* A, of all heads, and of one */
     struct attention_bias bias; /* the layer's, of the sequence's kind */
-    unsigned reach;                    /* 0: all tokens */
+    unsigned reach;             /* 0: all tokens */
     bool has_global; /* all see the first token, whose own row is not made here: it is zero */
 };
 

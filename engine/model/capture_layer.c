@@ -50,14 +50,14 @@ static struct attention_rows rows_of(const struct taking *taking, unsigned row)
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
     const struct capture *capture = w->captures[row];
-    const size_t hidden = spec->hidden, at = w->offset[row] * w->qkv_stride;
+    const size_t attended = taking->layer->attended, at = w->offset[row] * w->qkv_stride;
     struct attention_rows rows = {
         .kernels = w->kernels,
         .qkv = capture->projected,
-        .stride = 3 * hidden,
+        .stride = 3 * attended,
         .tokens = capture->tokens,
-        .hidden = hidden,
-        .width = hidden / spec->heads,
+        .attended = attended,
+        .width = spec->hidden / spec->heads,
         .bias = attention_bias_of_kind(&taking->layer->bias, patch_windows_kind(spec, row)),
         .reach = taking->layer->reach,
         .has_global = spec_has_global(spec)};
@@ -145,7 +145,7 @@ static void take_block(const struct taking *taking, unsigned row, size_t block, 
     const struct capture *capture = taking->workspace->captures[row];
     size_t n = capture->tokens, first = block * ATTENTION_QUERIES;
     float *out = capture_mean(capture, taking->index) + first * n;
-    average(taking, row, block, 0, taking->spec->heads, out, scratch);
+    average(taking, row, block, 0, taking->layer->heads, out, scratch);
     if (first == 0 && spec_has_global(taking->spec))
         average_global(taking, row, out, scratch); /* whose row is zero so far */
 }
@@ -162,7 +162,7 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
         return;
     }
     average_rows(taking, row, 0, spec_head_tokens(spec), head, 1, out,
-                 spec->heads * (size_t)capture->tokens, scratch);
+                 taking->layer->heads * (size_t)capture->tokens, scratch);
 }
 
 /* Whether a row keeps anything of this layer. */
@@ -177,7 +177,7 @@ static bool is_taken(const struct capture *capture, const struct spec *spec, uns
 static size_t part_count(const struct taking *taking, const struct capture *capture)
 {
     if (is_by_head(taking))
-        return taking->spec->heads;
+        return taking->layer->heads;
     return taking->index >= capture->from && taking->index < capture->to ? block_count(capture) : 0;
 }
 
@@ -225,7 +225,7 @@ static void judge_share(void *context, unsigned index, unsigned count)
     const struct workspace *w = taking->workspace;
     float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
     for (unsigned row = 0; row < w->rows; row++)
-        for (size_t h = index; has_stats(w->captures[row]) && h < taking->spec->heads; h += count)
+        for (size_t h = index; has_stats(w->captures[row]) && h < taking->layer->heads; h += count)
             judge_head(taking, row, h, scratch);
 }
 
@@ -254,7 +254,7 @@ static void copy_projected(void *context, unsigned index, unsigned count)
 {
     const struct taking *taking = context;
     const struct workspace *w = taking->workspace;
-    size_t numbers = 3 * (size_t)taking->spec->hidden;
+    size_t numbers = 3 * (size_t)taking->layer->attended;
     for (unsigned row = 0; row < w->rows; row++) {
         struct capture *capture = w->captures[row];
         for (size_t t = index; capture != NULL && t < capture->tokens; t += count) {

@@ -13,6 +13,7 @@ enum dim {
     NONE,
     ONE,
     HIDDEN,
+    ATTENDED,
     QUERY_KEY_VALUE,
     EMBEDDING,
     BUCKETS,
@@ -86,20 +87,21 @@ static const struct entry image_embeddings[] = {
     END,
 };
 
-/* Query, key and value side by side: weights, then biases, are those of one [3 D, D] product. */
+/* Query, key and value side by side: weights, then biases, are those of one [3 A, D] product, A
+ * being D but where heads were pruned. */
 static const struct entry block[] = {
-    {TENSOR_QUERY, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
-    {TENSOR_KEY, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
-    {TENSOR_VALUE, TENSOR_WEIGHT, {HIDDEN, HIDDEN}},
-    {TENSOR_QUERY, TENSOR_BIAS, {HIDDEN}},
-    {TENSOR_KEY, TENSOR_BIAS, {HIDDEN}},
-    {TENSOR_VALUE, TENSOR_BIAS, {HIDDEN}},
+    {TENSOR_QUERY, TENSOR_WEIGHT, {ATTENDED, HIDDEN}},
+    {TENSOR_KEY, TENSOR_WEIGHT, {ATTENDED, HIDDEN}},
+    {TENSOR_VALUE, TENSOR_WEIGHT, {ATTENDED, HIDDEN}},
+    {TENSOR_QUERY, TENSOR_BIAS, {ATTENDED}},
+    {TENSOR_KEY, TENSOR_BIAS, {ATTENDED}},
+    {TENSOR_VALUE, TENSOR_BIAS, {ATTENDED}},
     LINEAR(TENSOR_QKV, QUERY_KEY_VALUE, HIDDEN),
     LINEAR(TENSOR_GLOBAL_QUERY, HIDDEN, HIDDEN),
     LINEAR(TENSOR_GLOBAL_KEY, HIDDEN, HIDDEN),
     LINEAR(TENSOR_GLOBAL_VALUE, HIDDEN, HIDDEN),
     {TENSOR_WINDOW_BIAS, TENSOR_TABLE, {WINDOW_PLACES, HEADS}},
-    LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, HIDDEN),
+    LINEAR(TENSOR_ATTENTION_OUT, HIDDEN, ATTENDED),
     {TENSOR_ATTENTION_SCALE, TENSOR_SCALE, {HIDDEN}},
     NORM(TENSOR_ATTENTION_NORM),
     LINEAR(TENSOR_MLP_IN, INTERMEDIATE, HIDDEN),
@@ -173,7 +175,8 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
     return spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS;
 }
 
-static size_t dimension(const struct spec *spec, enum dim dim)
+/* `layer` is that of a block's tensor. */
+static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
 {
     switch (dim) {
     case NONE:
@@ -182,6 +185,8 @@ static size_t dimension(const struct spec *spec, enum dim dim)
         return 1;
     case HIDDEN:
         return spec->hidden;
+    case ATTENDED:
+        return spec_attended(spec, layer);
     case QUERY_KEY_VALUE:
         return 3 * (size_t)spec->hidden;
     case EMBEDDING:
@@ -267,7 +272,7 @@ static void fill(const struct spec *spec, const struct tensor_walk *walk, const 
     for (size_t i = 0; i < TENSOR_RANK_MAX && entry->shape[i] != NONE; i++) {
         if (entry->shape[i] == ONE && spec->family->plain_tables)
             continue;
-        row->shape[row->rank] = dimension(spec, entry->shape[i]);
+        row->shape[row->rank] = dimension(spec, entry->shape[i], row->layer);
         row->count *= row->shape[row->rank++];
     }
     format_name(spec, row, spec->family->tensors[entry->field]);

@@ -16,6 +16,7 @@
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
 #include "engine/model/config/long_text.h"
+#include "engine/model/config/pruned_heads.h"
 #include "engine/model/family/family.h"
 
 enum { SPEC_STAGES_MAX = 8 };
@@ -34,6 +35,7 @@ struct spec {
     const struct family *family;
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
+    struct pruned_heads pruned; /* heads that layers lack, of `heads`: spec_heads */
     unsigned groups, inner; /* ALBERT: blocks that layers share, spec_block; 0: each has its own */
     enum activation activation;
     float norm_eps;
@@ -145,6 +147,11 @@ unsigned spec_block(const struct spec *spec, unsigned layer);
  * are no softmax over fixed labels, unless it is natural. */
 enum err_code spec_choose_prior(struct spec *spec, const char *choice, struct arena *arena,
                                 struct err *err);
+
+/* Heads that layer `layer` has, of what spec_at gave, and the numbers of all their outputs side by
+ * side: the hidden size, or less where heads were pruned. A head is hidden / heads wide. */
+unsigned spec_heads(const struct spec *spec, unsigned layer);
+unsigned spec_attended(const struct spec *spec, unsigned layer);
 
 /* How far the queries of layer `layer` see: the keys at most so many tokens away (reach.h). 0: all
  * tokens. */

@@ -47,7 +47,7 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
         snprintf(spec->architecture, sizeof spec->architecture, "%.63s",
                  printable_name(architecture).text);
     if (spec->family != NULL)
-        return refused_members(config, err);
+        return refused_members(config, spec->family->prunes_heads, err);
     char known[256];
     family_model_types(known, sizeof known);
     return refused_type(model_type, known, err);
@@ -428,7 +428,7 @@ static enum err_code find_part(const struct json_t *config, const char *part,
     if (*out != NULL && strcmp(doc_type_name(*out), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.%s: expected an object, found %s", name,
                        doc_type_name(*out));
-    return refused_members(*out, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
+    return refused_members(*out, false, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
 static enum err_code read_sizes(struct spec *spec, const struct json_t *config, struct err *err)
@@ -458,6 +458,14 @@ static enum err_code read_part(struct spec *spec, const struct json_t *config, s
 
 /* ---- what attention sees ---- */
 
+static enum err_code read_pruned(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    if (!spec->family->prunes_heads)
+        return ERR_OK;
+    return pruned_heads_read(&spec->pruned, config, spec->layers, spec->heads, arena, err);
+}
+
 static enum err_code read_rotary(struct spec *spec, const struct json_t *config,
                                  struct arena *arena, struct err *err)
 {
@@ -485,7 +493,7 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
     if (spec->family->part != NULL)
         return read_part(spec, config, err);
     if (read_sizes(spec, config, err) || read_rotary(spec, config, arena, err) ||
-        read_windows(spec, config, arena, err))
+        read_windows(spec, config, arena, err) || read_pruned(spec, config, arena, err))
         return err->code;
     return spec_labels_read(spec, config, arena, err);
 }

@@ -122,6 +122,16 @@ unsigned spec_block(const struct spec *spec, unsigned layer)
     return group * spec->inner + layer % spec->inner;
 }
 
+unsigned spec_heads(const struct spec *spec, unsigned layer)
+{
+    return spec->pruned.left != NULL ? spec->pruned.left[layer] : spec->heads;
+}
+
+unsigned spec_attended(const struct spec *spec, unsigned layer)
+{
+    return spec->hidden / spec->heads * spec_heads(spec, layer);
+}
+
 unsigned spec_reach(const struct spec *spec, unsigned layer)
 {
     return spec->reaches != NULL ? spec->reaches[layer] : 0;

@@ -274,6 +274,15 @@ static enum err_code list_unbound(struct binder *binder)
     return ERR_OK;
 }
 
+static void count_heads(struct binder *binder)
+{
+    for (unsigned i = 0; i < spec_blocks(binder->spec); i++) {
+        const struct spec at = spec_at(binder->spec, spec_stage_of(binder->spec, i));
+        binder->weights->layers[i].heads = spec_heads(&at, i);
+        binder->weights->layers[i].attended = spec_attended(&at, i);
+    }
+}
+
 static enum err_code bind_all(struct binder *binder)
 {
     struct weights *weights = binder->weights;
@@ -281,6 +290,7 @@ static enum err_code bind_all(struct binder *binder)
     weights->layers = arena_alloc_array(&weights->arena, count, sizeof *weights->layers);
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
+    count_heads(binder);
     struct tensor_walk walk = {.spec = binder->spec, .head = HEAD_CLASSIFIER};
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (bind_row(binder, &row))

@@ -28,8 +28,9 @@ struct norm {
 /* One block of the encoder. A block without attention_norm has NULL in it. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    struct linear qkv;                /* [3 D, D]: query, key and value as one product */
-    struct linear attention_out;      /* [D, D] */
+    unsigned heads, attended;         /* H and A, spec_attended: D but where heads were pruned */
+    struct linear qkv;                /* [3 A, D]: query, key and value as one product */
+    struct linear attention_out;      /* [D, A] */
     struct linear mlp_in;             /* [F, D]; [2 F, D] of a gated MLP */
     struct linear mlp_out;            /* [D, F] */
     struct norm merge_norm;           /* [4 D] behind a stage's last block */

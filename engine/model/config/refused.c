@@ -9,6 +9,8 @@
 
 /* ---- members ---- */
 
+static const char heads_member[] = "pruned_heads";
+
 static const struct {
     const char *key, *why;
 } members[] = {
@@ -18,8 +20,8 @@ static const struct {
                    "checkpoint of an encoder"},
     {"add_cross_attention", "it attends to another model's states, which nothing here makes: take "
                             "a checkpoint of an encoder alone"},
-    {"pruned_heads", "heads are cut out of some layers only: save it with transformers after "
-                     "putting them back, or take the checkpoint from before"},
+    {heads_member, "heads are cut out of some layers only, which this family is not served with: "
+                   "take the checkpoint from before the pruning"},
     {"quantization_config", "its weights are packed numbers: take the checkpoint in float32, "
                             "float16 or bfloat16 and serve it with dtype int8"},
 };
@@ -37,10 +39,10 @@ static bool is_set(const struct json_t *config, const char *key)
     return strcmp(doc_type_name(value), "an object") != 0 || doc_object_count(value) > 0;
 }
 
-enum err_code refused_members(const struct json_t *config, struct err *err)
+enum err_code refused_members(const struct json_t *config, bool prunes_heads, struct err *err)
 {
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (is_set(config, members[i].key))
+        if (!(prunes_heads && members[i].key == heads_member) && is_set(config, members[i].key))
             return err_set(err, ERR_UNSUPPORTED, "$.%s is not supported: %s", members[i].key,
                            members[i].why);
     return ERR_OK;

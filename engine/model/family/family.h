@@ -106,6 +106,7 @@ struct family {
      * no classifier is in the checkpoint. config.json's sizes are those of its member `part`. */
     bool is_zero_shot;
     const char *part;        /* NULL: config.json itself */
+    bool prunes_heads;       /* layers may lack heads: config/pruned_heads.h */
     bool plain_tables;       /* of an image: [D] and [places, D], no dimensions of 1 before them */
     bool patch_unbiased;     /* the patches' convolution has no bias */
     unsigned image_specials; /* learnt tokens with a position in front of the patches: [CLS],

@@ -173,7 +173,7 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
 {
     const struct network *network = run->network;
     const struct network_block *block = run->block;
-    size_t hidden = network->spec->hidden, width = hidden / network->spec->heads;
+    size_t attended = block->attended, width = attended / block->heads;
     unsigned first = network->offset[sequence], query = run->query_first[sequence];
     const struct attention_bias *own = block->bias.at != NULL ? &block->bias : &network->bias;
     bool is_biased = own->at != NULL;
@@ -181,32 +181,33 @@ static struct attention_train head_of(const struct run *run, unsigned sequence, 
         *bias = attention_bias_of_kind(own, patch_windows_kind(network->spec, sequence));
         *bias = attention_bias_at(bias, head, 0);
     }
-    const float *keys = block->qkv_rows.x + first * block->qkv_rows.stride + hidden + head * width;
-    return (struct attention_train){
-        .kernels = network->kernels,
-        .backward = network->backward,
-        .gemm = network->gemm,
-        .q = block->query_rows.x + query * block->query_rows.stride + head * width,
-        .q_stride = block->query_rows.stride,
-        .m = run->query_first[sequence + 1] - query,
-        .k = keys,
-        .v = keys + hidden,
-        .kv_stride = block->qkv_rows.stride,
-        .n = network->offset[sequence + 1] - first,
-        .d = width,
-        .terms = disentangled_terms(&network->spec->disentangled),
-        .dropout = run->dropout,
-        .key = rng_hash(run->key, sequence * network->spec->heads + head),
-        .entropy = run->entropy,
-        .sparsity = run->sparsity,
-        .bias = is_biased ? bias : NULL};
+    const float *keys =
+        block->qkv_rows.x + first * block->qkv_rows.stride + attended + head * width;
+    return (struct attention_train){.kernels = network->kernels,
+                                    .backward = network->backward,
+                                    .gemm = network->gemm,
+                                    .q = block->query_rows.x + query * block->query_rows.stride +
+                                         head * width,
+                                    .q_stride = block->query_rows.stride,
+                                    .m = run->query_first[sequence + 1] - query,
+                                    .k = keys,
+                                    .v = keys + attended,
+                                    .kv_stride = block->qkv_rows.stride,
+                                    .n = network->offset[sequence + 1] - first,
+                                    .d = width,
+                                    .terms = disentangled_terms(&network->spec->disentangled),
+                                    .dropout = run->dropout,
+                                    .key = rng_hash(run->key, sequence * block->heads + head),
+                                    .entropy = run->entropy,
+                                    .sparsity = run->sparsity,
+                                    .bias = is_biased ? bias : NULL};
 }
 
 static void run_tasks(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct network *network = run->network;
-    unsigned heads = network->spec->heads, tasks = run->tasks;
+    unsigned heads = run->block->heads, tasks = run->tasks;
     float *scratch = network->attention_scratch + index * network->attention_floats;
     (void)count;
     for (;;) {
@@ -222,7 +223,7 @@ static struct run begin(struct network *network, const struct network_block *blo
     bool drops = network_rows_drops(network, NETWORK_SITE_ATTENTION);
     return (struct run){.network = network,
                         .block = block,
-                        .tasks = network->rows * network->spec->heads,
+                        .tasks = network->rows * block->heads,
                         .query_first = block->is_last ? network->kept_first : network->offset,
                         .dropout = drops ? network->options.attention_dropout : 0,
                         .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
@@ -238,7 +239,7 @@ static bool has_queries(const struct network *network, const struct network_bloc
 static double weight_of(const struct network *network, const struct network_block *block)
 {
     double queries = block->is_last ? network->kept_count : network->tokens;
-    return queries > 0 ? 1 / (queries * network->spec->heads * network->spec->layers) : 0;
+    return queries > 0 ? 1 / (queries * block->heads * network->spec->layers) : 0;
 }
 
 static struct network_local local_of(const struct run *run)
@@ -264,7 +265,7 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
     const struct matrix *context = &run->block->context;
     struct attention_bias bias;
     struct attention_train one = head_of(run, sequence, head, &bias);
-    double *penalty = &network->penalties[sequence * network->spec->heads + head];
+    double *penalty = &network->penalties[sequence * run->block->heads + head];
     float *out = context->x + run->query_first[sequence] * context->stride + head * one.d;
     if (run->block->reach > 0) {
         *penalty = network_local_forward(&one, local_of(run), out, context->stride, scratch);
@@ -279,7 +280,7 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
 void network_attention_forward(struct network *network, const struct network_block *block)
 {
     struct run run = begin(network, block);
-    const size_t count = (size_t)network->rows * network->spec->heads;
+    const size_t count = (size_t)network->rows * block->heads;
     double sum = 0;
     run.task = forward_task;
     run.entropy = network->options.entropy;
@@ -301,22 +302,22 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
 {
     struct attention_bias bias;
     struct attention_train one = head_of(run, sequence, head, &bias);
-    size_t hidden = run->network->spec->hidden, query = run->query_first[sequence];
+    size_t attended = run->block->attended, query = run->query_first[sequence];
     float *dk =
-        run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + hidden + head * one.d;
+        run->dqkv.x + run->network->offset[sequence] * run->dqkv.stride + attended + head * one.d;
     if (learns_window(run->network, run->block))
         one.dbias = run->block->dbias_table + (bias.at - run->block->bias_table);
     else if (learns_bias(run->network))
         one.dbias = run->network->dbias_table + (bias.at - run->network->bias_table);
     for (size_t t = 0; t < one.n; t++) {
         memset(dk + t * run->dqkv.stride, 0, one.d * sizeof *dk);
-        memset(dk + t * run->dqkv.stride + hidden, 0, one.d * sizeof *dk);
+        memset(dk + t * run->dqkv.stride + attended, 0, one.d * sizeof *dk);
     }
     const float *dout = run->dcontext.x + query * run->dcontext.stride + head * one.d;
     float *dq = run->dquery.x + query * run->dquery.stride + head * one.d;
     if (run->block->reach > 0)
         network_local_backward(&one, local_of(run), dout, run->dcontext.stride, dq,
-                               run->dquery.stride, dk, dk + hidden, run->dqkv.stride, scratch);
+                               run->dquery.stride, dk, dk + attended, run->dqkv.stride, scratch);
     if (run->block->reach > 0 || one.m == 0)
         return;
     struct network_distances by;
@@ -327,7 +328,7 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
         one.dbias = by.dmatrix;
     }
     attention_train_backward(&one, dout, run->dcontext.stride, dq, run->dquery.stride, dk,
-                             dk + hidden, run->dqkv.stride, scratch);
+                             dk + attended, run->dqkv.stride, scratch);
     if (has_distances)
         network_distances_backward(run->network, &by, head, dq, run->dquery.stride, dk,
                                    run->dqkv.stride);
@@ -351,7 +352,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     run.task = backward_task;
     if (learns_window(network, block) || learns_bias(network) || network_distances_exist(network)) {
         run.task = backward_head_task;
-        run.tasks = network->spec->heads;
+        run.tasks = block->heads;
     }
     run.entropy = network->options.entropy * weight;
     run.sparsity = network->options.sparsity * weight;

@@ -66,15 +66,16 @@ static bool has_qkv(const struct network *network, const struct network_block *b
 static enum err_code open_qkv(struct network *network, struct network_block *block, struct err *err)
 {
     const struct parameters_layer *layer = map_of(network, block->layer);
-    size_t hidden = network->spec->hidden, weight = layer->qkv_weight, bias = layer->qkv_bias;
+    size_t weight = layer->qkv_weight, bias = layer->qkv_bias;
+    size_t hidden = network->spec->hidden, attended = block->attended;
     if (!has_qkv(network, block) || (!block->is_last && twin_of(network, block) != NULL))
         return ERR_OK;
     if (!block->is_last)
-        return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * hidden, err);
-    if (open_linear(network, block, &block->query, weight, bias, hidden, hidden, err))
+        return open_linear(network, block, &block->qkv, weight, bias, hidden, 3 * attended, err);
+    if (open_linear(network, block, &block->query, weight, bias, hidden, attended, err))
         return err->code;
-    return open_linear(network, block, &block->key_value, weight + hidden * hidden,
-                       bias != SIZE_MAX ? bias + hidden : SIZE_MAX, hidden, 2 * hidden, err);
+    return open_linear(network, block, &block->key_value, weight + attended * hidden,
+                       bias != SIZE_MAX ? bias + attended : SIZE_MAX, hidden, 2 * attended, err);
 }
 
 /* Of the MLP's first product. */
@@ -94,10 +95,11 @@ static enum err_code open_matrices(struct network *network, struct network_block
                                    struct err *err)
 {
     size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
+    size_t attended = block->attended;
     bool norm_after = network->spec->family->block.norm == NORM_AFTER;
-    block->qkv_rows = network_memory_rows(network, 3 * hidden, err);
-    block->query_rows = block->is_last ? network_memory_rows(network, hidden, err)
-                                       : matrix_columns(block->qkv_rows, 0, hidden);
+    block->qkv_rows = network_memory_rows(network, 3 * attended, err);
+    block->query_rows = block->is_last ? network_memory_rows(network, attended, err)
+                                       : matrix_columns(block->qkv_rows, 0, attended);
     block->n = reads_x(network, block) ? block->x : network_memory_rows(network, hidden, err);
     block->kept_x = block->x;
     block->kept_n = block->n;
@@ -106,7 +108,7 @@ static enum err_code open_matrices(struct network *network, struct network_block
         block->kept_n =
             reads_x(network, block) ? block->kept_x : network_memory_rows(network, hidden, err);
     }
-    block->context = network_memory_rows(network, hidden, err);
+    block->context = network_memory_rows(network, attended, err);
     block->a = network_memory_rows(network, hidden, err);
     block->h = network_memory_rows(network, hidden, err);
     block->u = network_memory_rows(network, mlp_columns(network), err);
@@ -129,8 +131,8 @@ static enum err_code open_others(struct network *network, struct network_block *
     size_t hidden = network->spec->hidden, intermediate = network->spec->intermediate;
     if (twin_of(network, block) != NULL)
         return ERR_OK;
-    if (open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias, hidden,
-                    hidden, err) ||
+    if (open_linear(network, block, &block->attention_out, map->out_weight, map->out_bias,
+                    block->attended, hidden, err) ||
         open_linear(network, block, &block->mlp_in, map->mlp_in_weight, map->mlp_in_bias, hidden,
                     mlp_columns(network), err))
         return err->code;
@@ -143,6 +145,8 @@ enum err_code network_block_open(struct network *network, struct network_block *
 {
     const struct parameters_layer *map = map_of(network, layer);
     block->layer = layer;
+    block->heads = spec_heads(network->spec, layer);
+    block->attended = spec_attended(network->spec, layer);
     block->is_last = layer + 1 == network->spec->layers;
     bool is_learnt = network_block_learns(network, layer);
     const float eps = network->spec->norm_eps;
@@ -188,7 +192,7 @@ static size_t rows_of(const struct network *network, const struct network_block 
 
 static void project_qkv(struct network *network, struct network_block *block)
 {
-    size_t hidden = network->spec->hidden;
+    size_t attended = block->attended;
     if (!block->is_last) {
         network_linear_forward(network, &block->qkv, block->qkv_rows, block->n, NULL,
                                network->tokens);
@@ -200,7 +204,7 @@ static void project_qkv(struct network *network, struct network_block *block)
     if (!has_qkv(network, block))
         return;
     network_linear_forward(network, &block->key_value,
-                           matrix_columns(block->qkv_rows, hidden, 2 * hidden), block->n, NULL,
+                           matrix_columns(block->qkv_rows, attended, 2 * attended), block->n, NULL,
                            network->tokens);
     network_linear_forward(network, &block->query, block->query_rows, block->kept_n, NULL,
                            network->kept_count);
@@ -329,7 +333,7 @@ static void mlp_backward(struct network *network, struct network_block *block, s
 static void qkv_backward(struct network *network, struct network_block *block, struct matrix dn,
                          struct matrix da)
 {
-    size_t hidden = network->spec->hidden;
+    size_t attended = block->attended;
     const struct matrix *residual = reads_x(network, block) ? &da : NULL;
     if (!block->is_last) {
         network_linear_backward(network, &block->qkv, &dn, network->dqkv, block->n, residual,
@@ -343,7 +347,7 @@ static void qkv_backward(struct network *network, struct network_block *block, s
         return;
     }
     network_linear_backward(network, &block->key_value, &dn,
-                            matrix_columns(network->dqkv, hidden, 2 * hidden), block->n, NULL,
+                            matrix_columns(network->dqkv, attended, 2 * attended), block->n, NULL,
                             network->tokens);
     network_linear_backward(network, &block->query, &network->f, network->dquery, block->kept_n,
                             residual, network->kept_count);
@@ -355,7 +359,7 @@ static void attention_backward(struct network *network, struct network_block *bl
                                struct matrix dn, struct matrix da, float share)
 {
     struct matrix dquery =
-        block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, network->spec->hidden);
+        block->is_last ? network->dquery : matrix_columns(network->dqkv, 0, block->attended);
     branch_backward(network, block, NETWORK_SITE_ATTENTION_OUT, &block->attention_out, network->g,
                     da, block->context);
     network_relative_begin(network);

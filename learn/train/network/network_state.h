@@ -49,6 +49,7 @@ struct network_norm {
  */
 struct network_block {
     unsigned layer;
+    unsigned heads, attended; /* H and A: spec_heads, spec_attended */
     bool is_last;
     struct network_norm attention_norm, mlp_norm;
     struct network_linear qkv;              /* not the last */
@@ -63,10 +64,11 @@ struct network_block {
 
     struct matrix in;             /* [T, D] x before its rows went to their windows, or x itself */
     struct matrix x, n;           /* [T, D]; n may be x */
-    struct matrix qkv_rows;       /* [T, 3 D]; in the last block the first D columns are not used */
-    struct matrix query_rows;     /* [T, D]: those of qkv_rows, or the last block's own */
+    struct matrix qkv_rows;       /* [T, 3 A]; in the last block the first A columns are not used */
+    struct matrix query_rows;     /* [T, A]: those of qkv_rows, or the last block's own */
     struct matrix kept_x, kept_n; /* [kept, D] rows of x and n; the last block's */
-    struct matrix context, a, h;  /* [T, D] */
+    struct matrix context;        /* [T, A] */
+    struct matrix a, h;           /* [T, D] */
     struct matrix u, activated;   /* [T, F]; of a gated MLP u is [T, 2 F] */
     struct matrix branches[2];    /* [T, D] what attention and MLP have before their layer scale */
     struct matrix m;              /* [T, D]; post-norm */
@@ -172,7 +174,7 @@ struct network {
     /* Scratch of the passes. */
     struct network_buffers buffers[PRECISION_COUNT];
     struct matrix d, e, f, g;   /* [T, D] gradients on their way down; d leads */
-    struct matrix dqkv, dquery; /* [T, 3 D], [T, D] */
+    struct matrix dqkv, dquery; /* [T, 3 D], [T, D]; of a block the first 3 A and A columns */
     struct matrix du;           /* [T, F] */
     struct matrix dgate;        /* [T, 2 F]; of a gated MLP */
     float *stats;               /* [T, 2] of a norm */

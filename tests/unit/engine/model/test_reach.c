@@ -39,7 +39,7 @@ static void local_open(struct local *local, unsigned reach, const struct linear_
 {
     struct err err = {0};
     struct workspace *w = &local->workspace;
-    *local = (struct local){.layer.reach = reach};
+    *local = (struct local){.layer = {.reach = reach, .heads = HEADS, .attended = HIDDEN}};
     ck_assert_int_eq(thread_pool_open(&local->pool, threads, &err), ERR_OK);
     ck_assert_int_eq(workspace_open(w, &spec, encoder, TOKENS, local->pool, kernels, &err), ERR_OK);
     local->table = numbers_new(reach_bias_floats(reach), 0, 1);
@@ -249,7 +249,7 @@ static void check_rows(const struct linear_backend *encoder, unsigned reach, uns
                                         .qkv_bf16 = w->qkv == NULL ? w->qkv_bf16 + at : NULL,
                                         .stride = w->qkv_stride,
                                         .tokens = n,
-                                        .hidden = HIDDEN,
+                                        .attended = HIDDEN,
                                         .width = WIDTH,
                                         .bias = local.layer.bias,
                                         .reach = reach};

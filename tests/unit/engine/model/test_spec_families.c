@@ -261,7 +261,7 @@ START_TEST(members_that_would_change_the_answer_are_refused_and_unused_ones_pass
                "$.auto_map is not supported: it names Python code");
     ck_refused("{\"model_type\": \"roberta\", \"is_decoder\": true}", "$.is_decoder");
     ck_refused("{\"model_type\": \"electra\", \"add_cross_attention\": true}", "cross_attention");
-    ck_refused("{\"model_type\": \"bert\", \"pruned_heads\": {\"0\": [1]}}", "$.pruned_heads");
+    ck_refused("{\"model_type\": \"albert\", \"pruned_heads\": {\"0\": [1]}}", "$.pruned_heads");
     ck_refused("{\"model_type\": \"vit\", \"quantization_config\": {\"bits\": 4}}",
                "$.quantization_config is not supported: its weights are packed numbers");
     ck_refused("{\"model_type\": \"bert\", \"auto_map\": \"code\"}", "$.auto_map");

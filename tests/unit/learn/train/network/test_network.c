@@ -61,6 +61,10 @@ static const struct choice choices[] = {
     {"dinov2_with_registers", NULL, HEAD_CLASSIFIER, 0, 0},
     {"beit", NULL, HEAD_CLASSIFIER, 0, 0},
     {"swin", NULL, HEAD_CLASSIFIER, 0, 0},
+    {"bert", NULL, HEAD_CLASSIFIER, 0, 1},
+    {"bert", NULL, HEAD_CLASSIFIER, 0, 2},
+    {"vit", NULL, HEAD_CLASSIFIER, 0, 1},
+    {"vit", NULL, HEAD_CLASSIFIER, 0, 2},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -131,6 +135,10 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
                           .norm_eps = 1e-6f,
                           .qkv_bias = true,
                           .label_count = LABELS};
+    /* A head was cut out of the first layer, or out of the last. */
+    static const unsigned left[][LAYERS] = {{1, 2}, {2, 1}};
+    if (spec->family->prunes_heads && choice->variant > 0)
+        spec->pruned.left = left[choice->variant - 1];
     if (spec->family->kind == ENGINE_TEXT) {
         spec->positions = 20;
         spec->token_types = 2;
