@@ -19,7 +19,7 @@ RUN /tmp/install-deps.sh run && rm -rf /tmp/install-deps.sh /var/lib/apt/lists/*
         /var/cache/apt/* /var/log/apt /var/log/dpkg.log
 COPY --from=build /src/build/attnd /src/build/attnd-predict /src/build/attnd-inspect \
         /src/build/attnd-eval /src/build/attnd-train /src/build/attnd-vocab /src/build/attnd-fit \
-        /src/build/attnd-audit /src/build/attnd-healthcheck /usr/local/bin/
+        /src/build/attnd-prune /src/build/attnd-audit /src/build/attnd-healthcheck /usr/local/bin/
 COPY --from=build /src/models /models
 COPY --from=build /src/LICENSE /usr/share/doc/attnd/
 USER 65532:65532

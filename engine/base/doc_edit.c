@@ -157,6 +157,18 @@ enum err_code doc_edit_texts(struct json_t *object, const char *key, const char 
     return ERR_OK;
 }
 
+enum err_code doc_edit_integers(struct json_t *object, const char *key, const long long *values,
+                                size_t count, struct err *err)
+{
+    json_t *list = json_array();
+    if (set(object, key, list, err))
+        return err->code;
+    for (size_t i = 0; i < count; i++)
+        if (json_array_append_new(list, json_integer(values[i])) != 0)
+            return err_no_memory(err, sizeof *list);
+    return ERR_OK;
+}
+
 enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
                               struct err *err)
 {

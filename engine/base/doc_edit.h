@@ -38,6 +38,9 @@ enum err_code doc_edit_bool(struct json_t *object, const char *key, bool value, 
 /* An array of texts. */
 enum err_code doc_edit_texts(struct json_t *object, const char *key, const char *const *texts,
                              size_t count, struct err *err);
+/* An array of whole numbers. */
+enum err_code doc_edit_integers(struct json_t *object, const char *key, const long long *values,
+                                size_t count, struct err *err);
 /* An empty object, borrowed. */
 enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
                               struct err *err);

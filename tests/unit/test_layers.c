@@ -28,7 +28,7 @@
  *       |         |           ^                     |
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
- *     fit, train -> eval -> data             loadtest, config, tools, train -> cli -> base
+ *     prune -> fit, train -> eval -> data             loadtest, config, tools, train -> cli -> base
  *                                       loadtest, deploy -> client -> base
  */
 static const struct room {
@@ -117,6 +117,11 @@ static const struct room {
      false,
      {"learn/train/loop", "learn/train/checkpoint", "learn/ngrams", "learn/eval", "learn/eval/fit",
       "engine/base"}},
+    {"learn/prune",
+     false,
+     {"learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/train/network",
+      "learn/fit/fit_write.h", "learn/eval", "learn/eval/fit", "learn/eval/measure",
+      "engine/prepare/pipeline.h", "engine/model", "engine/cli", "engine/base"}},
     {"tools/eval",
      false,
      {"learn/train/checkpoint", "learn/ngrams", "learn/eval", "learn/eval/explain",
@@ -124,8 +129,9 @@ static const struct room {
       "engine/base"}},
     {"tools",
      false,
-     {"tools/eval", "learn/train", "learn/train/loop", "learn/train/checkpoint", "learn/fit",
-      "learn/ngrams", "learn/eval", "learn/eval/explain", "learn/eval/measure", "learn/eval/report",
+     {"tools/eval", "learn/prune", "learn/train", "learn/train/loop", "learn/train/checkpoint",
+      "learn/fit", "learn/ngrams", "learn/eval", "learn/eval/explain", "learn/eval/measure",
+      "learn/eval/report",
       "learn/data", "engine", "engine/decide", "engine/text", "engine/cli", "engine/base",
       "server/audit", "server/protocol/problem.h"}},
 

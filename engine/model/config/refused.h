@@ -18,9 +18,9 @@
 struct json_t;
 
 /* ERR_UNSUPPORTED for a member that would change the result: code to be run (auto_map), a causal
- * mask (is_decoder), attention to another model (add_cross_attention), heads cut out
- * (pruned_heads, unless the family reads it: `prunes_heads`), or packed weights (quantization_config). Absent, null, false and empty ones
- * pass. */
+ * mask (is_decoder), attention to another model (add_cross_attention), heads cut out (pruned_heads,
+ * unless the family reads it: `prunes_heads`), or packed weights (quantization_config). Absent,
+ * null, false and empty ones pass. */
 enum err_code refused_members(const struct json_t *config, bool prunes_heads, struct err *err);
 
 /* ERR_UNSUPPORTED, always: what kind of model it is and what to take instead, if that is known.

@@ -71,13 +71,53 @@ static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct e
     return doc_edit_text(config, "dtype", dtype == DTYPE_F16 ? "float16" : "float32", err);
 }
 
+static enum err_code put_pruned_layer(struct json_t *layers, const struct spec *spec,
+                                      unsigned layer, long long *gone, struct err *err)
+{
+    const bool *is_gone = spec->pruned.is_gone + (size_t)layer * spec->heads;
+    char key[16];
+    size_t count = 0;
+    for (unsigned h = 0; h < spec->heads; h++)
+        if (is_gone[h])
+            gone[count++] = h;
+    if (count == 0)
+        return ERR_OK;
+    snprintf(key, sizeof key, "%u", layer);
+    return doc_edit_integers(layers, key, gone, count, err);
+}
+
+/* A model whose layers lack heads; of another the member is as it was. */
+static enum err_code put_pruned(struct json_t *config, const struct spec *spec, struct err *err)
+{
+    struct json_t *layers;
+    if (spec->pruned.is_gone == NULL || doc_edit_object(config, "pruned_heads", &layers, err))
+        return err->code;
+    long long *gone = calloc(spec->heads, sizeof *gone);
+    if (gone == NULL)
+        return err_no_memory(err, spec->heads * sizeof *gone);
+    for (unsigned layer = 0; layer < spec->layers && err->code == ERR_OK; layer++)
+        put_pruned_layer(layers, spec, layer, gone, err);
+    free(gone);
+    return err->code;
+}
+
+/* What pruning changes. A width that follows from another member stays with that. */
+static enum err_code put_sizes(struct json_t *config, const struct spec *spec, struct err *err)
+{
+    const char *key = spec->family->key_intermediate;
+    if (key != NULL && doc_edit_integer(config, key, spec->intermediate, err))
+        return err->code;
+    return put_pruned(config, spec, err);
+}
+
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
     if (put_architecture(config, what->parameters, err) || put_dtype(config, what->dtype, err) ||
         doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
-                         is_text ? spec->vocab_size : spec->image_size, err))
+                         is_text ? spec->vocab_size : spec->image_size, err) ||
+        put_sizes(config, spec, err))
         return err->code;
     if (what->parameters->head == HEAD_CLASSIFIER)
         return put_labels(config, spec, err);

@@ -1,0 +1,309 @@
+/* prune.c - see prune.h. The cheapest checks come first: options, the model's family, its labels
+ * beside those of the data; then the model as it is, importance, the cut, and the fine-tuning, which
+ * is a training run like any other, from the directory of the cut. */
+#include "learn/prune/prune.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/sha256.h"
+#include "engine/prepare/pipeline.h"
+#include "learn/eval/assessment.h"
+#include "learn/fit/fit_write.h"
+#include "learn/prune/cut.h"
+#include "learn/prune/prune_write.h"
+#include "learn/prune/survey.h"
+#include "learn/train/checkpoint/export_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CUT_DIGITS = 8 }; /* of the digest in the name of its directory */
+
+struct pruning {
+    const struct prune_options *options;
+    const struct prune_hooks *hooks;
+    struct prune_result *result;
+    struct spec spec;    /* the source's */
+    const char *version; /* of what is written */
+    unsigned threads;
+    struct corpus corpus;
+    struct dataset validation;
+    char cut_dir[PATH_MAX];
+    struct arena arena;
+};
+
+static bool must_stop(const struct pruning *pruning)
+{
+    const atomic_bool *stop = pruning->hooks->trainer.stop;
+    return stop != NULL && atomic_load(stop);
+}
+
+/* ---- what can be pruned ---- */
+
+enum err_code prune_options_check(struct prune_options *options, struct err *err)
+{
+    if (!(options->heads >= 0 && options->heads < 1) || !(options->mlp >= 0 && options->mlp < 1))
+        return err_set(err, ERR_UNUSABLE, "--heads and --mlp must be at least 0 and below 1");
+    if (options->heads == 0 && options->mlp == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "nothing is to go: --heads SHARE, --mlp SHARE or both must be above 0");
+    return train_options_check(&options->train, err);
+}
+
+static enum err_code check_family(const struct spec *spec, const struct prune_options *options,
+                                  struct err *err)
+{
+    const struct family *family = spec->family;
+    if (family->is_zero_shot || spec->scores != SCORES_SOFTMAX)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "only classifiers that give one of several fixed labels are pruned");
+    if (options->heads > 0 && !family->prunes_heads)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "heads of '%s' cannot be cut out of its layers (they can of bert, "
+                       "distilbert, roberta, xlm-roberta, electra, vit and deit); --heads 0",
+                       family->name);
+    if (options->mlp > 0 && (family->key_intermediate == NULL || spec->stage_count > 0))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the MLP of '%s' is as wide as %s of its config.json makes it, which says "
+                       "no other width exactly; --mlp 0",
+                       family->name,
+                       family->key_mlp_ratio != NULL ? family->key_mlp_ratio : "a ratio");
+    return ERR_OK;
+}
+
+static enum err_code read_source(struct pruning *pruning, struct err *err)
+{
+    const char *dir = pruning->options->train.model;
+    if (spec_read(&pruning->spec, dir, &pruning->arena, err) ||
+        pipeline_fit(&pruning->spec, dir, err) ||
+        check_family(&pruning->spec, pruning->options, err))
+        return err_prefix(err, "%s: ", dir);
+    pruning->version = pruning->options->train.version;
+    if (pruning->version == NULL || pruning->version[0] == '\0')
+        pruning->version = fit_next_version(pruning->spec.version, &pruning->arena);
+    return pruning->version != NULL ? ERR_OK : err_no_memory(err, 1);
+}
+
+static bool has_label(const char *const *labels, unsigned count, const char *wanted)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (strcmp(labels[i], wanted) == 0)
+            return true;
+    return false;
+}
+
+/* The corpus has its labels in the model's order if they are the same. */
+static enum err_code check_labels(const struct pruning *pruning, struct err *err)
+{
+    const struct labels *found = &pruning->corpus.labels;
+    const struct spec *spec = &pruning->spec;
+    const char *data = pruning->options->train.data;
+    for (unsigned i = 0; i < found->count; i++)
+        if (!has_label(spec->labels, spec->label_count, found->name[i]))
+            return err_set(err, ERR_UNUSABLE, "%s: the model has no label '%.80s'", data,
+                           found->name[i]);
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if (!has_label(found->name, found->count, spec->labels[i]))
+            return err_set(err, ERR_UNUSABLE,
+                           "%s: no input has the model's label '%.80s', which nothing would "
+                           "speak for",
+                           data, spec->labels[i]);
+    return ERR_OK;
+}
+
+static void tell_reading(void *context, size_t done, size_t total)
+{
+    const struct pruning *pruning = context;
+    const struct trainer_hooks *hooks = &pruning->hooks->trainer;
+    const struct trainer_progress progress = {
+        .phase = TRAINER_READING, .done = done, .total = total, .seconds_left = -1};
+    if (hooks->progress != NULL)
+        hooks->progress(hooks->context, &progress);
+}
+
+static enum err_code open_data(struct pruning *pruning, struct err *err)
+{
+    const struct corpus_progress progress = {tell_reading, pruning};
+    const struct train_options *options = &pruning->options->train;
+    if (corpus_open(&pruning->corpus, options, &pruning->spec, options->model, pruning->threads,
+                    &progress, err) ||
+        check_labels(pruning, err))
+        return err->code;
+    return corpus_view(&pruning->corpus, &pruning->corpus.validation, &pruning->validation, err);
+}
+
+/* ---- figures ---- */
+
+struct telling {
+    const struct pruning *pruning;
+    enum prune_phase phase;
+};
+
+static void tell_total(void *context, size_t done, size_t total)
+{
+    const struct telling *telling = context;
+    const struct prune_hooks *hooks = telling->pruning->hooks;
+    if (hooks->progress != NULL)
+        hooks->progress(hooks->context, telling->phase, done, total);
+}
+
+static void tell(void *context, size_t done)
+{
+    const struct telling *telling = context;
+    tell_total(context, done, telling->pruning->validation.count);
+}
+
+static void take_figures(const struct assessment *assessment, struct prune_figures *out)
+{
+    const struct evaluation *evaluation = &assessment->evaluation;
+    const struct findings *findings = &assessment->findings;
+    *out = (struct prune_figures){.accuracy = assessment->confusion.accuracy,
+                                  .macro_f1 = assessment->confusion.macro_f1,
+                                  .accuracy_interval = findings->accuracy,
+                                  .macro_f1_interval = findings->macro_f1,
+                                  .inputs = evaluation->count - evaluation->failed,
+                                  .parameters = engine_describe(assessment->model)->parameters};
+    if (out->inputs > 0)
+        out->ms = evaluation->seconds * 1e3 / (double)out->inputs;
+}
+
+/* A directory on the validation part. */
+static enum err_code assess(const struct pruning *pruning, const char *dir, enum prune_phase phase,
+                            struct prune_figures *out, struct err *err)
+{
+    const struct train_options *options = &pruning->options->train;
+    const char *path = options->validation != NULL ? options->validation : options->data;
+    struct telling telling = {pruning, phase};
+    struct assessment_options how = {
+        .dir = dir,
+        .target_precision = options->target_precision,
+        .evaluation = {.threads = pruning->threads, .progress = tell, .context = &telling}};
+    struct assessment assessment = {0};
+    if (!assessment_open(&assessment, &how, err) &&
+        !assessment_take(&assessment, &pruning->validation, path, err) &&
+        !assessment_run(&assessment, err))
+        take_figures(&assessment, out);
+    assessment_close(&assessment);
+    return err->code;
+}
+
+/* ---- the cut ---- */
+
+/* The trainer knows a run by its options: a model that was cut otherwise is another one. */
+static enum err_code name_cut(struct pruning *pruning, const struct parameters *small,
+                              struct err *err)
+{
+    const char *out = pruning->options->train.out;
+    char digest[SHA256_HEX_BYTES];
+    sha256_hex(small->values, small->numbers * sizeof *small->values, digest);
+    if (snprintf(pruning->cut_dir, sizeof pruning->cut_dir, "%s/cut-%.*s", out, CUT_DIGITS,
+                 digest) >= (int)sizeof pruning->cut_dir)
+        return err_set(err, ERR_TOO_LARGE, "the path of the output is too long");
+    return ERR_OK;
+}
+
+static enum err_code write_cut(struct pruning *pruning, const struct parameters *small,
+                               struct err *err)
+{
+    const struct train_options *options = &pruning->options->train;
+    const struct prune_writing writing = {.parameters = small,
+                                          .source_dir = options->model,
+                                          .store = options->store,
+                                          .version = pruning->version};
+    if (name_cut(pruning, small, err) || export_files_make_dir(options->out, err))
+        return err->code;
+    return prune_write(pruning->cut_dir, &writing, err);
+}
+
+static enum err_code cut(struct pruning *pruning, const struct parameters *whole,
+                         const struct importance *importance, struct err *err)
+{
+    const struct prune_options *options = pruning->options;
+    struct prune_result *result = pruning->result;
+    struct parameters small = {0};
+    struct choice choice;
+    if (!choice_make(&choice, &whole->spec, importance, options->heads, options->mlp, err) &&
+        !cut_open(&small, whole, &choice, &pruning->arena, err)) {
+        result->layers = whole->spec.layers;
+        result->heads = choice.head_count;
+        result->heads_gone = choice.heads_gone;
+        result->columns = choice.columns;
+        result->columns_gone = choice.columns_gone;
+        result->inputs = importance->inputs;
+        write_cut(pruning, &small, err);
+    }
+    parameters_close(&small);
+    choice_close(&choice);
+    return err->code;
+}
+
+static enum err_code survey_and_cut(struct pruning *pruning, struct err *err)
+{
+    struct telling telling = {pruning, PRUNE_IMPORTANCE};
+    const struct survey survey = {.options = &pruning->options->train,
+                                  .corpus = &pruning->corpus,
+                                  .inputs_max = pruning->options->inputs,
+                                  .threads = pruning->threads,
+                                  .stop = pruning->hooks->trainer.stop,
+                                  .progress = tell_total,
+                                  .context = &telling};
+    struct learner learner = {0};
+    struct importance importance = {0};
+    if (!survey_open_model(&learner, &survey, &pruning->spec, err) &&
+        !survey_run(&survey, &learner, &importance, err) && !must_stop(pruning))
+        cut(pruning, &learner.parameters, &importance, err);
+    importance_close(&importance);
+    learner_close(&learner);
+    return err->code;
+}
+
+/* ---- the fine-tuning ---- */
+
+static enum err_code tune(struct pruning *pruning, struct err *err)
+{
+    struct train_options options = pruning->options->train;
+    struct prune_result *result = pruning->result;
+    options.model = pruning->cut_dir;
+    options.version = pruning->version;
+    if (options.teacher == NULL)
+        options.teacher = pruning->options->train.model;
+    if (trainer_run(&options, &pruning->hooks->trainer, &result->trainer, err))
+        return err->code;
+    result->has_trained = true;
+    result->interrupted = result->trainer.interrupted;
+    if (result->interrupted || prune_write_codes(options.out, &pruning->spec, err))
+        return err->code;
+    return assess(pruning, options.out, PRUNE_AFTER, &result->tuned, err);
+}
+
+static enum err_code run_all(struct pruning *pruning, struct err *err)
+{
+    const char *model = pruning->options->train.model;
+    struct prune_result *result = pruning->result;
+    if (read_source(pruning, err) || open_data(pruning, err) ||
+        assess(pruning, model, PRUNE_BEFORE, &result->before, err) || survey_and_cut(pruning, err))
+        return err->code;
+    result->interrupted = must_stop(pruning);
+    if (result->interrupted || assess(pruning, pruning->cut_dir, PRUNE_CUT, &result->cut, err))
+        return err->code;
+    return tune(pruning, err);
+}
+
+enum err_code prune_run(const struct prune_options *options, const struct prune_hooks *hooks,
+                        struct prune_result *result, struct err *err)
+{
+    struct pruning pruning = {.options = options, .hooks = hooks, .result = result};
+    *result = (struct prune_result){0};
+    arena_init(&pruning.arena);
+    pruning.threads = options->train.threads > 0 ? options->train.threads : cpu_quota_threads("");
+    run_all(&pruning, err);
+    corpus_close(&pruning.corpus);
+    arena_deinit(&pruning.arena);
+    return err->code;
+}
+
+void prune_result_free(struct prune_result *result)
+{
+    if (result->has_trained)
+        trainer_result_free(&result->trainer);
+}

@@ -1,0 +1,99 @@
+#include "learn/prune/prune_options.h"
+
+#include <string.h>
+
+enum { ROWS_MAX = 128 };
+
+static const struct cli_option own[] = {
+    {.help = "What goes"},
+    {.name = "heads",
+     CLI_FIELD(struct prune_options, heads),
+     .value = "SHARE",
+     .fallback = "0",
+     .max = 0.99,
+     .help = "Of all attention heads, cut out; each layer keeps one."},
+    {.name = "mlp",
+     CLI_FIELD(struct prune_options, mlp),
+     .value = "SHARE",
+     .fallback = "0",
+     .max = 0.99,
+     .help = "Of the columns of each layer's MLP, cut out."},
+    {.name = "importance-inputs",
+     CLI_FIELD(struct prune_options, inputs),
+     .value = "N",
+     .fallback = "1000",
+     .min = 1,
+     .max = 1000000000,
+     .help = "Inputs to learn that importance is measured on, at most."},
+};
+
+/* Of a classifier that has its weights, sizes and labels already. */
+static const char *const without[] = {"task",          "from-scratch", "multi-label", "init",
+                                      "stages",        "entropy",      "sparsity",    "layer-decay",
+                                      "freeze-epochs", "epoch-inputs"};
+
+/* Rows that say something else here. */
+static const struct {
+    const char *name, *fallback, *help;
+} changed[] = {
+    {"model", NULL,
+     "The checkpoint to prune, which stays as it is; or the name of one that is shipped."},
+    {"data", NULL, "Labelled inputs of the model's labels: .jsonl, .csv or a folder of classes."},
+    {"validation", NULL,
+     "Inputs to judge by, best such as the model has not learnt; without it a share of --data."},
+    {"out", NULL,
+     "Where the smaller checkpoint, the report, the state to resume from and, in cut-DIGEST, the "
+     "model before its fine-tuning go."},
+    {"epochs", "3", "Passes of the fine-tuning over the data."},
+    {"rate", "0.00005", NULL},
+    {"teacher", NULL, "Distils from this checkpoint, which knows the labels (default: --model)."},
+    {"model-version", "", "The new model's version (default: one more than the old one's)."},
+};
+
+static bool is_left_out(const struct cli_option *row)
+{
+    const char *name = row->type == CLI_ALIAS ? row->value : row->name;
+    for (size_t i = 0; name != NULL && i < sizeof without / sizeof without[0]; i++)
+        if (strcmp(without[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void change(struct cli_option *row)
+{
+    for (size_t i = 0; row->name != NULL && i < sizeof changed / sizeof changed[0]; i++) {
+        if (strcmp(changed[i].name, row->name) != 0)
+            continue;
+        if (changed[i].fallback != NULL)
+            row->fallback = changed[i].fallback;
+        if (changed[i].help != NULL)
+            row->help = changed[i].help;
+    }
+}
+
+void prune_options_default(struct prune_options *options)
+{
+    struct err err = {0};
+    size_t count;
+    const struct cli_option *rows = prune_cli_options(&count);
+    *options = (struct prune_options){0};
+    train_options_default(&options->train);
+    options->train.version = NULL;
+    cli_option_set_fallbacks(rows, count, options, &err);
+}
+
+const struct cli_option *prune_cli_options(size_t *count)
+{
+    static struct cli_option rows[ROWS_MAX];
+    static const size_t owned = sizeof own / sizeof own[0];
+    size_t at = owned;
+    memcpy(rows, own, sizeof own);
+    for (size_t i = 0; i < train_cli_option_count && at < ROWS_MAX; i++) {
+        if (is_left_out(&train_cli_options[i]))
+            continue;
+        rows[at] = train_cli_options[i];
+        change(&rows[at++]);
+    }
+    *count = at;
+    return rows;
+}

@@ -1,0 +1,220 @@
+/* attnd-prune - a smaller, faster checkpoint: whole attention heads and MLP columns are cut out by
+ * importance, and what is left is fine-tuned with the model as it was for a teacher. The work is
+ * learn/prune's; this file has the options, the display of progress, the table and Ctrl-C.
+ *
+ * Errors in options, models and data are found before anything is computed; the exit status is then
+ * 2. */
+#include "engine/base/clock.h"
+#include "engine/base/openblas.h"
+#include "engine/cli/cli.h"
+#include "learn/prune/prune_options.h"
+#include "learn/train/loop/shipped.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, TERMINAL_MS = 200, LINE_MS = 60000 };
+
+static const char summary[] =
+    "Cuts whole attention heads and MLP columns out of a checkpoint, those that the answers hang "
+    "on\n"
+    "least, and fine-tunes what is left with the whole model for a teacher. Writes a checkpoint "
+    "that\n"
+    "attnd and transformers open, and prints what it gains and costs. Ctrl-C saves; the same "
+    "command\n"
+    "goes on where it stopped.\n"
+    "\n"
+    "  attnd-prune --model kernel-bert --data logs.jsonl --out models/small --mlp 0.5 --heads "
+    "0.25\n"
+    "  attnd-prune --model wafer-vit --data wafers/ --out models/quick --mlp 0.5 --mirror --turn";
+
+/* ---- Ctrl-C ---- */
+
+static atomic_bool stop; /* set by the handler, read by the run */
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (atomic_exchange(&stop, true)) /* the second Ctrl-C ends the process */
+        _exit(128 + SIGINT);
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- progress ---- */
+
+/* A terminal has one line that overwrites itself, a file a line a minute. */
+struct screen {
+    bool is_terminal;
+    uint64_t shown_ns;
+};
+
+static void clear_line(const struct screen *screen)
+{
+    if (screen->is_terminal)
+        fputs("\r\033[K", stderr);
+}
+
+static bool is_due(struct screen *screen, bool is_end)
+{
+    uint64_t now = clock_now_ns();
+    unsigned every = screen->is_terminal ? TERMINAL_MS : LINE_MS;
+    if (clock_ms_between(screen->shown_ns, now) < every && !(is_end && screen->is_terminal))
+        return false;
+    screen->shown_ns = now;
+    clear_line(screen);
+    return true;
+}
+
+static void end_line(const struct screen *screen)
+{
+    if (!screen->is_terminal)
+        fputc('\n', stderr);
+    fflush(stderr);
+}
+
+static void show_phase(void *context, enum prune_phase phase, size_t done, size_t total)
+{
+    static const char *const names[] = {
+        [PRUNE_BEFORE] = "judging the model as it is",
+        [PRUNE_IMPORTANCE] = "measuring importance",
+        [PRUNE_CUT] = "judging what is left",
+        [PRUNE_AFTER] = "judging the result",
+    };
+    struct screen *screen = context;
+    if (!is_due(screen, done == total))
+        return;
+    fprintf(stderr, "%s %zu/%zu", names[phase], done, total);
+    end_line(screen);
+}
+
+static void show_learning(void *context, const struct trainer_progress *progress)
+{
+    static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
+    struct screen *screen = context;
+    if (!is_due(screen, false))
+        return;
+    fprintf(stderr, "%s %zu/%zu", verbs[progress->phase], progress->done, progress->total);
+    if (progress->phase == TRAINER_LEARNING)
+        fprintf(stderr, ", epoch %u of %u, loss %.4f, %.0f/s", progress->epoch, progress->epochs,
+                progress->loss, progress->inputs_per_second);
+    if (progress->seconds_left >= 0)
+        fprintf(stderr, ", %.0f s left", progress->seconds_left);
+    end_line(screen);
+}
+
+static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
+{
+    const struct screen *screen = context;
+    (void)rises;
+    clear_line(screen);
+    fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f  accuracy %.4f  macro-F1 %.4f%s\n",
+            epoch->epoch, epoch->train_loss, epoch->validation_loss, epoch->accuracy,
+            epoch->macro_f1, is_best ? "  *" : "");
+}
+
+/* ---- the table ---- */
+
+static void print_row(const char *name, const struct prune_figures *figures)
+{
+    const struct interval *accuracy = &figures->accuracy_interval;
+    const struct interval *macro_f1 = &figures->macro_f1_interval;
+    printf("%-11s  %.4f [%.4f, %.4f]  %.4f [%.4f, %.4f]  %10zu  %8.3f\n", name, figures->accuracy,
+           accuracy->low, accuracy->high, figures->macro_f1, macro_f1->low, macro_f1->high,
+           figures->parameters, figures->ms);
+}
+
+static void print_table(const struct prune_result *result)
+{
+    printf("%u of %u heads and %u of %u MLP columns a layer cut, by their importance for %zu "
+           "inputs\n",
+           result->heads_gone, result->heads, result->columns_gone, result->columns,
+           result->inputs);
+    printf("on %zu validation inputs, with 95 %% intervals:\n", result->before.inputs);
+    printf("%-11s  %-24s  %-24s  %10s  %8s\n", "", "accuracy", "macro-F1", "weights", "ms/input");
+    print_row("as it was", &result->before);
+    print_row("cut", &result->cut);
+    print_row("fine-tuned", &result->tuned);
+}
+
+static void print_next(const char *out)
+{
+    fprintf(stderr,
+            "next: attnd --model model=%s    serve it\n"
+            "      %s/report.html    what it can do\n",
+            out, out);
+}
+
+/* ---- main ---- */
+
+static int fail(const struct err *err)
+{
+    fprintf(stderr, "%sattnd-prune: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", err->text);
+    bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
+    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
+}
+
+static int prune(const struct prune_options *options)
+{
+    struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .shown_ns = clock_now_ns()};
+    const struct prune_hooks hooks = {
+        .progress = show_phase,
+        .context = &screen,
+        .trainer = {
+            .progress = show_learning, .epoch = show_epoch, .context = &screen, .stop = &stop}};
+    struct prune_result result;
+    struct err err = {0};
+    catch_signals();
+    prune_run(options, &hooks, &result, &err);
+    clear_line(&screen);
+    const bool is_interrupted = result.interrupted;
+    if (err.code == ERR_OK && is_interrupted)
+        fprintf(stderr, "stopped; the same command goes on from %s\n", options->train.out);
+    if (err.code == ERR_OK && !is_interrupted) {
+        print_table(&result);
+        print_next(options->train.out);
+    }
+    prune_result_free(&result);
+    if (err.code != ERR_OK)
+        return fail(&err);
+    if (is_interrupted)
+        return 128 + SIGINT;
+    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.program = "attnd-prune",
+                      .usage = "attnd-prune --model DIR --data PATH --out DIR --heads SHARE --mlp "
+                               "SHARE [OPTION]...",
+                      .summary = summary};
+    struct prune_options options;
+    enum cli_action action;
+    char model[PATH_MAX];
+    struct err err = {0};
+    openblas_set_environment();
+    cli.options = prune_cli_options(&cli.option_count);
+    prune_options_default(&options);
+    if (cli_parse(&cli, argc, argv, &options, &action, &err))
+        return fail(&err);
+    if (action == CLI_HELP)
+        cli_help(&cli, stdout);
+    if (action == CLI_VERSION)
+        cli_print_version(&cli, stdout);
+    if (action != CLI_RUN)
+        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+    if (shipped_find(model, options.train.model, &err))
+        return fail(&err);
+    options.train.model = model;
+    if (prune_options_check(&options, &err))
+        return fail(&err);
+    return prune(&options);
+}
