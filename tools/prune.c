@@ -96,6 +96,20 @@ static void show_phase(void *context, enum prune_phase phase, size_t done, size_
     end_line(screen);
 }
 
+static void show_plan(void *context, const struct trainer_plan *plan)
+{
+    const struct screen *screen = context;
+    clear_line(screen);
+    if (plan->unusable > 0)
+        fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
+                plan->unusable_name, plan->unusable_reason);
+    if (plan->remarks != NULL)
+        fputs(plan->remarks, stderr);
+    if (plan->resumed)
+        fprintf(stderr, "the fine-tuning goes on after step %llu of %llu\n",
+                (unsigned long long)plan->step, (unsigned long long)plan->steps);
+}
+
 static void show_learning(void *context, const struct trainer_progress *progress)
 {
     static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
@@ -139,7 +153,7 @@ static void print_table(const struct prune_result *result)
            result->heads_gone, result->heads, result->columns_gone, result->columns,
            result->inputs);
     printf("on %zu validation inputs, with 95 %% intervals:\n", result->before.inputs);
-    printf("%-11s  %-24s  %-24s  %10s  %8s\n", "", "accuracy", "macro-F1", "weights", "ms/input");
+    printf("%-11s  %-24s  %-24s  %10s  %8s\n", "", "accuracy", "macro-F1", "weights", "CPU ms");
     print_row("as it was", &result->before);
     print_row("cut", &result->cut);
     print_row("fine-tuned", &result->tuned);
@@ -165,11 +179,13 @@ static int fail(const struct err *err)
 static int prune(const struct prune_options *options)
 {
     struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .shown_ns = clock_now_ns()};
-    const struct prune_hooks hooks = {
-        .progress = show_phase,
-        .context = &screen,
-        .trainer = {
-            .progress = show_learning, .epoch = show_epoch, .context = &screen, .stop = &stop}};
+    const struct prune_hooks hooks = {.progress = show_phase,
+                                      .context = &screen,
+                                      .trainer = {.plan = show_plan,
+                                                  .progress = show_learning,
+                                                  .epoch = show_epoch,
+                                                  .context = &screen,
+                                                  .stop = &stop}};
     struct prune_result result;
     struct err err = {0};
     catch_signals();

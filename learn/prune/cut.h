@@ -16,8 +16,8 @@
 #include "learn/prune/choice.h"
 
 /* out->spec has the smaller sizes, and in `pruned` all heads that are gone, those of before too, as
- * pruned_heads.h counts them; its lists live in the arena, its strings are those of `whole`. Yours to
- * close, also after a failure. */
+ * pruned_heads.h counts them; its lists live in the arena, its strings are those of `whole`. Yours
+ * to close, also after a failure. */
 enum err_code cut_open(struct parameters *out, const struct parameters *whole,
                        const struct choice *choice, struct arena *arena, struct err *err);
 

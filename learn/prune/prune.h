@@ -36,7 +36,7 @@ struct prune_figures {
     double accuracy, macro_f1;
     struct interval accuracy_interval, macro_f1_interval; /* 95 % */
     size_t inputs, parameters;
-    double ms; /* of wall time an input: preparing and computing, in batches, with all threads */
+    double ms; /* of processor time an input: preparing, computing in batches, and the figures */
 };
 
 enum prune_phase { PRUNE_BEFORE, PRUNE_IMPORTANCE, PRUNE_CUT, PRUNE_AFTER };

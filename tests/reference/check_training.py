@@ -9,6 +9,8 @@ DIR is a checkpoint of any family but CLIP, with a classifier and its tokenizer 
 2. attnd-train fine-tunes it for an epoch on made-up texts or pictures; attnd-predict answers with what it
    wrote, and transformers opens the same directory and answers the same input: logits within 1e-4
    (max|difference| / max|logit|).
+3. attnd-prune takes a quarter of its heads and half of its MLP columns, or what of the two its family can
+   lose; before and behind the fine-tuning transformers opens what is left, and answers alike.
 
 VENV has torch, transformers 4.57 and Pillow; run from the repository's root.
 """
@@ -146,6 +148,28 @@ def answers(build, model, out, item):
     return torch.tensor(ours["logits"]), logits
 
 
+def worst_of(build, out, items):
+    model = model_of(out).eval()
+    pairs = [answers(build, model, out, item) for item in items]
+    return max(((a - b).abs().max() / b.abs().max()).item() for a, b in pairs)
+
+
+def check_pruned(build, model, data, items, temp):
+    for heads, mlp in ((0.25, 0.5), (0, 0.5), (0.25, 0)):
+        out = temp / f"pruned-{heads}-{mlp}"
+        done = subprocess.run([f"{build}/attnd-prune", "--model", model, "--data", data, "--out", out, "--epochs", "1",
+                               "--heads", str(heads), "--mlp", str(mlp)], capture_output=True, text=True)
+        if done.returncode == 2 and ("--heads 0" in done.stderr or "--mlp 0" in done.stderr):
+            continue
+        if done.returncode:
+            sys.exit(f"attnd-prune: {done.returncode}\n{done.stderr}")
+        worst = max(worst_of(build, written, items) for written in (out, next(out.glob("cut-*"))))
+        print(f"| pruned {heads}, {mlp}: {worst:.1e}", end=" ")
+        return worst < 1e-4
+    print("| cannot be pruned", end=" ")
+    return True
+
+
 def check_written(build, directory, temp):
     source, out = temp / directory.name, temp / "out"
     shutil.copytree(directory, source)
@@ -157,11 +181,9 @@ def check_written(build, directory, temp):
     made = make_pictures if (source / "preprocessor_config.json").exists() else make_texts
     data, items = made(source, temp, labels)
     run(f"{build}/attnd-train", "--model", source, "--data", data, "--out", out, "--epochs", 1, "--rate", 0.001)
-    model = model_of(out).eval()
-    pairs = [answers(build, model, out, item) for item in items]
-    worst = max(((a - b).abs().max() / b.abs().max()).item() for a, b in pairs)
+    worst = worst_of(build, out, items)
     print(f"| written: {worst:.1e}", end=" ")
-    return worst < 1e-4
+    return worst < 1e-4 and check_pruned(build, out, data, items, temp)
 
 
 def main():

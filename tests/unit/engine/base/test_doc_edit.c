@@ -88,12 +88,13 @@ START_TEST(doc_edit_sets_replaces_and_removes_members)
     ck_assert(!doc_edit_number(fixture.root, "n", 0.5, &err));
     ck_assert(!doc_edit_bool(fixture.root, "b", false, &err));
     ck_assert(!doc_edit_texts(fixture.root, "l", (const char *const[]){"p", "q"}, 2, &err));
+    ck_assert(!doc_edit_integers(fixture.root, "d", (const long long[]){7, -1}, 2, &err));
     ck_assert(!doc_edit_object(fixture.root, "o", &child, &err));
     ck_assert(!doc_edit_text(child, "0", "none", &err));
     ck_assert(!doc_edit_rename(fixture.root, "from", "to", &err));
     ck_assert(!doc_edit_rename(fixture.root, "never there", "x", &err));
     expect_saved(&fixture, "{\"t\":\"a\\\"b\",\"i\":-3,\"o\":{\"0\":\"none\"},\"n\":0.5,"
-                           "\"b\":false,\"l\":[\"p\",\"q\"],\"to\":[3]}");
+                           "\"b\":false,\"l\":[\"p\",\"q\"],\"d\":[7,-1],\"to\":[3]}");
 }
 END_TEST
 
