@@ -1,6 +1,6 @@
 /* prune.c - see prune.h. The cheapest checks come first: options, the model's family, its labels
- * beside those of the data; then the model as it is, importance, the cut, and the fine-tuning, which
- * is a training run like any other, from the directory of the cut. */
+ * beside those of the data; then the model as it is, importance, the cut, and the fine-tuning,
+ * which is a training run like any other, from the directory of the cut. */
 #include "learn/prune/prune.h"
 
 #include "engine/base/cpu.h"
