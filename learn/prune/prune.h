@@ -11,11 +11,11 @@
  * of the validation part, which neither sees.
  *
  * Written to --out: the checkpoint as attnd-train writes it, with attnd.json and the report; and in
- * --out/cut-DIGEST the model as it was cut, before the fine-tuning and without decisions. Nothing of
- * the original's attnd.json is kept but how inputs are read and class codes. A run that was stopped
- * goes on with the same call: the cut is a function of model, data and options and is made once
- * more, the fine-tuning resumes. The digest is of the cut weights, so that the trainer takes a run
- * that cuts otherwise for another one.
+ * --out/cut-DIGEST the model as it was cut, before the fine-tuning and without decisions. Nothing
+ * of the original's attnd.json is kept but how inputs are read and class codes. A run that was
+ * stopped goes on with the same call: the cut is a function of model, data and options and is made
+ * once more, the fine-tuning resumes. The digest is of the cut weights, so that the trainer takes a
+ * run that cuts otherwise for another one.
  *
  * Threads: one run at a time in a directory; hooks->trainer.stop may be set by a signal handler.
  */

@@ -28,9 +28,8 @@ static const struct cli_option own[] = {
 };
 
 /* Of a classifier that has its weights, sizes and labels already. */
-static const char *const without[] = {"task",          "from-scratch", "multi-label", "init",
-                                      "stages",        "entropy",      "sparsity",    "layer-decay",
-                                      "freeze-epochs", "epoch-inputs"};
+static const char *const without[] = {"task",   "from-scratch", "multi-label", "init",
+                                      "stages", "entropy",      "sparsity",    "freeze-epochs"};
 
 /* Rows that say something else here. */
 static const struct {
