@@ -61,8 +61,8 @@ struct prune_hooks {
 /* ERR_UNUSABLE. */
 enum err_code prune_options_check(struct prune_options *options, struct err *err);
 
-/* ERR_UNSUPPORTED for a model that cannot be pruned so, or has several labels an input; ERR_UNUSABLE
- * for data whose labels are not the model's. Free the result in any case. */
+/* ERR_UNSUPPORTED for a model that cannot be pruned so, or has several labels an input;
+ * ERR_UNUSABLE for data whose labels are not the model's. Free the result in any case. */
 enum err_code prune_run(const struct prune_options *options, const struct prune_hooks *hooks,
                         struct prune_result *result, struct err *err);
 void prune_result_free(struct prune_result *result);

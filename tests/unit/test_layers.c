@@ -131,9 +131,8 @@ static const struct room {
      false,
      {"tools/eval", "learn/prune", "learn/train", "learn/train/loop", "learn/train/checkpoint",
       "learn/fit", "learn/ngrams", "learn/eval", "learn/eval/explain", "learn/eval/measure",
-      "learn/eval/report",
-      "learn/data", "engine", "engine/decide", "engine/text", "engine/cli", "engine/base",
-      "server/audit", "server/protocol/problem.h"}},
+      "learn/eval/report", "learn/data", "engine", "engine/decide", "engine/text", "engine/cli",
+      "engine/base", "server/audit", "server/protocol/problem.h"}},
 
     {"config", true, {"engine/cli", "engine/base"}},
     {"server/bounds", true, {"engine/base"}},

@@ -1,5 +1,5 @@
-/* attnd-prune as a program: its table, its exit codes, and what it says of wrong use. The run itself
- * is test_prune.c's of learn/prune. */
+/* attnd-prune as a program: its table, its exit codes, and what it says of wrong use. The run
+ * itself is test_prune.c's of learn/prune. */
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
