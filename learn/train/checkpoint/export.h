@@ -7,12 +7,12 @@
  *     export_checkpoint("models/kernel-bert", &what, &err);
  *
  * model.safetensors holds the parameters under their names. config.json is the source's, unknown
- * members kept, with what training decides replaced from parameters->spec: model_type,
+ * members kept, with what training and pruning decide replaced from parameters->spec: model_type,
  * architectures, dtype, vocab_size or image_size, the MLP's width and pruned_heads and, under a
- * classifier, id2label, label2id and problem_type. A text model gets the tokenizer's files as they are (vocab.txt, tokenizer.json,
- * tokenizer_config.json, special_tokens_map.json, added_tokens.json; one of the first two must be
- * there; what the source lacks of them is removed), an image model a preprocessor_config.json of
- * its image size.
+ * classifier, id2label, label2id and problem_type. A text model gets the tokenizer's files as they
+ * are (vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json,
+ * added_tokens.json; one of the first two must be there; what the source lacks of them is removed),
+ * an image model a preprocessor_config.json of its image size.
  *
  * The directory is made if it is absent (its parent is not); files of other names in it, an
  * attnd.json too, are left alone. Each file is whole or absent (base/replace.h); model.safetensors
