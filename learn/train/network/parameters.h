@@ -33,7 +33,8 @@ struct parameters_linear {
 };
 
 /* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
- * bias of the three are those of one [3 A, D] product, A being spec_attended. SIZE_MAX: the model has none. */
+ * bias of the three are those of one [3 A, D] product, A being spec_attended. SIZE_MAX: the model
+ * has none. */
 struct parameters_layer {
     size_t attention_gamma, attention_beta, mlp_gamma, mlp_beta;
     size_t qkv_weight, qkv_bias, out_weight, out_bias;
