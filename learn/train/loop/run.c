@@ -192,11 +192,11 @@ static enum err_code check_structured(const struct spec *spec, struct err *err)
     if (spec->family->kind == ENGINE_TEXT || head % 4 != 0)
         return err_set(err, ERR_UNUSABLE,
                        "--init structured is for images and heads that are a multiple of 4 wide");
-    if (spec->family->tensors[TENSOR_POSITION] == NULL || spec->is_gated ||
-        spec->pruned.left != NULL)
+    if (spec->family->tensors[TENSOR_POSITION] == NULL || spec->is_gated)
         return err_set(err, ERR_UNUSABLE,
-                       "--init structured is for learnt positions, an MLP without a gate and all "
-                       "heads in every layer");
+                       "--init structured is for learnt positions and an MLP without a gate");
+    if (spec->pruned.left != NULL)
+        return err_set(err, ERR_UNUSABLE, "--init structured is for layers with all their heads");
     return ERR_OK;
 }
 

@@ -134,10 +134,13 @@ START_TEST(a_configuration_says_what_was_learnt)
         ck_assert_uint_eq(doc_object_count(doc_member(config, "label2id")), 2);
         outcome_expect_number(config, is_text ? "vocab_size" : "image_size", is_text ? 6 : 16);
         ck_assert_ptr_null(doc_member(config, is_text ? "image_size" : "vocab_size"));
+        outcome_expect_number(config, parameters.spec.family->key_intermediate,
+                              parameters.spec.intermediate);
+        ck_assert_ptr_null(doc_member(config, "pruned_heads"));
         outcome_expect_number(config, "mine.0", 3);
         ck_assert(doc_member(config, "num_labels") == NULL &&
                   doc_member(config, "torch_dtype") == NULL);
-        ck_assert_uint_eq(doc_object_count(config), 8);
+        ck_assert_uint_eq(doc_object_count(config), 9);
         doc_free(config);
         ck_assert(has("vocab.txt") == is_text && has("preprocessor_config.json") == !is_text);
         close_model();
