@@ -10,6 +10,7 @@
 #include "engine/vision/preprocess.h"
 
 #include "engine/base/doc.h"
+#include "engine/vision/resize_lines.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -379,6 +380,19 @@ static enum err_code pad(const struct image *part, struct crop_span rows, struct
     return ERR_OK;
 }
 
+/* Each pixel halfway from what the filter gave to what its lines give. */
+static enum err_code lift_lines(const struct image *image, unsigned width, unsigned height,
+                                struct resize_window window, struct interrupt *interrupt,
+                                struct arena *arena, struct image *out, struct err *err)
+{
+    struct image lines;
+    if (resize_lines(image, width, height, window, interrupt, arena, &lines, err))
+        return err->code;
+    for (size_t i = 0; i < (size_t)out->width * out->height * 3; i++)
+        out->rgb[i] = (unsigned char)((out->rgb[i] + lines.rgb[i] + 1) / 2);
+    return ERR_OK;
+}
+
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct image *out, struct err *err)
@@ -395,6 +409,9 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
         .left = columns.from, .top = rows.from, .width = columns.count, .height = rows.count};
     if (resize_rgb_window(image, width, height, window, preprocess->resample, interrupt, arena, out,
                           err))
+        return err->code;
+    if (preprocess->keeps_lines && resize_lines_applies(image, width, height) &&
+        lift_lines(image, width, height, window, interrupt, arena, out, err))
         return err->code;
     if (out->width == crop_size.width && out->height == crop_size.height)
         return ERR_OK;
@@ -417,8 +434,12 @@ size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, uns
     struct resize_window window = {.width = crop_width < resized_width ? crop_width : resized_width,
                                    .height =
                                        crop_height < resized_height ? crop_height : resized_height};
+    const bool keeps =
+        preprocess->keeps_lines && resize_lines_applies(&image, resized_width, resized_height);
+    const size_t lines =
+        keeps ? resize_lines_bytes(&image, resized_width, resized_height, window) : 0;
     return resize_bytes(&image, resized_width, resized_height, window, preprocess->resample) +
-           (size_t)crop_width * crop_height * 3;
+           lines + (size_t)crop_width * crop_height * 3;
 }
 
 /* One direction of the view: where it begins and how long it is, in pixels of the image. */

@@ -24,6 +24,9 @@ struct preprocess {
     unsigned shortest_edge;               /* 0: by height and width */
     unsigned crop_height, crop_width;
     enum resample resample;
+    /* Where an image is shrunk, a pixel is the mean of what the filter and what resize_lines.h
+     * give: of the ways that were tried (resize_lines.h), the best. preprocess_open says false. */
+    bool keeps_lines;
     double rescale_factor;
     float mean[3], std[3];
 };

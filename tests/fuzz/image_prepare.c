@@ -34,6 +34,7 @@ static struct preprocess choose(struct fuzz_input *input, unsigned *side)
                                 .do_center_crop = (flags & 1) != 0,
                                 .do_rescale = (flags & 2) != 0,
                                 .do_normalize = (flags & 4) != 0,
+                                .keeps_lines = (flags & 16) != 0,
                                 .resample = fuzz_byte(input) % (RESAMPLE_HAMMING + 1),
                                 .rescale_factor = 1 / 255.0,
                                 .mean = {0.5f, 0.5f, 0.5f},
