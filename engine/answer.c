@@ -293,7 +293,7 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
         rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
     if (answer->truncated)
         add(&reply, "truncated", json_true());
-    if (answer->windows > 0)
+    if (answer->windows > 0 && answer->info->kind == ENGINE_TEXT)
         add(&reply, "windows", json_integer(answer->windows));
     if (answer->explanation != NULL)
         add(&reply, "explanation", explanation_of(answer->explanation));
@@ -364,6 +364,7 @@ struct json_t *answer_model(const struct engine_info *info)
         add_count(&model, "image_height", info->image_height);
         add_count(&model, "image_width", info->image_width);
         add_count(&model, "patch_size", info->patch_size);
+        add_count(&model, "views", info->views);
     } else {
         add_count(&model, "vocab_size", info->vocab_size);
         add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));

@@ -20,7 +20,7 @@ struct answer {
     const float *scores; /* [info->label_count], finite */
     struct judgement judgement;
     bool truncated;                        /* adds "truncated": true */
-    unsigned windows;                      /* adds "windows" if it is not 0 */
+    unsigned windows;                      /* of a text: adds "windows" if it is not 0 */
     const struct explanation *explanation; /* NULL: not asked for */
 };
 

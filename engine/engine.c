@@ -178,6 +178,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
+    info->views = is_text ? 0 : spec->image_reading.views;
     info->reads_windows = spec->long_text.in_windows;
     info->window_stride = model->pipeline.windows.stride;
     info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;

@@ -71,6 +71,7 @@ struct engine_info {
     unsigned tokens_max;      /* longest sequence, special tokens included */
     unsigned vocab_size;      /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
+    unsigned views;             /* images: that an answer is the mean over; 0 for texts */
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
     const char *window_pooling; /* texts: "mean" or "max" */
@@ -201,7 +202,7 @@ size_t engine_image_pixels(const void *bytes, size_t len);
 struct engine_need {
     size_t kept;      /* in the arena */
     size_t passing;   /* given back before engine_prepare_image returns */
-    unsigned windows; /* of a text that is read in more than one; else 0 */
+    unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };
 struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
                                     const struct engine_reading *reading);
@@ -223,8 +224,8 @@ void engine_session_lend(struct engine_session *session, struct thread_pool *poo
 void engine_session_close(struct engine_session *session);
 
 /* Runs inputs[0..rows) as one packed batch and writes logits[r][0..label_count). The sum of tokens
- * must fit the session, but for texts in windows: more of them than fit are run in several passes.
- * A row's logits do not depend on what shares its batch (to 1e-5). */
+ * must fit the session, but for texts in windows and images in views: more of them than fit are
+ * run in several passes. A row's logits do not depend on what shares its batch (to 1e-5). */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits);
 
@@ -237,9 +238,10 @@ const float *engine_features(const struct engine_session *session, unsigned row)
  * called: from the next run on they are computed. */
 void engine_session_take_means(struct engine_session *session);
 
-/* For a text whose windows were run as inputs of their own: takes the features of one after the
- * other, from 0 to windows - 1. Then engine_pooled writes the text's logits and returns its
- * features, both as engine_run of the whole gives them; the session's, until it runs again. */
+/* For a text whose windows, or an image whose views, were run as inputs of their own: takes the
+ * features of one after the other, from 0 to windows - 1. Then engine_pooled writes the logits of
+ * the whole and returns its features, both as engine_run of the whole gives them; the session's,
+ * until it runs again. */
 void engine_pool(struct engine_session *session, const float *features, unsigned window,
                  unsigned windows);
 const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
@@ -276,13 +278,15 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
                             const struct explain_options *options);
 
 /* After engine_run, for an input with a capture: how relevant each token was, [input->tokens],
- * special ones included, each window weighted by what it alone scores for the label; `label` is
- * what a class-specific method explains. From the arena; any thread. ERR_NO_MEMORY. */
+ * special ones included, each window or view weighted by what it alone scores for the label, views
+ * one behind the other as they were turned; `label` is what a class-specific method explains. From
+ * the arena; any thread. ERR_NO_MEMORY. */
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
                                const struct explain_options *options, unsigned label,
                                struct arena *arena, const float **relevance, struct err *err);
 
-/* The same as words and spans, or patches and boxes; no overlay yet. ERR_NO_MEMORY. */
+/* The same as words and spans, or patches and boxes, the sum of views turned back; no overlay yet.
+ * ERR_NO_MEMORY. */
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);

@@ -7,6 +7,7 @@
 #include "engine/explain/words.h"
 #include "engine/model/capture.h"
 #include "engine/model/head.h"
+#include "engine/prepare/views.h"
 #include "engine/text/utf8.h"
 
 static enum explain_method method_of(const struct engine_model *model,
@@ -42,7 +43,7 @@ static enum err_code check_statistics(const struct engine_model *model,
 }
 
 /* The layers below the last that a method reads, and the last one where there are stages; of
- * a text's windows also what each alone would answer. */
+ * windows or views also what each alone would answer. */
 static struct capture_wish wish_of(const struct engine_model *model,
                                    const struct engine_input *input,
                                    const struct explain_options *options)
@@ -138,7 +139,7 @@ static enum err_code window_relevance(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* What a window alone scores for the label; of a regression all weigh alike. */
+/* What a window or view alone scores for the label; of a regression all weigh alike. */
 static float weight_of(const struct engine_model *model, const struct capture *capture,
                        unsigned label)
 {
@@ -148,9 +149,10 @@ static float weight_of(const struct engine_model *model, const struct capture *c
     return capture->logits[label];
 }
 
-enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
-                               const struct explain_options *options, unsigned label,
-                               struct arena *arena, const float **relevance, struct err *err)
+static enum err_code find_relevance(const struct engine_model *model,
+                                    const struct engine_input *input,
+                                    const struct explain_options *options, unsigned label,
+                                    struct arena *arena, float **relevance, struct err *err)
 {
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
     if (found == NULL)
@@ -168,6 +170,16 @@ enum err_code engine_relevance(const struct engine_model *model, const struct en
     return ERR_OK;
 }
 
+enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
+                               const struct explain_options *options, unsigned label,
+                               struct arena *arena, const float **relevance, struct err *err)
+{
+    float *found = NULL;
+    find_relevance(model, input, options, label, arena, &found, err);
+    *relevance = found;
+    return err->code;
+}
+
 static enum err_code explain_text(const struct engine_input *input, const float *relevance,
                                   struct arena *arena, struct explanation *out, struct err *err)
 {
@@ -180,14 +192,27 @@ static enum err_code explain_text(const struct engine_input *input, const float 
     return ERR_OK;
 }
 
+/* The maps of all views, turned back, into that of the first, which is not turned. */
+static void add_views(const struct spec *spec, const struct engine_input *input, float *relevance)
+{
+    const unsigned across = spec_grid(spec), specials = spec_image_specials(spec);
+    float *sum = relevance + specials;
+    for (unsigned v = 1; v < engine_input_windows(input); v++) {
+        const float *view = relevance + input->window_offset[v] + specials;
+        for (unsigned p = 0; p < spec->patches; p++)
+            sum[views_source(v, across, p)] += view[p];
+    }
+}
+
 static enum err_code explain_image(const struct engine_model *model,
-                                   const struct engine_input *input, const float *relevance,
+                                   const struct engine_input *input, float *relevance,
                                    struct arena *arena, struct explanation *out, struct err *err)
 {
     const struct spec *spec = &model->spec;
     float *patches = arena_alloc_array(arena, spec->patches, sizeof *patches);
     if (patches == NULL)
         return err_no_memory(err, spec->patches * sizeof *patches);
+    add_views(spec, input, relevance);
     patches_fold(spec, relevance, patches);
     out->patches = patches;
     out->view = patches_view(spec, &model->pipeline.preprocess, input->width, input->height);
@@ -195,7 +220,7 @@ static enum err_code explain_image(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* Of a text in windows their mean, which the first one keeps. */
+/* Of windows or views their mean, which the first one keeps. */
 static struct attention_stats *stats_of(const struct engine_model *model,
                                         const struct engine_input *input)
 {
@@ -215,14 +240,14 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err)
 {
-    const float *relevance = NULL;
+    float *relevance = NULL;
     *out = (struct explanation){.method = method_of(model, options),
                                 .layer = options->layer,
                                 .stats = stats_of(model, input),
                                 .layers = model->spec.layers,
                                 .heads = model->spec.heads,
                                 .heads_left = model->spec.pruned.left};
-    if (engine_relevance(model, input, options, label, arena, &relevance, err))
+    if (find_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;
     if (input->kind == ENGINE_TEXT)
         return explain_text(input, relevance, arena, out, err);

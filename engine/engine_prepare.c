@@ -161,14 +161,16 @@ struct engine_need engine_need_image(const struct engine_model *model, const voi
                                      size_t len, size_t pixels_max)
 {
     const struct spec *spec = &model->spec;
+    const unsigned views = spec->image_reading.views;
     unsigned width, height;
     if (!image_probe(bytes, len, &width, &height) || (size_t)width * height > pixels_max)
         return (struct engine_need){0};
-    size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
-    return (struct engine_need){.kept = numbers * sizeof(float) + ARENA_ALIGNMENT,
-                                .passing =
-                                    image_decode_bytes(bytes, len) +
-                                    preprocess_bytes(&model->pipeline.preprocess, width, height)};
+    const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
+    return (struct engine_need){
+        .kept = pipeline_patches_bytes(&model->pipeline),
+        .passing = image_decode_bytes(bytes, len) +
+                   preprocess_bytes(&model->pipeline.preprocess, width, height) + turned,
+        .windows = views > 1 ? views : 0};
 }
 
 bool engine_is_picture(const void *bytes, size_t len)

@@ -116,7 +116,9 @@ static void pool_window(const struct window_place *place, enum window_pooling po
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features)
 {
-    pool_window(place, spec->long_text.pooling, read, features, spec_features(spec));
+    const bool is_text = spec->family->kind == ENGINE_TEXT;
+    pool_window(place, is_text ? spec->long_text.pooling : WINDOW_MEAN, read, features,
+                spec_features(spec));
 }
 
 void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,

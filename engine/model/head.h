@@ -25,7 +25,8 @@
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
 /* read [spec_row]: its first numbers = the mean or the largest of what was read so far and of one
- * more window, features [spec_features]. */
+ * more window, features [spec_features]; of an image's views the mean, which is the mean of their
+ * logits, since the classifier is linear. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
 /* Those behind them = the mean of the token means so far and of one more window, mean [D]. */

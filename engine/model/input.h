@@ -4,6 +4,7 @@
 #define ATTND_ENGINE_MODEL_INPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
@@ -21,13 +22,15 @@ struct engine_input {
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     unsigned pair_at;              /* text: first token of the second of a pair; 0: there is one */
     const bool *continued;         /* text: [tokens] goes on with the word of the token before */
-    /* text: the sequences that it is read as, one behind the other in the arrays above; 0: one */
+    /* The sequences that it is read as, one behind the other in the arrays: windows of a text,
+     * views of an image (prepare/views.h); 0: one. */
     unsigned windows;
-    const unsigned *window_offset; /* [windows + 1] where each begins in them */
-    const unsigned *window_first;  /* [windows] the token of the text after its [CLS] */
+    const unsigned *window_offset; /* [windows + 1] the token that each begins with */
+    const unsigned *window_first;  /* text: [windows] the token of the text after its [CLS] */
     const float *evidence;         /* text: [labels] added to the logits; NULL: nothing is */
-    const float *patches;          /* image: [patches, channels x patch x patch], normalised */
-    unsigned width, height;        /* image: as it was posted, in pixels */
+    const float *patches;   /* image: [views, patches, channels x patch x patch], normalised */
+    size_t view_numbers;    /* image: of one view in them */
+    unsigned width, height; /* image: as it was posted, in pixels */
     const struct linear
         *classifier;         /* zero-shot: of the labels it was prepared for; NULL: the model's */
     struct capture *capture; /* [windows] what their tokens attend to; NULL: not kept */

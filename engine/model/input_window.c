@@ -9,7 +9,10 @@ struct engine_input engine_input_window(const struct engine_input *input, unsign
         return out;
     const unsigned at = input->window_offset[window];
     out.tokens = input->window_offset[window + 1] - at;
-    out.ids += at;
+    if (input->ids != NULL)
+        out.ids += at;
+    if (input->patches != NULL)
+        out.patches += window * input->view_numbers;
     if (input->types != NULL)
         out.types += at;
     if (input->starts != NULL) {

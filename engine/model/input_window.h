@@ -1,5 +1,5 @@
-/* input_window.h - a window of a text as an input of its own, for whoever runs windows one by one;
- * part of engine.h's interface. Threads: a pure function.
+/* input_window.h - a window of a text or a view of an image as an input of its own, for whoever
+ * runs them one by one; part of engine.h's interface. Threads: a pure function.
  */
 #ifndef ATTND_ENGINE_MODEL_INPUT_WINDOW_H
 #define ATTND_ENGINE_MODEL_INPUT_WINDOW_H

@@ -32,6 +32,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "long_text",
                                         "window_stride",
                                         "window_pooling",
+                                        "views",
+                                        "reduction",
                                         "candidate_labels",
                                         "hypothesis_template",
                                         "head",
@@ -45,8 +47,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, class_codes, ood, reference, "
-                   "long_text, window_stride, window_pooling, candidate_labels, "
-                   "hypothesis_template, head, fitted_prior, class_prior)",
+                   "long_text, window_stride, window_pooling, views, reduction, "
+                   "candidate_labels, hypothesis_template, head, fitted_prior, class_prior)",
                    key);
 }
 
@@ -61,6 +63,7 @@ static void set_defaults(struct spec *spec)
         spec->hypothesis = CANDIDATES_HYPOTHESIS;
     }
     spec->long_text = (struct long_text){0};
+    spec->image_reading = image_reading_default;
     spec->class_codes = NULL;
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
@@ -112,6 +115,19 @@ static enum err_code read_reference(struct spec *spec, const struct json_t *obje
                                 err);
 }
 
+/* What is pooled over the views is what one classifier of the model's own labels reads. */
+enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
+{
+    const struct image_reading *reading = &spec->image_reading;
+    const char *family = spec->family->name;
+    if (spec->family->kind == ENGINE_TEXT && !image_reading_is_default(reading))
+        return err_set(err, ERR_UNSUPPORTED, "views and reduction are for images, not for '%s'",
+                       family);
+    if (reading->views > 1 && (spec->family->is_zero_shot || spec_head_tokens(spec) > 1))
+        return err_set(err, ERR_UNSUPPORTED, "'%s' has no views: it reads an image once", family);
+    return ERR_OK;
+}
+
 static bool has_prior(const struct spec *spec)
 {
     return spec->scores == SCORES_SOFTMAX && !spec->family->is_zero_shot;
@@ -155,7 +171,9 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
-    if (long_text_read(&spec->long_text, object, err))
+    if (long_text_read(&spec->long_text, object, err) ||
+        image_reading_read(&spec->image_reading, object, err) ||
+        spec_check_image_reading(spec, err))
         return err->code;
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)

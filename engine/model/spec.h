@@ -15,6 +15,7 @@
 #include "engine/decide/policy.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
+#include "engine/model/config/image_reading.h"
 #include "engine/model/config/long_text.h"
 #include "engine/model/config/pruned_heads.h"
 #include "engine/model/family/family.h"
@@ -76,6 +77,7 @@ struct spec {
     double temperature;  /* logits are divided by it; 1 if absent */
     bool grey16_minmax;
     struct long_text long_text;
+    struct image_reading image_reading;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct class_prior class_prior;
     struct policy policy;
@@ -137,6 +139,9 @@ struct window_bias spec_window_bias(const struct spec *spec, unsigned layer);
  * the rest. For a writer that checks what it wrote. */
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err);
+
+/* Whether the family's inputs can be read as image_reading says. ERR_UNSUPPORTED. */
+enum err_code spec_check_image_reading(const struct spec *spec, struct err *err);
 
 /* Tensors of a block are held once: how many blocks there are, and which of them layer `layer` is
  * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */

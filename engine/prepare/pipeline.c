@@ -1,5 +1,6 @@
 #include "engine/prepare/pipeline.h"
 
+#include "engine/prepare/views.h"
 #include "engine/text/utf8.h"
 #include "engine/vision/image.h"
 
@@ -36,12 +37,26 @@ enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
                                                 : ERR_OK;
 }
 
+/* Patches of a turned image are the turned patches only where patches cover it. */
+static enum err_code open_preprocess(struct pipeline *pipeline, const char *dir, struct err *err)
+{
+    const struct spec *spec = pipeline->spec;
+    if (spec->image_reading.views > 1 && spec->image_size % spec->patch != 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "attnd.json: $.views: patches of %u pixels do not cover an image of %u",
+                       spec->patch, spec->image_size);
+    if (preprocess_open(&pipeline->preprocess, dir, spec->image_size, err))
+        return err->code;
+    pipeline->preprocess.keeps_lines = spec->image_reading.reduction == REDUCTION_LINES;
+    return ERR_OK;
+}
+
 enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const char *dir,
                             struct err *err)
 {
     *out = (struct pipeline){.spec = spec};
     if (spec->family->kind == ENGINE_IMAGE)
-        return preprocess_open(&out->preprocess, dir, spec->image_size, err);
+        return open_preprocess(out, dir, err);
     return open_tokenizer(out, dir, err);
 }
 
@@ -84,9 +99,13 @@ const char *pipeline_describe(const struct pipeline *pipeline, struct arena *are
                                                (double)std[0], (double)std[1], (double)std[2]);
     if (resize == NULL || crop == NULL || rescale == NULL || normalise == NULL)
         return NULL;
-    return arena_format(arena, "%s%s%s%s; greys of 16 bits by %s", resize, crop, rescale, normalise,
-                        pipeline->spec->grey16_minmax ? "each image's own range"
-                                                      : "their full range");
+    const unsigned views = pipeline->spec->image_reading.views;
+    const char *in_views = views == 1 ? "" : arena_format(arena, "; in %u views", views);
+    if (in_views == NULL)
+        return NULL;
+    return arena_format(
+        arena, "%s%s%s%s; greys of 16 bits by %s%s", resize, crop, rescale, normalise,
+        pipeline->spec->grey16_minmax ? "each image's own range" : "their full range", in_views);
 }
 
 /* ---- texts ---- */
@@ -168,29 +187,77 @@ static struct preprocess preprocess_at(const struct pipeline *pipeline, unsigned
     return out;
 }
 
+/* Where each view's tokens begin; one alone needs no list. */
+static enum err_code list_views(struct engine_input *out, unsigned views, struct arena *arena,
+                                struct err *err)
+{
+    if (views == 1)
+        return ERR_OK;
+    unsigned *offset = arena_alloc_array(arena, views + 1, sizeof *offset);
+    if (offset == NULL)
+        return err_no_memory(err, (views + 1) * sizeof *offset);
+    for (unsigned v = 0; v <= views; v++)
+        offset[v] = v * out->tokens;
+    out->tokens *= views;
+    out->windows = views;
+    out->window_offset = offset;
+    return ERR_OK;
+}
+
+/* The image in each view, cut into patches. */
+static enum err_code cut_views(const struct preprocess *preprocess, const struct image *fitted,
+                               const struct pipeline_size *size, size_t numbers,
+                               struct arena *scratch, float *patches, struct err *err)
+{
+    const size_t bytes = 3 * (size_t)fitted->width * fitted->height;
+    struct image turned = *fitted;
+    preprocess_patches(preprocess, fitted, size->patch, patches);
+    if (size->views == 1)
+        return ERR_OK;
+    turned.rgb = arena_alloc(scratch, bytes);
+    if (turned.rgb == NULL)
+        return err_no_memory(err, bytes);
+    for (unsigned v = 1; v < size->views; v++) {
+        views_turn(fitted, v, turned.rgb);
+        preprocess_patches(preprocess, &turned, size->patch, patches + v * numbers);
+    }
+    return ERR_OK;
+}
+
 enum err_code pipeline_patches(const struct pipeline *pipeline, const struct image *image,
                                const struct pipeline_size *size, struct interrupt *interrupt,
                                struct arena *scratch, struct arena *arena, struct engine_input *out,
                                struct err *err)
 {
     const struct spec *spec = pipeline->spec;
-    const struct pipeline_size own = {spec->image_size, spec->patch};
+    const struct pipeline_size own = {spec->image_size, spec->patch, spec->image_reading.views};
     struct image fitted;
     if (size == NULL)
         size = &own;
     struct preprocess preprocess = preprocess_at(pipeline, size->image_size);
     if (preprocess_geometry(&preprocess, image, interrupt, scratch, &fitted, err))
         return err->code;
-    unsigned side = size->image_size / size->patch, count = side * side;
-    size_t numbers = (size_t)count * spec->channels * size->patch * size->patch;
-    float *patches = arena_alloc(arena, numbers * sizeof *patches);
+    const unsigned side = size->image_size / size->patch, count = side * side;
+    const size_t numbers = (size_t)count * spec->channels * size->patch * size->patch;
+    float *patches = arena_alloc_array(arena, size->views, numbers * sizeof *patches);
     if (patches == NULL)
-        return err_no_memory(err, numbers * sizeof *patches);
-    preprocess_patches(&preprocess, &fitted, size->patch, patches);
+        return err_no_memory(err, size->views * numbers * sizeof *patches);
     *out = (struct engine_input){.kind = ENGINE_IMAGE,
                                  .tokens = count + spec_image_specials(spec),
                                  .patches = patches,
+                                 .view_numbers = numbers,
                                  .width = image->width,
                                  .height = image->height};
-    return ERR_OK;
+    if (cut_views(&preprocess, &fitted, size, numbers, scratch, patches, err))
+        return err->code;
+    return list_views(out, size->views, arena, err);
+}
+
+size_t pipeline_patches_bytes(const struct pipeline *pipeline)
+{
+    const struct spec *spec = pipeline->spec;
+    const size_t views = spec->image_reading.views;
+    const size_t numbers = (size_t)spec->patches * spec->channels * spec->patch * spec->patch;
+    const size_t list = views == 1 ? 0 : (views + 1) * sizeof(unsigned) + ARENA_ALIGNMENT;
+    return views * numbers * sizeof(float) + ARENA_ALIGNMENT + list;
 }

@@ -64,16 +64,18 @@ enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes
                               struct image *out, struct err *err);
 
 /* Another size than the model's own: what it resizes to and what it crops keep their proportion.
- * patch <= image_size <= IMAGE_SIDE_MAX. */
+ * patch <= image_size <= IMAGE_SIDE_MAX. The first `views` of views.h, at least one. */
 struct pipeline_size {
-    unsigned image_size, patch;
+    unsigned image_size, patch, views;
 };
 
-/* Pixels -> patches and all else of an input. size NULL: the model's. Resized pixels are left in
- * `scratch`, the patches in `arena`. ERR_UNUSABLE as preprocess_geometry. */
+/* Pixels -> patches and all else of an input. size NULL: the model's, in all its views. Resized
+ * pixels are left in `scratch`, the patches in `arena`. ERR_UNUSABLE as preprocess_geometry. */
 enum err_code pipeline_patches(const struct pipeline *pipeline, const struct image *image,
                                const struct pipeline_size *size, struct interrupt *interrupt,
                                struct arena *scratch, struct arena *arena, struct engine_input *out,
                                struct err *err);
+/* Upper bound of what that takes of `arena`, at the model's own size and in its views. */
+size_t pipeline_patches_bytes(const struct pipeline *pipeline);
 
 #endif

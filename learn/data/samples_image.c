@@ -119,7 +119,7 @@ static enum err_code prepare(const struct samples *samples, struct augment_pixel
                              struct arena *scratch, struct arena *arena, struct engine_input *out,
                              struct err *err)
 {
-    const struct pipeline_size size = {size_of(samples, view), patch_of(samples, view)};
+    const struct pipeline_size size = {size_of(samples, view), patch_of(samples, view), 1};
     struct image image;
     if ((rng != NULL && change(&pixels, &view->augment, rng, scratch, err)) ||
         to_rgb(&pixels, scratch, &image, err))

@@ -72,7 +72,7 @@ enum err_code answer_table_print(const struct answer_table *table, FILE *file, s
     bool *shown = calloc(labels, sizeof *shown);
     if (shown == NULL)
         return err_no_memory(err, labels);
-    if (table->windows > 0)
+    if (table->windows > 0 && table->info->kind == ENGINE_TEXT)
         fprintf(file, " (read in %u windows)", table->windows);
     fputs(table->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
     for (unsigned i = 0; i < rows; i++) {

@@ -20,7 +20,7 @@ struct answer_table {
     const float *scores;            /* [label_count] */
     unsigned rows;                  /* labels to show, best first; 0: all */
     const struct judgement *judgement;
-    unsigned windows; /* that a long text was read in; 0: in one piece */
+    unsigned windows; /* that a long text was read in; 0: in one piece; of an image not told */
     bool truncated;
 };
 

@@ -52,7 +52,10 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.reference = NULL;
     kept.head_file = NULL; /* examples of another encoder's */
     kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};
-    if (source->grey16_minmax || source->policy.accepts_truncated || source->long_text.in_windows)
+    const bool says = source->grey16_minmax || source->policy.accepts_truncated ||
+                      source->long_text.in_windows ||
+                      !image_reading_is_default(&source->image_reading);
+    if (says)
         attnd_json_write(run->options->out, &kept, err);
     else
         file_remove(path, err);

@@ -222,7 +222,8 @@ static enum err_code check_windows(const struct service *service, struct row *ro
     const unsigned wanted = row->request->queued_count + engine_input_windows(&row->input);
     if (wanted > most)
         return err_set(&row->err, ERR_TOO_LARGE,
-                       "the request's inputs up to this one, each window of a text counted, take "
+                       "the request's inputs up to this one, each window of a text "
+                       "and each view of an image counted, take "
                        "%u places in the queue, which has %u (queue_limit); send fewer or shorter "
                        "ones",
                        wanted, most);

@@ -1,6 +1,7 @@
 #include "learn/eval/explain/perturbation.h"
 
 #include "engine/model/input_window.h"
+#include "engine/prepare/views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,18 +123,24 @@ static void remove_patch(const struct perturbation *parts, const float *from, fl
         to[i] = parts->clips && from[i] < parts->neutral[i] ? from[i] : parts->neutral[i];
 }
 
+/* A patch that is removed is so from every view. */
 static void keep_patches(const struct perturbation *parts, const bool *kept, float *patches,
                          struct engine_input *out)
 {
-    size_t numbers = parts->patch_numbers;
-    for (size_t p = 0; p < parts->count; p++) {
-        const float *from = parts->input->patches + p * numbers;
-        if (kept[p])
-            memcpy(patches + p * numbers, from, numbers * sizeof *patches);
+    const struct engine_input *input = parts->input;
+    const size_t numbers = parts->patch_numbers, all = engine_input_windows(input) * parts->count;
+    for (size_t i = 0; i < all; i++) {
+        const unsigned view = (unsigned)(i / parts->count), place = (unsigned)(i % parts->count);
+        const float *from = input->patches + i * numbers;
+        if (kept[views_source(view, parts->across, place)])
+            memcpy(patches + i * numbers, from, numbers * sizeof *patches);
         else
-            remove_patch(parts, from, patches + p * numbers);
+            remove_patch(parts, from, patches + i * numbers);
     }
     out->patches = patches;
+    out->view_numbers = input->view_numbers;
+    out->windows = input->windows;
+    out->window_offset = input->window_offset;
 }
 
 /* ---- both ---- */
@@ -157,7 +164,8 @@ enum err_code perturbation_open(struct perturbation *out, const struct engine_in
     *out = (struct perturbation){.input = input};
     if (input->kind == ENGINE_TEXT)
         return find_words(out, arena, err);
-    out->count = (image_size / patch) * (image_size / patch);
+    out->across = image_size / patch;
+    out->count = out->across * out->across;
     out->clips = fill == PERTURBATION_CLIP;
     out->patch_numbers = (size_t)PERTURBATION_CHANNELS * patch * patch;
     return find_neutral(out, fill, arena, err);
@@ -169,7 +177,8 @@ size_t perturbation_bytes(const struct perturbation *parts)
         return parts->input->tokens * sizeof *parts->input->ids +
                offset_count(parts->input) * sizeof(unsigned) +
                (parts->input->types != NULL ? parts->input->tokens : 0);
-    return parts->count * parts->patch_numbers * sizeof *parts->input->patches;
+    return engine_input_windows(parts->input) * parts->count * parts->patch_numbers *
+           sizeof *parts->input->patches;
 }
 
 void perturbation_keep(const struct perturbation *parts, const bool *kept, void *room,

@@ -41,6 +41,7 @@ struct perturbation {
     const float *neutral;    /* image: [3 x patch x patch] what a removed patch becomes */
     bool clips;              /* image: only where the patch is brighter */
     size_t patch_numbers;    /* 3 x patch x patch */
+    unsigned across;         /* image: patches on a side */
 };
 
 enum { PERTURBATION_CHANNELS = 3, PERTURBATION_NONE = ~0u };

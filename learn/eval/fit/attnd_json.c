@@ -190,6 +190,14 @@ static void put_long_text(FILE *out, const struct long_text *long_text)
     fprintf(out, ",\n \"window_pooling\": \"%s\"", window_pooling_name(long_text->pooling));
 }
 
+static void put_image_reading(FILE *out, const struct image_reading *reading)
+{
+    if (reading->views > 1)
+        fprintf(out, ",\n \"views\": %u", reading->views);
+    if (reading->reduction != REDUCTION_FILTER)
+        fprintf(out, ",\n \"reduction\": \"%s\"", image_reduction_name(reading->reduction));
+}
+
 static void put_candidates(FILE *out, const struct spec *spec)
 {
     for (unsigned i = 0; i < spec->label_count; i++) {
@@ -229,6 +237,7 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"truncation\": \"accept\"", out);
     if (spec->long_text.in_windows)
         put_long_text(out, &spec->long_text);
+    put_image_reading(out, &spec->image_reading);
     put_prior(out, spec);
     put_ood(out, spec);
     if (spec->reference != NULL)

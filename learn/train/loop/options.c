@@ -128,6 +128,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                                                            : "--balance");
     if (options->ngrams > 0 && check_ngrams(options, is_mlm, err))
         return err->code;
+    if ((options->views & (options->views - 1)) != 0)
+        return err_set(err, ERR_UNUSABLE, "--views must be 1, 2, 4 or 8");
     for (unsigned i = 0, sum = 0; i < options->stages.count; i++) {
         sum += options->stages.stage[i].epochs;
         options->epochs = sum;
@@ -137,10 +139,11 @@ enum err_code train_options_check(struct train_options *options, struct err *err
 
 /* Each value as it is typed; options of paths and of speed alone are left out. */
 
-enum { OTHERS = 12, PLACES = 3 };
+enum { OTHERS = 13, PLACES = 3 };
 static const char *const others[OTHERS] = {
     "out",     "restart",    "threads", "store",       "ood_method",  "target_precision",
-    "version", "truncation", "ngrams",  "ngram_lines", "ngram_words", "ngram_weight"};
+    "version", "truncation", "ngrams",  "ngram_lines", "ngram_words", "ngram_weight",
+    "views"};
 
 /* Options that came later: left at their default, the fingerprints from before must stay. */
 static bool is_new_default(const struct train_options *options, const char *field)
@@ -151,6 +154,8 @@ static bool is_new_default(const struct train_options *options, const char *fiel
         return options->teacher_logits.count == 0;
     if (strcmp(field, "logit_adjust") == 0)
         return options->logit_adjust == 0;
+    if (strcmp(field, "reduction") == 0)
+        return strcmp(options->reduction, "keep") == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&
                           options->window_stride == 0 &&
                           strcmp(options->window_pooling, "max") == 0;

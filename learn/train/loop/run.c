@@ -66,6 +66,18 @@ static void settle_long_text(struct long_text *long_text, const struct train_opt
     long_text->pooling = strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
 }
 
+/* Before images are read. */
+static enum err_code settle_image_reading(struct spec *spec, const struct train_options *options,
+                                          struct err *err)
+{
+    struct image_reading *reading = &spec->image_reading;
+    if (strcmp(options->reduction, "keep") != 0)
+        image_reduction_find(options->reduction, &reading->reduction);
+    if (options->views > 0)
+        reading->views = options->views;
+    return spec_check_image_reading(spec, err);
+}
+
 /* Of the source's description, what the options and the data say anew. */
 static void settle_spec(struct run *run)
 {
@@ -106,7 +118,8 @@ static enum err_code open_order(struct run *run, struct err *err)
 static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
                                struct err *err)
 {
-    if (corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
+    if (settle_image_reading(&run->spec, run->options, err) ||
+        corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
                     progress, err))
         return err->code;
     settle_spec(run);

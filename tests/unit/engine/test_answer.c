@@ -272,6 +272,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .image_height = 224,
                                        .image_width = 192,
                                        .patch_size = 16,
+                                       .views = 4,
                                        .parameters = 21000,
                                        .weight_bytes = 84000,
                                        .unbound = unbound,
@@ -288,7 +289,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
                  "\"zero_shot\":false,\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
-                 "\"image_height\":224,\"image_width\":192,\"patch_size\":16,"
+                 "\"image_height\":224,\"image_width\":192,\"patch_size\":16,\"views\":4,"
                  "\"parameters\":21000,\"weight_bytes\":84000,"
                  "\"unbound_tensors\":[\"pooler.weight\"]}");
     expect_model(

@@ -18,7 +18,8 @@ static const char config[] =
     "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
     "\"max_position_embeddings\": 32, \"id2label\": {\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}}";
 static const char attnd[] =
-    "{\"version\": \"7\", \"temperature\": 2.5, \"target_precision\": 0.875, \"thresholds\": {\"a\": 0.5, "
+    "{\"version\": \"7\", \"temperature\": 2.5, \"target_precision\": 0.875, \"thresholds\": "
+    "{\"a\": 0.5, "
     "\"b\": 0.75, \"c\": null}, \"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}";
 
 /* A small BERT, to be closed by close_bert. */
@@ -72,6 +73,7 @@ START_TEST(a_text_model_is_described_in_every_member)
     ck_assert_uint_eq(info->image_height, 0);
     ck_assert_uint_eq(info->image_width, 0);
     ck_assert_uint_eq(info->patch_size, 0);
+    ck_assert_uint_eq(info->views, 0);
     ck_assert_uint_gt(info->weight_bytes, info->parameters * sizeof(float));
     ck_assert_uint_eq(info->unbound_count, 0);
     ck_assert_uint_eq(info->weight_file_count, 1);
@@ -133,6 +135,7 @@ START_TEST(an_image_model_is_described_in_every_member)
     ck_assert_uint_eq(info->image_height, 64);
     ck_assert_uint_eq(info->image_width, 64);
     ck_assert_uint_eq(info->patch_size, 16);
+    ck_assert_uint_eq(info->views, 1);
     size_t layer = 4 * (48 * 48 + 48) + 2 * 48 * 96 + 96 + 48 + 4 * 48;
     size_t rest = 48 * 3 * 16 * 16 + 48 + 17 * 48 + 48 + 2 * 48 + 4 * 48 + 4;
     ck_assert_uint_eq(info->parameters, 2 * layer + rest);

@@ -90,6 +90,20 @@ START_TEST(windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
 }
 END_TEST
 
+START_TEST(views_of_an_image_are_pooled_by_their_mean_whatever_texts_are)
+{
+    static const float views[2][2] = {{1, -6}, {4, -2}};
+    struct spec spec = {
+        .family = family_find("vit", NULL), .hidden = 2, .long_text.pooling = WINDOW_MAX};
+    float read[2] = {99, 99};
+    for (unsigned i = 0; i < 2; i++)
+        head_pool(&spec, &(struct window_place){.window = i, .windows = 2}, read, views[i]);
+    ck_assert_float_eq_tol(read[0], 2.5f, 1e-6);
+    ck_assert_float_eq_tol(read[1], -4, 1e-6);
+}
+END_TEST
+
 SUITE("head", scores_are_the_logits_over_the_temperature_by_the_kind_of_problem,
       a_class_prior_weighs_scores_by_expected_over_fitted_shares,
-      windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place)
+      windows_are_pooled_by_their_mean_or_by_the_largest_in_each_place,
+      views_of_an_image_are_pooled_by_their_mean_whatever_texts_are)

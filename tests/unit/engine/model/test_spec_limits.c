@@ -120,6 +120,7 @@ START_TEST(a_config_without_attnd_json_has_these_defaults)
     ck_assert_str_eq(spec.version, "1");
     ck_assert_double_eq(spec.temperature, 1);
     ck_assert(!spec.grey16_minmax);
+    ck_assert(image_reading_is_default(&spec.image_reading));
     ck_assert_ptr_null(spec.class_codes);
     ck_assert_int_eq(spec.policy.scores, SCORES_SOFTMAX);
     ck_assert_uint_eq(spec.policy.label_count, 2);
@@ -147,6 +148,7 @@ START_TEST(an_empty_attnd_json_gives_the_defaults)
     spec.version = "9";
     spec.temperature = 7;
     spec.grey16_minmax = true;
+    spec.image_reading = (struct image_reading){4, REDUCTION_LINES};
     spec.class_codes = (const struct class_code[]){{NULL, 1}, {NULL, 2}};
     spec.policy.target_precision = 0.5;
     ck_assert_int_eq(doc_parse(&object, "{}", 2, &doc_limits_file, &err), ERR_OK);
@@ -158,6 +160,7 @@ START_TEST(an_empty_attnd_json_gives_the_defaults)
     ck_assert_str_eq(spec.version, "1");
     ck_assert_double_eq(spec.temperature, 1);
     ck_assert(!spec.grey16_minmax);
+    ck_assert(image_reading_is_default(&spec.image_reading));
     ck_assert_ptr_null(spec.class_codes);
     ck_assert_double_eq(spec.policy.target_precision, 0);
 }
@@ -221,9 +224,8 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
          "target_precision, thresholds, truncation, class_codes, ood, reference, "
-         "long_text, window_stride, window_pooling, candidate_labels, hypothesis_template, head, "
-         "fitted_prior, "
-         "class_prior)"},
+         "long_text, window_stride, window_pooling, views, reduction, candidate_labels, "
+         "hypothesis_template, head, fitted_prior, class_prior)"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
          "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
         {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",
@@ -234,6 +236,12 @@ START_TEST(what_is_wrong_is_said_exactly)
          "attnd.json: $.temperature must be from 0.001 to 1000"},
         {"{\"model_type\": \"bert\"}", "{\"grey16\": \"clip\"}",
          "attnd.json: $.grey16 must be \"range\" or \"minmax\""},
+        {"{\"model_type\": \"vit\"}", "{\"views\": 16}",
+         "attnd.json: $.views must be 1, 2, 4 or 8"},
+        {"{\"model_type\": \"vit\"}", "{\"views\": 1.5}",
+         "attnd.json: $.views must be 1, 2, 4 or 8"},
+        {"{\"model_type\": \"vit\"}", "{\"reduction\": \"\"}",
+         "attnd.json: $.reduction must be \"filter\" or \"lines\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ck_assert_int_eq(read_files(cases[i].config, cases[i].attnd), ERR_UNSUPPORTED);
@@ -251,6 +259,13 @@ START_TEST(attnd_json_is_read_up_to_its_limits)
     ck_assert_int_eq(read_files(config, "{\"temperature\": 1000, \"version\": \"\"}"), ERR_OK);
     ck_assert_double_eq(spec.temperature, 1000);
     ck_assert_str_eq(spec.version, "");
+    ck_assert_int_eq(
+        read_files("{\"model_type\": \"vit\"}", "{\"views\": 8, \"reduction\": \"lines\"}"),
+        ERR_OK);
+    ck_assert_uint_eq(spec.image_reading.views, 8);
+    ck_assert_int_eq(spec.image_reading.reduction, REDUCTION_LINES);
+    ck_assert_int_eq(read_files(config, "{\"views\": 1, \"reduction\": \"filter\"}"), ERR_OK);
+    ck_assert(image_reading_is_default(&spec.image_reading));
 }
 END_TEST
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- images ---- */
 
@@ -68,6 +69,26 @@ START_TEST(samples_prepare_images_bit_for_bit_as_serving_does)
     expect_served_images(GOLDEN "vit-0");
     expect_served_images(GOLDEN "vit-1");
     expect_served_images(GOLDEN "deit-0");
+}
+END_TEST
+
+START_TEST(samples_shrink_images_as_attnd_json_says)
+{
+    static const char *const files[] = {"config.json", "model.safetensors",
+                                        "preprocessor_config.json"};
+    static const char lines[] = "{\"reduction\": \"lines\"}";
+    struct tempdir dir;
+    tempdir_open(&dir);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char from[PATH_MAX], target[PATH_MAX], to[PATH_MAX];
+        snprintf(from, sizeof from, GOLDEN "vit-0/%s", files[i]);
+        snprintf(to, sizeof to, "%s/%s", dir.path, files[i]);
+        ck_assert_ptr_nonnull(realpath(from, target));
+        ck_assert_int_eq(symlink(target, to), 0);
+    }
+    tempdir_write(&dir, "attnd.json", lines, sizeof lines - 1);
+    expect_served_images(dir.path);
+    tempdir_close(&dir);
 }
 END_TEST
 
@@ -343,7 +364,8 @@ START_TEST(samples_keep_the_colours_of_an_image)
 END_TEST
 
 SUITE("samples", samples_keep_the_proportions_of_resize_and_crop_at_another_size,
-      samples_prepare_images_bit_for_bit_as_serving_does, samples_prepare_an_image_at_another_size,
+      samples_prepare_images_bit_for_bit_as_serving_does, samples_shrink_images_as_attnd_json_says,
+      samples_prepare_an_image_at_another_size,
       samples_augment_only_with_an_rng_and_repeat_themselves,
       samples_keep_a_grey_image_in_one_byte_a_pixel, samples_shrink_an_image_above_the_bound,
       samples_name_an_item_that_fails_and_go_on, samples_read_wafers_from_stdf,

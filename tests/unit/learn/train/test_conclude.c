@@ -300,6 +300,43 @@ START_TEST(an_option_says_what_becomes_of_truncated_texts)
 }
 END_TEST
 
+/* What is judged at the end is what will be served. */
+START_TEST(views_and_reduction_are_written_kept_and_judged_with)
+{
+    struct arena arena;
+    struct spec spec;
+    arena_init(&arena);
+    for (unsigned asked = 0; asked < 2; asked++) {
+        static const char source[] = "{\"views\": 4, \"reduction\": \"lines\"}";
+        train_fixture_images(&f, "right");
+        f.options.views = asked ? 8 : 0;
+        f.options.reduction = asked ? "filter" : "keep";
+        tempdir_write(&f.model, "attnd.json", source, sizeof source - 1);
+        open_run();
+        conclude_run();
+        ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err), "%s", err.text);
+        ck_assert_uint_eq(spec.image_reading.views, asked ? 8 : 4);
+        ck_assert_int_eq(spec.image_reading.reduction, asked ? REDUCTION_FILTER : REDUCTION_LINES);
+        ck_assert_int_eq(run.spec.image_reading.reduction, spec.image_reading.reduction);
+        close_run();
+    }
+    arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(views_that_a_model_cannot_have_are_refused_before_it_learns)
+{
+    static const struct corpus_progress nobody;
+    train_fixture_texts(&f);
+    f.options.views = 4;
+    err = (struct err){0};
+    ck_assert_int_eq(run_open(&run, &f.options, &nobody, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "views and reduction are for images, not for 'bert'");
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
 /* ---- OOD score ---- */
 
 /* 240 texts to learn. */
@@ -499,7 +536,9 @@ SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_t
       without_another_list_the_reports_data_is_the_one_learnt,
       what_cannot_be_written_is_told_and_the_state_stays,
       what_says_how_inputs_are_read_stays_and_nothing_else,
-      an_option_says_what_becomes_of_truncated_texts, strangeness_is_the_one_that_was_asked_for,
-      of_many_inputs_learnt_every_so_many_are_looked_at,
+      an_option_says_what_becomes_of_truncated_texts,
+      views_and_reduction_are_written_kept_and_judged_with,
+      views_that_a_model_cannot_have_are_refused_before_it_learns,
+      strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
       class_biases_are_folded_into_the_classifiers,
       a_table_of_ngrams_is_part_of_what_is_judged_and_written)

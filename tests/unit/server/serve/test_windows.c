@@ -84,7 +84,8 @@ START_TEST(more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_
     char body[BODY_BYTES];
     stage_open(&stage, 1);
     check_call(&stage, long_call(body, QUEUE_LIMIT + 1), 413,
-               "$.text: the request's inputs up to this one, each window of a text counted, take "
+               "$.text: the request's inputs up to this one, each window of a text and each view "
+               "of an image counted, take "
                "5 places in the queue, which has 4 (queue_limit); send fewer or shorter ones");
     fake_gate(true);
     ck_assert(send(&stage, &held, "{\"text\": \"held\"}"));

@@ -107,6 +107,37 @@ START_TEST(fills_are_known_by_name)
 }
 END_TEST
 
+/* The second view is turned by half: its patches are the first one's from the end. */
+START_TEST(a_patch_is_removed_from_every_view)
+{
+    static const bool kept[PATCHES] = {true, true, false, true};
+    static const unsigned offset[] = {0, 1 + PATCHES, 2 * (1 + PATCHES)};
+    float both[2 * PATCHES * NUMBERS], room[2 * PATCHES * NUMBERS];
+    struct arena arena;
+    struct engine_input image = make_image(), out;
+    memcpy(both, numbers, sizeof numbers);
+    for (unsigned p = 0; p < PATCHES; p++)
+        memcpy(both + (PATCHES + p) * NUMBERS, numbers + (PATCHES - 1 - p) * NUMBERS,
+               NUMBERS * sizeof *both);
+    image.patches = both;
+    image.tokens *= 2;
+    image.windows = 2;
+    image.window_offset = offset;
+    image.view_numbers = PATCHES * NUMBERS;
+    struct perturbation parts = open_parts(&image, PERTURBATION_MEAN, &arena);
+    ck_assert_uint_eq(parts.count, PATCHES);
+    ck_assert_uint_eq(perturbation_bytes(&parts), sizeof room);
+    perturbation_keep(&parts, kept, room, &out);
+    ck_assert(out.windows == 2 && out.window_offset == offset && out.tokens == image.tokens);
+    ck_assert_uint_eq(out.view_numbers, PATCHES * NUMBERS);
+    for (unsigned i = 0; i < 2 * PATCHES * NUMBERS; i++) {
+        const bool removed = i / NUMBERS == 2 || i / NUMBERS == PATCHES + 1;
+        ck_assert_float_eq(out.patches[i], removed ? 0 : both[i]);
+    }
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(removed_words_leave_with_all_their_pieces)
 {
     static const bool kept[] = {false, true, true};
@@ -245,7 +276,8 @@ END_TEST
 SUITE("perturbation", words_of_a_pair_keep_their_types,
       removed_patches_become_the_median_of_each_channel,
       removed_patches_become_zero_where_the_mean_is_asked_for,
-      clipped_patches_lose_only_what_is_brighter, fills_are_known_by_name,
-      removed_words_leave_with_all_their_pieces, the_empty_text_keeps_its_special_tokens,
-      the_whole_input_stays_as_it_is, a_word_leaves_every_window_that_has_it,
+      clipped_patches_lose_only_what_is_brighter, a_patch_is_removed_from_every_view,
+      fills_are_known_by_name, removed_words_leave_with_all_their_pieces,
+      the_empty_text_keeps_its_special_tokens, the_whole_input_stays_as_it_is,
+      a_word_leaves_every_window_that_has_it,
       parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)

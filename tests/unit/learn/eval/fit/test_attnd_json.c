@@ -99,7 +99,10 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     spec.policy.thresholds = thresholds;
     struct class_code codes[LABELS] = {{.number = 17}, {.text = "B\"2"}};
     spec.class_codes = codes;
+    spec.image_reading = (struct image_reading){4, REDUCTION_LINES};
     struct spec found = again();
+    ck_assert_uint_eq(found.image_reading.views, 4);
+    ck_assert_int_eq(found.image_reading.reduction, REDUCTION_LINES);
     ck_assert_int_eq(found.class_codes[0].number, 17);
     ck_assert_str_eq(found.class_codes[1].text, "B\"2");
     ck_assert_str_eq(found.version, spec.version);

@@ -292,14 +292,39 @@ START_TEST(options_that_came_later_are_told_if_they_are_used)
 }
 END_TEST
 
+START_TEST(views_make_a_group_and_reductions_have_names)
+{
+    struct train_options options;
+    for (unsigned views = 0; views <= 8; views++) {
+        struct err err = {0};
+        const bool goes = views <= 2 || views == 4 || views == 8;
+        char text[4];
+        snprintf(text, sizeof text, "%u", views);
+        train_options_default(&options);
+        options.model = "a";
+        options.data = "b";
+        options.out = "c";
+        ck_assert_int_eq(apply(&options, "views", text), ERR_OK);
+        ck_assert_int_eq(train_options_check(&options, &err), goes ? ERR_OK : ERR_UNUSABLE);
+        ck_assert_str_eq(err.text, goes ? "" : "--views must be 1, 2, 4 or 8");
+    }
+    ck_assert_int_eq(apply(&options, "views", "9"), ERR_UNUSABLE);
+    ck_assert_int_eq(apply(&options, "reduction", "max"), ERR_UNUSABLE);
+    ck_assert_int_eq(apply(&options, "reduction", "lines"), ERR_OK);
+    char *text = printed(&options);
+    ck_assert_ptr_nonnull(strstr(text, "\nreduction=lines\n"));
+    free(text);
+}
+END_TEST
+
 START_TEST(the_fingerprint_is_a_line_an_option)
 {
     static const char *const lines[] = {
         "model=a b", "data=", "task=classify",     "epochs=12", "rate=0.100000001",
         "mirror=1",  "turn=", "stages=48:20,96:5", "clip=1",    "seed=4294967295"};
     static const char *const left_out[] = {
-        "out=",        "restart=",          "threads=", "store=",
-        "ood_method=", "target_precision=", "version=", "truncation="};
+        "out=",     "restart=",    "threads=", "store=",    "ood_method=", "target_precision=",
+        "version=", "truncation=", "views=",   "reduction="};
     static const char fields[] =
 #define GROUP(title)
 #define ALIAS(flag, other)
@@ -339,4 +364,5 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
       what_does_not_go_together_is_said, teachers_are_given_one_after_another,
-      options_that_came_later_are_told_if_they_are_used, the_fingerprint_is_a_line_an_option)
+      options_that_came_later_are_told_if_they_are_used,
+      views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)

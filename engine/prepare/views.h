@@ -1,0 +1,28 @@
+/* views.h - a square image in several views: turned by quarters, and mirrored.
+ *
+ *     view   0   1          2              3              4         5 to 7
+ *            as  a half     a quarter      a quarter      mirrored  4, turned
+ *            is  turn       to the right   to the left              likewise
+ *
+ *     views_turn(&fitted, view, turned);
+ *     relevance[views_source(view, side, patch)] += found[patch];
+ *
+ * The first two, four or all eight make a group: an answer that is the mean over them is the same
+ * for the image turned by half, by quarters, or turned and mirrored.
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_PREPARE_VIEWS_H
+#define ATTND_ENGINE_PREPARE_VIEWS_H
+
+#include "engine/vision/pixels.h"
+
+enum { VIEWS_MAX = 8 };
+
+/* Where what a view has at `place` of a side x side grid, row by row, is in the image. */
+unsigned views_source(unsigned view, unsigned side, unsigned place);
+
+/* View `view` of a square image into rgb [side, side, 3], which is not the image's. */
+void views_turn(const struct image *image, unsigned view, unsigned char *rgb);
+
+#endif
