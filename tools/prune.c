@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/ctrl_c.h"
 #include "learn/prune/prune_options.h"
 #include "learn/train/loop/shipped.h"
 
@@ -29,25 +30,6 @@ static const char summary[] =
     "  attnd-prune --model kernel-bert --data logs.jsonl --out models/small --mlp 0.5 --heads "
     "0.25\n"
     "  attnd-prune --model wafer-vit --data wafers/ --out models/quick --mlp 0.5 --mirror --turn";
-
-/* ---- Ctrl-C ---- */
-
-static atomic_bool stop; /* set by the handler, read by the run */
-
-static void on_signal(int number)
-{
-    (void)number;
-    if (atomic_exchange(&stop, true)) /* the second Ctrl-C ends the process */
-        _exit(128 + SIGINT);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- progress ---- */
 
@@ -186,10 +168,9 @@ static int prune(const struct prune_options *options)
                                                   .progress = show_learning,
                                                   .epoch = show_epoch,
                                                   .context = &screen,
-                                                  .stop = &stop}};
+                                                  .stop = ctrl_c_catch()}};
     struct prune_result result;
     struct err err = {0};
-    catch_signals();
     prune_run(options, &hooks, &result, &err);
     clear_line(&screen);
     const bool is_interrupted = result.interrupted;

@@ -7,6 +7,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/ctrl_c.h"
 #include "learn/train/loop/shipped.h"
 #include "learn/train/trainer.h"
 
@@ -24,25 +25,6 @@ static const char summary[] =
     "  attnd-train --model testlog-bert --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
     "  attnd-train --model vit-scratch --data wafers/ --out models/wafers --epochs 40 \\\n"
     "              --rate 1e-3 --mirror --turn --average 0.999";
-
-/* ---- Ctrl-C ---- */
-
-static atomic_bool stop; /* set by the handler, read by the trainer */
-
-static void on_signal(int number)
-{
-    (void)number;
-    if (atomic_exchange(&stop, true)) /* the second Ctrl-C ends the process */
-        _exit(128 + SIGINT);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* ---- progress ---- */
 
@@ -268,10 +250,9 @@ static int train(const struct train_options *options)
                                   .epoch = show_epoch,
                                   .estimate = show_estimate,
                                   .context = &screen,
-                                  .stop = &stop};
+                                  .stop = ctrl_c_catch()};
     struct trainer_result result;
     struct err err = {0};
-    catch_signals();
     if (trainer_run(options, &hooks, &result, &err))
         return fail(&err);
     clear_line(&screen);

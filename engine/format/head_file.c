@@ -196,26 +196,16 @@ static enum err_code take_number(const struct head_file *file, const char *key, 
     return ERR_OK;
 }
 
-/* Cut at each '|'. */
 static enum err_code take_words(const struct head_file *file, struct ngram_reading *out,
                                 struct arena *arena, struct err *err)
 {
     const char *text = safetensors_metadata(file->tensors, "ngrams.key_words");
+    struct err cause = {0};
     if (text == NULL)
         return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.key_words' is missing");
-    const char **words = arena_alloc_array(arena, NGRAM_KEY_WORDS_MAX, sizeof *words);
-    char *rest = arena_copy(arena, text, strlen(text));
-    if (words == NULL || rest == NULL)
-        return err_no_memory(err, strlen(text));
-    out->key_words = words;
-    for (const char *word; (word = strsep(&rest, "|")) != NULL;) {
-        if (*word == '\0')
-            continue;
-        if (out->key_word_count == NGRAM_KEY_WORDS_MAX)
-            return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.key_words' has more than %d",
-                           NGRAM_KEY_WORDS_MAX);
-        words[out->key_word_count++] = word;
-    }
+    if (ngrams_key_words(out, text, arena, &cause))
+        return err_set(err, cause.code == ERR_UNUSABLE ? ERR_UNSUPPORTED : cause.code,
+                       "metadata 'ngrams.key_words': %s", cause.text);
     return ERR_OK;
 }
 

@@ -8,6 +8,27 @@
 #define FNV_BASIS 14695981039346656037ull
 #define FNV_PRIME 1099511628211ull
 
+/* ---- what is read ---- */
+
+enum err_code ngrams_key_words(struct ngram_reading *reading, const char *text, struct arena *arena,
+                               struct err *err)
+{
+    text = text != NULL ? text : "";
+    const char **words = arena_alloc_array(arena, NGRAM_KEY_WORDS_MAX, sizeof *words);
+    char *rest = arena_copy(arena, text, strlen(text));
+    if (words == NULL || rest == NULL)
+        return err_no_memory(err, strlen(text));
+    reading->key_words = words;
+    for (const char *word; (word = strsep(&rest, "|")) != NULL;) {
+        if (*word == '\0')
+            continue;
+        if (reading->key_word_count == NGRAM_KEY_WORDS_MAX)
+            return err_set(err, ERR_UNUSABLE, "more than %d key words", NGRAM_KEY_WORDS_MAX);
+        words[reading->key_word_count++] = word;
+    }
+    return ERR_OK;
+}
+
 /* ---- words ---- */
 
 struct word {
@@ -107,10 +128,34 @@ static void read_words(struct reader *reader, size_t at, size_t end)
 
 /* ---- blocks ---- */
 
-static bool has_key_word(const struct ngram_reading *reading, const char *line, size_t len)
+/* Which bytes a key word begins with: most places of a text are passed by with one look. */
+struct beginnings {
+    bool of_word[256];
+};
+
+static struct beginnings beginnings_of(const struct ngram_reading *reading)
 {
+    struct beginnings out = {{false}};
     for (unsigned i = 0; i < reading->key_word_count; i++)
-        if (memmem(line, len, reading->key_words[i], strlen(reading->key_words[i])) != NULL)
+        out.of_word[(unsigned char)reading->key_words[i][0]] = true;
+    return out;
+}
+
+static bool is_key_word(const struct ngram_reading *reading, const char *at, size_t len)
+{
+    for (unsigned i = 0; i < reading->key_word_count; i++) {
+        const char *word = reading->key_words[i];
+        if (word[0] == at[0] && strlen(word) <= len && memcmp(word, at, strlen(word)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_key_word(const struct ngram_reading *reading, const struct beginnings *beginnings,
+                         const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (beginnings->of_word[(unsigned char)line[i]] && is_key_word(reading, line + i, len - i))
             return true;
     return false;
 }
@@ -118,12 +163,13 @@ static bool has_key_word(const struct ngram_reading *reading, const char *line, 
 static void read_lines(struct reader *reader, size_t len)
 {
     const size_t end = len < NGRAM_SEARCH_BYTES ? len : NGRAM_SEARCH_BYTES;
+    const struct beginnings beginnings = beginnings_of(reader->reading);
     unsigned left = reader->reading->key_lines;
     for (size_t at = 0; at < end && left > 0;) {
         const char *line = reader->text + at, *stop = memchr(line, '\n', end - at);
         const size_t whole = stop != NULL ? (size_t)(stop - line) : end - at;
         const size_t part = whole < NGRAM_LINE_BYTES ? whole : NGRAM_LINE_BYTES;
-        if (has_key_word(reader->reading, line, part)) {
+        if (has_key_word(reader->reading, &beginnings, line, part)) {
             read_words(reader, at, at + part);
             left--;
         }

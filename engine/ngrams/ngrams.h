@@ -46,6 +46,11 @@ struct ngram_reading {
     uint32_t rows; /* a power of two */
 };
 
+/* The words of a text like "BUG|DATA RACE"; NULL or empty: none. They are the arena's.
+ * ERR_UNUSABLE for more than NGRAM_KEY_WORDS_MAX. */
+enum err_code ngrams_key_words(struct ngram_reading *reading, const char *text, struct arena *arena,
+                               struct err *err);
+
 struct ngram_entry {
     uint32_t row;
     uint32_t often; /* in its block */

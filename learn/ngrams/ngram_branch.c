@@ -12,24 +12,11 @@
 
 /* ---- settings ---- */
 
-/* Cuts at each '|'. */
 static enum err_code split(const char *text, struct ngram_reading *out, struct arena *arena,
                            struct err *err)
 {
-    const char **words = arena_alloc_array(arena, NGRAM_KEY_WORDS_MAX, sizeof *words);
-    text = text != NULL ? text : "";
-    char *rest = arena_copy(arena, text, strlen(text));
-    if (words == NULL || rest == NULL)
-        return err_no_memory(err, strlen(text));
-    out->key_words = words;
-    for (const char *word; (word = strsep(&rest, "|")) != NULL;) {
-        if (*word == '\0')
-            continue;
-        if (out->key_word_count == NGRAM_KEY_WORDS_MAX)
-            return err_set(err, ERR_UNUSABLE, "--ngram-words: more than %d words",
-                           NGRAM_KEY_WORDS_MAX);
-        words[out->key_word_count++] = word;
-    }
+    if (ngrams_key_words(out, text, arena, err))
+        return err_prefix(err, "--ngram-words: ");
     return ERR_OK;
 }
 

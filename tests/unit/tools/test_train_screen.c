@@ -10,7 +10,6 @@ int train_main(int argc, char **argv);
 
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #undef fail /* check.h has a macro of this name */
@@ -323,33 +322,8 @@ START_TEST(a_failure_is_of_use_or_of_the_run)
 }
 END_TEST
 
-/* ---- signals ---- */
-
-START_TEST(the_first_signal_asks_and_the_second_ends)
-{
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (unsigned i = 0; i < 2; i++) {
-        int status;
-        pid_t pid = fork();
-        if (pid == 0) {
-            catch_signals();
-            raise(signals[i]);
-            if (!atomic_load(&stop))
-                _exit(1);
-            raise(signals[i]);
-            _exit(2);
-        }
-        ck_assert_int_gt(pid, 0);
-        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-        ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT);
-    }
-    ck_assert(!atomic_load(&stop));
-}
-END_TEST
-
 SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
       a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
       a_file_gets_a_line_a_minute, an_epoch_is_a_line,
       the_end_says_what_was_reached_and_what_to_do_next, a_model_is_called_by_the_end_of_its_path,
-      a_long_run_is_told_before_it_is_long, a_failure_is_of_use_or_of_the_run,
-      the_first_signal_asks_and_the_second_ends)
+      a_long_run_is_told_before_it_is_long, a_failure_is_of_use_or_of_the_run)

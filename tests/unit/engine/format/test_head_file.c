@@ -235,7 +235,7 @@ START_TEST(a_table_that_cannot_be_read_by_is_refused)
     expect_table_refused(4, "65537", "0", "", "'ngrams.characters' is not a number");
     expect_table_refused(4, "9", "1x", "", "'ngrams.key_lines' is not a number of at most 64");
     expect_table_refused(4, "9", "1", NULL, "'ngrams.key_words' is missing");
-    expect_table_refused(4, "9", "1", many, "'ngrams.key_words' has more than 256");
+    expect_table_refused(4, "9", "1", many, "'ngrams.key_words': more than 256 key words");
 }
 END_TEST
 

@@ -165,7 +165,7 @@ START_TEST(lines_and_words_belong_together)
         strcat(many, "ab|");
     settings.key_words = many;
     ck_assert_int_eq(ngram_settings_check(&settings, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "--ngram-words: more than 256 words");
+    ck_assert_str_eq(err.text, "--ngram-words: more than 256 key words");
 }
 END_TEST
 
