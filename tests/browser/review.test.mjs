@@ -158,21 +158,29 @@ test('what is asked about again is not kept once more', () => keeping({}, async 
     assert.equal((await groupsOf(server)).inputs, KINDS.length * EACH + 2);
 }));
 
+/** All but the second are labelled. */
+function labelledButTheSecond({ feedback }) {
+    return { json: { accepted: feedback.length - 1, results: feedback.map(({ id, index }, i) =>
+        (i === 1 ? { status: 404, title: 'x', detail: `$.feedback[1].id: ${id} is gone` }
+            : { id, index, label: 'x' })) } };
+}
+
+function forbidden() {
+    return { status: 403, json: { status: 403, title: 'Forbidden',
+        detail: 'the key lacks the scope feedback' } };
+}
+
 test('what failed is said of each input, and the others are labelled', () =>
     keeping({ expected: FAILED }, async (page) => {
-        await page.route('**/feedback', async (route) => {
-            const { feedback } = route.request().postDataJSON();
-            await route.fulfill({ json: { accepted: feedback.length - 1, results:
-                feedback.map(({ id, index }, i) => (i === 1 ? { status: 404, title: 'x',
-                    detail: `$.feedback[1].id: ${id} is gone` } : { id, index, label: 'x' })) } });
-        });
+        // One route that changes its answer: between two a request could reach the server.
+        let answer = labelledButTheSecond;
+        await page.route('**/feedback', (route) =>
+            route.fulfill(answer(route.request().postDataJSON())));
         await page.keyboard.press('1');
         await told(page, '4 inputs labelled none. 1 input failed: ');
         assert.match(await page.textContent('#review-told'), /: \$\.feedback\[1\]\.id: .* is gone/);
         assert.deepEqual(await sizes(page), ['1', '4', '4']);
-        await page.unroute('**/feedback');
-        await page.route('**/feedback', (route) => route.fulfill({ status: 403, json: { status: 403,
-            title: 'Forbidden', detail: 'the key lacks the scope feedback' } }));
+        answer = forbidden;
         await page.keyboard.press('1');
         await page.waitForSelector('#review-problem .problem:has-text("lacks the scope")');
         assert.deepEqual(await sizes(page), ['1', '4', '4']);

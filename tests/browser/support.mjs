@@ -22,6 +22,9 @@ const SHOTS = `${ROOT}${BUILD}/browser/`;
 /* Until a page shows what is expected. */
 const PATIENCE_MS = 20000;
 
+/* Replies that a failure tells of. */
+const REPLIES_TOLD = 8;
+
 /** Debian's Chromium. Its sandbox needs user namespaces or a setuid helper and refuses to start as
  * root, which is who runs tests in a container; the only pages it opens here are our own. */
 export function openBrowser() {
@@ -49,6 +52,11 @@ function watch(page, now) {
         if (!inside && url.origin !== now.origin)
             now.faults.push(`request to ${url.origin}`);
     });
+    page.on('response', (response) => {
+        const url = new URL(response.url());
+        if (url.origin === now.origin && url.protocol !== 'blob:')
+            now.replies.push(`${response.status()} ${response.request().method()} ${url.pathname}`);
+    });
 }
 
 /* Collected in the page itself, for a violation need not reach the console. */
@@ -64,7 +72,7 @@ async function openTab(browser) {
     const context = await browser.newContext({
         permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await context.newPage();
-    const now = { expected: [], faults: [], origin: '' };
+    const now = { expected: [], faults: [], replies: [], origin: '' };
     page.setDefaultTimeout(PATIENCE_MS);
     watch(page, now);
     await page.addInitScript(collectViolations);
@@ -87,7 +95,8 @@ async function clear(page) {
  * @param {(page: import('playwright-core').Page) => Promise<void>} body
  */
 export async function withPage({ page, now }, server, options, body) {
-    Object.assign(now, { expected: options.expected ?? [], faults: [], origin: server.url });
+    Object.assign(now, { expected: options.expected ?? [], faults: [], replies: [],
+        origin: server.url });
     try {
         await page.setViewportSize({ width: options.width ?? 1280, height: options.height ?? 900 });
         await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
@@ -96,6 +105,9 @@ export async function withPage({ page, now }, server, options, body) {
         await body(page);
         const violations = await page.evaluate(() => window.violations);
         assert.deepEqual([...now.faults, ...violations], []);
+    } catch (error) {
+        error.message += `\nthe last replies: ${now.replies.slice(-REPLIES_TOLD).join(', ')}`;
+        throw error;
     } finally {
         await clear(page);
     }
