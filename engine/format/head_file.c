@@ -5,7 +5,9 @@
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
 
+#include <assert.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,8 @@ struct head_file {
     const struct tensor_info *features, *logits, *classes, *digests;
     const struct tensor_info *weight, *bias;       /* NULL: it has no classifier */
     const struct tensor_info *ngrams, *ngram_bias; /* NULL: it has no table */
+    const struct tensor_info *lists, *list_ends;   /* of examples; NULL: their n-grams are not
+                                                      known */
 };
 
 /* ---- open ---- */
@@ -69,7 +73,12 @@ static enum err_code find_bank(struct head_file *file, struct err *err)
     if (find(file, "bank.logits", DTYPE_F32, file->rows, file->labels, &file->logits, err) ||
         find(file, "bank.classes", DTYPE_U64, file->rows, 0, &file->classes, err))
         return err->code;
-    return find(file, "bank.digests", DTYPE_U64, file->rows, 0, &file->digests, err);
+    if (find(file, "bank.digests", DTYPE_U64, file->rows, 0, &file->digests, err) ||
+        (!has(file, "bank.ngrams") && !has(file, "bank.ngram_ends")))
+        return err->code;
+    if (find(file, "bank.ngrams", DTYPE_U32, 0, 0, &file->lists, err))
+        return err->code;
+    return find(file, "bank.ngram_ends", DTYPE_U64, file->rows, 0, &file->list_ends, err);
 }
 
 /* Both or neither. */
@@ -122,6 +131,76 @@ void head_file_close(struct head_file *file)
     free(file);
 }
 
+/* ---- the examples' n-grams ---- */
+
+enum { ROW_BITS = 20, OFTEN_BITS = 11, OFTEN_MAX = (1 << OFTEN_BITS) - 1 };
+static_assert(NGRAM_ROWS_MAX == 1 << ROW_BITS && NGRAM_BLOCKS == 2, "an entry is 32 bits");
+
+static uint32_t packed(const struct ngram_entry *entry, unsigned block)
+{
+    const uint32_t often = entry->often < OFTEN_MAX ? entry->often : OFTEN_MAX;
+    return entry->row | often << ROW_BITS | (uint32_t)block << (ROW_BITS + OFTEN_BITS);
+}
+
+/* Blocks follow each other. ERR_UNSUPPORTED for an entry that comes never, or before its block. */
+static enum err_code unpack(struct ngram_list *out, const uint32_t *from, struct err *err)
+{
+    unsigned block = 0;
+    out->first[NGRAM_HEAD] = out->count;
+    for (size_t i = 0; i < out->count; i++) {
+        const unsigned of = from[i] >> (ROW_BITS + OFTEN_BITS);
+        out->entries[i] = (struct ngram_entry){.row = from[i] & (NGRAM_ROWS_MAX - 1),
+                                               .often = from[i] >> ROW_BITS & OFTEN_MAX};
+        if (of < block || out->entries[i].often == 0)
+            return err_set(err, ERR_UNSUPPORTED, "tensor 'bank.ngrams' is not a list of n-grams");
+        if (of > block)
+            out->first[NGRAM_HEAD] = i;
+        block = of;
+    }
+    ngrams_weigh(out);
+    return ERR_OK;
+}
+
+static enum err_code take_lists(const struct head_file *file, struct ngram_list *out,
+                                const uint32_t *packed_entries, const uint64_t *ends,
+                                struct arena *arena, struct err *err)
+{
+    const size_t all = file->lists->shape[0];
+    uint64_t first = 0;
+    struct ngram_entry *entries = arena_alloc_array(arena, all + 1, sizeof *entries);
+    if (entries == NULL)
+        return err_no_memory(err, all * sizeof *entries);
+    for (size_t i = 0; i < file->rows; first = ends[i++]) {
+        if (ends[i] < first || ends[i] > all)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "tensor 'bank.ngram_ends': the list of example %zu ends at %llu of %zu",
+                           i, (unsigned long long)ends[i], all);
+        out[i] = (struct ngram_list){.entries = entries + first, .count = ends[i] - first};
+        if (unpack(&out[i], packed_entries + first, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_lists(const struct head_file *file, struct head_bank *out,
+                                struct arena *arena, struct err *err)
+{
+    if (file->lists == NULL)
+        return ERR_OK;
+    uint32_t *entries = calloc(file->lists->shape[0] + 1, sizeof *entries);
+    uint64_t *ends = calloc(file->rows, sizeof *ends);
+    struct ngram_list *lists = arena_alloc_array(arena, file->rows, sizeof *lists);
+    out->ngrams = lists;
+    if (entries == NULL || ends == NULL || lists == NULL)
+        err_no_memory(err, file->lists->shape[0] * sizeof *entries);
+    else if (!safetensors_read_as(file->tensors, file->lists, DTYPE_U32, entries, err) &&
+             !safetensors_read_as(file->tensors, file->list_ends, DTYPE_U64, ends, err))
+        take_lists(file, lists, entries, ends, arena, err);
+    free(entries);
+    free(ends);
+    return err->code;
+}
+
 /* ---- the bank ---- */
 
 static enum err_code take_classes(const struct head_file *file, struct head_bank *out,
@@ -159,7 +238,7 @@ enum err_code head_file_bank(const struct head_file *file, struct head_bank *out
              !safetensors_read_as(file->tensors, file->digests, DTYPE_U64, out->digests, err))
         take_classes(file, out, numbers, err);
     free(numbers);
-    return err->code;
+    return err->code != ERR_OK ? err->code : read_lists(file, out, arena, err);
 }
 
 /* ---- the classifier ---- */
@@ -200,12 +279,22 @@ static enum err_code take_words(const struct head_file *file, struct ngram_readi
                                 struct arena *arena, struct err *err)
 {
     const char *text = safetensors_metadata(file->tensors, "ngrams.key_words");
-    struct err cause = {0};
     if (text == NULL)
         return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.key_words' is missing");
+    struct err cause = {0};
     if (ngrams_key_words(out, text, arena, &cause))
         return err_set(err, cause.code == ERR_UNUSABLE ? ERR_UNSUPPORTED : cause.code,
                        "metadata 'ngrams.key_words': %s", cause.text);
+    return ERR_OK;
+}
+
+static enum err_code take_scale(const struct head_file *file, double *out, struct err *err)
+{
+    const char *text = safetensors_metadata(file->tensors, "ngrams.scale");
+    char *end = NULL;
+    *out = text != NULL ? strtod(text, &end) : 0;
+    if (text == NULL || *end != '\0' || !(*out > 0) || !isfinite(*out))
+        return err_set(err, ERR_UNSUPPORTED, "metadata 'ngrams.scale' is not a number above 0");
     return ERR_OK;
 }
 
@@ -226,7 +315,7 @@ enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table 
     if (take_number(file, "ngrams.characters", NGRAM_CHARACTERS_MAX, &out->reading.characters,
                     err) ||
         take_number(file, "ngrams.key_lines", NGRAM_LINES_MAX, &out->reading.key_lines, err) ||
-        take_words(file, &out->reading, arena, err) ||
+        take_words(file, &out->reading, arena, err) || take_scale(file, &out->scale, err) ||
         safetensors_read_f32(file->tensors, file->ngrams, 0, numbers, weight, err))
         return err->code;
     return safetensors_read_f32(file->tensors, file->ngram_bias, 0, file->labels, bias, err);
@@ -234,7 +323,7 @@ enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table 
 
 /* ---- writing ---- */
 
-enum { TENSORS_MAX = 8, METADATA_MAX = 6 };
+enum { TENSORS_MAX = 10, METADATA_MAX = 7 };
 
 /* What is written, in order. */
 struct writing {
@@ -254,6 +343,28 @@ static void tell(struct writing *writing, const char *key, const char *value)
     writing->metadata[writing->metadata_count++] = (struct metadata_out){key, value};
 }
 
+static enum err_code add_lists(struct writing *writing, const struct head_bank *bank,
+                               struct err *err)
+{
+    size_t all = 0, at = 0;
+    for (size_t i = 0; i < bank->count; i++)
+        all += bank->ngrams[i].count;
+    uint32_t *entries = arena_alloc_array(&writing->arena, all + 1, sizeof *entries);
+    uint64_t *ends = arena_alloc_array(&writing->arena, bank->count, sizeof *ends);
+    if (entries == NULL || ends == NULL)
+        return err_no_memory(err, all * sizeof *entries);
+    for (size_t i = 0; i < bank->count; i++) {
+        const struct ngram_list *list = &bank->ngrams[i];
+        for (size_t k = 0; k < list->count; k++)
+            entries[at++] =
+                packed(&list->entries[k], k < list->first[NGRAM_HEAD] ? NGRAM_LINES : NGRAM_HEAD);
+        ends[i] = at;
+    }
+    add(writing, (struct tensor_out){"bank.ngram_ends", DTYPE_U64, 1, {bank->count}, ends});
+    add(writing, (struct tensor_out){"bank.ngrams", DTYPE_U32, 1, {all}, entries});
+    return ERR_OK;
+}
+
 static enum err_code add_bank(struct writing *writing, const struct head_bank *bank,
                               struct err *err)
 {
@@ -271,7 +382,7 @@ static enum err_code add_bank(struct writing *writing, const struct head_bank *b
         (struct tensor_out){"bank.logits", DTYPE_F32, 2, {rows, bank->labels}, bank->logits});
     add(writing, (struct tensor_out){"bank.classes", DTYPE_U64, 1, {rows}, classes});
     add(writing, (struct tensor_out){"bank.digests", DTYPE_U64, 1, {rows}, bank->digests});
-    return ERR_OK;
+    return bank->ngrams != NULL ? add_lists(writing, bank, err) : ERR_OK;
 }
 
 static void add_matrix(struct writing *writing, const struct head_matrix *matrix)
@@ -301,11 +412,13 @@ static enum err_code add_ngrams(struct writing *writing, const struct ngram_tabl
     const char *characters = arena_format(&writing->arena, "%u", reading->characters);
     const char *lines = arena_format(&writing->arena, "%u", reading->key_lines);
     const char *words = join(reading, &writing->arena);
-    if (characters == NULL || lines == NULL || words == NULL)
+    const char *scale = arena_format(&writing->arena, "%.9g", table->scale);
+    if (characters == NULL || lines == NULL || words == NULL || scale == NULL)
         return err_no_memory(err, reading->key_word_count);
     tell(writing, "ngrams.characters", characters);
     tell(writing, "ngrams.key_lines", lines);
     tell(writing, "ngrams.key_words", words);
+    tell(writing, "ngrams.scale", scale);
     const size_t labels = table->labels;
     add(writing,
         (struct tensor_out){"ngrams.weight", DTYPE_F16, 2, {reading->rows, labels}, table->weight});

@@ -10,6 +10,12 @@
  *     bank.classes   U64 [rows]           the label of each
  *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
  *
+ * of a model with a table of n-grams with those of each example, so that the table can learn
+ * another label, too: a row's in 20 bits, then how often in 11, then its block,
+ *
+ *     bank.ngrams       U32 [entries]
+ *     bank.ngram_ends   U64 [rows]        where each example's end
+ *
  * a classifier of all features, in place of the one that reads the first of them:
  *
  *     head.weight    F32 [labels, width]
@@ -17,7 +23,7 @@
  *
  * and, of a model that reads texts, a table of n-grams (ngrams/ngram_table.h), with what of a text
  * is read in the metadata "ngrams.characters", "ngrams.key_lines" and "ngrams.key_words", the last
- * separated by '|':
+ * separated by '|', and "ngrams.scale":
  *
  *     ngrams.weight  F16 [rows, labels]
  *     ngrams.bias    F32 [labels]
@@ -44,10 +50,11 @@
 struct head_bank {
     size_t count; /* 0: there is none */
     unsigned width, labels;
-    float *features;   /* [count, width] */
-    float *logits;     /* [count, labels] */
-    unsigned *classes; /* [count], below labels */
-    uint64_t *digests; /* [count] */
+    float *features;                 /* [count, width] */
+    float *logits;                   /* [count, labels] */
+    unsigned *classes;               /* [count], below labels */
+    uint64_t *digests;               /* [count] */
+    const struct ngram_list *ngrams; /* [count]; NULL: none are known */
 };
 
 /* A classifier: logits = weight features + bias. */

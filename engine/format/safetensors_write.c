@@ -41,6 +41,7 @@ static size_t number_bytes(enum dtype dtype)
     case DTYPE_F16:
         return sizeof(uint16_t);
     case DTYPE_F32:
+    case DTYPE_U32:
         return sizeof(float);
     case DTYPE_F64:
     case DTYPE_U64:
@@ -71,7 +72,8 @@ static enum err_code check_tensor(const struct tensor_out *tensor, struct err *e
     if (strcmp(tensor->name, "__metadata__") == 0)
         return err_set(err, ERR_UNSUPPORTED, "this name is the metadata's");
     if (number_bytes(tensor->dtype) == 0)
-        return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32, F16, F64 and U64 can be written",
+        return err_set(err, ERR_UNSUPPORTED,
+                       "dtype %s; only F32, F16, F64, U64 and U32 can be written",
                        dtype_name(tensor->dtype));
     if (tensor->rank > TENSOR_RANK_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%u dimensions; the limit is %d", tensor->rank,
@@ -204,9 +206,10 @@ static size_t find_bad(const float *numbers, size_t count, float limit)
 static enum err_code write_chunk(struct replacement *file, const struct tensor_out *tensor,
                                  size_t first, size_t count, struct err *err)
 {
-    if (number_bytes(tensor->dtype) == sizeof(uint64_t))
-        return replace_write(file, (const uint64_t *)tensor->values + first,
-                             count * sizeof(uint64_t), err);
+    const size_t bytes = number_bytes(tensor->dtype);
+    if (tensor->dtype != DTYPE_F32 && tensor->dtype != DTYPE_F16)
+        return replace_write(file, (const char *)tensor->values + first * bytes, count * bytes,
+                             err);
     const float *numbers = (const float *)tensor->values + first;
     bool is_f16 = tensor->dtype == DTYPE_F16;
     size_t bad = find_bad(numbers, count, is_f16 ? HALF_F16_MAX : FLT_MAX);

@@ -4,19 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+void ngram_table_add_up(const struct ngram_table *table, const struct ngram_list *list,
+                        float *evidence)
+{
+    memcpy(evidence, table->bias, table->labels * sizeof *evidence);
+    for (size_t i = 0; i < list->count; i++) {
+        const float *row = table->weight + (size_t)list->entries[i].row * table->labels;
+        for (unsigned c = 0; c < table->labels; c++)
+            evidence[c] += list->entries[i].value * row[c];
+    }
+}
+
 enum err_code ngram_table_evidence(const struct ngram_table *table, const char *text, size_t len,
                                    struct arena *arena, float *evidence, struct err *err)
 {
     struct ngram_list list;
-    memcpy(evidence, table->bias, table->labels * sizeof *evidence);
-    if (ngrams_list(&table->reading, text, len, arena, &list, err))
-        return err->code;
-    for (size_t i = 0; i < list.count; i++) {
-        const float *row = table->weight + (size_t)list.entries[i].row * table->labels;
-        for (unsigned c = 0; c < table->labels; c++)
-            evidence[c] += list.entries[i].value * row[c];
-    }
-    return ERR_OK;
+    if (!ngrams_list(&table->reading, text, len, arena, &list, err))
+        ngram_table_add_up(table, &list, evidence);
+    return err->code;
 }
 
 /* ---- phrases ---- */

@@ -17,7 +17,12 @@ struct ngram_table {
     unsigned labels;
     const float *weight; /* [reading.rows, labels]; NULL: there is no table */
     const float *bias;   /* [labels] */
+    double scale;        /* what weight and bias were multiplied by after they were fitted */
 };
+
+/* evidence [labels] of a text that was read already. */
+void ngram_table_add_up(const struct ngram_table *table, const struct ngram_list *list,
+                        float *evidence);
 
 /* evidence [labels]. The arena is for what passes. ERR_NO_MEMORY. */
 enum err_code ngram_table_evidence(const struct ngram_table *table, const char *text, size_t len,

@@ -219,21 +219,36 @@ static int by_row(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Each row once, with a value by how often it comes; the block's length is 1. */
+/* Each row once, with how often it comes. */
 static void add_block(struct ngram_list *list, uint32_t *row, size_t count)
 {
-    const size_t first = list->count;
-    double squares = 0;
     qsort(row, count, sizeof *row, by_row);
     for (size_t i = 0, same; i < count; i += same) {
         for (same = 1; i + same < count && row[i + same] == row[i];)
             same++;
-        const double value = 1 + log((double)same);
-        squares += value * value;
-        list->entries[list->count++] = (struct ngram_entry){row[i], (uint32_t)same, (float)value};
+        list->entries[list->count++] = (struct ngram_entry){.row = row[i], .often = (uint32_t)same};
     }
-    for (size_t i = first; i < list->count; i++)
-        list->entries[i].value = (float)((double)list->entries[i].value / sqrt(squares));
+}
+
+/* A block's values, of this length together. */
+static void weigh_block(struct ngram_entry *entries, size_t count, double length)
+{
+    double squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double value = 1 + log((double)entries[i].often);
+        squares += value * value;
+        entries[i].value = (float)value;
+    }
+    for (size_t i = 0; i < count; i++)
+        entries[i].value = (float)((double)entries[i].value * length / sqrt(squares));
+}
+
+void ngrams_weigh(struct ngram_list *list)
+{
+    const size_t lines = list->first[NGRAM_HEAD], head = list->count - lines;
+    const double length = lines > 0 && head > 0 ? M_SQRT1_2 : 1; /* they hardly share a row */
+    weigh_block(list->entries, lines, length);
+    weigh_block(list->entries + lines, head, length);
 }
 
 enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
@@ -254,9 +269,7 @@ enum err_code ngrams_list(const struct ngram_reading *reading, const char *text,
         out->first[block] = out->count;
         add_block(out, rows.row[block], rows.count[block]);
     }
-    if (lines > 0 && all > lines) /* two vectors of length 1 that hardly share a row */
-        for (size_t i = 0; i < out->count; i++)
-            out->entries[i].value *= (float)M_SQRT1_2;
+    ngrams_weigh(out);
     return ERR_OK;
 }
 

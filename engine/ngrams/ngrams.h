@@ -67,6 +67,9 @@ struct ngram_list {
 /* The arena owns the entries. `text` is UTF-8. ERR_NO_MEMORY. */
 enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
                           struct arena *arena, struct ngram_list *out, struct err *err);
+/* The values of a list, from how often each row comes. */
+void ngrams_weigh(struct ngram_list *list);
+
 /* Upper bounds of how many n-grams a text has, and of what that takes from the arena. */
 size_t ngrams_most(const struct ngram_reading *reading, size_t len);
 size_t ngrams_list_bytes(const struct ngram_reading *reading, size_t len);

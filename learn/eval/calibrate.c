@@ -5,6 +5,7 @@
 #include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/outlier.h"
 #include "learn/eval/fit/reference_fit.h"
+#include "learn/ngrams/ngram_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,9 +111,9 @@ static enum ood_method method_for(const struct calibrate *how)
                : how->method;
 }
 
-static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
-                                 const struct head_parts *kept, struct arena *arena,
-                                 struct err *err)
+static enum err_code choose_from(struct head_bank *out, const struct calibrate *how,
+                                 const struct head_parts *kept, const struct ngram_list *ngrams,
+                                 struct arena *arena, struct err *err)
 {
     const unsigned *classes;
     const struct evaluation *known = known_of(how, &classes);
@@ -121,13 +122,29 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
                                 .features = known->features,
                                 .logits = known->logits,
                                 .classes = classes,
-                                .digests = known->digests};
+                                .digests = known->digests,
+                                .ngrams = ngrams};
     size_t *items = usable_items(known, &rows.count, err);
     rows.items = items;
     if (items != NULL && !example_bank_choose(out, &rows, arena, err))
         head_file_write(how->assessment->options.dir,
                         &(struct head_content){out, &kept->matrix, &kept->ngrams}, err);
     free(items);
+    return err->code;
+}
+
+/* With their n-grams, if the model has a table. */
+static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
+                                 const struct head_parts *kept, struct arena *arena,
+                                 struct err *err)
+{
+    const struct dataset *texts = how->known != NULL ? how->known_data : how->assessment->dataset;
+    struct ngram_rows rows;
+    if (kept->ngrams.weight == NULL || texts == NULL)
+        return choose_from(out, how, kept, how->known_ngrams, arena, err);
+    if (!ngram_rows_open(&rows, &kept->ngrams.reading, texts, err))
+        choose_from(out, how, kept, rows.lists, arena, err);
+    ngram_rows_close(&rows);
     return err->code;
 }
 

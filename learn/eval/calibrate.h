@@ -37,6 +37,9 @@ struct calibrate {
      * the assessment's inputs. */
     const struct evaluation *known;
     const unsigned *known_classes;
+    /* Of a model with a table of n-grams: what known was run on, or the n-grams of its inputs. */
+    const struct dataset *known_data;
+    const struct ngram_list *known_ngrams; /* [known->count] */
     enum ood_method
         method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
     const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */

@@ -1,8 +1,10 @@
 #include "learn/fit/fit.h"
 
+#include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/fit/example_bank.h"
 #include "learn/fit/fit_heads.h"
+#include "learn/fit/fit_ngrams.h"
 #include "learn/fit/fit_prior.h"
 #include "learn/train/checkpoint/record.h"
 
@@ -29,10 +31,6 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     if (info->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED,
                        "labels of a zero-shot model are texts: change candidate_labels instead");
-    if (info->ngram_rows > 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "it has a table of n-grams, which would have to learn the labels, too: "
-                       "train it anew with them");
     if (strcmp(info->scores, "softmax") != 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "its scores are '%s'; a head is fitted for one label of several",
@@ -40,12 +38,22 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     return ERR_OK;
 }
 
-/* The examples that the model carries. */
-static enum err_code read_bank(struct fit *fit, struct err *err)
+/* The examples that the model carries, and its table of n-grams, which learns from theirs. */
+static enum err_code read_head(struct fit *fit, struct err *err)
 {
+    const char *dir = fit->options.model;
+    struct head_parts parts;
     if (fit->old.head_file == NULL)
         return ERR_OK;
-    return example_bank_read(&fit->bank, fit->options.model, &fit->old, &fit->arena, err);
+    if (head_parts_open(&fit->old, dir, &parts, &fit->arena, err) ||
+        example_bank_read(&fit->bank, dir, &fit->old, &fit->arena, err))
+        return err->code;
+    fit->table = parts.ngrams;
+    if (fit->table.weight != NULL && fit->bank.count > 0 && fit->bank.ngrams == NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "it has a table of n-grams, and its examples have none: choose them anew "
+                       "with attnd-eval --calibrate --examples");
+    return ERR_OK;
 }
 
 static enum err_code open_model(struct fit *fit, struct err *err)
@@ -54,7 +62,7 @@ static enum err_code open_model(struct fit *fit, struct err *err)
     if (engine_open(&fit->model, dir, &(struct engine_options){.class_prior = "natural"}, err) ||
         check_head(engine_describe(fit->model), err) ||
         spec_read(&fit->old, dir, &fit->arena, err) || pipeline_fit(&fit->old, dir, err) ||
-        read_bank(fit, err))
+        read_head(fit, err))
         return err_prefix(err, "%s: ", dir);
     return ERR_OK;
 }
@@ -94,6 +102,7 @@ enum err_code fit_open(struct fit *out, const struct fit_options *options, struc
 {
     *out = (struct fit){.options = *options};
     arena_init(&out->arena);
+    arena_init(&out->ngrams.arena);
     if (check_absent(options->out, err))
         return err->code;
     return open_model(out, err) != ERR_OK ? err->code : open_data(out, err);
@@ -111,6 +120,7 @@ void fit_close(struct fit *fit)
     close_figures(&fit->after);
     evaluation_close(&fit->evaluation);
     engine_close(fit->model);
+    ngram_rows_close(&fit->ngrams);
     dataset_close(&fit->dataset);
     free(fit->classes);
     free(fit->learnt);
@@ -168,10 +178,13 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
                                            .features = true,
                                            .progress = progress->call,
                                            .context = progress->context};
-    if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err))
+    const bool has_table = fit->table.weight != NULL;
+    if (evaluation_run(&fit->evaluation, fit->model, &fit->dataset, &how, err) ||
+        (has_table && ngram_rows_open(&fit->ngrams, &fit->table.reading, &fit->dataset, err)))
         return err_prefix(err, "%s: ", fit->options.data);
-    if (fit_rows_open(&fit->rows, &fit->evaluation, fit->classes, &fit->bank, fit->labels.count,
-                      err) ||
+    const struct fit_data data = {&fit->evaluation, fit->classes,
+                                  has_table ? fit->ngrams.lists : NULL};
+    if (fit_rows_open(&fit->rows, &data, &fit->bank, fit->labels.count, err) ||
         check_read(fit, err))
         return err->code;
     return mark_learnt(fit, err);
@@ -206,7 +219,7 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
 
 enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
-    if (fit_heads(fit, progress, err) ||
+    if (fit_heads(fit, progress, err) || fit_ngrams(fit, err) ||
         take_figures(&fit->before, fit, fit->rows.before, fit->labels.old_count, err))
         return err->code;
     return take_figures(&fit->after, fit, fit->rows.after, fit->labels.count, err);

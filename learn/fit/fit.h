@@ -26,6 +26,7 @@
 #include "learn/eval/measure/interval.h"
 #include "learn/fit/fit_labels.h"
 #include "learn/fit/fit_rows.h"
+#include "learn/ngrams/ngram_rows.h"
 
 struct fit_options {
     const char *model, *data, *out;
@@ -52,9 +53,11 @@ struct fit_figures {
 struct fit {
     struct fit_options options;
     struct engine_model *model;
-    struct spec old;       /* of the model */
-    struct head_bank bank; /* that it carries; count 0: none */
+    struct spec old;          /* of the model */
+    struct head_bank bank;    /* that it carries; count 0: none */
+    struct ngram_table table; /* its own; weight NULL: it has none */
     struct dataset dataset;
+    struct ngram_rows ngrams; /* of the data set, if the model has a table */
     struct fit_labels labels;
     unsigned *classes;            /* [dataset.count] */
     struct evaluation evaluation; /* by the model as it was, with features */
@@ -63,8 +66,9 @@ struct fit {
     struct fit_rows rows;         /* what the head is fitted on */
     float *plain; /* [labels.count, classifier size + 1] of the features as they are, bias last */
     float *full;  /* [labels.count, rows.width + 1] of features and mean; NULL: plain answers */
-    double strength; /* that was chosen, of the one that answers */
-    float *shifts;   /* [labels.count] of the prior, in rows.after and plain already */
+    struct ngram_table new_table; /* fit_ngrams.h */
+    double strength;              /* that was chosen, of the one that answers */
+    float *shifts;                /* [labels.count] of the prior, in rows.after and plain already */
     struct fit_figures before, after; /* over all rows */
     struct arena arena;
 };

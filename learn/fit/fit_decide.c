@@ -114,6 +114,16 @@ static double temperature_of(const struct fit *fit, const float *logits, unsigne
     return calibration_temperature_within(&set, &bound);
 }
 
+/* How much sharper the answers became. A table of n-grams is sure of what it learnt, so that rows
+ * tell nothing; but it grew as the head's logits did, and these are all of the answer. */
+static double sharper(const struct fit *fit, size_t *items)
+{
+    if (fit->table.weight != NULL)
+        return fit->new_table.scale / fit->table.scale;
+    return temperature_of(fit, fit->rows.after, fit->labels.count, items) /
+           temperature_of(fit, fit->rows.before, fit->labels.old_count, items);
+}
+
 static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out, struct err *err)
 {
     const struct policy *old = &fit->old.policy;
@@ -124,9 +134,7 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
         return err_no_memory(err, fit->rows.count * sizeof *items);
     }
     out->target_precision = old->target_precision;
-    out->temperature = fit->old.temperature *
-                       temperature_of(fit, fit->rows.after, fit->labels.count, items) /
-                       temperature_of(fit, fit->rows.before, fit->labels.old_count, items);
+    out->temperature = fit->old.temperature * sharper(fit, items);
     if (old->thresholds != NULL) {
         for (unsigned c = 0; c < fit->labels.count; c++)
             thresholds[c] = c < fit->labels.old_count ? old->thresholds[c] : NAN;
@@ -151,6 +159,7 @@ enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
     const struct calibrate how = {.assessment = &assessment,
                                   .known = &known,
                                   .known_classes = fit->rows.classes,
+                                  .known_ngrams = fit->rows.ngrams,
                                   .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
                                   .kept = is_fresh ? NULL : &kept,
                                   .fitted_prior = fitted};

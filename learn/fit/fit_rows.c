@@ -14,8 +14,9 @@ static int compare(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static enum err_code alloc(struct fit_rows *rows, size_t room, struct err *err)
+static enum err_code alloc(struct fit_rows *rows, size_t room, bool has_ngrams, struct err *err)
 {
+    rows->ngrams = has_ngrams ? calloc(room + 1, sizeof *rows->ngrams) : NULL;
     rows->items = calloc(room + 1, sizeof *rows->items);
     rows->features = calloc(room * rows->width + 1, sizeof *rows->features);
     rows->classes = calloc(room + 1, sizeof *rows->classes);
@@ -23,7 +24,8 @@ static enum err_code alloc(struct fit_rows *rows, size_t room, struct err *err)
     rows->before = calloc(room * rows->old_labels + 1, sizeof *rows->before);
     rows->after = calloc(room * rows->labels + 1, sizeof *rows->after);
     if (rows->items != NULL && rows->features != NULL && rows->classes != NULL &&
-        rows->digests != NULL && rows->before != NULL && rows->after != NULL)
+        rows->digests != NULL && rows->before != NULL && rows->after != NULL &&
+        (!has_ngrams || rows->ngrams != NULL))
         return ERR_OK;
     return err_no_memory(err, room * (rows->width + rows->labels) * sizeof *rows->features);
 }
@@ -38,15 +40,17 @@ static void add(struct fit_rows *rows, const float *features, const float *befor
     rows->digests[at] = digest;
 }
 
-static void add_data(struct fit_rows *rows, const struct evaluation *evaluation,
-                     const unsigned *classes)
+static void add_data(struct fit_rows *rows, const struct fit_data *data)
 {
+    const struct evaluation *evaluation = data->evaluation;
     for (size_t i = 0; i < evaluation->count; i++) {
         if (evaluation->problems[i] != NULL)
             continue;
         rows->items[rows->count] = i;
-        add(rows, evaluation_features(evaluation, i), evaluation_logits(evaluation, i), classes[i],
-            evaluation->digests[i]);
+        if (rows->ngrams != NULL)
+            rows->ngrams[rows->count] = data->ngrams[i];
+        add(rows, evaluation_features(evaluation, i), evaluation_logits(evaluation, i),
+            data->classes[i], evaluation->digests[i]);
     }
     rows->of_data = rows->count;
 }
@@ -54,24 +58,28 @@ static void add_data(struct fit_rows *rows, const struct evaluation *evaluation,
 /* given: [of_data] the data's digests, sorted. */
 static void add_bank(struct fit_rows *rows, const struct head_bank *bank, const uint64_t *given)
 {
-    for (size_t i = 0; i < bank->count; i++)
-        if (rows->of_data == 0 ||
-            bsearch(&bank->digests[i], given, rows->of_data, sizeof *given, compare) == NULL)
-            add(rows, bank->features + i * rows->width, bank->logits + i * rows->old_labels,
-                bank->classes[i], bank->digests[i]);
+    for (size_t i = 0; i < bank->count; i++) {
+        if (rows->of_data > 0 &&
+            bsearch(&bank->digests[i], given, rows->of_data, sizeof *given, compare) != NULL)
+            continue;
+        if (rows->ngrams != NULL)
+            rows->ngrams[rows->count] = bank->ngrams[i];
+        add(rows, bank->features + i * rows->width, bank->logits + i * rows->old_labels,
+            bank->classes[i], bank->digests[i]);
+    }
 }
 
-enum err_code fit_rows_open(struct fit_rows *out, const struct evaluation *evaluation,
-                            const unsigned *classes, const struct head_bank *bank, unsigned labels,
-                            struct err *err)
+enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
+                            const struct head_bank *bank, unsigned labels, struct err *err)
 {
+    const struct evaluation *evaluation = data->evaluation;
     *out = (struct fit_rows){
         .width = evaluation->feature_size, .labels = labels, .old_labels = evaluation->label_count};
     uint64_t *given = calloc(evaluation->count + 1, sizeof *given);
     if (given == NULL) {
         err_no_memory(err, evaluation->count * sizeof *given);
-    } else if (!alloc(out, evaluation->count + bank->count, err)) {
-        add_data(out, evaluation, classes);
+    } else if (!alloc(out, evaluation->count + bank->count, data->ngrams != NULL, err)) {
+        add_data(out, data);
         memcpy(given, out->digests, out->of_data * sizeof *given);
         qsort(given, out->of_data, sizeof *given, compare);
         add_bank(out, bank, given);
@@ -88,6 +96,7 @@ void fit_rows_close(struct fit_rows *rows)
     free(rows->digests);
     free(rows->before);
     free(rows->after);
+    free(rows->ngrams);
     *rows = (struct fit_rows){0};
 }
 
@@ -102,6 +111,7 @@ enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, 
                                           .features = rows->features,
                                           .logits = rows->after,
                                           .classes = rows->classes,
-                                          .digests = rows->digests};
+                                          .digests = rows->digests,
+                                          .ngrams = rows->ngrams};
     return example_bank_choose(out, &examples, arena, err);
 }

@@ -14,18 +14,27 @@
 struct fit_rows {
     size_t count, of_data; /* of_data come first */
     unsigned width, labels, old_labels;
-    size_t *items;     /* [of_data] of the data set */
-    float *features;   /* [count, width] */
-    unsigned *classes; /* [count], below labels */
-    uint64_t *digests; /* [count] */
-    float *before;     /* [count, old_labels] the model's logits as it was */
-    float *after;      /* [count, labels] left out; zeros to begin with */
+    size_t *items;             /* [of_data] of the data set */
+    float *features;           /* [count, width] */
+    unsigned *classes;         /* [count], below labels */
+    uint64_t *digests;         /* [count] */
+    float *before;             /* [count, old_labels] the model's logits as it was */
+    float *after;              /* [count, labels] left out; zeros to begin with */
+    struct ngram_list *ngrams; /* [count], whose entries are the data's and the bank's; NULL: the
+                                  model has no table of them */
 };
 
-/* classes: of the evaluation's items. bank->count 0: none. ERR_NO_MEMORY. Close it in any case. */
-enum err_code fit_rows_open(struct fit_rows *out, const struct evaluation *evaluation,
-                            const unsigned *classes, const struct head_bank *bank, unsigned labels,
-                            struct err *err);
+/* The inputs of the data, run through the model as it was. */
+struct fit_data {
+    const struct evaluation *evaluation;
+    const unsigned *classes;         /* [evaluation->count] */
+    const struct ngram_list *ngrams; /* [evaluation->count]; NULL: the model has no table */
+};
+
+/* bank->count 0: none; its examples have n-grams if the data have. ERR_NO_MEMORY. Close it in any
+ * case. */
+enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
+                            const struct head_bank *bank, unsigned labels, struct err *err);
 void fit_rows_close(struct fit_rows *rows);
 
 /* The bank of the model that the rows were fitted to, with their answers left out

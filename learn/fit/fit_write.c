@@ -171,7 +171,8 @@ static enum err_code write_bank(const struct writing *writing, struct err *err)
     struct fit *fit = writing->fit;
     if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err) || make_matrix(fit, &matrix, err))
         return err->code;
-    return head_file_write(writing->dir, &(struct head_content){&bank, &matrix, NULL}, err);
+    return head_file_write(writing->dir, &(struct head_content){&bank, &matrix, &fit->new_table},
+                           err);
 }
 
 static enum err_code write_checkpoint(struct writing *writing, struct err *err)

@@ -6,6 +6,7 @@
 #include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/lbfgs.h"
 #include "learn/ngrams/ngram_fit.h"
+#include "learn/ngrams/ngram_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,7 +134,8 @@ static enum err_code fit(struct ngram_table *table, const struct ngram_data *dat
     table->weight = weight;
     table->bias = bias;
     if (!ngram_rows_open(&rows, &table->reading, data->learnt, err)) {
-        const struct ngram_problem problem = {.rows = &rows,
+        const struct ngram_problem problem = {.lists = rows.lists,
+                                              .count = rows.count,
                                               .classes = data->learnt_classes,
                                               .labels = table->labels,
                                               .table_rows = table->reading.rows,
@@ -174,6 +176,7 @@ static enum err_code scale(struct ngram_table *table, double by, struct arena *a
         bias[c] = (float)(by * (double)table->bias[c]);
     table->weight = weight;
     table->bias = bias;
+    table->scale = by;
     return ERR_OK;
 }
 

@@ -3,25 +3,32 @@
 #include "learn/eval/fit/lbfgs.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CURVATURE_BOUND 0.25 /* of p (1 - p) */
 
-/* Points are [table_rows, labels] weights, then [labels] biases, each over its scale. */
+/* Points are [table_rows, free] weights, then [free] biases, each over its scale. */
 struct task {
     const struct ngram_problem *problem;
-    size_t weights; /* table_rows labels */
+    unsigned free;  /* labels that get weights */
+    size_t weights; /* table_rows free */
+    size_t learnt;  /* texts */
     double *scale;  /* [table_rows + 1], the last of biases */
-    double *values; /* [weights + labels] weights and biases as they are */
+    double *values; /* [weights + free] weights and biases as they are */
     double *scores; /* [labels] */
 };
 
+static bool is_learnt(const struct ngram_problem *problem, size_t text)
+{
+    return problem->folds == NULL || problem->folds[text] != problem->left_out;
+}
+
 static void take_values(const struct task *task, const double *point)
 {
-    const unsigned labels = task->problem->labels;
-    for (size_t i = 0; i < task->weights + labels; i++)
-        task->values[i] = point[i] * task->scale[i / labels];
+    for (size_t i = 0; i < task->weights + task->free; i++)
+        task->values[i] = point[i] * task->scale[i / task->free];
 }
 
 /* scores become the probabilities, less 1 at the truth; returns -log p[truth]. */
@@ -42,22 +49,26 @@ static double residual_of(double *scores, unsigned labels, unsigned truth)
 /* One text: its loss, and what it adds to the slopes of weights and biases. */
 static double take_text(const struct task *task, size_t text, double *gradient)
 {
-    const unsigned labels = task->problem->labels;
-    const struct ngram_list *list = &task->problem->rows->lists[text];
-    memcpy(task->scores, task->values + task->weights, labels * sizeof *task->scores);
+    const struct ngram_problem *problem = task->problem;
+    const struct ngram_list *list = &problem->lists[text];
+    const unsigned known = problem->known;
+    double *scores = task->scores + known;
+    for (unsigned c = 0; c < known; c++)
+        task->scores[c] = (double)problem->scores[text * known + c];
+    memcpy(scores, task->values + task->weights, task->free * sizeof *scores);
     for (size_t i = 0; i < list->count; i++) {
-        const double *row = task->values + (size_t)list->entries[i].row * labels;
-        for (unsigned c = 0; c < labels; c++)
-            task->scores[c] += (double)list->entries[i].value * row[c];
+        const double *row = task->values + (size_t)list->entries[i].row * task->free;
+        for (unsigned c = 0; c < task->free; c++)
+            scores[c] += (double)list->entries[i].value * row[c];
     }
-    const double loss = residual_of(task->scores, labels, task->problem->classes[text]);
+    const double loss = residual_of(task->scores, problem->labels, problem->classes[text]);
     for (size_t i = 0; i < list->count; i++) {
-        double *row = gradient + (size_t)list->entries[i].row * labels;
-        for (unsigned c = 0; c < labels; c++)
-            row[c] += (double)list->entries[i].value * task->scores[c];
+        double *row = gradient + (size_t)list->entries[i].row * task->free;
+        for (unsigned c = 0; c < task->free; c++)
+            row[c] += (double)list->entries[i].value * scores[c];
     }
-    for (unsigned c = 0; c < labels; c++)
-        gradient[task->weights + c] += task->scores[c];
+    for (unsigned c = 0; c < task->free; c++)
+        gradient[task->weights + c] += scores[c];
     return loss;
 }
 
@@ -65,18 +76,19 @@ static double loss_at(void *context, const double *point, double *gradient)
 {
     const struct task *task = context;
     const struct ngram_problem *problem = task->problem;
-    const size_t all = task->weights + problem->labels;
-    const double count = (double)problem->rows->count;
+    const size_t all = task->weights + task->free;
+    const double count = (double)task->learnt;
     double loss = 0, squares = 0;
     take_values(task, point);
     memset(gradient, 0, all * sizeof *gradient);
-    for (size_t i = 0; i < problem->rows->count; i++)
-        loss += take_text(task, i, gradient) / count;
+    for (size_t i = 0; i < problem->count; i++)
+        if (is_learnt(problem, i))
+            loss += take_text(task, i, gradient) / count;
     for (size_t i = 0; i < all; i++) {
         const double weight = i < task->weights ? task->values[i] : 0;
         squares += weight * weight;
         gradient[i] =
-            task->scale[i / problem->labels] * (gradient[i] / count + problem->strength * weight);
+            task->scale[i / task->free] * (gradient[i] / count + problem->strength * weight);
     }
     return loss + problem->strength / 2 * squares;
 }
@@ -84,11 +96,11 @@ static double loss_at(void *context, const double *point, double *gradient)
 static void set_scales(const struct task *task)
 {
     const struct ngram_problem *problem = task->problem;
-    for (size_t i = 0; i < problem->rows->count; i++)
-        for (size_t j = 0; j < problem->rows->lists[i].count; j++) {
-            const struct ngram_entry *entry = &problem->rows->lists[i].entries[j];
+    for (size_t i = 0; i < problem->count; i++)
+        for (size_t j = 0; j < problem->lists[i].count; j++) {
+            const struct ngram_entry *entry = &problem->lists[i].entries[j];
             task->scale[entry->row] +=
-                (double)entry->value * (double)entry->value / (double)problem->rows->count;
+                (double)entry->value * (double)entry->value / (double)problem->count;
         }
     for (size_t i = 0; i < problem->table_rows; i++)
         task->scale[i] = 1 / sqrt(CURVATURE_BOUND * task->scale[i] + problem->strength);
@@ -97,23 +109,24 @@ static void set_scales(const struct task *task)
 
 static void run(struct task *task, struct lbfgs *lbfgs, double *point, float *weight, float *bias)
 {
-    const unsigned labels = task->problem->labels;
     set_scales(task);
     lbfgs_run(lbfgs, loss_at, task, point);
     take_values(task, point);
     for (size_t i = 0; i < task->weights; i++)
         weight[i] = (float)task->values[i];
-    for (unsigned c = 0; c < labels; c++)
+    for (unsigned c = 0; c < task->free; c++)
         bias[c] = (float)task->values[task->weights + c];
 }
 
 enum err_code ngram_fit(const struct ngram_problem *problem, float *weight, float *bias,
                         struct err *err)
 {
-    const size_t weights = (size_t)problem->table_rows * problem->labels;
-    const size_t all = weights + problem->labels;
+    const unsigned labels = problem->labels - problem->known;
+    const size_t weights = (size_t)problem->table_rows * labels, all = weights + labels;
     struct lbfgs *lbfgs = NULL;
-    struct task task = {.problem = problem, .weights = weights};
+    struct task task = {.problem = problem, .free = labels, .weights = weights};
+    for (size_t i = 0; i < problem->count; i++)
+        task.learnt += is_learnt(problem, i);
     task.scale = calloc(problem->table_rows + 1u, sizeof *task.scale);
     task.values = calloc(all, sizeof *task.values);
     task.scores = calloc(problem->labels, sizeof *task.scores);

@@ -4,27 +4,33 @@
  *     min over W, b   1/n sum_i -log softmax(W x_i + b)[y_i] + strength / 2 |W|^2
  *
  * by L-BFGS (learn/eval/fit/lbfgs.h), in coordinates scaled by Boehning's (1992) bound on the
- * curvature. Rows that no text has stay zero.
+ * curvature. Rows that no text has stay zero. Labels that are known already may stay as they are,
+ * given by what they score for each text: then only the others get weights.
  *
  * Threads: one at a time.
  */
 #ifndef ATTND_LEARN_NGRAMS_NGRAM_FIT_H
 #define ATTND_LEARN_NGRAMS_NGRAM_FIT_H
 
-#include "learn/ngrams/ngram_rows.h"
+#include "engine/ngrams/ngrams.h"
 
 /* What the penalty weighs against each text: of n texts the strength is 1 / (NGRAM_FIT_TRUST n). */
 #define NGRAM_FIT_TRUST 100.0
 
 struct ngram_problem {
-    const struct ngram_rows *rows;
-    const unsigned *classes; /* [rows->count] below labels */
+    const struct ngram_list *lists; /* [count] of each text */
+    size_t count;
+    const unsigned *classes;    /* [count] below labels */
+    const unsigned char *folds; /* [count]; NULL: all are learnt */
+    unsigned left_out;          /* texts of this fold are not learnt */
     unsigned labels;
+    unsigned known;      /* the first so many labels have no weights */
+    const float *scores; /* [count, known] what they score */
     uint32_t table_rows; /* of the reading that the texts were read by */
     double strength;
 };
 
-/* weight [table_rows, labels], bias [labels]. ERR_NO_MEMORY. */
+/* weight [table_rows, labels - known], bias [labels - known]. ERR_NO_MEMORY. */
 enum err_code ngram_fit(const struct ngram_problem *problem, float *weight, float *bias,
                         struct err *err);
 

@@ -199,6 +199,7 @@ static enum err_code decide_by_distance(struct closing *closing, struct calibrat
     unsigned *classes = calloc(closing->known.count, sizeof *classes);
     how->known = &known;
     how->known_classes = classes;
+    how->known_data = &closing->known;
     if (classes == NULL)
         err_no_memory(err, closing->known.count * sizeof *classes);
     else if (!evaluate_known(closing, &known, classes, err)) {

@@ -271,6 +271,7 @@ static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate
         !add_ngrams(eval, &known, err) && !run_examples(eval, &known, err)) {
         how->known = &known.evaluation;
         how->known_classes = known.classes;
+        how->known_data = &known.dataset;
         calibrate_write(how, err);
     }
     known_inputs_close(&known);

@@ -37,6 +37,32 @@ static size_t choose(struct entry *entries, size_t count)
     return kept;
 }
 
+static enum err_code copy_list(struct ngram_list *out, const struct ngram_list *list,
+                               struct arena *arena, struct err *err)
+{
+    *out = *list;
+    out->entries = arena_alloc_array(arena, list->count + 1, sizeof *out->entries);
+    if (out->entries == NULL)
+        return err_no_memory(err, list->count * sizeof *out->entries);
+    memcpy(out->entries, list->entries, list->count * sizeof *out->entries);
+    return ERR_OK;
+}
+
+static enum err_code fill_lists(struct head_bank *out, const struct example_rows *rows,
+                                const struct entry *entries, struct arena *arena, struct err *err)
+{
+    if (rows->ngrams == NULL)
+        return ERR_OK;
+    struct ngram_list *lists = arena_alloc_array(arena, out->count + 1, sizeof *lists);
+    if (lists == NULL)
+        return err_no_memory(err, out->count * sizeof *lists);
+    out->ngrams = lists;
+    for (size_t i = 0; i < out->count; i++)
+        if (copy_list(&lists[i], &rows->ngrams[entries[i].row], arena, err))
+            return err->code;
+    return ERR_OK;
+}
+
 static enum err_code fill(struct head_bank *out, const struct example_rows *rows,
                           const struct entry *entries, struct arena *arena, struct err *err)
 {
@@ -72,7 +98,8 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
     qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
     *out = (struct head_bank){
         .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
-    fill(out, rows, entries, arena, err);
+    if (!fill(out, rows, entries, arena, err))
+        fill_lists(out, rows, entries, arena, err);
     free(entries);
     return err->code;
 }

@@ -20,10 +20,11 @@ struct example_rows {
     const size_t *items; /* [count]: which rows are meant; NULL: 0 .. count - 1 */
     size_t count;
     unsigned width, labels;
-    const float *features;   /* [.., width] */
-    const float *logits;     /* [.., labels] */
-    const unsigned *classes; /* [..] below labels */
-    const uint64_t *digests; /* [..] */
+    const float *features;           /* [.., width] */
+    const float *logits;             /* [.., labels] */
+    const unsigned *classes;         /* [..] below labels */
+    const uint64_t *digests;         /* [..] */
+    const struct ngram_list *ngrams; /* [..] of a model with a table of them; NULL */
 };
 
 /* By class and digest. The arena owns the numbers, which are copies. ERR_NO_MEMORY. */

@@ -25,7 +25,8 @@ static struct ngram_table table = {.reading = {.characters = 40,
                                                .rows = ROWS},
                                    .labels = LABELS,
                                    .weight = weight,
-                                   .bias = bias};
+                                   .bias = bias,
+                                   .scale = 1};
 
 /* The last is longer than the model, and has a line with a key word behind its end. */
 static const char *const texts[INPUTS] = {

@@ -165,7 +165,8 @@ START_TEST(a_table_of_ngrams_is_read_again_with_what_it_reads)
                                                   .rows = TABLE_ROWS},
                                       .labels = LABELS,
                                       .weight = table_weight,
-                                      .bias = table_bias};
+                                      .bias = table_bias,
+                                      .scale = 0.75};
     struct head_file *file;
     struct ngram_table read;
     struct head_bank none;
@@ -181,6 +182,7 @@ START_TEST(a_table_of_ngrams_is_read_again_with_what_it_reads)
     ck_assert_uint_eq(read.reading.rows, TABLE_ROWS);
     ck_assert_uint_eq(read.reading.characters, 1500);
     ck_assert_uint_eq(read.reading.key_lines, 3);
+    ck_assert_double_eq(read.scale, 0.75);
     ck_assert_uint_eq(read.reading.key_word_count, 2);
     ck_assert_str_eq(read.reading.key_words[1], "DATA RACE");
     ck_assert_mem_eq(read.weight, table_weight, sizeof table_weight);
@@ -200,6 +202,7 @@ static void expect_table_refused(size_t rows, const char *characters, const char
                                             {"version", "1"},
                                             {"ngrams.characters", characters},
                                             {"ngrams.key_lines", lines},
+                                            {"ngrams.scale", strlen(lines) > 1 ? lines : "1"},
                                             {words != NULL ? "ngrams.key_words" : NULL, words},
                                             {NULL, NULL}};
     const struct tensor_out tensors[] = {
@@ -235,7 +238,86 @@ START_TEST(a_table_that_cannot_be_read_by_is_refused)
     expect_table_refused(4, "65537", "0", "", "'ngrams.characters' is not a number");
     expect_table_refused(4, "9", "1x", "", "'ngrams.key_lines' is not a number of at most 64");
     expect_table_refused(4, "9", "1", NULL, "'ngrams.key_words' is missing");
+    expect_table_refused(4, "9", "00", "", "'ngrams.scale' is not a number above 0");
     expect_table_refused(4, "9", "1", many, "'ngrams.key_words': more than 256 key words");
+}
+END_TEST
+
+static struct ngram_entry list_entries[] = {{.row = 3, .often = 1},
+                                            {.row = NGRAM_ROWS_MAX - 1, .often = 2},
+                                            {.row = 0, .often = 1},
+                                            {.row = 7, .often = 5000}};
+/* Of both blocks, of the head alone, empty ones. */
+static const struct ngram_list lists[ROWS] = {
+    {.entries = list_entries, .count = 3, .first = {0, 2}},
+    {.entries = list_entries + 3, .count = 1, .first = {0, 0}}};
+
+START_TEST(the_ngrams_of_examples_are_read_again_weighed)
+{
+    struct head_file *file;
+    struct head_bank read;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    write_bank();
+    struct head_bank with = bank;
+    with.ngrams = lists;
+    ck_assert(!head_file_write(dir.path, &(struct head_content){.bank = &with}, &err));
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert_msg(!head_file_bank(file, &read, &arena, &err), "%s", err.text);
+    ck_assert_ptr_nonnull(read.ngrams);
+    ck_assert_uint_eq(read.ngrams[0].count, 3);
+    ck_assert_uint_eq(read.ngrams[0].first[NGRAM_HEAD], 2);
+    ck_assert_uint_eq(read.ngrams[0].entries[1].row, NGRAM_ROWS_MAX - 1);
+    ck_assert_uint_eq(read.ngrams[0].entries[1].often, 2);
+    ck_assert_double_eq_tol((double)read.ngrams[0].entries[2].value, M_SQRT1_2, 1e-6);
+    ck_assert_uint_eq(read.ngrams[1].first[NGRAM_HEAD], 0);
+    ck_assert_uint_eq(read.ngrams[1].entries[0].often, 2047); /* as many as 11 bits hold */
+    ck_assert_double_eq_tol((double)read.ngrams[1].entries[0].value, 1, 1e-6);
+    ck_assert_uint_eq(read.ngrams[2].count, 0);
+    head_file_close(file);
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+}
+END_TEST
+
+static void expect_lists_refused(const uint32_t *entries, size_t count, uint64_t end,
+                                 const char *why)
+{
+    const struct metadata_out metadata[] = {
+        {"format", "attnd-head"}, {"version", "1"}, {NULL, NULL}};
+    const uint64_t ends[ROWS] = {end, end, end, end, end};
+    const uint64_t none[ROWS] = {0};
+    const struct tensor_out tensors[] = {{"bank.features", DTYPE_F16, 2, {ROWS, WIDTH}, features},
+                                         {"bank.logits", DTYPE_F32, 2, {ROWS, LABELS}, logits},
+                                         {"bank.classes", DTYPE_U64, 1, {ROWS}, none},
+                                         {"bank.digests", DTYPE_U64, 1, {ROWS}, digests},
+                                         {"bank.ngram_ends", DTYPE_U64, 1, {ROWS}, ends},
+                                         {"bank.ngrams", DTYPE_U32, 1, {count}, entries}};
+    struct head_file *file;
+    struct head_bank read;
+    struct arena arena;
+    struct err err = {0};
+    char path[96];
+    arena_init(&arena);
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert(!safetensors_write_with(path, tensors, 6, metadata, &err));
+    ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+    ck_assert_int_eq(head_file_bank(file, &read, &arena, &err), ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(err.text, why));
+    head_file_close(file);
+    tempdir_close(&dir);
+    arena_deinit(&arena);
+}
+
+START_TEST(lists_that_are_none_are_refused)
+{
+    static const uint32_t often = 1u << 20, head = 1u << 31;
+    const uint32_t backwards[] = {head | often, often}, never[] = {often, 3};
+    expect_lists_refused(backwards, 2, 2, "'bank.ngrams' is not a list of n-grams");
+    expect_lists_refused(never, 2, 2, "'bank.ngrams' is not a list of n-grams");
+    expect_lists_refused(never, 1, 2, "'bank.ngram_ends': the list of example 0 ends at 2 of 1");
 }
 END_TEST
 
@@ -319,6 +401,7 @@ END_TEST
 
 SUITE("head_file", what_is_written_is_read_again, a_classifier_is_there_or_not,
       a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
+      the_ngrams_of_examples_are_read_again_weighed, lists_that_are_none_are_refused,
       half_a_classifier_is_refused, a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
       a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)

@@ -100,22 +100,25 @@ START_TEST(safetensors_write_is_read_back_bit_by_bit)
 }
 END_TEST
 
-START_TEST(safetensors_write_keeps_64_bits_as_they_are)
+START_TEST(safetensors_write_keeps_whole_numbers_as_they_are)
 {
     static uint64_t counts[MANY], counts_read[MANY];
     const double figures[] = {0.1, -0.0, INFINITY, -NAN, 5e-324, 1e300};
     double figures_read[6];
+    const uint32_t shorts[3] = {0, 1, UINT32_MAX};
+    uint32_t shorts_read[3];
     const struct tensor_out tensors[] = {
         {.name = "counts", .dtype = DTYPE_U64, .rank = 1, .shape = {MANY}, .values = counts},
         {.name = "none", .dtype = DTYPE_F64, .rank = 2, .shape = {0, 9}},
         {.name = "figures", .dtype = DTYPE_F64, .rank = 2, .shape = {2, 3}, .values = figures},
         {.name = "step", .dtype = DTYPE_U64, .values = &counts[7]},
+        {.name = "short", .dtype = DTYPE_U32, .rank = 1, .shape = {3}, .values = shorts},
     };
     struct fixture fixture;
     setup(&fixture);
     for (size_t i = 0; i < MANY; i++)
         counts[i] = i * 0x0123456789ABCDEF;
-    write_tensors(&fixture, tensors, 4);
+    write_tensors(&fixture, tensors, 5);
     struct safetensors *file = must_open(&fixture);
     struct err *err = &fixture.err;
     const struct tensor_info *info = safetensors_find(file, "figures");
@@ -123,6 +126,9 @@ START_TEST(safetensors_write_keeps_64_bits_as_they_are)
     ck_assert(
         !safetensors_read_as(file, safetensors_find(file, "counts"), DTYPE_U64, counts_read, err));
     ck_assert_mem_eq(counts_read, counts, sizeof counts);
+    ck_assert(
+        !safetensors_read_as(file, safetensors_find(file, "short"), DTYPE_U32, shorts_read, err));
+    ck_assert_mem_eq(shorts_read, shorts, sizeof shorts);
     ck_assert(!safetensors_read_as(file, safetensors_find(file, "step"), DTYPE_U64, counts, err));
     ck_assert_uint_eq(counts[0], counts_read[7]);
     ck_assert(!safetensors_read_as(file, safetensors_find(file, "none"), DTYPE_F64, NULL, err));
@@ -265,7 +271,8 @@ START_TEST(safetensors_write_refuses_what_the_reader_refuses)
     expect_refusal(pair, 2, "tensor '?': its name is not UTF-8");
     pair[1].name = "b";
     pair[1].dtype = DTYPE_BF16;
-    expect_refusal(pair, 2, "tensor 'b': dtype BF16; only F32, F16, F64 and U64 can be written");
+    expect_refusal(pair, 2,
+                   "tensor 'b': dtype BF16; only F32, F16, F64, U64 and U32 can be written");
     pair[1].dtype = DTYPE_F32;
     pair[1].rank = TENSOR_RANK_MAX + 1;
     expect_refusal(pair, 2, "tensor 'b': 9 dimensions; the limit is 8");
@@ -392,7 +399,7 @@ END_TEST
 
 SUITE("safetensors_write", safetensors_write_takes_as_many_dimensions_as_the_reader,
       safetensors_write_refuses_more_than_a_file_can_hold,
-      safetensors_write_keeps_64_bits_as_they_are, safetensors_write_keeps_metadata,
+      safetensors_write_keeps_whole_numbers_as_they_are, safetensors_write_keeps_metadata,
       safetensors_write_is_read_back_bit_by_bit, safetensors_write_rounds_f16_to_nearest_even,
       safetensors_write_refuses_numbers_that_the_dtype_lacks,
       safetensors_write_escapes_names_as_json, safetensors_write_refuses_what_the_reader_refuses,

@@ -187,6 +187,46 @@ START_TEST(examples_that_are_there_stay_unless_others_are_given)
 }
 END_TEST
 
+START_TEST(examples_of_a_model_with_a_table_carry_their_ngrams)
+{
+    static float weight[4 * 2], bias[2];
+    const struct ngram_table table = {.reading = {.characters = 40, .rows = 4},
+                                      .labels = 2,
+                                      .weight = weight,
+                                      .bias = bias,
+                                      .scale = 1};
+    static const char attnd[] = "{\"head\": \"" HEAD_FILE_NAME "\"}";
+    open_all();
+    for (unsigned given = 0; given < 2; given++) {
+        tempdir_write(&fixture.first, "attnd.json", attnd, sizeof attnd - 1);
+        ck_assert(
+            !head_file_write(fixture.first.path, &(struct head_content){.ngrams = &table}, &err));
+        const struct calibrate how = {.assessment = &assessment,
+                                      .known = given ? &inputs.evaluation : NULL,
+                                      .known_classes = inputs.classes,
+                                      .known_data = &inputs.dataset,
+                                      .method = OOD_NEIGHBOURS};
+        struct spec spec;
+        ck_assert_msg(!calibrate_write(&how, &err), "%s", err.text);
+        ck_assert(!spec_read(&spec, fixture.first.path, &arena, &err));
+        const struct head_bank bank = bank_of(&spec);
+        ck_assert_ptr_nonnull(bank.ngrams);
+        for (size_t i = 0; i < inputs.dataset.count; i++) {
+            const struct dataset_item *item = &inputs.dataset.items[i];
+            const size_t at = example_bank_find(&bank, inputs.evaluation.digests[i]);
+            struct ngram_list list;
+            ck_assert(
+                !ngrams_list(&table.reading, item->input, item->input_len, &arena, &list, &err));
+            ck_assert_uint_eq(bank.ngrams[at].count, list.count);
+            for (size_t k = 0; k < list.count; k++)
+                ck_assert_float_eq(bank.ngrams[at].entries[k].value, list.entries[k].value);
+        }
+    }
+    close_all();
+}
+END_TEST
+
 SUITE("calibrate_neighbours", the_threshold_is_of_inputs_that_are_not_their_own_neighbours,
       the_model_that_carries_them_scores_by_them,
-      examples_that_are_there_stay_unless_others_are_given)
+      examples_that_are_there_stay_unless_others_are_given,
+      examples_of_a_model_with_a_table_carry_their_ngrams)

@@ -365,25 +365,6 @@ START_TEST(a_directory_that_is_there_is_left_alone)
 }
 END_TEST
 
-START_TEST(a_model_with_a_table_of_ngrams_is_refused)
-{
-    static float weight[2 * 2], bias[2];
-    const struct ngram_table table = {
-        .reading = {.characters = 9, .rows = 2}, .labels = 2, .weight = weight, .bias = bias};
-    const struct fit_options how = options();
-    static const char attnd[] = "{\"head\": \"" HEAD_FILE_NAME "\"}";
-    struct fit fit;
-    struct err err = {0};
-    open_fixture();
-    ck_assert(!head_file_write(fixture.first.path, &(struct head_content){.ngrams = &table}, &err));
-    tempdir_write(&fixture.first, "attnd.json", attnd, sizeof attnd - 1);
-    ck_assert_int_eq(fit_open(&fit, &how, &err), ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(err.text, "it has a table of n-grams"));
-    fit_close(&fit);
-    close_fixture();
-}
-END_TEST
-
 START_TEST(an_expected_label_is_given_more_easily)
 {
     struct fit natural, equal;
@@ -424,7 +405,7 @@ SUITE("fit", a_new_label_is_learnt_and_one_of_three_inputs_is_not,
       what_is_written_answers_as_the_fit_says, the_report_tells_before_and_after,
       decisions_are_fitted_on_what_was_not_learnt_or_kept,
       a_label_that_loses_too_much_is_refused_by_name, a_directory_that_is_there_is_left_alone,
-      a_model_with_a_table_of_ngrams_is_refused, an_expected_label_is_given_more_easily,
-      versions_count_on, the_next_fit_needs_examples_of_the_new_label_alone,
+      an_expected_label_is_given_more_easily, versions_count_on,
+      the_next_fit_needs_examples_of_the_new_label_alone,
       training_from_a_fitted_model_leaves_its_examples_behind,
       the_digest_covers_what_the_model_carries)

@@ -22,6 +22,8 @@ static const struct evaluation evaluation = {.count = ITEMS,
                                              .problems = problems,
                                              .failed = 1};
 
+static const struct fit_data data = {.evaluation = &evaluation, .classes = item_classes};
+
 static float bank_features[CARRIED * WIDTH] = {11, 12, 13, 14, 15, 16};
 static float bank_logits[CARRIED * OLD] = {1, 2, 3, 4, 5, 6};
 static unsigned bank_classes[CARRIED] = {0, 1, 0};
@@ -38,7 +40,7 @@ START_TEST(an_example_gives_way_to_the_same_input_of_the_data)
 {
     struct fit_rows rows;
     struct err err = {0};
-    ck_assert_int_eq(fit_rows_open(&rows, &evaluation, item_classes, &bank, LABELS, &err), ERR_OK);
+    ck_assert_int_eq(fit_rows_open(&rows, &data, &bank, LABELS, &err), ERR_OK);
     /* Item 1 cannot be read, so that the example of its digest stays; item 3 replaces the second. */
     static const uint64_t digests[] = {40, 30, 20, 10, 50};
     static const unsigned classes[] = {2, 1, 2, 0, 0};
@@ -60,7 +62,7 @@ START_TEST(without_a_bank_the_data_are_all_there_is)
     const struct head_bank none = {0};
     struct fit_rows rows;
     struct err err = {0};
-    ck_assert_int_eq(fit_rows_open(&rows, &evaluation, item_classes, &none, LABELS, &err), ERR_OK);
+    ck_assert_int_eq(fit_rows_open(&rows, &data, &none, LABELS, &err), ERR_OK);
     ck_assert_uint_eq(rows.count, 3);
     ck_assert_uint_eq(rows.of_data, 3);
     fit_rows_close(&rows);

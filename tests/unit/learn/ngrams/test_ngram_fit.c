@@ -1,6 +1,8 @@
 /* ngram_fit.h: where it ends, the gradient of the penalised likelihood, taken here from dense rows,
  * is zero; words that no text has stay without weight. */
 #include "learn/ngrams/ngram_fit.h"
+
+#include "learn/ngrams/ngram_rows.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -54,6 +56,16 @@ static double largest_slope(const struct ngram_rows *rows, double strength)
     return largest;
 }
 
+static struct ngram_problem problem_of(const struct ngram_rows *rows, double strength)
+{
+    return (struct ngram_problem){.lists = rows->lists,
+                                  .count = rows->count,
+                                  .classes = classes,
+                                  .labels = LABELS,
+                                  .table_rows = ROWS,
+                                  .strength = strength};
+}
+
 START_TEST(it_ends_where_the_gradient_is_zero)
 {
     static const double strengths[] = {1e-1, 1e-3};
@@ -63,10 +75,57 @@ START_TEST(it_ends_where_the_gradient_is_zero)
     fill(&dataset);
     ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
     for (unsigned i = 0; i < 2; i++) {
-        const struct ngram_problem problem = {&rows, classes, LABELS, ROWS, strengths[i]};
+        const struct ngram_problem problem = problem_of(&rows, strengths[i]);
         ck_assert(!ngram_fit(&problem, weight, bias, &err));
         ck_assert_double_lt(largest_slope(&rows, strengths[i]), 2e-5);
         ck_assert_double_gt(largest_slope(&rows, strengths[1 - i]), 1e-4);
+    }
+    ngram_rows_close(&rows);
+}
+END_TEST
+
+/* As if two of three labels were there: the third one's weights end where its slopes are zero. */
+START_TEST(labels_that_are_known_have_no_weights_and_the_others_end_beside_them)
+{
+    static float scores[COUNT * 2], of_new[ROWS];
+    static unsigned char folds[COUNT];
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    float new_bias;
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    for (unsigned i = 0; i < COUNT; i++) {
+        scores[i * 2] = (float)(i % 5) - 2;
+        scores[i * 2 + 1] = (float)(i % 3);
+        folds[i] = i % 4 == 3;
+    }
+    struct ngram_problem problem = problem_of(&rows, 1e-2);
+    problem.known = 2;
+    problem.scores = scores;
+    problem.folds = folds;
+    problem.left_out = 1;
+    ck_assert(!ngram_fit(&problem, of_new, &new_bias, &err));
+    double slope[ROWS + 1] = {0};
+    unsigned learnt = 0;
+    for (unsigned i = 0; i < COUNT; i++) {
+        double score = (double)new_bias;
+        if (folds[i] == 1)
+            continue;
+        learnt++;
+        for (size_t k = 0; k < rows.lists[i].count; k++)
+            score += (double)rows.lists[i].entries[k].value *
+                     (double)of_new[rows.lists[i].entries[k].row];
+        const double p =
+            exp(score) / (exp(score) + exp((double)scores[i * 2]) + exp((double)scores[i * 2 + 1]));
+        for (size_t k = 0; k < rows.lists[i].count; k++)
+            slope[rows.lists[i].entries[k].row] +=
+                (double)rows.lists[i].entries[k].value * (p - (classes[i] == 2));
+        slope[ROWS] += p - (classes[i] == 2);
+    }
+    for (unsigned r = 0; r <= ROWS; r++) {
+        const double penalty = r < ROWS ? 1e-2 * (double)of_new[r] : 0;
+        ck_assert_double_eq_tol(slope[r] / learnt + penalty, 0, 3e-5);
     }
     ngram_rows_close(&rows);
 }
@@ -80,7 +139,7 @@ START_TEST(words_that_no_text_has_stay_without_weight)
     struct err err = {0};
     fill(&dataset);
     ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
-    const struct ngram_problem problem = {&rows, classes, LABELS, ROWS, 1e-3};
+    const struct ngram_problem problem = problem_of(&rows, 1e-3);
     ck_assert(!ngram_fit(&problem, weight, bias, &err));
     unsigned unseen = 0;
     for (unsigned i = 0; i < COUNT; i++)
@@ -94,4 +153,6 @@ START_TEST(words_that_no_text_has_stay_without_weight)
 }
 END_TEST
 
-SUITE("ngram_fit", it_ends_where_the_gradient_is_zero, words_that_no_text_has_stay_without_weight)
+SUITE("ngram_fit", it_ends_where_the_gradient_is_zero,
+      labels_that_are_known_have_no_weights_and_the_others_end_beside_them,
+      words_that_no_text_has_stay_without_weight)

@@ -1,0 +1,197 @@
+#include "learn/fit/fit_ngrams.h"
+
+#include "learn/fit/folds.h"
+#include "learn/ngrams/ngram_fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is fitted, and what it says of each row. */
+struct columns {
+    struct fit *fit;
+    unsigned old_labels, new_labels;
+    unsigned char *folds; /* [rows.count] */
+    float *scores;        /* [rows.count, old_labels] of the table, not scaled */
+    float *weight;        /* [table rows, new_labels] */
+    float *bias;          /* [new_labels] */
+    float *evidence;      /* [rows.count, labels] not scaled, new labels' left out */
+};
+
+static enum err_code open_columns(struct columns *columns, struct fit *fit, struct err *err)
+{
+    const size_t rows = fit->rows.count, labels = fit->labels.count;
+    *columns = (struct columns){.fit = fit,
+                                .old_labels = fit->labels.old_count,
+                                .new_labels = fit->labels.count - fit->labels.old_count};
+    const size_t numbers = fit->table.reading.rows * (size_t)columns->new_labels;
+    columns->folds = calloc(rows, sizeof *columns->folds);
+    columns->scores = calloc(rows * columns->old_labels, sizeof *columns->scores);
+    columns->weight = calloc(numbers + 1, sizeof *columns->weight);
+    columns->bias = calloc(columns->new_labels + 1u, sizeof *columns->bias);
+    columns->evidence = calloc(rows * labels, sizeof *columns->evidence);
+    if (columns->folds == NULL || columns->scores == NULL || columns->weight == NULL ||
+        columns->bias == NULL || columns->evidence == NULL)
+        return err_no_memory(err, (numbers + rows * labels) * sizeof *columns->weight);
+    return folds_deal(fit->rows.digests, fit->rows.classes, rows, columns->folds, err);
+}
+
+static void close_columns(struct columns *columns)
+{
+    free(columns->folds);
+    free(columns->scores);
+    free(columns->weight);
+    free(columns->bias);
+    free(columns->evidence);
+}
+
+/* ---- old labels ---- */
+
+static void take_scores(struct columns *columns)
+{
+    const struct fit *fit = columns->fit;
+    const unsigned old = columns->old_labels;
+    for (size_t i = 0; i < fit->rows.count; i++) {
+        float *scores = columns->scores + i * old;
+        ngram_table_add_up(&fit->table, &fit->rows.ngrams[i], scores);
+        for (unsigned c = 0; c < old; c++) {
+            scores[c] = (float)((double)scores[c] / fit->table.scale);
+            columns->evidence[i * fit->labels.count + c] = scores[c];
+        }
+    }
+}
+
+/* ---- new labels ---- */
+
+static size_t learnt_of(const struct columns *columns, unsigned class, unsigned left_out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < columns->fit->rows.count; i++)
+        count += columns->fit->rows.classes[i] == class && columns->folds[i] != left_out;
+    return count;
+}
+
+/* The log of how much rarer each new label was among what was learnt than old ones on average. */
+static void even_out(struct columns *columns, unsigned left_out)
+{
+    double old = 0;
+    for (unsigned c = 0; c < columns->old_labels; c++)
+        old += (double)learnt_of(columns, c, left_out) / columns->old_labels;
+    for (unsigned c = 0; c < columns->new_labels; c++) {
+        const double own = (double)learnt_of(columns, columns->old_labels + c, left_out);
+        columns->bias[c] += (float)log((old + 0.5) / (own + 0.5));
+    }
+}
+
+static enum err_code fit_columns(struct columns *columns, unsigned left_out, struct err *err)
+{
+    const struct fit_rows *rows = &columns->fit->rows;
+    const struct ngram_problem problem = {.lists = rows->ngrams,
+                                          .count = rows->count,
+                                          .classes = rows->classes,
+                                          .folds = columns->folds,
+                                          .left_out = left_out,
+                                          .labels = rows->labels,
+                                          .known = columns->old_labels,
+                                          .scores = columns->scores,
+                                          .table_rows = columns->fit->table.reading.rows,
+                                          .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count)};
+    if (!ngram_fit(&problem, columns->weight, columns->bias, err))
+        even_out(columns, left_out);
+    return err->code;
+}
+
+/* What columns that have not learnt a fold's rows say of them. */
+static enum err_code leave_out(struct columns *columns, unsigned fold, struct err *err)
+{
+    const struct fit_rows *rows = &columns->fit->rows;
+    if (fit_columns(columns, fold, err))
+        return err->code;
+    const struct ngram_table table = {
+        .labels = columns->new_labels, .weight = columns->weight, .bias = columns->bias};
+    for (size_t i = 0; i < rows->count; i++)
+        if (columns->folds[i] == fold)
+            ngram_table_add_up(&table, &rows->ngrams[i],
+                               columns->evidence + i * rows->labels + columns->old_labels);
+    return ERR_OK;
+}
+
+/* ---- the weight ---- */
+
+/* How far the logits of the model's labels lie apart: their variance, summed over rows. */
+static double spread(const struct columns *columns, const float *logits, size_t stride,
+                     const float *less)
+{
+    const unsigned old = columns->old_labels;
+    double sum = 0;
+    for (size_t i = 0; i < columns->fit->rows.count; i++) {
+        double mean = 0, squares = 0;
+        for (unsigned c = 0; c < old; c++) {
+            double value = (double)logits[i * stride + c];
+            if (less != NULL)
+                value -= columns->fit->table.scale * (double)less[i * old + c];
+            mean += value / old;
+            squares += value * value / old;
+        }
+        sum += fmax(squares - mean * mean, 0);
+    }
+    return sum;
+}
+
+static double scale_of(const struct columns *columns)
+{
+    const struct fit *fit = columns->fit;
+    const double now = spread(columns, fit->rows.after, fit->rows.labels, NULL);
+    const double was = spread(columns, fit->rows.before, columns->old_labels, columns->scores);
+    return fit->table.scale * (now > 0 && was > 0 ? sqrt(now / was) : 1);
+}
+
+/* ---- the table ---- */
+
+static enum err_code make_table(const struct columns *columns, double scale, struct err *err)
+{
+    struct fit *fit = columns->fit;
+    const struct ngram_table *old = &fit->table;
+    const unsigned labels = fit->labels.count, known = columns->old_labels;
+    const float by = (float)scale, again = (float)(scale / old->scale);
+    float *weight = arena_alloc_array(&fit->arena, old->reading.rows, labels * sizeof *weight);
+    float *bias = arena_alloc_array(&fit->arena, labels, sizeof *bias);
+    if (weight == NULL || bias == NULL)
+        return err_no_memory(err, old->reading.rows * (size_t)labels * sizeof *weight);
+    for (size_t r = 0; r < old->reading.rows; r++)
+        for (unsigned c = 0; c < labels; c++)
+            weight[r * labels + c] =
+                c < known ? again * old->weight[r * known + c]
+                          : by * columns->weight[r * columns->new_labels + c - known];
+    for (unsigned c = 0; c < labels; c++)
+        bias[c] = c < known ? again * old->bias[c] : by * columns->bias[c - known];
+    fit->new_table = (struct ngram_table){
+        .reading = old->reading, .labels = labels, .weight = weight, .bias = bias, .scale = scale};
+    return ERR_OK;
+}
+
+static enum err_code run(struct columns *columns, struct err *err)
+{
+    struct fit_rows *rows = &columns->fit->rows;
+    take_scores(columns);
+    for (unsigned fold = 0; fold < FOLDS && columns->new_labels > 0; fold++)
+        if (leave_out(columns, fold, err))
+            return err->code;
+    if (columns->new_labels > 0 && fit_columns(columns, FOLDS, err))
+        return err->code;
+    const double scale = scale_of(columns);
+    for (size_t i = 0; i < rows->count * rows->labels; i++)
+        rows->after[i] += (float)(scale * (double)columns->evidence[i]);
+    return make_table(columns, scale, err);
+}
+
+enum err_code fit_ngrams(struct fit *fit, struct err *err)
+{
+    struct columns columns;
+    if (fit->table.weight == NULL)
+        return ERR_OK;
+    if (!open_columns(&columns, fit, err))
+        run(&columns, err);
+    close_columns(&columns);
+    return err->code;
+}
