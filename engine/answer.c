@@ -370,6 +370,7 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
         add_count(&model, "window_stride", info->window_stride);
         add(&model, "window_pooling", text_or_null(info->window_pooling));
+        add_count(&model, "ngram_rows", info->ngram_rows);
     }
     add_count(&model, "parameters", info->parameters);
     add_count(&model, "weight_bytes", info->weight_bytes);

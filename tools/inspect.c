@@ -47,7 +47,9 @@ static void print_input(const struct engine_info *info)
     if (info->kind == ENGINE_TEXT)
         printf("input          text, up to %u tokens of a vocabulary of %u\n", info->tokens_max,
                info->vocab_size);
-    else
+    if (info->ngram_rows > 0)
+        printf("n-grams        a table of %u rows beside the encoder\n", info->ngram_rows);
+    if (info->kind == ENGINE_IMAGE)
         printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
                info->image_width, info->image_height, info->patch_size, info->tokens_max);
 }

@@ -257,9 +257,12 @@ static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *kn
                        eval->how.dir);
     if (ngram_branch_add(eval->how.dir, &data, &eval->ngrams, &result, err))
         return err_prefix(err, "--ngrams: ");
-    fprintf(stderr,
-            "attnd-eval: n-grams weigh %.3g: the loss of the data falls from %.4f to %.4f\n",
-            result.weight, result.before, result.after);
+    if (result.weight == 0)
+        fprintf(stderr, "attnd-eval: n-grams would not help on the data: none are written\n");
+    else
+        fprintf(stderr,
+                "attnd-eval: n-grams weigh %.3g: the loss of the data falls from %.4f to %.4f\n",
+                result.weight, result.before, result.after);
     return result.weight > 0 ? assess_again(eval, err) : ERR_OK;
 }
 

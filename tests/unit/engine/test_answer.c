@@ -302,7 +302,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .vocab_size = 30522,
                               .reads_windows = true,
                               .window_stride = 64,
-                              .window_pooling = "max"},
+                              .window_pooling = "max",
+                              .ngram_rows = 65536},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
         "\"ood_method\":null,\"ood_threshold\":null,\"class_prior\":\"natural\",\"explain_"
@@ -310,6 +311,7 @@ START_TEST(answer_describes_a_model_member_by_member)
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
+        "\"ngram_rows\":65536,"
         "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
 }
 END_TEST
