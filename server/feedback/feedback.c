@@ -413,7 +413,9 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
     feedback->audit = options->audit;
     pthread_mutex_init(&feedback->order, NULL);
     pthread_mutex_init(&feedback->lock, NULL);
-    bool has_past = options->audit != NULL && options->window > 0;
+    /* An audit log that begins now has none: there is no moment in which an id is not known yet. */
+    const bool has_past =
+        options->audit != NULL && options->window > 0 && audit_state(options->audit).seq > 0;
     if (window_open(&feedback->window, options->window, err) ||
         window_open(&feedback->shadows, options->window, err) ||
         window_open(&feedback->given, given_size(options->window, options->keeps_labels), err) ||
