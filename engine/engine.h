@@ -262,6 +262,9 @@ unsigned engine_argmax(const struct engine_model *model, const float *scores);
  * input's. Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);
+/* The same by an OOD score that another model of its kind gave the input. */
+void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
+                     bool truncated, struct judgement *out);
 
 /* Do the bytes begin as those of a picture that engine_prepare_image reads, PNG or JPEG? */
 bool engine_is_picture(const void *bytes, size_t len);

@@ -180,3 +180,9 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
 {
     policy_judge(&model->spec.policy, logits, scores, features, truncated, out);
 }
+
+void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
+                     bool truncated, struct judgement *out)
+{
+    policy_judge_by(&model->spec.policy, scores, ood, truncated, out);
+}

@@ -7,6 +7,7 @@
  * 2. With --against the second precision runs first. */
 #include "tools/eval/eval.h"
 #include "engine/base/openblas.h"
+#include "learn/eval/out_of_fold.h"
 #include "learn/eval/unlike.h"
 
 #include <errno.h>
@@ -112,6 +113,9 @@ static enum err_code run_assessment(struct eval *eval, struct err *err)
     assessment->options.evaluation = eval_watched(eval, &progress, dtype, eval->dataset.count);
     assessment_run(assessment, err);
     progress_end(&progress);
+    if (err->code == ERR_OK && eval->out_of_fold_count > 0 &&
+        out_of_fold_take(assessment, eval->out_of_fold, eval->out_of_fold_count, err))
+        return err_prefix(err, "--out-of-fold: ");
     return err->code;
 }
 

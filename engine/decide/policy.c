@@ -109,11 +109,10 @@ static unsigned unsure_label(const struct policy *policy, const float *scores)
     return unsure;
 }
 
-static void judge_ood(const struct ood *ood, const float *logits, const float *features,
-                      unsigned label, struct judgement *out)
+static void judge_ood(const struct ood *ood, float score, unsigned label, struct judgement *out)
 {
     out->has_ood = true;
-    out->ood_score = ood_score(ood, logits, features);
+    out->ood_score = score;
     out->has_rank = ood->quantile_count > 0;
     if (out->has_rank)
         out->ood_rank = ood_rank(ood, out->ood_score);
@@ -137,9 +136,17 @@ static void judge_scores(const struct policy *policy, const float *scores, struc
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out)
 {
+    const bool has_ood = policy->ood.method != OOD_NONE;
+    policy_judge_by(policy, scores, has_ood ? ood_score(&policy->ood, logits, features) : 0,
+                    truncated, out);
+}
+
+void policy_judge_by(const struct policy *policy, const float *scores, float ood, bool truncated,
+                     struct judgement *out)
+{
     *out = (struct judgement){.decision = DECISION_AUTO};
     if (policy->ood.method != OOD_NONE)
-        judge_ood(&policy->ood, logits, features, argmax(scores, policy->label_count), out);
+        judge_ood(&policy->ood, ood, argmax(scores, policy->label_count), out);
     if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
         judge_scores(policy, scores, out);
     if (out->decision == DECISION_AUTO && truncated && !policy->accepts_truncated) {

@@ -41,5 +41,8 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
  * the model may not have read all. No allocation. */
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
                   const float *features, bool truncated, struct judgement *out);
+/* The same by an OOD score that is known. */
+void policy_judge_by(const struct policy *policy, const float *scores, float ood, bool truncated,
+                     struct judgement *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* logit_list.c - see logit_list.h. The names of the data set are sorted once, and each line is
- * looked up among them. */
+/* logit_list.c - see logit_list.h. The names of the data set, or its digests, are sorted once, and
+ * each line is looked up among them. */
 #include "learn/data/logit_list.h"
 
 #include "engine/base/doc.h"
@@ -13,36 +13,41 @@
 
 enum { DIGEST_DIGITS = 16 };
 
-/* An item of the data set, by its name. */
-struct named {
-    const char *name;
+/* What an item of the data set is found by. */
+struct key {
+    const char *name; /* NULL: the digest */
+    uint64_t digest;
     size_t item;
 };
 
 struct reader {
     struct logit_list *list;
     const char *const *labels;
-    struct named *names; /* [list->count], sorted */
-    float *row;          /* [label_count] of the line that is read */
-    bool *seen;          /* [label_count] which it has had */
-    unsigned next;       /* the label that is likely to come next */
+    struct key *keys; /* [list->count], sorted */
+    bool by_digest;
+    float *row;    /* [label_count] of the line that is read */
+    float ood;     /* of it */
+    bool *seen;    /* [label_count] which it has had */
+    unsigned next; /* the label that is likely to come next */
 };
 
-/* ---- names ---- */
+/* ---- keys ---- */
 
-static int compare_names(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b)
 {
-    const struct named *left = a, *right = b;
-    return strcmp(left->name, right->name);
+    const struct key *left = a, *right = b;
+    if (left->name != NULL)
+        return strcmp(left->name, right->name);
+    return left->digest < right->digest ? -1 : left->digest > right->digest;
 }
 
-/* The first place whose name is not below this one. */
-static size_t place_of(const struct reader *reader, const char *name)
+/* The first place whose key is not below this one. */
+static size_t place_of(const struct reader *reader, const struct key *key)
 {
     size_t low = 0, high = reader->list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(reader->names[middle].name, name) < 0)
+        if (compare_keys(&reader->keys[middle], key) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -117,18 +122,46 @@ static enum err_code take_digest(const struct json_t *object, uint64_t *out, str
     return ERR_OK;
 }
 
-/* Gives the row to the items of this name. */
-static enum err_code place_row(struct reader *reader, const char *name,
+/* Of one method in all of the file. */
+static enum err_code take_ood(struct reader *reader, const struct json_t *object, struct err *err)
+{
+    const struct json_t *member = doc_member(object, "ood_score");
+    char *method = reader->list->ood_method;
+    const char *name = NULL;
+    double score;
+    reader->ood = NAN;
+    if (doc_get_string(object, "$", "ood_method", &name, err) || member == NULL)
+        return err->code;
+    if (name == NULL || *name == '\0' || strlen(name) >= LOGIT_LIST_METHOD_BYTES)
+        return err_set(err, ERR_UNUSABLE, "member 'ood_score' needs 'ood_method', of 1 to %d bytes",
+                       LOGIT_LIST_METHOD_BYTES - 1);
+    if (*method == '\0')
+        strcpy(method, name);
+    if (strcmp(method, name) != 0)
+        return err_set(err, ERR_UNUSABLE, "member 'ood_method' is '%s', on lines before it '%s'",
+                       name, method);
+    if (!doc_as_number(member, &score) || fabs(score) > LOGIT_LIST_OOD_MAX)
+        return err_set(err, ERR_UNUSABLE, "member 'ood_score': expected a number from -%g to %g",
+                       LOGIT_LIST_OOD_MAX, LOGIT_LIST_OOD_MAX);
+    reader->ood = (float)score;
+    return ERR_OK;
+}
+
+/* Gives the row to the items of this key. */
+static enum err_code place_row(struct reader *reader, const struct key *key,
                                const struct logit_list_entry *entry, struct err *err)
 {
     struct logit_list *list = reader->list;
-    for (size_t at = place_of(reader, name);
-         at < list->count && strcmp(reader->names[at].name, name) == 0; at++) {
-        size_t item = reader->names[at].item;
+    for (size_t at = place_of(reader, key);
+         at < list->count && compare_keys(&reader->keys[at], key) == 0; at++) {
+        size_t item = reader->keys[at].item;
+        if (list->entries[item].line != 0 && reader->by_digest)
+            return ERR_OK;
         if (list->entries[item].line != 0)
             return err_set(err, ERR_UNUSABLE, "the input '%.80s' has been on line %zu already",
-                           name, list->entries[item].line);
+                           key->name, list->entries[item].line);
         list->entries[item] = *entry;
+        list->ood[item] = reader->ood;
         memcpy(list->values + item * list->label_count, reader->row,
                list->label_count * sizeof *list->values);
     }
@@ -146,9 +179,14 @@ static enum err_code take_object(struct reader *reader, const struct json_t *obj
         return err->code;
     if (name == NULL)
         return err_set(err, ERR_UNUSABLE, "member 'input' is missing");
-    if (take_logits(reader, object, err) || take_digest(object, &entry.digest, err))
+    if (take_logits(reader, object, err) || take_digest(object, &entry.digest, err) ||
+        take_ood(reader, object, err))
         return err->code;
-    return place_row(reader, name, &entry, err);
+    if (reader->by_digest && entry.digest == 0)
+        return err_set(err, ERR_UNUSABLE, "member 'digest' is missing");
+    return place_row(
+        reader, &(struct key){.name = reader->by_digest ? NULL : name, .digest = entry.digest},
+        &entry, err);
 }
 
 static enum err_code read_line(struct reader *reader, const char *bytes, size_t len, size_t line,
@@ -180,21 +218,40 @@ static enum err_code read_lines(struct reader *reader, const char *bytes, size_t
 
 /* ---- open and close ---- */
 
-static enum err_code open_room(struct logit_list *list, struct reader *reader,
-                               const struct dataset *dataset, struct err *err)
+static enum err_code open_room(struct reader *reader, struct err *err)
 {
-    list->entries = calloc(dataset->count, sizeof *list->entries);
-    list->values = calloc(dataset->count, list->label_count * sizeof *list->values);
-    reader->names = calloc(dataset->count, sizeof *reader->names);
+    struct logit_list *list = reader->list;
+    list->entries = calloc(list->count, sizeof *list->entries);
+    list->values = calloc(list->count, list->label_count * sizeof *list->values);
+    list->ood = calloc(list->count, sizeof *list->ood);
+    reader->keys = calloc(list->count, sizeof *reader->keys);
     reader->row = calloc(list->label_count, sizeof *reader->row);
     reader->seen = calloc(list->label_count, sizeof *reader->seen);
-    if (list->entries == NULL || list->values == NULL || reader->names == NULL ||
-        reader->row == NULL || reader->seen == NULL)
-        return err_no_memory(err, dataset->count * list->label_count * sizeof *list->values);
-    for (size_t i = 0; i < dataset->count; i++)
-        reader->names[i] = (struct named){dataset->items[i].name, i};
-    qsort(reader->names, dataset->count, sizeof *reader->names, compare_names);
+    if (list->entries == NULL || list->values == NULL || list->ood == NULL ||
+        reader->keys == NULL || reader->row == NULL || reader->seen == NULL)
+        return err_no_memory(err, list->count * list->label_count * sizeof *list->values);
+    for (size_t i = 0; i < list->count; i++)
+        list->ood[i] = NAN;
     return ERR_OK;
+}
+
+static enum err_code read_file(struct reader *reader, const char *path, struct err *err)
+{
+    char *bytes = NULL;
+    size_t len;
+    qsort(reader->keys, reader->list->count, sizeof *reader->keys, compare_keys);
+    if (!dataset_read_file(&bytes, &len, path, err))
+        read_lines(reader, bytes, len, err);
+    free(bytes);
+    return err->code;
+}
+
+static enum err_code close_reader(struct reader *reader, const struct err *err)
+{
+    free(reader->keys);
+    free(reader->row);
+    free(reader->seen);
+    return err->code;
 }
 
 enum err_code logit_list_open(struct logit_list *out, const char *path,
@@ -202,22 +259,35 @@ enum err_code logit_list_open(struct logit_list *out, const char *path,
                               unsigned label_count, struct err *err)
 {
     struct reader reader = {.list = out, .labels = labels};
-    char *bytes = NULL;
-    size_t len;
     *out = (struct logit_list){.count = dataset->count, .label_count = label_count};
-    if (!open_room(out, &reader, dataset, err) && !dataset_read_file(&bytes, &len, path, err))
-        read_lines(&reader, bytes, len, err);
-    free(bytes);
-    free(reader.names);
-    free(reader.row);
-    free(reader.seen);
-    return err->code;
+    if (!open_room(&reader, err)) {
+        for (size_t i = 0; i < out->count; i++)
+            reader.keys[i] = (struct key){.name = dataset->items[i].name, .item = i};
+        read_file(&reader, path, err);
+    }
+    return close_reader(&reader, err);
+}
+
+enum err_code logit_list_open_digests(struct logit_list *out, const char *path,
+                                      const uint64_t *digests, size_t count,
+                                      const char *const *labels, unsigned label_count,
+                                      struct err *err)
+{
+    struct reader reader = {.list = out, .labels = labels, .by_digest = true};
+    *out = (struct logit_list){.count = count, .label_count = label_count};
+    if (!open_room(&reader, err)) {
+        for (size_t i = 0; i < count; i++)
+            reader.keys[i] = (struct key){.digest = digests[i], .item = i};
+        read_file(&reader, path, err);
+    }
+    return close_reader(&reader, err);
 }
 
 void logit_list_close(struct logit_list *list)
 {
     free(list->entries);
     free(list->values);
+    free(list->ood);
     *list = (struct logit_list){0};
 }
 
@@ -228,22 +298,26 @@ const float *logit_list_row(const struct logit_list *list, size_t item)
 
 /* ---- write ---- */
 
-bool logit_list_write(FILE *file, const char *name, uint64_t digest, const char *const *labels,
-                      unsigned label_count, const float *logits)
+bool logit_list_write(FILE *file, const struct logit_list_line *line, const char *const *labels,
+                      unsigned label_count)
 {
-    bool is_utf8 = utf8_is_valid(name, strlen(name));
+    bool is_utf8 = utf8_is_valid(line->name, strlen(line->name));
     for (unsigned i = 0; i < label_count && is_utf8; i++)
         is_utf8 = utf8_is_valid(labels[i], strlen(labels[i]));
     if (!is_utf8)
         return false;
     fputs("{\"input\":", file);
-    doc_string_write(file, name, strlen(name));
-    fprintf(file, ",\"digest\":\"%016llx\",\"logits\":{", (unsigned long long)digest);
+    doc_string_write(file, line->name, strlen(line->name));
+    fprintf(file, ",\"digest\":\"%016llx\",\"logits\":{", (unsigned long long)line->digest);
     for (unsigned i = 0; i < label_count; i++) {
         fputs(i > 0 ? "," : "", file);
         doc_string_write(file, labels[i], strlen(labels[i]));
-        fprintf(file, ":%.9g", (double)logits[i]);
+        fprintf(file, ":%.9g", (double)line->logits[i]);
     }
-    fputs("}}\n", file);
+    fputc('}', file);
+    if (line->ood_method != NULL)
+        fprintf(file, ",\"ood_method\":\"%s\",\"ood_score\":%.9g", line->ood_method,
+                (double)line->ood);
+    fputs("}\n", file);
     return true;
 }

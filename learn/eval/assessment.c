@@ -68,12 +68,9 @@ static void decide(struct assessment *assessment)
     *sum = (struct selective_decisions){0};
     for (size_t i = 0; i < evaluation->count; i++) {
         struct judgement judgement;
-        const float *logits = evaluation_logits(evaluation, i);
         if (evaluation->problems[i] != NULL)
             continue;
-        engine_scores(assessment->model, logits, assessment->scratch);
-        engine_judge(assessment->model, logits, assessment->scratch,
-                     evaluation_features(evaluation, i), evaluation->truncated[i], &judgement);
+        evaluation_judge(evaluation, assessment->model, i, assessment->scratch, &judgement);
         sum->count++;
         sum->review += judgement.decision == DECISION_REVIEW;
         sum->unknown += judgement.decision == DECISION_UNKNOWN;
@@ -95,6 +92,7 @@ static void fill_report(struct assessment *assessment)
         .dataset = assessment->dataset,
         .classes = assessment->classes,
         .threads = assessment->options.evaluation.threads,
+        .folds = assessment->options.folds,
         .run = {.dtype = info->dtype,
                 .linear_backend = info->linear_backend,
                 .evaluation = &assessment->evaluation,

@@ -29,6 +29,7 @@ struct assessment_options {
     struct engine_options engine;
     double target_precision;
     struct evaluation_options evaluation;
+    unsigned folds;      /* report.h's */
     bool tells_expected; /* what a class prior that shifts nothing expects, too */
 };
 

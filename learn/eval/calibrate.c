@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A threshold that is NaN is never reached (policy.h). */
 static enum err_code take_thresholds(struct spec *spec, const struct findings *findings,
@@ -178,8 +179,8 @@ static enum err_code fit(struct spec *spec, const struct calibrate *how, enum oo
     return err->code;
 }
 
-/* OOD scores of the assessment's usable inputs. Of neighbours an input that is an example counts
- * without itself. */
+/* OOD scores of the assessment's usable inputs: those that came with the logits, if they are by
+ * the method. Of neighbours an input that is an example counts without itself. */
 struct answers {
     size_t count, *items;
     float *ood_scores;
@@ -189,6 +190,13 @@ static void close_answers(struct answers *answers)
 {
     free(answers->items);
     free(answers->ood_scores);
+}
+
+static bool has_scores(const struct assessment *assessment, const struct spec *spec)
+{
+    const char *fitted = ood_method_name(spec->policy.ood.method);
+    return assessment->evaluation.ood != NULL && fitted != NULL &&
+           strcmp(fitted, engine_describe(assessment->model)->ood_method) == 0;
 }
 
 static enum err_code open_answers(struct answers *out, const struct spec *spec,
@@ -204,7 +212,11 @@ static enum err_code open_answers(struct answers *out, const struct spec *spec,
     struct outlier_data data =
         data_of(spec, evaluation, assessment->classes, out->items, out->count);
     data.bank = bank;
-    outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
+    if (has_scores(assessment, spec))
+        for (size_t i = 0; i < out->count; i++)
+            out->ood_scores[i] = evaluation->ood[out->items[i]];
+    else
+        outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
     return ERR_OK;
 }
 

@@ -50,12 +50,8 @@ static void close_work(struct work *work)
 
 static bool is_unknown(struct work *work, size_t item)
 {
-    const struct engine_model *model = work->assessment->model;
-    const float *logits = evaluation_logits(work->stream, item);
     struct judgement judgement;
-    engine_scores(model, logits, work->scores);
-    engine_judge(model, logits, work->scores, evaluation_features(work->stream, item), false,
-                 &judgement);
+    evaluation_judge(work->stream, work->assessment->model, item, work->scores, &judgement);
     return judgement.decision == DECISION_UNKNOWN;
 }
 

@@ -19,12 +19,16 @@
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
 
+enum { EVAL_FOLDS_MAX = 64 };
+
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
     const char *data, *against, *ood_data, *examples, *stream, *out, *logits;
     const char *unseen[STRANGENESS_LABELS_MAX]; /* labels of the data that the model lacks */
     unsigned unseen_count;
+    const char *out_of_fold[EVAL_FOLDS_MAX]; /* files of logits */
+    unsigned out_of_fold_count;
     double agree_min; /* percent; negative: not checked */
     bool json, calibrates, refers, explains;
     struct explanations_options explain; /* inputs_max 0: not given */

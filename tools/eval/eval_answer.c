@@ -143,6 +143,8 @@ static enum err_code warn_of_known(const struct eval *eval, struct err *err)
     struct err cause = {0};
     struct record record;
     bool found;
+    if (eval->out_of_fold_count > 0)
+        return ERR_OK; /* judged by models that had not learnt them */
     record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
     size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
     if (known > evaluation->count / KNOWN_SHARE)
@@ -182,11 +184,18 @@ static size_t print_logits(const struct assessment *assessment, FILE *file)
     const struct engine_info *info = engine_describe(assessment->model);
     const struct evaluation *evaluation = &assessment->evaluation;
     size_t written = 0;
-    for (size_t i = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] == NULL)
-            written +=
-                logit_list_write(file, assessment->dataset->items[i].name, evaluation->digests[i],
-                                 info->labels, info->label_count, evaluation_logits(evaluation, i));
+    for (size_t i = 0; i < evaluation->count; i++) {
+        struct judgement judgement;
+        if (evaluation->problems[i] != NULL)
+            continue;
+        evaluation_judge(evaluation, assessment->model, i, assessment->scratch, &judgement);
+        const struct logit_list_line line = {.name = assessment->dataset->items[i].name,
+                                             .digest = evaluation->digests[i],
+                                             .logits = evaluation_logits(evaluation, i),
+                                             .ood_method = info->ood_method,
+                                             .ood = judgement.ood_score};
+        written += logit_list_write(file, &line, info->labels, info->label_count);
+    }
     return written;
 }
 

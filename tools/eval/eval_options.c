@@ -28,6 +28,16 @@ static enum err_code add_unseen(const struct cli_option *option, void *target, c
     return ERR_OK;
 }
 
+static enum err_code add_fold(const struct cli_option *option, void *target, const char *value,
+                              struct err *err)
+{
+    struct eval *eval = target;
+    if (eval->out_of_fold_count == EVAL_FOLDS_MAX)
+        return err_set(err, ERR_UNUSABLE, "--%s: at most %d files", option->name, EVAL_FOLDS_MAX);
+    eval->out_of_fold[eval->out_of_fold_count++] = value;
+    return ERR_OK;
+}
+
 #define FIELD(field) CLI_FIELD(struct eval, field)
 #define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
 
@@ -110,7 +120,14 @@ static const struct cli_option options[] = {
      FIELD(logits),
      .value = "FILE",
      .help = "Writes the logits of every input, a JSON line each, for attnd-train "
-             "--teacher-logits."},
+             "--teacher-logits and for --out-of-fold."},
+    {.name = "out-of-fold",
+     .type = CLI_OTHER,
+     .value = "FILE",
+     .apply = add_fold,
+     .help = "Judges the inputs by these logits and OOD scores in place of the model's own, which "
+             "learnt them: of --logits of cross-validation, where each was left out once; may be "
+             "given again."},
     {.name = "calibrate",
      FIELD(calibrates),
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
@@ -192,6 +209,9 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
         return err_set(err, ERR_UNUSABLE,
                        "--calibrate writes the reference, too: give one of it "
                        "and --reference");
+    if (eval->out_of_fold_count > 0 && (eval->against != NULL || eval->ngrams.characters > 0))
+        return err_set(err, ERR_UNUSABLE, "--out-of-fold and --%s exclude each other",
+                       eval->against != NULL ? "against" : "ngrams");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (eval->ngrams.characters > 0 && eval->examples == NULL)

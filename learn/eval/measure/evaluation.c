@@ -304,6 +304,7 @@ void evaluation_close(struct evaluation *evaluation)
     free(evaluation->logits);
     free(evaluation->shifted);
     free(evaluation->features);
+    free(evaluation->ood);
     free(evaluation->digests);
     free(evaluation->sizes);
     free(evaluation->problems);
@@ -350,6 +351,18 @@ unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item)
 const float *evaluation_features(const struct evaluation *evaluation, size_t item)
 {
     return evaluation->features + item * evaluation->feature_size;
+}
+
+void evaluation_judge(const struct evaluation *evaluation, const struct engine_model *model,
+                      size_t item, float *scores, struct judgement *out)
+{
+    const float *logits = evaluation_logits(evaluation, item);
+    engine_scores(model, logits, scores);
+    if (evaluation->ood != NULL)
+        engine_judge_by(model, scores, evaluation->ood[item], evaluation->truncated[item], out);
+    else
+        engine_judge(model, logits, scores, evaluation_features(evaluation, item),
+                     evaluation->truncated[item], out);
 }
 
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

@@ -34,6 +34,7 @@ struct evaluation {
     float *shifted; /* [count, label_count] with the model's class prior; NULL: as the logits */
     unsigned feature_size; /* engine_info's */
     float *features;       /* [count, feature_size] if asked for, else NULL; zeros likewise */
+    float *ood; /* [count] OOD scores that came with the logits; NULL: those of the features */
     uint64_t *digests;     /* [count] digest.h; 0 where an image cannot be read */
     unsigned *sizes; /* [count] an image's larger side in pixels, a text's tokens as the model reads
                         it; 0 where it cannot be read. NULL, unless by a run: not known */
@@ -72,6 +73,11 @@ const float *evaluation_answers(const struct evaluation *evaluation);
 unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
 /* engine_features of an item [feature_size], if they were asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);
+
+/* By the model that was run, or another of its kind: its scores for the item's logits
+ * [label_count], which are finite, and what it decides. The evaluation kept features. */
+void evaluation_judge(const struct evaluation *evaluation, const struct engine_model *model,
+                      size_t item, float *scores, struct judgement *out);
 
 /* Opens a confusion and counts every item that has logits; classes as dataset_match gives them. */
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

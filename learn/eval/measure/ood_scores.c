@@ -15,11 +15,9 @@ float *ood_scores_compute(const struct engine_model *model, const struct evaluat
     }
     for (size_t i = 0; out != NULL && i < evaluation->count; i++) {
         struct judgement judgement;
-        const float *logits = evaluation_logits(evaluation, i);
         if (evaluation->problems[i] != NULL)
             continue;
-        engine_scores(model, logits, scores);
-        engine_judge(model, logits, scores, evaluation_features(evaluation, i), false, &judgement);
+        evaluation_judge(evaluation, model, i, scores, &judgement);
         out[(*count)++] = judgement.ood_score;
     }
     free(scores);

@@ -88,12 +88,9 @@ static void decide(struct selective_decisions *sum, struct work *work, const cha
     const struct evaluation *strange = source->strange;
     for (size_t i = 0; i < strange->count; i++) {
         struct judgement judgement;
-        const float *logits = evaluation_logits(strange, i);
         if (strange->problems[i] != NULL || !is_of(source, i, label))
             continue;
-        engine_scores(source->model, logits, work->scores);
-        engine_judge(source->model, logits, work->scores, evaluation_features(strange, i),
-                     strange->truncated[i], &judgement);
+        evaluation_judge(strange, source->model, i, work->scores, &judgement);
         sum->count++;
         sum->automatic += judgement.decision == DECISION_AUTO;
         sum->review += judgement.decision == DECISION_REVIEW;

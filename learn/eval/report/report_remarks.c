@@ -6,6 +6,19 @@
 
 enum { CLASSES_MAX = 8 };
 
+static bool is_out_of_fold(const struct report *report)
+{
+    return report->folds > 0;
+}
+
+static void write_folds(const struct report *report, FILE *file)
+{
+    fprintf(file,
+            "the model has learnt these inputs: each was answered by a model that had not (%u "
+            "fold%s)",
+            report->folds, report->folds == 1 ? "" : "s");
+}
+
 static bool is_at_bound(const struct report *report)
 {
     return report->findings->temperature_bound > 0;
@@ -74,6 +87,7 @@ static const struct remark {
     bool (*applies)(const struct report *report);
     void (*write)(const struct report *report, FILE *file);
 } remarks[] = {
+    {is_out_of_fold, write_folds},
     {is_at_bound, write_bound},
     {has_never_automatic, write_never_automatic},
 };

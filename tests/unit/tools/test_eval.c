@@ -74,7 +74,14 @@ START_TEST(eval_writes_logits_of_every_input)
     ck_assert_uint_eq(lines, 6);
     ck_assert_ptr_eq(strstr(text, "{\"input\":\"wafer/"), text);
     ck_assert_ptr_nonnull(strstr(text, "\"logits\":{\"none\":"));
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 0,
+                   "\nnote: the model has learnt these inputs: each was answered by a model that had "
+                   "not (1 fold)\n",
+                   "");
     free(text);
+    tempdir_write(&dir, "logits.jsonl", "", 0);
+    outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 1, "",
+                   "attnd-eval: --out-of-fold: 'wafer/");
     tempdir_close(&dir);
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--logits", "/no/where/at/all"), 1, "",
                    "attnd-eval: --logits: ");

@@ -90,6 +90,10 @@ START_TEST(eval_says_what_is_missing)
     expect_refused(BARE("--data", list), "--model DIR is missing; --help shows the usage");
     expect_refused(BARE("--model", writer.dir), "--data PATH is missing; --help shows the usage");
     expect_refused(RUN("--agree-min", "0"), "--agree-min needs --against, which it judges by");
+    expect_refused(RUN("--out-of-fold", "f.jsonl", "--against", "int8"),
+                   "--out-of-fold and --against exclude each other");
+    expect_refused(RUN("--out-of-fold", "f.jsonl", "--ngrams", "9"),
+                   "--out-of-fold and --ngrams exclude each other");
     expect_refused(RUN("--calibrate", "--ngrams", "9"),
                    "--ngrams needs --calibrate and --examples, whose texts it is fitted on");
     expect_refused(RUN("--calibrate", "--examples", "x.csv", "--ngrams", "9", "--ngram-lines", "2"),

@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,18 @@ START_TEST(what_is_written_is_read_again)
     char *text;
     size_t len;
     FILE *file = open_memstream(&text, &len);
-    ck_assert(logit_list_write(file, "a.png", 0x0123456789abcdef, labels, LABELS, logits[0]));
-    ck_assert(logit_list_write(file, "line 7", 1, labels, LABELS, logits[1]));
-    ck_assert(!logit_list_write(file, "\xFF.png", 1, labels, LABELS, logits[1]));
-    ck_assert(!logit_list_write(file, "b.png", 1, strange, LABELS, logits[1]));
+    struct logit_list_line line = {.name = "a.png",
+                                   .digest = 0x0123456789abcdef,
+                                   .logits = logits[0],
+                                   .ood_method = "energy",
+                                   .ood = -1e9f};
+    ck_assert(logit_list_write(file, &line, labels, LABELS));
+    line = (struct logit_list_line){.name = "line 7", .digest = 1, .logits = logits[1]};
+    ck_assert(logit_list_write(file, &line, labels, LABELS));
+    line.name = "\xFF.png";
+    ck_assert(!logit_list_write(file, &line, labels, LABELS));
+    line.name = "b.png";
+    ck_assert(!logit_list_write(file, &line, strange, LABELS));
     fclose(file);
     ck_assert_ptr_nonnull(strstr(text, "{\"input\":\"a.png\",\"digest\":\"0123456789abcdef\","
                                        "\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":-2.5,"));
@@ -76,13 +85,49 @@ START_TEST(what_is_written_is_read_again)
     expect_row(1, 1, -2.5f, 1e-9f);
     expect_row(2, 3, 0.1f, -7);
     ck_assert(list.entries[1].digest == 0x0123456789abcdef);
+    ck_assert(list.ood[1] == -1e9f && isnan(list.ood[2]) && isnan(list.ood[0]));
+    ck_assert_str_eq(list.ood_method, "energy");
     ck_assert_ptr_null(logit_list_row(&list, 0));
     logit_list_close(&list);
 }
 END_TEST
 
+START_TEST(rows_are_found_by_digests_whatever_inputs_are_called)
+{
+    static const char text[] =
+        "{\"input\":\"x\",\"digest\":\"00000000000000ff\",\"logits\":{\"none\":1,\"Edge "
+        "\\\"x\\\"\":2,\"Scratch\":3}}\n"
+        "{\"input\":\"x\",\"digest\":\"00000000000000ff\",\"logits\":{\"none\":7,\"Edge "
+        "\\\"x\\\"\":7,\"Scratch\":7}}\n";
+    static const char without[] = "{\"input\":\"x\",\"logits\":{\"none\":1,\"Edge "
+                                  "\\\"x\\\"\":2,\"Scratch\":3}}";
+    const uint64_t digests[] = {7, 255, 255};
+    for (unsigned has_digest = 0; has_digest < 2; has_digest++) {
+        char path[128];
+        err = (struct err){0};
+        tempdir_open(&dir);
+        tempdir_write(&dir, "logits.jsonl", has_digest ? text : without,
+                      has_digest ? sizeof text - 1 : sizeof without - 1);
+        snprintf(path, sizeof path, "%s/logits.jsonl", dir.path);
+        logit_list_open_digests(&list, path, digests, 3, labels, LABELS, &err);
+        if (has_digest) {
+            ck_assert_ptr_null(logit_list_row(&list, 0));
+            expect_row(1, 1, 2, 3); /* the first line's */
+            expect_row(2, 1, 2, 3);
+        } else {
+            ck_assert_str_eq(err.text, "line 1: member 'digest' is missing");
+        }
+        logit_list_close(&list);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
 #define GOOD "{\"input\":\"a.png\",\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":2,\"Scratch\":3}}\n"
 #define OF(logits) "{\"input\":\"b.png\",\"logits\":{" logits "}}"
+#define SCORED(input, members)                                                                     \
+    "{\"input\":\"" input "\",\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":2,\"Scratch\":3}," members    \
+    "}\n"
 
 START_TEST(a_file_that_is_no_list_of_logits_is_refused_with_line_and_reason)
 {
@@ -91,6 +136,17 @@ START_TEST(a_file_that_is_no_list_of_logits_is_refused_with_line_and_reason)
     } rows[] = {
         {GOOD "[]", "line 2: expected an object, found an array"},
         {GOOD "\n{", "line 3: "},
+        {SCORED("b.png", "\"ood_score\":1"),
+         "line 1: member 'ood_score' needs 'ood_method', of 1 to 15 bytes"},
+        {SCORED("b.png", "\"ood_score\":1,\"ood_method\":\"0123456789abcdef\""),
+         "line 1: member 'ood_score' needs 'ood_method', of 1 to 15 bytes"},
+        {SCORED("b.png", "\"ood_score\":\"1\",\"ood_method\":\"energy\""),
+         "line 1: member 'ood_score': expected a number from -1e+30 to 1e+30"},
+        {SCORED("b.png", "\"ood_score\":1e31,\"ood_method\":\"energy\""),
+         "line 1: member 'ood_score': expected a number from -1e+30 to 1e+30"},
+        {SCORED("a.png", "\"ood_score\":1,\"ood_method\":\"energy\"")
+             SCORED("b.png", "\"ood_score\":1,\"ood_method\":\"neighbours\""),
+         "line 2: member 'ood_method' is 'neighbours', on lines before it 'energy'"},
         {GOOD GOOD, "line 2: the input 'a.png' has been on line 1 already"},
         {"{\"logits\":{}}", "line 1: member 'input' is missing"},
         {"{\"input\":7}", "line 1: $.input: expected a string, found a number"},
@@ -136,5 +192,6 @@ START_TEST(a_file_that_is_not_there_is_an_error_of_the_system)
 END_TEST
 
 SUITE("logit_list", rows_are_found_by_the_names_of_inputs_and_labels, what_is_written_is_read_again,
+      rows_are_found_by_digests_whatever_inputs_are_called,
       a_file_that_is_no_list_of_logits_is_refused_with_line_and_reason,
       a_file_that_is_not_there_is_an_error_of_the_system)

@@ -1,0 +1,105 @@
+#include "learn/eval/out_of_fold.h"
+
+#include "engine/decide/class_prior.h"
+#include "learn/data/logit_list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct taking {
+    struct assessment *assessment;
+    const char *const *paths;
+    unsigned *file;       /* [count] from which an input has its answer, from 1; 0: none yet */
+    size_t scored;        /* inputs with an OOD score */
+    const char *other_of; /* a file whose OOD scores are by another method; NULL: there is none */
+};
+
+static const struct engine_info *info_of(const struct taking *taking)
+{
+    return engine_describe(taking->assessment->model);
+}
+
+static bool is_of_model(const struct taking *taking, const char *method)
+{
+    const char *own = info_of(taking)->ood_method;
+    return own != NULL && strcmp(own, method) == 0;
+}
+
+static enum err_code take_row(struct taking *taking, const struct logit_list *list, unsigned file,
+                              size_t item, struct err *err)
+{
+    struct evaluation *evaluation = &taking->assessment->evaluation;
+    const unsigned labels = evaluation->label_count;
+    const float *row = logit_list_row(list, item);
+    if (row == NULL || evaluation->problems[item] != NULL)
+        return ERR_OK;
+    if (taking->file[item] > 0)
+        return err_set(err, ERR_UNUSABLE, "line %zu: the input has an answer in %s, too",
+                       list->entries[item].line, taking->paths[taking->file[item] - 1]);
+    taking->file[item] = file + 1;
+    memcpy(evaluation->logits + item * labels, row, labels * sizeof *row);
+    if (is_of_model(taking, list->ood_method) && !isnan(list->ood[item])) {
+        evaluation->ood[item] = list->ood[item];
+        taking->scored++;
+    }
+    return ERR_OK;
+}
+
+static enum err_code take_file(struct taking *taking, unsigned file, struct err *err)
+{
+    const struct evaluation *evaluation = &taking->assessment->evaluation;
+    const struct engine_info *info = info_of(taking);
+    struct logit_list list;
+    if (!logit_list_open_digests(&list, taking->paths[file], evaluation->digests,
+                                 evaluation->count, info->labels, info->label_count, err))
+        for (size_t i = 0; i < evaluation->count && err->code == ERR_OK; i++)
+            take_row(taking, &list, file, i, err);
+    if (list.ood_method[0] != '\0' && !is_of_model(taking, list.ood_method))
+        taking->other_of = taking->paths[file];
+    logit_list_close(&list);
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", taking->paths[file]) : ERR_OK;
+}
+
+/* OOD scores are of all inputs or of none. */
+static enum err_code check(struct taking *taking, struct err *err)
+{
+    struct evaluation *evaluation = &taking->assessment->evaluation;
+    const size_t usable = evaluation->count - evaluation->failed;
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL && taking->file[i] == 0)
+            return err_set(err, ERR_UNUSABLE, "'%.80s' has no answer there, by its digest",
+                           taking->assessment->dataset->items[i].name);
+    if (taking->scored == usable)
+        return ERR_OK;
+    if (taking->scored > 0 || taking->other_of != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "%zu of %zu inputs have an OOD score by '%s', as this model's is",
+                       taking->scored, usable, info_of(taking)->ood_method);
+    free(evaluation->ood);
+    evaluation->ood = NULL;
+    return ERR_OK;
+}
+
+enum err_code out_of_fold_take(struct assessment *assessment, const char *const *paths,
+                               unsigned count, struct err *err)
+{
+    struct evaluation *evaluation = &assessment->evaluation;
+    struct taking taking = {.assessment = assessment, .paths = paths};
+    const struct engine_info *info = info_of(&taking);
+    taking.file = calloc(evaluation->count + 1, sizeof *taking.file);
+    free(evaluation->ood);
+    evaluation->ood = calloc(evaluation->count + 1, sizeof *evaluation->ood);
+    if (taking.file == NULL || evaluation->ood == NULL)
+        err_no_memory(err, evaluation->count * sizeof *evaluation->ood);
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        take_file(&taking, i, err);
+    if (err->code == ERR_OK)
+        check(&taking, err);
+    free(taking.file);
+    if (err->code != ERR_OK ||
+        evaluation_shift(evaluation, info->class_prior->shifts, info->temperature, err))
+        return err->code;
+    assessment->options.folds = count;
+    return assessment_measure(assessment, err);
+}
