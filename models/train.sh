@@ -3,6 +3,7 @@
 #
 #     . models/train.sh
 #     train --model ... --out "$WORK/model" ...      attnd-train; the same call goes on after a stop
+#     judge --model "$WORK/model" --data ...         attnd-eval
 #     publish "$WORK/model" NAME                     into models/NAME, with its report
 
 set -eu
@@ -20,6 +21,10 @@ need() {
 # THREADS may be given; the weights are the same for any number.
 train() {
     "$BUILD/attnd-train" --threads "${THREADS:-0}" "$@"
+}
+
+judge() {
+    "$BUILD/attnd-eval" ${THREADS:+--threads "$THREADS"} "$@"
 }
 
 # publish FROM NAME: the files of a checkpoint directory, and of no training state.

@@ -2,9 +2,11 @@
 # make train-kernel DATA=DIR ENCODER=DIR - kernel-bert from a general encoder: DATA holds train.jsonl and
 # val.jsonl, ENCODER the unpacked MiniLM (6 x 384, BERT format, no head); models/README.md says where they
 # are to be had. Labels are learnt as audited (models/kernel_labels.py, which needs python3), with
-# LABELS=old as they were. FOLDS=1 measures the same recipe by five-fold cross-validation instead, beside a
-# linear SVM if python3 has scikit-learn; with LONG=mean, max or attention, what becomes of each fold's
-# model when it learns to read whole logs. WORK and SEED may be given too.
+# LABELS=old as they were. Five folds are learnt first, each judged by the logs that it left out; then the
+# model that is served learns all logs, and is calibrated by the folds' answers. FOLDS=1 ends after the folds,
+# with their figures beside those of a linear SVM if python3 has scikit-learn; with LONG=mean, max or
+# attention, what becomes of each fold's model when it learns to read whole logs. WORK and SEED may be given
+# too. A second call goes on with what is missing.
 . models/train.sh
 
 need DATA "the folder of train.jsonl and val.jsonl"
@@ -61,7 +63,8 @@ longer() {
     fi
 }
 
-if [ -n "${FOLDS:-}" ]; then
+# Logs of one bug stay in one fold, and each fold's model answers what it left out.
+folds() {
     python3 models/kernel_folds.py folds "$DATA" "$WORK/cut"
     audited "$WORK/cut" "$WORK/folds"
     for fold in 0 1 2 3 4; do
@@ -70,13 +73,33 @@ if [ -n "${FOLDS:-}" ]; then
         if [ -n "${LONG:-}" ]; then
             longer "$@"
         fi
+        judge --model "$3/${LONG:-model}" --data "$2" --logits "$3/answers.jsonl"
     done
+}
+
+measure_folds() {
     python3 models/kernel_folds.py pool "$WORK"/fold?/"${LONG:-model}"/report.json
     if python3 -c 'import sklearn' 2>/dev/null; then
         python3 models/kernel_folds.py svm "$WORK/folds"
     fi
+}
+
+# All logs are learnt, so that none is left to judge by: the folds' answers are.
+learn_all() {
+    cat "$WORK"/folds/fold?-test.jsonl > "$WORK/all.jsonl"
+    learn "$WORK/all.jsonl" "$WORK/folds/fold0-test.jsonl" "$WORK"
+    set -- --model "$WORK/model" --data "$WORK/all.jsonl"
+    for fold in 0 1 2 3 4; do
+        set -- "$@" --out-of-fold "$WORK/fold$fold/answers.jsonl"
+    done
+    judge "$@" --calibrate --examples "$WORK/all.jsonl"
+    judge "$@" --out "$WORK/model"
+}
+
+folds
+if [ -n "${FOLDS:-}" ]; then
+    measure_folds
 else
-    audited "$DATA" "$WORK/data"
-    learn "$WORK/data/train.jsonl" "$WORK/data/val.jsonl" "$WORK"
-    publish "$WORK/model" kernel-bert
+    learn_all
+    DATA=$WORK publish "$WORK/model" kernel-bert
 fi
