@@ -395,14 +395,6 @@ static void add_matrix(struct writing *writing, const struct head_matrix *matrix
     add(writing, (struct tensor_out){"head.bias", DTYPE_F32, 1, {labels}, matrix->bias});
 }
 
-static const char *join(const struct ngram_reading *reading, struct arena *arena)
-{
-    const char *joined = "";
-    for (unsigned i = 0; joined != NULL && i < reading->key_word_count; i++)
-        joined = arena_format(arena, "%s%s%s", joined, i > 0 ? "|" : "", reading->key_words[i]);
-    return joined;
-}
-
 static enum err_code add_ngrams(struct writing *writing, const struct ngram_table *table,
                                 struct err *err)
 {
@@ -411,7 +403,7 @@ static enum err_code add_ngrams(struct writing *writing, const struct ngram_tabl
     const struct ngram_reading *reading = &table->reading;
     const char *characters = arena_format(&writing->arena, "%u", reading->characters);
     const char *lines = arena_format(&writing->arena, "%u", reading->key_lines);
-    const char *words = join(reading, &writing->arena);
+    const char *words = ngrams_join_key_words(reading, &writing->arena);
     const char *scale = arena_format(&writing->arena, "%.9g", table->scale);
     if (characters == NULL || lines == NULL || words == NULL || scale == NULL)
         return err_no_memory(err, reading->key_word_count);

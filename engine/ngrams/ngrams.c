@@ -29,6 +29,14 @@ enum err_code ngrams_key_words(struct ngram_reading *reading, const char *text, 
     return ERR_OK;
 }
 
+const char *ngrams_join_key_words(const struct ngram_reading *reading, struct arena *arena)
+{
+    const char *joined = "";
+    for (unsigned i = 0; joined != NULL && i < reading->key_word_count; i++)
+        joined = arena_format(arena, "%s%s%s", joined, i > 0 ? "|" : "", reading->key_words[i]);
+    return joined;
+}
+
 /* ---- words ---- */
 
 struct word {

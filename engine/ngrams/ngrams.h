@@ -51,6 +51,9 @@ struct ngram_reading {
 enum err_code ngrams_key_words(struct ngram_reading *reading, const char *text, struct arena *arena,
                                struct err *err);
 
+/* The other way round; NULL: no memory. */
+const char *ngrams_join_key_words(const struct ngram_reading *reading, struct arena *arena);
+
 struct ngram_entry {
     uint32_t row;
     uint32_t often; /* in its block */

@@ -5,6 +5,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
+#include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/assessment.h"
 #include "learn/fit/fit_write.h"
@@ -267,6 +268,26 @@ static enum err_code survey_and_cut(struct pruning *pruning, struct err *err)
 
 /* ---- the fine-tuning ---- */
 
+/* A table of n-grams is fitted again, of what the model's own reads: its weight is against the
+ * encoder. */
+static enum err_code keep_ngrams(struct pruning *pruning, struct train_options *options,
+                                 struct err *err)
+{
+    struct head_parts parts;
+    const struct ngram_reading *reading = &parts.ngrams.reading;
+    if (options->ngrams > 0 || pruning->spec.head_file == NULL)
+        return ERR_OK;
+    if (head_parts_open(&pruning->spec, pruning->options->train.model, &parts, &pruning->arena,
+                        err))
+        return err->code;
+    if (parts.ngrams.weight == NULL)
+        return ERR_OK;
+    options->ngrams = reading->characters;
+    options->ngram_lines = reading->key_lines;
+    options->ngram_words = ngrams_join_key_words(reading, &pruning->arena);
+    return options->ngram_words != NULL ? ERR_OK : err_no_memory(err, reading->key_word_count);
+}
+
 static enum err_code tune(struct pruning *pruning, struct err *err)
 {
     struct train_options options = pruning->options->train;
@@ -275,7 +296,8 @@ static enum err_code tune(struct pruning *pruning, struct err *err)
     options.version = pruning->version;
     if (options.teacher.count + options.teacher_logits.count == 0)
         options.teacher.path[options.teacher.count++] = pruning->options->train.model;
-    if (trainer_run(&options, &pruning->hooks->trainer, &result->trainer, err))
+    if (keep_ngrams(pruning, &options, err) ||
+        trainer_run(&options, &pruning->hooks->trainer, &result->trainer, err))
         return err->code;
     result->has_trained = true;
     result->interrupted = result->trainer.interrupted;

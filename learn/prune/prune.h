@@ -12,7 +12,8 @@
  *
  * Written to --out: the checkpoint as attnd-train writes it, with attnd.json and the report; and in
  * --out/cut-DIGEST the model as it was cut, before the fine-tuning and without decisions. Nothing
- * of the original's attnd.json is kept but how inputs are read and class codes. A run that was
+ * of the original's attnd.json is kept but how inputs are read and class codes; a table of n-grams
+ * is fitted again, of what the original's reads if nothing else is asked for. A run that was
  * stopped goes on with the same call: the cut is a function of model, data and options and is made
  * once more, the fine-tuning resumes. The digest is of the cut weights, so that the trainer takes a
  * run that cuts otherwise for another one.

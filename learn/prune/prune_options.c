@@ -46,6 +46,9 @@ static const struct {
     {"epochs", "3", "Passes of the fine-tuning over the data."},
     {"rate", "0.00005", NULL},
     {"teacher", NULL, "Distils from this checkpoint, which knows the labels (default: --model)."},
+    {"ngrams", NULL,
+     "At the end a table of word n-grams of the first N characters is fitted, too, and stands "
+     "beside the encoder; 0: of what the model's own table reads, if it has one."},
     {"model-version", "", "The new model's version (default: one more than the old one's)."},
 };
 

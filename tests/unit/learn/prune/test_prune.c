@@ -3,6 +3,8 @@
 #include "learn/prune/prune_options.h"
 
 #include "engine/engine.h"
+#include "engine/model/head_parts.h"
+#include "engine/model/spec.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
@@ -24,7 +26,8 @@ struct pruned {
     struct err err;
 };
 
-static void pruned_open(struct pruned *p, bool is_text)
+/* characters: that a table of n-grams beside the encoder reads; 0: there is none. */
+static void open_with(struct pruned *p, bool is_text, unsigned characters)
 {
     *p = (struct pruned){0};
     if (is_text)
@@ -32,6 +35,9 @@ static void pruned_open(struct pruned *p, bool is_text)
     else
         train_fixture_images(&p->f, "right");
     p->f.options.epochs = is_text ? 6 : 12;
+    p->f.options.ngrams = characters;
+    p->f.options.ngram_lines = characters > 0 ? 2 : 0;
+    p->f.options.ngram_words = "red|FAIL";
     train_fixture_learn(&p->f);
     tempdir_open(&p->out);
     prune_options_default(&p->options);
@@ -45,6 +51,11 @@ static void pruned_open(struct pruned *p, bool is_text)
     p->options.train.store = "f32";
     p->options.heads = 0.25;
     p->options.mlp = 0.5;
+}
+
+static void pruned_open(struct pruned *p, bool is_text)
+{
+    open_with(p, is_text, 0);
 }
 
 /* The models before their fine-tuning. */
@@ -163,6 +174,28 @@ START_TEST(a_text_model_is_smaller_and_as_good)
     ck_assert_str_eq(info->version, "2");
     engine_close(model);
     ck_assert_ptr_nonnull(strstr(read_config(&p.out), "\"pruned_heads\""));
+    prune_result_free(&p.result);
+    pruned_close(&p);
+}
+END_TEST
+
+START_TEST(a_table_of_ngrams_is_fitted_again_of_what_it_read)
+{
+    struct pruned p;
+    struct spec spec;
+    struct head_parts parts;
+    struct arena arena;
+    open_with(&p, true, 40);
+    arena_init(&arena);
+    ck_run(&p);
+    ck_assert(!spec_read(&spec, p.out.path, &arena, &p.err));
+    ck_assert_msg(!head_parts_open(&spec, p.out.path, &parts, &arena, &p.err), "%s", p.err.text);
+    ck_assert_ptr_nonnull(parts.ngrams.weight);
+    ck_assert_uint_eq(parts.ngrams.reading.characters, 40);
+    ck_assert_uint_eq(parts.ngrams.reading.key_lines, 2);
+    ck_assert_uint_eq(parts.ngrams.reading.key_word_count, 2);
+    ck_assert_str_eq(parts.ngrams.reading.key_words[1], "FAIL");
+    arena_deinit(&arena);
     prune_result_free(&p.result);
     pruned_close(&p);
 }
@@ -365,7 +398,8 @@ START_TEST(families_that_cannot_lack_heads_are_refused_before_anything_is_read)
 }
 END_TEST
 
-SUITE("prune", a_text_model_is_smaller_and_as_good, an_image_model_is_smaller_and_as_good,
+SUITE("prune", a_text_model_is_smaller_and_as_good,
+      a_table_of_ngrams_is_fitted_again_of_what_it_read, an_image_model_is_smaller_and_as_good,
       a_pruned_model_is_pruned_again, a_run_that_was_stopped_ends_with_the_same_weights,
       another_cut_into_the_same_directory_is_another_run,
       of_the_decisions_of_the_whole_model_only_class_codes_stay,
