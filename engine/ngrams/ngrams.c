@@ -259,11 +259,32 @@ void ngrams_weigh(struct ngram_list *list)
     weigh_block(list->entries + lines, head, length);
 }
 
+/* Tokenizers drop NULs, wherever they are: a word with one in it is the word. */
+static const char *without_nuls(const char *text, size_t *len, struct arena *arena, struct err *err)
+{
+    const size_t whole = *len;
+    if (whole == 0 || memchr(text, '\0', whole) == NULL)
+        return text;
+    char *copy = arena_alloc_array(arena, whole, 1);
+    if (copy == NULL) {
+        err_no_memory(err, whole);
+        return NULL;
+    }
+    *len = 0;
+    for (size_t i = 0; i < whole; i++)
+        if (text[i] != '\0')
+            copy[(*len)++] = text[i];
+    return copy;
+}
+
 enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
                           struct arena *arena, struct ngram_list *out, struct err *err)
 {
     struct rows rows = {{NULL}, {0}};
     *out = (struct ngram_list){0};
+    text = without_nuls(text, &len, arena, err);
+    if (text == NULL)
+        return err->code;
     ngrams_each(reading, text, len, take_row, &rows);
     const size_t lines = rows.count[NGRAM_LINES], all = lines + rows.count[NGRAM_HEAD];
     rows.row[NGRAM_LINES] = arena_alloc_array(arena, all + 1, sizeof(uint32_t));
@@ -293,6 +314,6 @@ size_t ngrams_most(const struct ngram_reading *reading, size_t len)
 
 size_t ngrams_list_bytes(const struct ngram_reading *reading, size_t len)
 {
-    return ngrams_most(reading, len) * (sizeof(uint32_t) + sizeof(struct ngram_entry)) +
-           2 * (size_t)ARENA_ALIGNMENT;
+    return ngrams_most(reading, len) * (sizeof(uint32_t) + sizeof(struct ngram_entry)) + len +
+           3 * (size_t)ARENA_ALIGNMENT;
 }

@@ -67,7 +67,7 @@ struct ngram_list {
     size_t first[NGRAM_BLOCKS]; /* of each block */
 };
 
-/* The arena owns the entries. `text` is UTF-8. ERR_NO_MEMORY. */
+/* The arena owns the entries. `text` is UTF-8, and read without its NULs. ERR_NO_MEMORY. */
 enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
                           struct arena *arena, struct ngram_list *out, struct err *err);
 /* The values of a list, from how often each row comes. */

@@ -165,6 +165,26 @@ START_TEST(a_row_comes_once_with_a_value_by_how_often)
 }
 END_TEST
 
+START_TEST(nuls_are_passed_over_in_words_and_in_key_words)
+{
+    static const char with[] = "\0one two\0\0 thr\0ee\nDATA\0 R\0ACE four\0";
+    static const char without[] = "one two three\nDATA RACE four";
+    struct ngram_list list, same;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    ck_assert(!ngrams_list(&both, with, sizeof with - 1, &arena, &list, &err));
+    ck_assert(!ngrams_list(&both, without, sizeof without - 1, &arena, &same, &err));
+    ck_assert_uint_eq(list.count, same.count);
+    ck_assert_uint_eq(list.first[NGRAM_HEAD], same.first[NGRAM_HEAD]);
+    for (size_t i = 0; i < list.count; i++)
+        ck_assert_uint_eq(list.entries[i].row, same.entries[i].row);
+    ck_assert(!ngrams_list(&both, "\0\0", 2, &arena, &list, &err));
+    ck_assert_uint_eq(list.count, 0);
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(two_blocks_weigh_alike)
 {
     const char text[] = "one two three\nBUG four five six\n";
@@ -201,5 +221,6 @@ SUITE("ngrams", one_to_three_words_end_at_each_word,
       large_letters_numbers_and_signs_make_no_difference,
       so_many_characters_are_read_however_many_bytes_they_have,
       lines_with_key_words_are_a_block_of_their_own, of_a_line_and_of_a_text_so_much_is_searched,
+      nuls_are_passed_over_in_words_and_in_key_words,
       a_row_comes_once_with_a_value_by_how_often, two_blocks_weigh_alike,
       the_bound_of_memory_holds_for_words_of_one_letter)
