@@ -120,5 +120,7 @@ struct scorer probe_scorer(struct probe *probe)
 
 void probe_run(struct probe *probe, const struct engine_input *input, float *logits)
 {
-    engine_run(probe->session, &input, 1, &logits);
+    struct engine_input encoded = *input;
+    encoded.evidence = NULL;
+    engine_run(probe->session, (const struct engine_input *[]){&encoded}, 1, &logits);
 }

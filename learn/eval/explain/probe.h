@@ -64,7 +64,9 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
                          struct err *err);
 struct scorer probe_scorer(struct probe *probe);
 
-/* The whole input, with its capture if it has one, run at once and alone: logits [labels]. */
+/* The whole input, with its capture if it has one, run at once and alone: logits [labels]. As of
+ * inputs with removed parts, they are the encoder's: what a table of n-grams says of the text is
+ * left out, and explained by phrases of its own. */
 void probe_run(struct probe *probe, const struct engine_input *input, float *logits);
 
 /* Log-odds of a class, after temperature. logits [labels]. */
