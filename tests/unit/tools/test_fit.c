@@ -54,8 +54,8 @@ START_TEST(a_label_without_inputs_is_named_before_anything_is_computed)
 {
     write_list(NAMES("unheard", "of"));
     outcome_expect(
-        RUN("--model", "models/kernel-bert", "--data", list, "--out", out), 2, "",
-        "the model's label 'assert_bug' has 0 inputs, and the model carries no examples of "
+        RUN("--model", "tests/data/golden/bert-5", "--data", list, "--out", out), 2, "",
+        "the model's label 'POWER' has 0 inputs, and the model carries no examples of "
         "its own; it needs 5, or the new head would forget it");
     expect_nothing_written();
 }
