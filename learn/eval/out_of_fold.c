@@ -10,9 +10,9 @@
 struct taking {
     struct assessment *assessment;
     const char *const *paths;
-    unsigned *file;       /* [count] from which an input has its answer, from 1; 0: none yet */
-    size_t scored;        /* inputs with an OOD score */
-    const char *other_of; /* a file whose OOD scores are by another method; NULL: there is none */
+    unsigned *file;  /* [count] from which an input has its answer, from 1; 0: none yet */
+    size_t scored;   /* inputs with an OOD score */
+    bool has_others; /* OOD scores by another method than the model's */
 };
 
 static const struct engine_info *info_of(const struct taking *taking)
@@ -51,12 +51,12 @@ static enum err_code take_file(struct taking *taking, unsigned file, struct err 
     const struct evaluation *evaluation = &taking->assessment->evaluation;
     const struct engine_info *info = info_of(taking);
     struct logit_list list;
-    if (!logit_list_open_digests(&list, taking->paths[file], evaluation->digests,
-                                 evaluation->count, info->labels, info->label_count, err))
+    if (!logit_list_open_digests(&list, taking->paths[file], evaluation->digests, evaluation->count,
+                                 info->labels, info->label_count, err))
         for (size_t i = 0; i < evaluation->count && err->code == ERR_OK; i++)
             take_row(taking, &list, file, i, err);
-    if (list.ood_method[0] != '\0' && !is_of_model(taking, list.ood_method))
-        taking->other_of = taking->paths[file];
+    if (list.ood_method[0] != '\0' && info->ood_method != NULL)
+        taking->has_others = taking->has_others || !is_of_model(taking, list.ood_method);
     logit_list_close(&list);
     return err->code != ERR_OK ? err_prefix(err, "%s: ", taking->paths[file]) : ERR_OK;
 }
@@ -72,7 +72,7 @@ static enum err_code check(struct taking *taking, struct err *err)
                            taking->assessment->dataset->items[i].name);
     if (taking->scored == usable)
         return ERR_OK;
-    if (taking->scored > 0 || taking->other_of != NULL)
+    if (taking->scored > 0 || taking->has_others)
         return err_set(err, ERR_UNUSABLE,
                        "%zu of %zu inputs have an OOD score by '%s', as this model's is",
                        taking->scored, usable, info_of(taking)->ood_method);

@@ -17,8 +17,9 @@
 #include "learn/eval/assessment.h"
 
 /* The assessment as if it had been run by those models: every input that has logits must be in one
- * of the files, by its digest, and in one only. OOD scores are taken if the model's are by the same
- * method. ERR_IO, ERR_MALFORMED and ERR_UNUSABLE begin with the file. */
+ * of the files, by its digest, and in one only. OOD scores, if there are any, must be by the
+ * model's own method; a model without one takes none. ERR_IO, ERR_MALFORMED and ERR_UNUSABLE begin
+ * with the file. */
 enum err_code out_of_fold_take(struct assessment *assessment, const char *const *paths,
                                unsigned count, struct err *err);
 

@@ -22,5 +22,7 @@ void tempdir_write(const struct tempdir *dir, const char *name, const void *byte
 
 /* Removes the directory and the files in it. */
 void tempdir_close(struct tempdir *dir);
+/* The same of one that the code under test may have made. */
+void tempdir_remove(const char *path);
 
 #endif

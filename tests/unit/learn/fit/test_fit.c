@@ -9,13 +9,11 @@
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OF_OLD = 20, OF_NEW = 8, OF_RARE = 3, LIST_BYTES = 8192 };
 
@@ -45,21 +43,10 @@ static void open_fixture(void)
     snprintf(again, sizeof again, "%s/again", fixture.second.path);
 }
 
-static void remove_model(const char *dir)
-{
-    DIR *found = opendir(dir);
-    if (found == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(found)) != NULL;)
-        unlinkat(dirfd(found), entry->d_name, 0);
-    closedir(found);
-    ck_assert_int_eq(rmdir(dir), 0);
-}
-
 static void close_fixture(void)
 {
-    remove_model(out);
-    remove_model(again);
+    tempdir_remove(out);
+    tempdir_remove(again);
     train_fixture_close(&fixture);
 }
 
