@@ -41,26 +41,42 @@ static void print_contrast(const struct corpus *corpus, FILE *file)
             count.dull, count.images);
 }
 
+/* config.json's keys of a model's sizes. A family has no more than these: those of one with stages
+ * are config/stage_config.h's. */
+enum { SIZE_KEYS = 3 };
+static void size_keys(const struct family *family, const char *keys[SIZE_KEYS])
+{
+    keys[0] = family->has_stages ? "embed_dim" : family->key_hidden;
+    keys[1] = family->has_stages ? "depths" : family->key_layers;
+    keys[2] = family->key_mlp_ratio != NULL ? family->key_mlp_ratio : family->key_intermediate;
+}
+
+static void print_default(FILE *file, const struct spec *spec, const char *key)
+{
+    fprintf(
+        file,
+        "note: config.json does not say %s: Hugging Face's default is taken, %u blocks %u wide; "
+        "--model %s is a small model\n",
+        key, spec->layers, spec->hidden,
+        spec->family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
+}
+
 enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
                                             struct err *err)
 {
-    const struct family *family = spec->family;
-    const char *const keys[] = {family->key_hidden, family->key_layers, family->key_intermediate};
+    const char *keys[SIZE_KEYS];
     struct json_t *config;
     char path[PATH_MAX];
-    unsigned missing = 0;
     if (file_path(path, dir, "config.json", err) ||
         doc_parse_file(&config, path, CONFIG_BYTES_MAX, err))
         return err->code;
-    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
-        missing += doc_member(config, keys[i]) == NULL;
+    size_keys(spec->family, keys);
+    for (unsigned i = 0; i < SIZE_KEYS; i++)
+        if (doc_member(config, keys[i]) == NULL) {
+            print_default(file, spec, keys[i]);
+            break;
+        }
     doc_free(config);
-    if (missing > 0)
-        fprintf(file,
-                "note: config.json does not say all of %s, %s and %s: Hugging Face's defaults are "
-                "taken, %u blocks %u wide; --model %s is a small model\n",
-                keys[0], keys[1], keys[2], spec->layers, spec->hidden,
-                family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
     return ERR_OK;
 }
 

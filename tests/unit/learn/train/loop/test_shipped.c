@@ -139,13 +139,27 @@ START_TEST(sizes_that_a_configuration_leaves_out_are_told)
     f.options.epochs = 1;
     train_fixture_learn(&f);
     ck_assert_str_eq(f.remarks,
-                     "note: config.json does not say all of hidden_size, num_hidden_layers and "
-                     "intermediate_size: Hugging Face's defaults are taken, 12 blocks 24 wide; "
-                     "--model vit-small is a small model\n");
+                     "note: config.json does not say num_hidden_layers: Hugging Face's default is "
+                     "taken, 12 blocks 24 wide; --model vit-small is a small model\n");
+    train_fixture_close(&f);
+}
+END_TEST
+
+START_TEST(sizes_of_a_family_with_stages_have_names_of_their_own)
+{
+    static const char config[] = "{\"model_type\":\"swin\",\"embed_dim\":8,\"depths\":[1,1],"
+                                 "\"num_heads\":[2,2],\"mlp_ratio\":2,\"window_size\":2,"
+                                 "\"image_size\":16,\"patch_size\":4}";
+    train_fixture_images(&f, "right");
+    tempdir_write(&f.model, "config.json", config, strlen(config));
+    f.options.epochs = 1;
+    train_fixture_learn(&f);
+    ck_assert_str_eq(f.remarks, "");
     train_fixture_close(&f);
 }
 END_TEST
 
 SUITE("shipped", a_name_is_looked_for_beside_the_build, a_name_is_looked_for_in_an_installation,
       a_path_is_itself, every_configuration_is_one_that_is_served, train_begins_with_a_name,
-      a_vocabulary_and_a_configuration_make_a_bert, sizes_that_a_configuration_leaves_out_are_told)
+      a_vocabulary_and_a_configuration_make_a_bert, sizes_that_a_configuration_leaves_out_are_told,
+      sizes_of_a_family_with_stages_have_names_of_their_own)
