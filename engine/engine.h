@@ -230,7 +230,8 @@ void engine_run(struct engine_session *session, const struct engine_input *const
                 unsigned rows, float *const *logits);
 
 /* What is known of a row of the last run, pooled over its windows: [classifier_size] what the
- * classifier read, and behind that, [hidden_size], the mean of its tokens (model/token_mean.h).
+ * classifier read, and behind that the means of its tokens (model/token_mean.h): [hidden_size], or
+ * of an image's four rings [4 hidden_size].
  * The session's, until it runs again. */
 const float *engine_features(const struct engine_session *session, unsigned row);
 

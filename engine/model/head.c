@@ -124,7 +124,7 @@ void head_pool(const struct spec *spec, const struct window_place *place, float 
 void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
                     const float *mean)
 {
-    pool_window(place, WINDOW_MEAN, read + spec_features(spec), mean, spec->hidden);
+    pool_window(place, WINDOW_MEAN, read + spec_features(spec), mean, spec_means(spec));
 }
 
 static const struct linear *classifier_of(const struct weights *weights, unsigned token)
@@ -152,10 +152,10 @@ static void capture_logits(const struct weights *weights, struct workspace *w,
     if (w->captures[row] == NULL || w->captures[row]->logits == NULL)
         return;
     float *logits = w->captures[row]->logits;
-    const size_t hidden = weights->mean_classifier.in;
+    const size_t means = weights->mean_classifier.in;
     project(w, classifier, logits, features + row * classifier->in, classifier->in, 1,
             ACTIVATION_NONE);
-    add_means(w, weights, w->means + row * hidden, hidden, 1, logits);
+    add_means(w, weights, w->means + row * means, means, 1, logits);
 }
 
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
@@ -167,7 +167,7 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
             const struct window_place *place = &w->places[r];
             float *read = w->read[token] + place->input * spec_row(spec);
             head_pool(spec, place, read, features + r * width);
-            head_pool_mean(spec, place, read, w->means + r * (size_t)spec->hidden);
+            head_pool_mean(spec, place, read, w->means + r * (size_t)spec_means(spec));
             if (token == 0)
                 capture_logits(weights, w, features, r);
         }

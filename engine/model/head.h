@@ -29,7 +29,8 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
  * logits, since the classifier is linear. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
-/* Those behind them = the mean of the token means so far and of one more window, mean [D]. */
+/* Those behind them = the mean of the token means so far and of one more window, mean
+ * [spec_means]. */
 void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
                     const float *mean);
 

@@ -108,7 +108,8 @@ enum err_code head_parts_classify(struct weights *weights, const struct spec *sp
     linear_close(&weights->classifier);
     if (open_part(&weights->classifier, head, 0, features, head->bias, backend, err))
         return err->code;
-    return open_part(&weights->mean_classifier, head, features, spec->hidden, NULL, backend, err);
+    return open_part(&weights->mean_classifier, head, features, spec_means(spec), NULL, backend,
+                     err);
 }
 
 /* ---- memory ---- */

@@ -32,7 +32,7 @@ struct head_parts {
 enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err);
 
-/* ood->neighbours.rows [bank->count, hidden]: the examples' token means, each of length 1.
+/* ood->neighbours.rows [bank->count, spec_means]: the examples' token means, each of length 1.
  * ERR_NO_MEMORY. */
 enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *bank,
                                     struct arena *arena, struct err *err);

@@ -20,7 +20,7 @@
 #include "engine/model/config/pruned_heads.h"
 #include "engine/model/family/family.h"
 
-enum { SPEC_STAGES_MAX = 8 };
+enum { SPEC_STAGES_MAX = 8, SPEC_RINGS = 4 };
 
 /* Layers of one width over one grid of patches: those of a stage are half as many across as those
  * of the stage before it, and twice as wide (Liu et al. 2021, section 3.1). */
@@ -195,7 +195,11 @@ unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
 /* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that, or those of
  * a projection. */
 unsigned spec_features(const struct spec *spec);
-/* All that is known of an input behind the encoder: those, and the mean of its tokens. */
+/* Of how many parts of an input there is a mean of tokens (token_mean.h); the width of all of them
+ * together. */
+unsigned spec_mean_parts(const struct spec *spec);
+unsigned spec_means(const struct spec *spec);
+/* All that is known of an input behind the encoder: features, and the means of its tokens. */
 unsigned spec_row(const struct spec *spec);
 
 #endif

@@ -215,7 +215,17 @@ unsigned spec_features(const struct spec *spec)
     return spec_pooling(spec) == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }
 
+unsigned spec_mean_parts(const struct spec *spec)
+{
+    return spec->family->kind == ENGINE_IMAGE && spec->stage_count == 0 ? SPEC_RINGS : 1;
+}
+
+unsigned spec_means(const struct spec *spec)
+{
+    return spec_mean_parts(spec) * spec->hidden;
+}
+
 unsigned spec_row(const struct spec *spec)
 {
-    return spec_features(spec) + spec->hidden;
+    return spec_features(spec) + spec_means(spec);
 }

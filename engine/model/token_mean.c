@@ -13,9 +13,34 @@ static unsigned first_of(const struct spec *spec)
 }
 
 /* Sequences that are one input: the windows of its grid, in a family with stages. */
-static unsigned parts_of(const struct spec *spec)
+static unsigned sequences_of(const struct spec *spec)
 {
     return spec->stage_count > 0 ? spec_windows(spec) : 1;
+}
+
+/* Where rings end: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in parts of
+ * RING_UNIT. Corners lie in the last ring. */
+enum { RING_UNIT = 400 };
+static const long ring_ends[SPEC_RINGS - 1] = {36, 144, 289};
+
+static unsigned ring_of(unsigned patch, unsigned across)
+{
+    const long side = across, x = 2 * (long)(patch % across) + 1 - side;
+    const long y = 2 * (long)(patch / across) + 1 - side;
+    const long squares = (x * x + y * y) * RING_UNIT;
+    unsigned ring = 0;
+    while (ring < SPEC_RINGS - 1 && squares >= ring_ends[ring] * side * side)
+        ring++;
+    return ring;
+}
+
+/* Whether a token of an input belongs to the part; tokens in front of an image's patches to none. */
+static bool is_of(const struct spec *spec, unsigned token, unsigned part)
+{
+    if (spec_mean_parts(spec) == 1)
+        return true;
+    const unsigned specials = spec_image_specials(spec);
+    return token >= specials && ring_of(token - specials, spec_grid(spec)) == part;
 }
 
 /* mean += h / |h| * share; nothing of what is zero. */
@@ -29,6 +54,12 @@ static void add_direction(float *mean, const float *sum, size_t width, double sh
         mean[i] += sum[i] * scale;
 }
 
+static void add_to(float *sum, const float *x, size_t width)
+{
+    for (size_t i = 0; i < width; i++)
+        sum[i] += x[i];
+}
+
 struct mean_run {
     const struct spec *spec;
     struct workspace *workspace;
@@ -36,20 +67,22 @@ struct mean_run {
 };
 
 /* The direction of a mean is that of the sum, which is made in y: the block writes that later. */
-static void add_input(const struct mean_run *run, unsigned input)
+static void add_part(const struct mean_run *run, unsigned input, unsigned part)
 {
     struct workspace *w = run->workspace;
-    const unsigned parts = parts_of(run->spec), first_layer = first_of(run->spec);
-    const size_t width = run->spec->hidden, stride = w->hidden_stride;
-    const size_t first = w->offset[input * parts], end = w->offset[(input + 1) * parts];
-    float *mean = w->means + input * width, *sum = w->y + first * stride;
-    memcpy(sum, w->x + first * stride, width * sizeof *sum);
-    for (size_t t = first + 1; t < end; t++)
-        for (size_t i = 0; i < width; i++)
-            sum[i] += w->x[t * stride + i];
+    const struct spec *spec = run->spec;
+    const unsigned sequences = sequences_of(spec), first_layer = first_of(spec);
+    const size_t width = spec->hidden, stride = w->hidden_stride;
+    const size_t first = w->offset[input * sequences], end = w->offset[(input + 1) * sequences];
+    float *mean = w->means + (size_t)input * spec_means(spec) + part * width;
+    float *sum = w->y + first * stride;
+    memset(sum, 0, width * sizeof *sum);
+    for (size_t t = first; t < end; t++)
+        if (is_of(spec, (unsigned)(t - first), part))
+            add_to(sum, w->x + t * stride, width);
     if (run->layer == first_layer)
         memset(mean, 0, width * sizeof *mean);
-    add_direction(mean, sum, width, 1.0 / (run->spec->layers - first_layer));
+    add_direction(mean, sum, width, 1.0 / (spec->layers - first_layer));
 }
 
 static void add_inputs(void *context, unsigned index, unsigned count)
@@ -57,12 +90,13 @@ static void add_inputs(void *context, unsigned index, unsigned count)
     const struct mean_run *run = context;
     const unsigned last = run->inputs * (index + 1) / count;
     for (unsigned input = run->inputs * index / count; input < last; input++)
-        add_input(run, input);
+        for (unsigned part = 0; part < spec_mean_parts(run->spec); part++)
+            add_part(run, input, part);
 }
 
 void token_mean_add(const struct spec *spec, struct workspace *workspace, unsigned layer)
 {
-    struct mean_run run = {spec, workspace, layer, workspace->rows / parts_of(spec)};
+    struct mean_run run = {spec, workspace, layer, workspace->rows / sequences_of(spec)};
     if (!workspace->takes_means || layer < first_of(spec))
         return;
     if (run.inputs > 1)

@@ -53,7 +53,7 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
         return ERR_OK;
     if (take(w, &w->cls, rows, pooled_columns(spec), err) ||
         take(w, &w->pooled, rows, spec_features(spec), err) ||
-        take(w, &w->means, rows, spec->hidden, err) || take(w, &w->read[0], rows, row, err) ||
+        take(w, &w->means, rows, spec_means(spec), err) || take(w, &w->read[0], rows, row, err) ||
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err))
         return err->code;
@@ -271,7 +271,7 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated + merging;
     const size_t moves = spec->window > 0 ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
     const size_t head =
-        (pooled_columns(spec) + spec_features(spec) + spec->hidden +
+        (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
          (size_t)spec_head_tokens(spec) * spec_row(spec) + 2 * (size_t)spec->label_count) *
         sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +

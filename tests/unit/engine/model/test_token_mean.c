@@ -26,7 +26,8 @@ static struct workspace workspace_of(bool takes_means)
 
 static void add_layers(unsigned layers, bool takes_means)
 {
-    const struct spec spec = {.layers = layers, .hidden = WIDTH};
+    const struct spec spec = {
+        .family = family_find("bert", NULL), .layers = layers, .hidden = WIDTH};
     struct workspace workspace = workspace_of(takes_means);
     struct err err = {0};
     ck_assert(!thread_pool_open(&pool, 2, &err));
@@ -93,7 +94,7 @@ END_TEST
 
 START_TEST(tokens_of_zeros_have_no_direction)
 {
-    const struct spec spec = {.layers = 1, .hidden = WIDTH};
+    const struct spec spec = {.family = family_find("bert", NULL), .layers = 1, .hidden = WIDTH};
     struct workspace workspace = workspace_of(true);
     memset(x[0], 0, sizeof x[0]);
     workspace.x = x[0];
@@ -101,6 +102,61 @@ START_TEST(tokens_of_zeros_have_no_direction)
     token_mean_add(&spec, &workspace, 0);
     for (unsigned i = 0; i < WIDTH; i++)
         ck_assert_float_eq(means[i], 0);
+}
+END_TEST
+
+/* ---- of images ---- */
+
+enum { ACROSS = 5, IMAGE_TOKENS = 1 + ACROSS * ACROSS, IMAGES = 2 };
+
+/* Rings of five patches across, by hand: centres are 0, 0.4 and 0.8 of the half side off the middle
+ * each way; 0.57 is the way to (0.4, 0.4), 0.89 to (0.4, 0.8) and 1.13 to a corner's. */
+static const unsigned ring_of[ACROSS * ACROSS] = {
+    3, 3, 2, 3, 3, /* */
+    3, 1, 1, 1, 3, /* */
+    2, 1, 0, 1, 2, /* */
+    3, 1, 1, 1, 3, /* */
+    3, 3, 2, 3, 3,
+};
+
+static float tokens[IMAGES * IMAGE_TOKENS * STRIDE], rings[IMAGES * SPEC_RINGS * WIDTH];
+
+static double expected_ring(unsigned image, unsigned ring, unsigned at)
+{
+    double sum[WIDTH] = {0}, squares = 0;
+    for (unsigned p = 0; p < ACROSS * ACROSS; p++)
+        for (unsigned i = 0; ring_of[p] == ring && i < WIDTH; i++)
+            sum[i] += (double)tokens[(image * IMAGE_TOKENS + 1 + p) * STRIDE + i];
+    for (unsigned i = 0; i < WIDTH; i++)
+        squares += sum[i] * sum[i];
+    return sum[at] / sqrt(squares);
+}
+
+START_TEST(an_image_has_means_of_rings_about_its_middle)
+{
+    const struct spec spec = {.family = family_find("vit", NULL),
+                              .layers = 1,
+                              .hidden = WIDTH,
+                              .image_size = 4 * ACROSS,
+                              .patch = 4};
+    unsigned ends[IMAGES + 1] = {0, IMAGE_TOKENS, IMAGES * IMAGE_TOKENS};
+    static float sums[IMAGES * IMAGE_TOKENS * STRIDE];
+    struct workspace workspace = workspace_of(true);
+    struct err err = {0};
+    for (unsigned i = 0; i < IMAGES * IMAGE_TOKENS * STRIDE; i++)
+        tokens[i] = (float)((i * i + 3 * i) % 17) - 8;
+    ck_assert(!thread_pool_open(&pool, 2, &err));
+    workspace.pool = pool;
+    workspace.offset = ends;
+    workspace.x = tokens;
+    workspace.y = sums;
+    workspace.means = rings;
+    token_mean_add(&spec, &workspace, 0);
+    thread_pool_close(pool);
+    for (unsigned i = 0; i < IMAGES * SPEC_RINGS * WIDTH; i++)
+        ck_assert_double_eq_tol(
+            (double)rings[i],
+            expected_ring(i / (SPEC_RINGS * WIDTH), i / WIDTH % SPEC_RINGS, i % WIDTH), 1e-6);
 }
 END_TEST
 
@@ -164,4 +220,5 @@ END_TEST
 
 SUITE("token_mean", directions_of_all_blocks_but_the_first_are_averaged, a_single_block_counts,
       nothing_is_taken_unasked, tokens_of_zeros_have_no_direction,
+      an_image_has_means_of_rings_about_its_middle,
       means_do_not_depend_on_what_shares_the_batch_and_change_no_answer)
