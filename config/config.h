@@ -39,6 +39,7 @@ struct config {
     struct config_model *models;
     unsigned model_count;
     unsigned workers, threads_per_worker; /* 0: chosen from the cgroup quota */
+    const char *placement;                /* "auto", "on", "off" */
     unsigned queue_limit;
     unsigned queue_ms_max;
     unsigned batch_tokens_max; /* 0: chosen */

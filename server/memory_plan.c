@@ -68,9 +68,10 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
         struct engine_cost cost;
         if (measure(&cost, &config->models[i], plan, err))
             return err->code;
-        add(out, MEMORY_MODELS, memory_sum(cost.model_bytes, served_model_labels(&cost)));
+        add(out, MEMORY_MODELS,
+            memory_sum(memory_product(cost.model_bytes, plan->copies), served_model_labels(&cost)));
         add(out, MEMORY_SESSIONS, memory_product(cost.session_bytes, plan->workers));
-        out->each[i] = served_model_sum(&cost, plan->workers);
+        out->each[i] = served_model_sum(&cost, plan);
         labels += cost.label_count;
     }
     out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);

@@ -17,7 +17,7 @@
 
 #include "config/config.h"
 #include "engine/base/err.h"
-#include "server/plan.h"
+#include "server/placement/plan.h"
 
 #include <stdio.h>
 

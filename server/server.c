@@ -30,7 +30,7 @@
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
 #include "server/otlp/otlp_exporter.h"
-#include "server/plan.h"
+#include "server/placement/placement.h"
 #include "server/restore.h"
 #include "server/review/review.h"
 #include "server/scrape.h"
@@ -63,17 +63,25 @@ struct server {
     struct workers *workers;
     const struct reload_source *source;
     struct plan plan;
+    struct placement placement;
     struct memory_plan memory_plan;
 };
 
-static void choose_plan(struct server *server)
+static enum err_code choose_plan(struct server *server, struct err *err)
 {
-    unsigned quota = cpu_quota_threads("");
-    server->plan = plan_choose(quota, server->config);
-    if (server->plan.workers > quota / server->plan.threads_per_worker)
+    const unsigned quota = cpu_quota_threads("");
+    struct plan *plan = &server->plan;
+    if (placement_make(&server->placement, plan, server->config, err))
+        return err->code;
+    if (server->placement.is_bound)
+        log_event(LOG_INFO, "placement", LOG_NUMBER("workers", plan->workers),
+                  LOG_NUMBER("threads_per_worker", plan->threads_per_worker),
+                  LOG_NUMBER("copies", plan->copies));
+    if (plan->workers > quota / plan->threads_per_worker)
         log_event(LOG_WARN, "oversubscribed", LOG_NUMBER("quota", quota),
-                  LOG_NUMBER("workers", server->plan.workers),
-                  LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
+                  LOG_NUMBER("workers", plan->workers),
+                  LOG_NUMBER("threads_per_worker", plan->threads_per_worker));
+    return ERR_OK;
 }
 
 static unsigned prepare_threads(void)
@@ -132,9 +140,8 @@ static enum err_code load_models(struct server *server, struct err *err)
         .observers = &service->observers,
         .tls = server->service.tls,
         .pools = worker_pools(server->workers),
-        .workers = server->plan.workers,
-        .threads = server->plan.threads_per_worker,
-        .batch_tokens = server->plan.batch_tokens,
+        .placement = &server->placement,
+        .plan = server->plan,
     };
     if (reloader_open(&service->reloader, &options, err))
         return err->code;
@@ -269,6 +276,7 @@ static enum err_code start_workers(struct server *server, struct err *err)
     struct worker_options options = {
         .workers = server->plan.workers,
         .threads_per_worker = server->plan.threads_per_worker,
+        .places = server->placement.pools,
         .rows_max = server->plan.batch_tokens,
         .batcher = server->service.batcher,
         .metrics = server->service.metrics,
@@ -300,15 +308,17 @@ static enum err_code server_start(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
     request_ids_init(&service->ids);
-    choose_plan(server);
+    if (choose_plan(server, err))
+        return err->code;
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
-        open_audit(server, err) || open_feedback(server, err) || open_review(server, err) ||
-        open_fits(server, err) || open_queue(server, err) || open_tls(server, err) ||
-        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
-        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
-        reloader_start(service->reloader, err) || start_fits(server, err))
+    if (open_memory(server, err) || open_metrics(server, err) ||
+        open_otlp(server, err) || open_audit(server, err) || open_feedback(server, err) ||
+        open_review(server, err) || open_fits(server, err) || open_queue(server, err) ||
+        open_tls(server, err) || open_snapshots(server, err) || start_http(server, err) ||
+        start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
+        start_prepare(server, err) || reloader_start(service->reloader, err) ||
+        start_fits(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);
@@ -397,6 +407,7 @@ static void server_stop(struct server *server)
     snapshots_close(service->snapshots);
     reloader_free(service->reloader);
     worker_free(server->workers);
+    placement_free(&server->placement);
     batcher_free(service->batcher);
     tls_close(server->service.tls);
     feedback_close(service->feedback);
@@ -463,7 +474,11 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     tls_close(tls);
     if (addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err))
         return err->code;
-    const struct plan plan = plan_choose(cpu_quota_threads(""), config);
+    struct placement placement;
+    struct plan plan;
+    if (placement_make(&placement, &plan, config, err))
+        return err->code;
+    placement_free(&placement);
     struct config effective;
     if (restore_config(&effective, config, err))
         return err->code;

@@ -36,6 +36,8 @@ enum { SPIN_NS = 80000, SPINS_PER_LOOK = 64, CACHE_LINE = 64 };
 struct member {
     struct thread_pool *pool;
     unsigned index;
+    bool is_bound;
+    unsigned cpu; /* if it is bound */
     pthread_t thread;
 };
 
@@ -116,10 +118,22 @@ static void member_finish(struct thread_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
+bool thread_pool_bind_caller(unsigned cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu >= CPU_SETSIZE)
+        return false;
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
 static void *member_main(void *argument)
 {
     struct member *member = argument;
     struct thread_pool *pool = member->pool;
+    if (member->is_bound)
+        thread_pool_bind_caller(member->cpu);
     for (unsigned seen = 0;; seen++) {
         member_wait(pool, seen);
         if (pool->closing)
@@ -161,10 +175,14 @@ unsigned thread_pool_size(const struct thread_pool *pool)
     return pool->size;
 }
 
-static enum err_code start_members(struct thread_pool *pool, struct err *err)
+static enum err_code start_members(struct thread_pool *pool, const unsigned short *cpus,
+                                   struct err *err)
 {
     for (unsigned i = 0; i + 1 < pool->size; i++) {
-        pool->members[i] = (struct member){.pool = pool, .index = i + 1};
+        pool->members[i] = (struct member){.pool = pool,
+                                           .index = i + 1,
+                                           .is_bound = cpus != NULL,
+                                           .cpu = cpus != NULL ? cpus[i + 1] : 0};
         int failed = pthread_create(&pool->members[i].thread, NULL, member_main, &pool->members[i]);
         if (failed)
             return err_no_thread(err, failed);
@@ -174,6 +192,12 @@ static enum err_code start_members(struct thread_pool *pool, struct err *err)
 }
 
 enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struct err *err)
+{
+    return thread_pool_open_on(out, threads, NULL, err);
+}
+
+enum err_code thread_pool_open_on(struct thread_pool **out, unsigned threads,
+                                  const unsigned short *cpus, struct err *err)
 {
     *out = NULL;
     struct thread_pool *pool = aligned_alloc(CACHE_LINE, sizeof *pool);
@@ -187,7 +211,7 @@ enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struc
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    if (start_members(pool, err)) {
+    if (start_members(pool, cpus, err)) {
         thread_pool_close(pool);
         return err->code;
     }

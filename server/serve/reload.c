@@ -76,8 +76,7 @@ static enum err_code hold_memory(const struct reload *reload, unsigned index, si
     const struct config_model *wanted = &reload->next->config.models[index];
     if (reload->held != NULL)
         *bytes = reload->held[index];
-    else if (served_model_bytes(bytes, wanted->dir, wanted->dtype, options->batch_tokens,
-                                options->workers, options->threads, err) ||
+    else if (served_model_bytes(bytes, wanted->dir, wanted->dtype, &options->plan, err) ||
              memory_hold(options->memory, *bytes, err))
         return err_prefix(err, "model %s: ", wanted->name);
     return ERR_OK;
@@ -92,10 +91,9 @@ static enum err_code open_model(struct reload *reload, unsigned index, struct er
                                        .dtype = wanted->dtype,
                                        .generation = reload->next->generation,
                                        .linear_backend = reload->next->config.linear_backend,
-                                       .batch_tokens = options->batch_tokens,
+                                       .plan = &options->plan,
                                        .pools = options->pools,
-                                       .workers = options->workers,
-                                       .threads = options->threads,
+                                       .placement = options->placement,
                                        .memory = options->memory,
                                        .metrics = options->metrics,
                                        .in_spare_time = reload->in_spare_time};

@@ -35,7 +35,8 @@ struct reloader_options {
     struct tls *tls;                   /* NULL: the server speaks plain HTTP */
     const struct observers *observers; /* of changes; NULL: none */
     struct thread_pool *const *pools;  /* [workers] */
-    unsigned workers, threads, batch_tokens;
+    const struct placement *placement; /* borrowed; NULL: nothing is bound */
+    struct plan plan;
 };
 
 /* The result of a reload. Lists are in the arena that was given. */

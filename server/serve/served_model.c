@@ -12,6 +12,7 @@
 #include "engine/base/thread_pool.h"
 #include "engine/selftest.h"
 #include "server/observe/log.h"
+#include "server/placement/node.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -129,12 +130,27 @@ struct warming {
     struct err err;
 };
 
+/* What the worker reads: the weights on its node. */
+static struct engine_model *copy_of(const struct served_model *model,
+                                    const struct placement *placement, unsigned worker)
+{
+    return placement != NULL ? model->copies[placement->pools[worker].copy] : model->engine;
+}
+
+static void prefer_node_of(const struct placement *placement, unsigned worker)
+{
+    if (placement != NULL && placement->is_bound)
+        node_prefer(placement->nodes[placement->pools[worker].copy]);
+}
+
 static enum err_code open_session(struct warming *warming, struct thread_pool *pool)
 {
     struct served_model *model = warming->model;
     struct engine_session **session = &model->sessions[warming->worker];
     struct err *err = &warming->err;
-    if (engine_session_open_on(session, model->engine, model->batch_tokens, pool, err) ||
+    if (engine_session_open_on(session,
+                               copy_of(model, warming->options->placement, warming->worker),
+                               model->batch_tokens, pool, err) ||
         warm_session(*session, model, err) ||
         (warming->worker == 0 && pass_selftest(*session, model, err)))
         return err->code;
@@ -150,7 +166,8 @@ static void *warming_main(void *context)
     struct thread_pool *pool;
     if (warming->options->in_spare_time)
         pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
-    if (!thread_pool_open(&pool, warming->options->threads, &warming->err)) {
+    prefer_node_of(warming->options->placement, warming->worker);
+    if (!thread_pool_open(&pool, warming->options->plan->threads_per_worker, &warming->err)) {
         open_session(warming, pool);
         thread_pool_close(pool);
     }
@@ -160,11 +177,12 @@ static void *warming_main(void *context)
 static enum err_code open_sessions(struct served_model *model,
                                    const struct served_model_options *options, struct err *err)
 {
-    struct warming *all = calloc(options->workers, sizeof *all);
+    const unsigned workers = options->plan->workers;
+    struct warming *all = calloc(workers, sizeof *all);
     unsigned started = 0;
     if (all == NULL)
-        return err_no_memory(err, options->workers * sizeof *all);
-    for (; started < options->workers && err->code == ERR_OK; started++) {
+        return err_no_memory(err, workers * sizeof *all);
+    for (; started < workers && err->code == ERR_OK; started++) {
         all[started] = (struct warming){.options = options, .model = model, .worker = started};
         int failure = pthread_create(&all[started].thread, NULL, warming_main, &all[started]);
         if (failure != 0) {
@@ -184,14 +202,13 @@ static enum err_code open_sessions(struct served_model *model,
 /* ---- open and close ---- */
 
 enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
-                                 unsigned batch_tokens, unsigned workers, unsigned threads,
-                                 struct err *err)
+                                 const struct plan *plan, struct err *err)
 {
     const struct engine_options options = {.dtype = dtype};
     struct engine_cost cost;
-    if (engine_measure(&cost, dir, &options, batch_tokens, threads, err))
+    if (engine_measure(&cost, dir, &options, plan->batch_tokens, plan->threads_per_worker, err))
         return err->code;
-    *bytes = served_model_sum(&cost, workers);
+    *bytes = served_model_sum(&cost, plan);
     return ERR_OK;
 }
 
@@ -210,14 +227,15 @@ static struct served_model *create(const struct served_model_options *options)
     model->memory = options->memory;
     model->bytes = options->bytes;
     model->generation = options->generation;
-    model->batch_tokens = options->batch_tokens;
-    model->workers = options->workers;
+    model->batch_tokens = options->plan->batch_tokens;
+    model->workers = options->plan->workers;
     model->slot = METRICS_SLOTS;
     model->name = copy(model, options->name);
     model->dir = copy(model, options->dir);
     model->dtype = copy(model, options->dtype);
     model->sessions =
-        arena_alloc_array(&model->arena, options->workers, sizeof(struct engine_session *));
+        arena_alloc_array(&model->arena, model->workers, sizeof(struct engine_session *));
+    model->copies = arena_alloc_array(&model->arena, options->plan->copies, sizeof *model->copies);
     return model;
 }
 
@@ -230,7 +248,8 @@ static void destroy(struct served_model *model)
     engine_session_close(model->shadow);
     thread_pool_close(model->shadow_pool);
     label_sets_close(model->label_sets);
-    engine_close(model->engine);
+    for (unsigned i = model->copy_count; i-- > 0;)
+        engine_close(model->copies[i]);
     memory_release(model->memory, model->bytes);
     arena_deinit(&model->arena);
     free(model);
@@ -251,16 +270,34 @@ static enum err_code enter_metrics(struct served_model *model, struct metrics *m
     return ERR_OK;
 }
 
+/* Each is read by a thread, and those that it starts, whose memory comes from the copy's node. */
+static enum err_code open_copies(struct served_model *model,
+                                 const struct served_model_options *options,
+                                 const struct engine_options *how, struct err *err)
+{
+    const struct placement *placement = options->placement;
+    for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
+        if (placement != NULL && placement->is_bound)
+            node_prefer(placement->nodes[i]);
+        if (!engine_open(&model->copies[i], model->dir, how, err))
+            model->copy_count++;
+    }
+    node_prefer(NODE_ANY);
+    model->engine = model->copies[0];
+    return err->code;
+}
+
 static enum err_code load(struct served_model *model, const struct served_model_options *options,
                           struct err *err)
 {
     const struct engine_options how = {.linear_backend = options->linear_backend,
                                        .dtype = options->dtype};
     uint64_t start = clock_now_ns();
-    if (model->name == NULL || model->dir == NULL || model->sessions == NULL)
+    if (model->name == NULL || model->dir == NULL || model->sessions == NULL ||
+        model->copies == NULL)
         return err_no_memory(err, sizeof *model);
     model->stamp = served_model_stamp(model->dir);
-    if (engine_open(&model->engine, model->dir, &how, err))
+    if (open_copies(model, options, &how, err))
         return err->code;
     model->info = engine_describe(model->engine);
     if (open_sessions(model, options, err) ||

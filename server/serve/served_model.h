@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
+#include "server/placement/placement.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/throughput.h"
 
@@ -43,6 +44,8 @@ struct served_model {
     unsigned generation;            /* of the reload that opened it */
     uint64_t stamp;                 /* of the directory's files when it was opened */
     struct engine_model *engine;
+    struct engine_model **copies; /* [copy_count] one for each memory node; the first is `engine` */
+    unsigned copy_count;
     const struct engine_info *info;
     struct engine_session **sessions; /* [workers] each worker's own */
     unsigned workers;
@@ -76,10 +79,10 @@ struct served_model_options {
     const char *name, *dir, *dtype;
     unsigned generation;
     const char *linear_backend;
-    unsigned batch_tokens;
-    struct thread_pool *const *pools; /* [workers] on which the sessions will run */
-    unsigned workers, threads;        /* of each pool */
-    size_t bytes;                     /* already taken from memory (memory_hold) */
+    const struct plan *plan;
+    struct thread_pool *const *pools;  /* [workers] on which the sessions will run */
+    const struct placement *placement; /* of the workers; NULL: of a plan with one copy */
+    size_t bytes;                      /* already taken from memory (memory_hold) */
     struct memory *memory;
     struct metrics *metrics;
     bool in_spare_time; /* warm it up only with otherwise idle processors */
@@ -94,17 +97,17 @@ enum err_code served_model_open(struct served_model **out,
  * by the thread that makes it. ERR_TOO_LARGE: there is not enough left; ERR_NO_MEMORY. */
 enum err_code served_model_open_shadow(struct served_model *model, struct err *err);
 
-/* What a model of that cost takes, with a session for each worker. */
-static inline size_t served_model_sum(const struct engine_cost *cost, unsigned workers)
+/* What a model of that cost takes, with the plan's copies and a session for each worker. */
+static inline size_t served_model_sum(const struct engine_cost *cost, const struct plan *plan)
 {
-    return memory_sum(memory_sum(cost->model_bytes, served_model_labels(cost)),
-                      memory_product(cost->session_bytes, workers));
+    return memory_sum(
+        memory_sum(memory_product(cost->model_bytes, plan->copies), served_model_labels(cost)),
+        memory_product(cost->session_bytes, plan->workers));
 }
 
 /* What opening it will take of the process's memory: upper bounds from the headers of its files. */
 enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
-                                 unsigned batch_tokens, unsigned workers, unsigned threads,
-                                 struct err *err);
+                                 const struct plan *plan, struct err *err);
 
 /* For a caller that holds it already. */
 void served_model_acquire(struct served_model *model);

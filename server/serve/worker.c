@@ -144,8 +144,17 @@ static void worker_loop(struct worker *worker)
     }
 }
 
+static const unsigned short *cpus_of(const struct worker *worker)
+{
+    const struct placement_pool *places = worker->options->places;
+    return places != NULL ? places[worker->index].cpus : NULL;
+}
+
 static void *worker_main(void *context)
 {
+    const struct worker *worker = context;
+    if (cpus_of(worker) != NULL)
+        thread_pool_bind_caller(cpus_of(worker)[0]);
     worker_loop(context);
     return NULL;
 }
@@ -159,7 +168,8 @@ static enum err_code worker_open(struct workers *all, unsigned index, struct err
     worker->options = &all->options;
     worker->index = index;
     if (batch_init(&worker->batch, rows, err) ||
-        thread_pool_open(&all->pools[index], all->options.threads_per_worker, err))
+        thread_pool_open_on(&all->pools[index], all->options.threads_per_worker, cpus_of(worker),
+                            err))
         return err->code;
     worker->inputs = calloc(rows, sizeof *worker->inputs);
     worker->logits = calloc(rows, sizeof *worker->logits);

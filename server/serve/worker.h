@@ -16,11 +16,13 @@
 #define ATTND_SERVER_SERVE_WORKER_H
 
 #include "server/observe/metrics.h"
+#include "server/placement/placement.h"
 #include "server/serve/batcher.h"
 
 struct worker_options {
     unsigned workers;
     unsigned threads_per_worker;
+    const struct placement_pool *places; /* [workers]; NULL: none is bound */
     unsigned rows_max; /* of a batch: as many as its tokens, since a row has at least one */
     struct batcher *batcher;
     struct metrics *metrics;

@@ -82,6 +82,7 @@ static const struct {
     {"--admin-listen", "unix:/a"},
     {"--workers", "3"},
     {"--threads-per-worker", "3"},
+    {"--placement", "off"},
     {"--queue-limit", "500"},
     {"--queue-ms-max", "7"},
     {"--batch-tokens-max", "300"},

@@ -22,6 +22,7 @@ struct models {
     struct metrics *metrics;
     struct thread_pool *pools[MODELS_WORKERS_MAX];
     unsigned workers;
+    struct plan plan;
 };
 
 static inline void models_open(struct models *models, unsigned workers)
@@ -29,7 +30,11 @@ static inline void models_open(struct models *models, unsigned workers)
     static const char *const routes[] = {"/predict"};
     const struct metrics_setup setup = {.routes = routes, .route_count = 1};
     struct err err = {0};
-    *models = (struct models){.workers = workers};
+    *models = (struct models){.workers = workers,
+                              .plan = {.workers = workers,
+                                       .threads_per_worker = MODELS_THREADS,
+                                       .batch_tokens = MODELS_TOKENS,
+                                       .copies = 1}};
     memory_init(&models->memory, (size_t)64 << 20, 0, 0);
     ck_assert_int_eq(metrics_open(&models->metrics, &setup, &err), ERR_OK);
     for (unsigned i = 0; i < workers; i++)
@@ -54,10 +59,8 @@ static inline struct served_model_options models_options(struct models *models, 
     return (struct served_model_options){.name = name,
                                          .dir = dir,
                                          .generation = generation,
-                                         .batch_tokens = MODELS_TOKENS,
+                                         .plan = &models->plan,
                                          .pools = models->pools,
-                                         .workers = models->workers,
-                                         .threads = MODELS_THREADS,
                                          .bytes = MODELS_BYTES,
                                          .memory = &models->memory,
                                          .metrics = models->metrics};

@@ -48,7 +48,7 @@ static struct {
     struct metrics_setup setup;
     struct http_options http;
     struct worker_options workers;
-    unsigned plan_quota, io_threads, prepare_threads, wait_ms_max, takers, prepare_wait_ms_max;
+    unsigned io_threads, prepare_threads, wait_ms_max, takers, prepare_wait_ms_max;
     unsigned queue_limit;
     struct reloader_options reloader;
     unsigned first_generation, first_inputs_max; /* of the snapshot that the server begins with */
@@ -133,11 +133,21 @@ enum err_code restore_config(struct config *out, const struct config *read, stru
     return ERR_OK;
 }
 
+static struct placement_pool parts_places[64]; /* not bound */
 
-struct plan plan_choose(unsigned quota, const struct config *config)
+enum err_code placement_make(struct placement *out, struct plan *plan, const struct config *config,
+                             struct err *err)
 {
-    parts.plan_quota = quota;
-    return (struct plan){.workers = config->workers, .threads_per_worker = 1, .batch_tokens = 99};
+    (void)err;
+    *out = (struct placement){.copies = 1, .pools = parts_places};
+    *plan = (struct plan){
+        .workers = config->workers, .threads_per_worker = 1, .batch_tokens = 99, .copies = 1};
+    return ERR_OK;
+}
+
+void placement_free(struct placement *placement)
+{
+    (void)placement;
 }
 
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
@@ -252,8 +262,8 @@ enum err_code reloader_open(struct reloader **out, const struct reloader_options
 enum err_code reloader_load(struct reloader *reloader, const struct config *config,
                             const struct config *read, const size_t *bytes, struct err *err)
 {
-    bool right = (void *)reloader == &parts_made[PART_RELOADER] && config != read &&
-                 config->model_count > 0;
+    bool right =
+        (void *)reloader == &parts_made[PART_RELOADER] && config != read && config->model_count > 0;
     memcpy(parts.loaded_bytes, bytes, sizeof parts.loaded_bytes);
     return parts_call(right ? "load" : "bad-load", err);
 }

@@ -28,6 +28,7 @@ struct stage {
     struct http_app app;
     struct workers *workers;
     struct snapshot *snapshot; /* the first, whose live options a test may still change */
+    struct plan plan;
 };
 
 static struct config_model configured[] = {{.name = "logs", .dir = "text"},
@@ -44,13 +45,13 @@ static inline uint64_t no_depth(void *context, unsigned slot)
 static inline struct served_model_options stage_model_options(struct stage *stage, unsigned index,
                                                               unsigned workers)
 {
+    stage->plan =
+        (struct plan){.workers = workers, .threads_per_worker = 1, .batch_tokens = 64, .copies = 1};
     return (struct served_model_options){.name = configured[index].name,
                                          .dir = configured[index].dir,
                                          .generation = 1,
-                                         .batch_tokens = 64,
+                                         .plan = &stage->plan,
                                          .pools = worker_pools(stage->workers),
-                                         .workers = workers,
-                                         .threads = 1,
                                          .memory = &stage->service.memory,
                                          .metrics = stage->service.metrics};
 }
@@ -100,7 +101,11 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);
     observers_add(&service->observers, metrics_observer(service->metrics));
     observers_add(&service->observers, log_observer());
-    struct worker_options options = {workers, 1, 64, service->batcher, service->metrics};
+    struct worker_options options = {.workers = workers,
+                                     .threads_per_worker = 1,
+                                     .rows_max = 64,
+                                     .batcher = service->batcher,
+                                     .metrics = service->metrics};
     ck_assert_int_eq(worker_start(&stage->workers, &options, &err), ERR_OK);
     stage_open_models(stage, workers);
     struct prepare *prepare;

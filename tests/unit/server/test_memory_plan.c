@@ -7,7 +7,7 @@
 
 static const size_t gib = (size_t)1 << 30;
 
-static const struct plan plan = {.workers = 2, .threads_per_worker = 3, .batch_tokens = 256};
+static const struct plan plan = {.workers = 2, .threads_per_worker = 3, .batch_tokens = 256, .copies = 1};
 static struct config_model models[] = {
     {.name = "kernel-bert", .dir = "models/kernel-bert"},
     {.name = "wafer-vit", .dir = "models/wafer-vit", .dtype = "int8"}};
@@ -47,7 +47,7 @@ END_TEST
 START_TEST(memory_plan_grows_with_workers_connections_and_the_queue)
 {
     struct config config = config_of(gib), larger = config_of(gib);
-    const struct plan one = {.workers = 1, .threads_per_worker = 3, .batch_tokens = 256};
+    const struct plan one = {.workers = 1, .threads_per_worker = 3, .batch_tokens = 256, .copies = 1};
     larger.connections_max *= 2;
     larger.queue_limit *= 2;
     struct memory_plan few = made(&config, &one), many = made(&larger, &plan);

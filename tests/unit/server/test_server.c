@@ -153,9 +153,9 @@ START_TEST(the_server_hands_each_part_what_is_configured)
 {
     struct err err;
     parts.signals[0] = SIGINT;
-    unsigned quota = cpu_quota_threads("");
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
-    ck_assert_uint_eq(parts.plan_quota, quota);
+    const unsigned quota = cpu_quota_threads("");
+    ck_assert_ptr_eq(parts.workers.places, parts_places);
     ck_assert_uint_eq(parts.queue_limit, 77);
     ck_assert_uint_eq(parts.wait_ms_max, 88);
     ck_assert_uint_eq(parts.takers, 1);
@@ -227,9 +227,9 @@ START_TEST(the_server_hands_the_reloader_what_models_run_on)
     ck_assert_ptr_eq((void *)options->metrics, &parts_made[PART_METRICS]);
     ck_assert_ptr_eq((const void *)options->pools, &parts_made[PART_POOLS]);
     ck_assert_ptr_nonnull(options->memory);
-    ck_assert_uint_eq(options->workers, 1);
-    ck_assert_uint_eq(options->threads, 1);
-    ck_assert_uint_eq(options->batch_tokens, 99);
+    ck_assert_uint_eq(options->plan.workers, 1);
+    ck_assert_uint_eq(options->plan.threads_per_worker, 1);
+    ck_assert_uint_eq(options->plan.batch_tokens, 99);
     ck_assert_uint_eq(parts.loaded_bytes[0], 600);
     ck_assert_uint_eq(parts.loaded_bytes[1], 400);
     ck_assert_uint_eq(parts.first_generation, 0); /* nothing, by the limits that are configured */

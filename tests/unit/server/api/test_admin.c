@@ -50,9 +50,7 @@ static void bench_open(struct bench *bench, bool is_started)
         .memory = &service->memory,
         .metrics = service->metrics,
         .pools = worker_pools(bench->stage.workers),
-        .workers = 1,
-        .threads = 1,
-        .batch_tokens = 64};
+        .plan = {.workers = 1, .threads_per_worker = 1, .batch_tokens = 64, .copies = 1}};
     publish_loaded(bench, &options.source);
     ck_assert_int_eq(reloader_open(&service->reloader, &options, &err), ERR_OK);
     if (is_started)

@@ -39,7 +39,7 @@ START_TEST(workers_without_threads_are_not_started)
     struct err err = {0};
     struct workers *workers;
     stage_open(&stage, 1);
-    struct worker_options options = {2, 1, 64, stage.service.batcher, stage.service.metrics};
+    struct worker_options options = {2, 1, NULL, 64, stage.service.batcher, stage.service.metrics};
     deny_threads(true);
     ck_assert_int_eq(worker_start(&workers, &options, &err), ERR_NO_MEMORY);
     deny_threads(false);

@@ -58,6 +58,7 @@ static const char *const events[] = {
     "otlp_failing",
     "otlp_recovered",
     "oversubscribed",
+    "placement",
     "prediction",
     "ready",
     "reload_changed",

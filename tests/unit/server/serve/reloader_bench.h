@@ -149,9 +149,7 @@ static inline void bench_prepare(struct bench *bench, const char *models, const 
         .memory = &bench->models.memory,
         .metrics = bench->models.metrics,
         .pools = bench->models.pools,
-        .workers = 2,
-        .threads = MODELS_THREADS,
-        .batch_tokens = MODELS_TOKENS};
+        .plan = bench->models.plan};
     ck_assert_int_eq(reloader_open(&bench->reloader, &how, &err), ERR_OK);
     ck_assert_msg(load(bench, &err) == ERR_OK, "%s", err.text);
     log_set_level("warn");

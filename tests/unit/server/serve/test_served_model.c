@@ -139,6 +139,31 @@ START_TEST(a_model_is_warmed_in_spare_time_if_others_serve)
 }
 END_TEST
 
+/* Pools of two nodes; a system without the second one gives memory of the first. */
+START_TEST(a_worker_reads_the_copy_of_its_node)
+{
+    static struct placement_pool places[] = {{.copy = 0}, {.copy = 1}, {.copy = 1}};
+    const struct placement placement = {
+        .pools = places, .is_bound = true, .copies = 2, .nodes = {0, 1}};
+    struct models models;
+    struct err err = {0};
+    struct served_model *model;
+    models_open(&models, 3);
+    models.plan.copies = 2;
+    struct served_model_options options = models_options(&models, "logs", "text", 1);
+    options.placement = &placement;
+    fake_tells_copies = true;
+    ck_assert_int_eq(models_try(&models, &model, &options, &err), ERR_OK);
+    fake_tells_copies = false;
+    ck_assert_ptr_eq(model->engine, &fake_models[0]);
+    ck_assert_ptr_eq(model->sessions[0]->model, &fake_models[0]);
+    ck_assert_ptr_eq(model->sessions[1]->model, &fake_copy);
+    ck_assert_ptr_eq(model->sessions[2]->model, &fake_copy);
+    served_model_release(model);
+    models_close(&models); /* which counts both as closed */
+}
+END_TEST
+
 /* ---- failing ---- */
 
 /* Nothing is left of a model that could not be opened. */
@@ -236,10 +261,14 @@ START_TEST(a_model_tells_what_it_will_take_before_it_is_opened)
 {
     size_t bytes = 0;
     struct err err = {0};
-    ck_assert_int_eq(served_model_bytes(&bytes, "text", NULL, 64, 3, 2, &err), ERR_OK);
+    struct plan plan = {.workers = 3, .threads_per_worker = 2, .batch_tokens = 64, .copies = 1};
+    ck_assert_int_eq(served_model_bytes(&bytes, "text", NULL, &plan, &err), ERR_OK);
     ck_assert_uint_eq(bytes, FAKE_MODEL_BYTES + 3 * FAKE_SESSION_BYTES);
+    plan.copies = 2;
+    ck_assert_int_eq(served_model_bytes(&bytes, "text", NULL, &plan, &err), ERR_OK);
+    ck_assert_uint_eq(bytes, 2 * FAKE_MODEL_BYTES + 3 * FAKE_SESSION_BYTES);
     ck_assert_uint_eq(fake_seen.opened, 0);
-    ck_assert_int_eq(served_model_bytes(&bytes, "nowhere", NULL, 64, 3, 2, &err), ERR_NOT_FOUND);
+    ck_assert_int_eq(served_model_bytes(&bytes, "nowhere", NULL, &plan, &err), ERR_NOT_FOUND);
 }
 END_TEST
 
@@ -384,11 +413,11 @@ END_TEST
 SUITE("served_model", a_model_is_opened_as_it_is_configured, a_model_says_in_the_log_what_it_is,
       a_model_is_counted_under_a_slot_of_its_own,
       each_worker_has_a_warm_session_and_lends_it_its_pool, an_image_model_is_warmed_with_a_picture,
-      a_model_is_warmed_in_spare_time_if_others_serve, a_model_that_cannot_be_read_leaves_nothing,
-      a_session_that_cannot_be_opened_closes_the_others, a_model_that_cannot_run_leaves_nothing,
-      a_model_without_threads_to_warm_it_leaves_nothing, a_model_without_a_slot_leaves_nothing,
-      a_model_tells_what_it_will_take_before_it_is_opened, the_last_user_closes_a_model,
-      the_stamp_stays_while_nothing_changes,
+      a_model_is_warmed_in_spare_time_if_others_serve, a_worker_reads_the_copy_of_its_node,
+      a_model_that_cannot_be_read_leaves_nothing, a_session_that_cannot_be_opened_closes_the_others,
+      a_model_that_cannot_run_leaves_nothing, a_model_without_threads_to_warm_it_leaves_nothing,
+      a_model_without_a_slot_leaves_nothing, a_model_tells_what_it_will_take_before_it_is_opened,
+      the_last_user_closes_a_model, the_stamp_stays_while_nothing_changes,
       the_stamp_changes_when_a_file_is_written_renamed_added_or_removed,
       the_stamp_changes_when_a_file_is_exchanged_for_one_of_its_size_and_time,
       the_stamp_looks_behind_links, a_directory_that_is_not_there_has_no_stamp)

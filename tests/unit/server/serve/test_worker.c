@@ -5,8 +5,8 @@
 static enum err_code started(const struct stage *stage, unsigned workers, struct workers **out,
                              struct err *err)
 {
-    struct worker_options options = {workers, 5, 64, stage->service.batcher,
-                                     stage->service.metrics};
+    struct worker_options options = {
+        workers, 5, NULL, 64, stage->service.batcher, stage->service.metrics};
     *out = stage->workers;
     return worker_start(out, &options, err);
 }

@@ -1,4 +1,4 @@
-#include "server/plan.h"
+#include "server/placement/plan.h"
 
 static unsigned at_least_one(unsigned count)
 {
@@ -20,6 +20,7 @@ struct plan plan_choose(unsigned quota, const struct config *config)
     return (struct plan){
         .workers = workers,
         .threads_per_worker = threads,
+        .copies = 1,
         .batch_tokens =
             config->batch_tokens_max != 0 ? config->batch_tokens_max : PLAN_BATCH_TOKENS,
     };

@@ -1,4 +1,4 @@
-#include "server/plan.h"
+#include "server/placement/plan.h"
 #include "tests/support/suite.h"
 
 static struct plan plan(unsigned quota, unsigned workers, unsigned threads)

@@ -26,8 +26,8 @@
  *
  * Threads: pure.
  */
-#ifndef ATTND_SERVER_PLAN_H
-#define ATTND_SERVER_PLAN_H
+#ifndef ATTND_SERVER_PLACEMENT_PLAN_H
+#define ATTND_SERVER_PLACEMENT_PLAN_H
 
 #include "config/config.h"
 
@@ -36,6 +36,7 @@ enum { PLAN_POOL_MAX = 8, PLAN_BATCH_TOKENS = 256 };
 struct plan {
     unsigned workers, threads_per_worker;
     unsigned batch_tokens;
+    unsigned copies; /* of each model's weights: 1, but where placement.h says otherwise */
 };
 
 /* quota: the threads that this process may use, at least 1. */

@@ -1,0 +1,64 @@
+/* placement.h - where the workers compute: which processor each thread of a pool is bound to, and
+ * on which memory node the weights lie that the pool reads.
+ *
+ *     struct plan plan = plan_choose(quota, config);
+ *     struct placement placement;
+ *     placement_choose(&placement, &plan, &topology, quota, config, &err);
+ *     placement.pools[i].cpus == NULL                 its threads go where the kernel puts them
+ *     placement_free(&placement);
+ *
+ * Under a CPU quota, with up to PLAN_POOL_MAX cores, with counts that the operator named, or with
+ * the option `placement` off, nothing is bound and there is one copy of the weights. Else, `auto`:
+ *
+ *   - a pool has cores of one last-level cache, so that a batch's activations stay in it, and at
+ *     most PLAN_POOL_MAX of them (plan.h says why); all pools are of one size, the largest that
+ *     leaves at most a sixteenth of the cores without one;
+ *   - one thread a core: the products do 90 % of what a core can multiply, and a second hyper
+ *     thread would share that. Second threads, and cores without a pool, are left to connections
+ *     and to preparing inputs;
+ *   - a copy of the weights for each memory node that has pools: every product streams them.
+ *
+ * `on` binds as many threads as plan.h says, in the order of the topology, also few and under a
+ * quota.
+ *
+ * Reasoned, and checked on made-up topologies: what it brings was not measured on a machine of many
+ * cores. A thread that cannot be bound is left unbound; memory of a node that is full comes from
+ * another.
+ *
+ * Threads: pure.
+ */
+#ifndef ATTND_SERVER_PLACEMENT_PLACEMENT_H
+#define ATTND_SERVER_PLACEMENT_PLACEMENT_H
+
+#include "config/config.h"
+#include "engine/base/err.h"
+#include "server/placement/plan.h"
+#include "server/placement/topology.h"
+
+#include <stdbool.h>
+
+struct placement_pool {
+    const unsigned short *cpus; /* [threads_per_worker], one for each thread; NULL: not bound */
+    unsigned copy;              /* of the weights, below `copies` */
+};
+
+struct placement {
+    struct placement_pool *pools; /* [workers] */
+    bool is_bound;
+    unsigned copies;                          /* of the weights */
+    unsigned short nodes[TOPOLOGY_NODES_MAX]; /* [copies] the kernel's number of each one's node */
+    unsigned short *cpus;                     /* what pools[].cpus point into */
+};
+
+/* quota: the threads that this process may use, at least 1. The plan's counts are changed to those
+ * that are bound, its copies set. Yours to free. ERR_UNUSABLE: `on` for more threads than there are
+ * processors; ERR_NO_MEMORY. */
+enum err_code placement_choose(struct placement *out, struct plan *plan,
+                               const struct topology *topology, unsigned quota,
+                               const struct config *config, struct err *err);
+/* The plan and the placement of this process, by its quota and the processors that it may use. */
+enum err_code placement_make(struct placement *out, struct plan *plan, const struct config *config,
+                             struct err *err);
+void placement_free(struct placement *placement);
+
+#endif
