@@ -67,8 +67,8 @@ static unsigned count_broken_links(const char *path)
 
 START_TEST(documents_link_to_what_is_there)
 {
-    static const char *const patterns[] = {"*.md", "docs/*.md", "models/*.md", "models/*/*.md",
-                                           "loadtest/*.md"};
+    static const char *const patterns[] = {"*.md",          "docs/*.md",     "models/*.md",
+                                           "models/*/*.md", "loadtest/*.md", "deploy/*.md"};
     unsigned broken = 0, pages = 0;
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         glob_t found;
@@ -94,5 +94,29 @@ START_TEST(documents_begin_with_a_short_readme)
 }
 END_TEST
 
+/* Names behind "- alert: " are those of the rows. */
+START_TEST(operations_have_a_row_for_each_alert)
+{
+    char *page = read_text("deploy/OPERATIONS.md");
+    char *alerts = read_text("deploy/prometheus/alerts.yml");
+    static const char mark[] = "- alert: ";
+    unsigned count = 0;
+    for (const char *at = alerts; (at = strstr(at, mark)) != NULL; count++) {
+        char row[80];
+        at += strlen(mark);
+        snprintf(row, sizeof row, "\n| `%.*s` |", (int)strcspn(at, "\n"), at);
+        ck_assert_msg(strstr(page, row) != NULL, "deploy/OPERATIONS.md has no row%s", row);
+    }
+    ck_assert_uint_gt(count, 10);
+    unsigned rows = 0;
+    for (const char *at = page; (at = strstr(at, "\n| `Attnd")) != NULL; at++)
+        rows++;
+    ck_assert_uint_eq(rows, count);
+    free(page);
+    free(alerts);
+}
+END_TEST
+
 SUITE("documents", documents_have_the_table_of_options_as_the_code_has_it,
-      documents_link_to_what_is_there, documents_begin_with_a_short_readme)
+      documents_link_to_what_is_there, operations_have_a_row_for_each_alert,
+      documents_begin_with_a_short_readme)
