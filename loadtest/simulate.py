@@ -58,7 +58,7 @@ class Machine:
         """As plan.h and placement.h choose, for caches of eight cores."""
         pools = 1 if cores <= POOL_MAX else cores // POOL_MAX
         threads = min(cores, POOL_MAX)
-        return Machine(pools, threads, cores > pools * threads)
+        return Machine(pools, threads, cores > pools * threads, max(2, cores // 16))
 
 
 class Times:

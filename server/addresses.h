@@ -2,7 +2,7 @@
  * for administration, each with sockets, connections and threads of its own, so that a crowd at the
  * one does not keep an operator from the other. The same application answers at both.
  *
- *     if (addresses_start(&addresses, &service, IO_THREADS, &err)) ...
+ *     if (addresses_start(&addresses, &service, io_threads, &err)) ...
  *     addresses_accept(&addresses);
  *     addresses_drain(&addresses);
  *     addresses_quiesce(&addresses);

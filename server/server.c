@@ -45,8 +45,6 @@
 #include <unistd.h>
 
 enum {
-    IO_THREADS = 2,
-    PREPARE_THREADS_MAX = 4,
     /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
      * the start, who keeps inputs, who has fits made; and the shadows'. */
     THREADS_BESIDE = 10 + SHADOW_THREADS,
@@ -84,18 +82,12 @@ static enum err_code choose_plan(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static unsigned prepare_threads(void)
-{
-    unsigned quota = cpu_quota_threads("");
-    return quota < PREPARE_THREADS_MAX ? quota : PREPARE_THREADS_MAX;
-}
-
 static enum err_code make_memory_plan(struct memory_plan *out, const struct config *config,
                                       const struct plan *plan, struct err *err)
 {
     unsigned warming = plan->workers * plan->threads_per_worker; /* while a reload opens models */
-    unsigned threads =
-        IO_THREADS + prepare_threads() + THREADS_BESIDE + warming + addresses_admin_threads(config);
+    unsigned threads = plan->io_threads + plan->prepare_threads + THREADS_BESIDE + warming +
+                       addresses_admin_threads(config);
     if (memory_plan_make(out, config, plan, threads, err))
         err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
     return err->code;
@@ -268,7 +260,7 @@ static enum err_code open_tls(struct server *server, struct err *err)
 
 static enum err_code start_http(struct server *server, struct err *err)
 {
-    return addresses_start(&server->addresses, &server->service, IO_THREADS, err);
+    return addresses_start(&server->addresses, &server->service, server->plan.io_threads, err);
 }
 
 static enum err_code start_workers(struct server *server, struct err *err)
@@ -297,7 +289,7 @@ static enum err_code start_shadow(struct server *server, struct err *err)
 static enum err_code start_prepare(struct server *server, struct err *err)
 {
     struct prepare *prepare;
-    if (prepare_start(&prepare, prepare_threads(), routes_work, &server->service, err))
+    if (prepare_start(&prepare, server->plan.prepare_threads, routes_work, &server->service, err))
         return err->code;
     prepare_limit_wait(prepare, server->config->queue_ms_max);
     atomic_store(&server->service.prepare, prepare);
@@ -312,13 +304,12 @@ static enum err_code server_start(struct server *server, struct err *err)
         return err->code;
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (open_memory(server, err) || open_metrics(server, err) ||
-        open_otlp(server, err) || open_audit(server, err) || open_feedback(server, err) ||
-        open_review(server, err) || open_fits(server, err) || open_queue(server, err) ||
-        open_tls(server, err) || open_snapshots(server, err) || start_http(server, err) ||
-        start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
-        start_prepare(server, err) || reloader_start(service->reloader, err) ||
-        start_fits(server, err))
+    if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
+        open_audit(server, err) || open_feedback(server, err) || open_review(server, err) ||
+        open_fits(server, err) || open_queue(server, err) || open_tls(server, err) ||
+        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
+        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
+        reloader_start(service->reloader, err) || start_fits(server, err))
         return err->code;
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);

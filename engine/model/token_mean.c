@@ -18,8 +18,8 @@ static unsigned sequences_of(const struct spec *spec)
     return spec->stage_count > 0 ? spec_windows(spec) : 1;
 }
 
-/* Where rings end: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in parts of
- * RING_UNIT. Corners lie in the last ring. */
+/* Where rings end: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in parts
+ * of RING_UNIT. Corners lie in the last ring. */
 enum { RING_UNIT = 400 };
 static const long ring_ends[SPEC_RINGS - 1] = {36, 144, 289};
 
@@ -34,7 +34,7 @@ static unsigned ring_of(unsigned patch, unsigned across)
     return ring;
 }
 
-/* Whether a token of an input belongs to the part; tokens in front of an image's patches to none. */
+/* Whether a token of an input belongs to the part; tokens before an image's patches are of none. */
 static bool is_of(const struct spec *spec, unsigned token, unsigned part)
 {
     if (spec_mean_parts(spec) == 1)

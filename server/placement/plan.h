@@ -1,4 +1,5 @@
-/* plan.h - what 0 stands for in `workers`, `threads_per_worker` and `batch_tokens_max`.
+/* plan.h - what 0 stands for in `workers`, `threads_per_worker` and `batch_tokens_max`, and how many
+ * threads do what is beside batches.
  *
  *     struct plan plan = plan_choose(cpu_quota_threads(""), config);
  *
@@ -24,6 +25,10 @@
  * long text a batch of its own, with no room for short texts beside it. A longer input than the
  * budget is a batch of its own in any case.
  *
+ * The rule for what is beside batches. An I/O thread reads, prepares and answers some 20 000 short
+ * texts a second, so two are enough for 32 processors, and beyond one for each 16. Large inputs are
+ * prepared by up to four threads, and beyond 32 processors by one for each 8.
+ *
  * Threads: pure.
  */
 #ifndef ATTND_SERVER_PLACEMENT_PLAN_H
@@ -36,6 +41,7 @@ enum { PLAN_POOL_MAX = 8, PLAN_BATCH_TOKENS = 256 };
 struct plan {
     unsigned workers, threads_per_worker;
     unsigned batch_tokens;
+    unsigned io_threads, prepare_threads;
     unsigned copies; /* of each model's weights: 1, but where placement.h says otherwise */
 };
 

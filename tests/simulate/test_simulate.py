@@ -32,8 +32,8 @@ class TimesOfBatches(unittest.TestCase):
 class MachinesOfManyCores(unittest.TestCase):
     def test_pools_are_those_of_the_server(self):
         self.assertEqual(Machine.of(2), Machine(1, 2, False))
-        self.assertEqual(Machine.of(64), Machine(8, 8, False))
-        self.assertEqual(Machine.of(66), Machine(8, 8, True))
+        self.assertEqual(Machine.of(64), Machine(8, 8, False, 4))
+        self.assertEqual(Machine.of(66), Machine(8, 8, True, 4))
 
 
 class Saturation(unittest.TestCase):

@@ -140,8 +140,12 @@ enum err_code placement_make(struct placement *out, struct plan *plan, const str
 {
     (void)err;
     *out = (struct placement){.copies = 1, .pools = parts_places};
-    *plan = (struct plan){
-        .workers = config->workers, .threads_per_worker = 1, .batch_tokens = 99, .copies = 1};
+    *plan = (struct plan){.workers = config->workers,
+                          .threads_per_worker = 1,
+                          .batch_tokens = 99,
+                          .io_threads = 2,
+                          .prepare_threads = 3,
+                          .copies = 1};
     return ERR_OK;
 }
 

@@ -154,12 +154,11 @@ START_TEST(the_server_hands_each_part_what_is_configured)
     struct err err;
     parts.signals[0] = SIGINT;
     ck_assert_int_eq(run(&usual, &err), ERR_OK);
-    const unsigned quota = cpu_quota_threads("");
     ck_assert_ptr_eq(parts.workers.places, parts_places);
     ck_assert_uint_eq(parts.queue_limit, 77);
     ck_assert_uint_eq(parts.wait_ms_max, 88);
     ck_assert_uint_eq(parts.takers, 1);
-    ck_assert_uint_eq(parts.prepare_threads, quota < 4 ? quota : 4);
+    ck_assert_uint_eq(parts.prepare_threads, 3);
     ck_assert_uint_eq(parts.prepare_wait_ms_max, 88);
     ck_assert(parts.pool == routes_work);
     ck_assert_uint_eq(parts.io_threads,

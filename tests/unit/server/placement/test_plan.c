@@ -62,6 +62,20 @@ START_TEST(a_batch_has_the_tokens_that_are_named)
 }
 END_TEST
 
-SUITE("plan", a_small_host_has_one_worker_with_all_threads, a_larger_host_has_pools_of_equal_size,
+START_TEST(threads_beside_batches_follow_the_processors)
+{
+    static const struct {
+        unsigned quota, io, prepare;
+    } cases[] = {{1, 2, 1},  {2, 2, 2},  {4, 2, 4},    {32, 2, 4},
+                 {48, 3, 6}, {64, 4, 8}, {192, 12, 24}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_uint_eq(plan(cases[i].quota, 0, 0).io_threads, cases[i].io);
+        ck_assert_uint_eq(plan(cases[i].quota, 0, 0).prepare_threads, cases[i].prepare);
+    }
+}
+END_TEST
+
+SUITE("plan", threads_beside_batches_follow_the_processors,
+      a_small_host_has_one_worker_with_all_threads, a_larger_host_has_pools_of_equal_size,
       what_is_chosen_stays_within_the_quota_and_wastes_little_of_it,
       the_count_that_is_not_named_follows_the_one_that_is, a_batch_has_the_tokens_that_are_named)
