@@ -1,27 +1,26 @@
 # attnd with its shipped models: docker build -t attnd . && docker run -p 127.0.0.1:8080:8080 attnd
-# The image runs with a read-only root file system, as any user, without capabilities.
+# The image has our programs, the libraries that they load, and nothing else: no shell, no package manager
+# (deploy/image/root.sh). What it is made of stands in /usr/share/doc/attnd/sbom.cdx.json. It runs with a
+# read-only root file system, as any user, without capabilities.
 #
-# BASE pins what both stages start from: docker build --build-arg BASE=debian@sha256:... -t attnd .
+# BASE pins where the libraries come from: docker build --build-arg BASE=debian@sha256:... -t attnd .
+# BACKENDS=--without-backends leaves out oneDNN and OpenBLAS: 70 MB less on the disk, and no training.
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
+ARG BACKENDS=
 WORKDIR /src
 COPY deploy/install-deps.sh deploy/
 RUN deploy/install-deps.sh build
 COPY . .
 RUN make -s -j"$(nproc)"
+RUN deploy/image/root.sh build /image ${BACKENDS}
 # A checkout under umask 077 would give models that only root can read.
-RUN chmod -R a+rX models LICENSE
+RUN chmod -R a+rX models
 
-FROM ${BASE}
-COPY deploy/install-deps.sh /tmp/
-RUN /tmp/install-deps.sh run && rm -rf /tmp/install-deps.sh /var/lib/apt/lists/* \
-        /var/cache/apt/* /var/log/apt /var/log/dpkg.log
-COPY --from=build /src/build/attnd /src/build/attnd-predict /src/build/attnd-inspect \
-        /src/build/attnd-eval /src/build/attnd-train /src/build/attnd-vocab /src/build/attnd-fit \
-        /src/build/attnd-prune /src/build/attnd-audit /src/build/attnd-healthcheck /usr/local/bin/
+FROM scratch
+COPY --from=build /image/ /
 COPY --from=build /src/models /models
-COPY --from=build /src/LICENSE /usr/share/doc/attnd/
 USER 65532:65532
 # The environment stands below flags: --listen and further arguments still win.
 ENV ATTND_LISTEN=0.0.0.0:8080

@@ -54,7 +54,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        compare-tokenizers test-labels test-simulate test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        compare-tokenizers test-labels test-simulate test-image test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -188,6 +188,11 @@ test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 # The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).
 test-labels:
 	@python3 -B tests/models/test_kernel_labels.py
+
+# The root of the container image, and attnd served from it; root runs it. deploy/install-deps.sh image
+# installs what it needs.
+test-image: $(PROGRAMS) tests/image/node_modules/.package-lock.json
+	@tests/image/test-image.sh $(BUILD)
 
 # loadtest/simulate.py against queues whose throughput is known.
 test-simulate:
