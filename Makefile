@@ -54,7 +54,9 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
-        compare-tokenizers test-labels test-simulate test-image test-operate test-trace test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle clean \
+        compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
+        test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
+        clean test-haproxy \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -211,6 +213,12 @@ test-operate: $(BUILD)/attnd $(BUILD)/attnd-eval
 # pins; deploy/install-deps.sh trace installs Go.
 test-trace: $(BUILD)/attnd
 	@cd tests/trace && BUILD='$(abspath $(BUILD))' go test -count=1 ./...
+
+# Three attnd behind the haproxy of deploy/haproxy, under load while they are killed, restarted and changed
+# (a minute, half of it with TLS to them); deploy/install-deps.sh haproxy installs what it needs.
+test-haproxy: $(BUILD)/attnd $(BUILD)/attnd-load
+	@python3 -B tests/haproxy/run.py --build $(BUILD)
+	@python3 -B tests/haproxy/run.py --build $(BUILD) --tls
 
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
-# usage: deploy/install-deps.sh build|test|docs|browser|openapi|image|operate|trace|fuzz|package|run
-#   build  to compile; test  to compile and test; docs  for make test-docs; browser  to test the
-#   built-in page, openapi  the document of the interface (the npm packages of both come with make
-#   test-browser and make test-openapi); image  for make test-image; operate  for make test-operate;
-#   trace  for make test-trace (its module in Go comes with it); fuzz  for make fuzz; package  for the
-#   Debian package, the bundle and their test; run  to run programs built elsewhere
+# usage: deploy/install-deps.sh WHAT
+#   build    to compile
+#   test     to compile and test
+#   docs, browser, openapi, image, operate, haproxy, kubernetes, trace, fuzz
+#            for make test-WHAT, and make fuzz; what comes from npm or as modules in Go comes with the target
+#   package  for the Debian package, the bundle and their test
+#   run      to run programs built elsewhere
 set -eu
 
 complain() {
@@ -36,11 +37,12 @@ browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 image) wanted="$build $run $node binutils curl python3" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
+haproxy) wanted="$build haproxy openssl python3" ;;
 trace) wanted="$build $go" ;;
 fuzz) wanted="$build $fuzz" ;;
 package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|trace|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|trace|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
