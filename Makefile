@@ -56,7 +56,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
-        clean test-haproxy \
+        clean test-haproxy test-kubernetes kubernetes \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -219,6 +219,19 @@ test-trace: $(BUILD)/attnd
 test-haproxy: $(BUILD)/attnd $(BUILD)/attnd-load
 	@python3 -B tests/haproxy/run.py --build $(BUILD)
 	@python3 -B tests/haproxy/run.py --build $(BUILD) --tls
+
+# The chart for Kubernetes and the plain manifests made of it, by helm and by Kubernetes' own types, modules
+# in Go that go.sum pins (some minutes to compile once); deploy/install-deps.sh kubernetes installs Go.
+KUBE_GO := nice -n 19 sh tests/kubernetes/go.sh
+$(BUILD)/helm: tests/kubernetes/go.mod tests/kubernetes/go.sum
+	@mkdir -p $(@D)
+	@$(KUBE_GO) build -C tests/kubernetes -o '$(abspath $@)' helm.sh/helm/v3/cmd/helm
+test-kubernetes: $(BUILD)/attnd $(BUILD)/helm
+	@BUILD='$(abspath $(BUILD))' HELM='$(abspath $(BUILD)/helm)' $(KUBE_GO) test -C tests/kubernetes -count=1 ./...
+kubernetes: $(BUILD)/helm
+	@$(BUILD)/helm template attnd deploy/helm/attnd --kube-version 1.34.0 >$(BUILD)/kubernetes.yaml
+	@{ sed '/^---/,$$d' deploy/kubernetes.yaml; cat $(BUILD)/kubernetes.yaml; } >$(BUILD)/kubernetes.new
+	@mv $(BUILD)/kubernetes.new deploy/kubernetes.yaml
 
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.
