@@ -56,7 +56,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
-        clean test-haproxy test-kubernetes kubernetes \
+        clean test-haproxy test-kubernetes kubernetes test-kube-apiserver \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -232,6 +232,15 @@ kubernetes: $(BUILD)/helm
 	@$(BUILD)/helm template attnd deploy/helm/attnd --kube-version 1.34.0 >$(BUILD)/kubernetes.yaml
 	@{ sed '/^---/,$$d' deploy/kubernetes.yaml; cat $(BUILD)/kubernetes.yaml; } >$(BUILD)/kubernetes.new
 	@mv $(BUILD)/kubernetes.new deploy/kubernetes.yaml
+
+# An API server of Kubernetes, compiled (seven minutes on two busy cores), takes what the chart gives; not
+# part of .ci/run. deploy/install-deps.sh kube-apiserver installs Debian's etcd and Go.
+$(BUILD)/kube-apiserver: tests/kubernetes/server/go.mod tests/kubernetes/server/go.sum
+	@mkdir -p $(@D)
+	@$(KUBE_GO) build -C tests/kubernetes/server -o '$(abspath $@)' k8s.io/kubernetes/cmd/kube-apiserver
+test-kube-apiserver: $(BUILD)/helm $(BUILD)/kube-apiserver
+	@HELM='$(abspath $(BUILD)/helm)' KUBE_APISERVER='$(abspath $(BUILD)/kube-apiserver)' \
+	    $(KUBE_GO) test -C tests/kubernetes/server -count=1 ./...
 
 # attnd within 1 GiB under the worst mix of requests (a minute). MEMORY holds more options, such as
 # --cgroup DIR of a memory cgroup to start it in; without one RLIMIT_DATA is the limit.

@@ -39,10 +39,11 @@ image) wanted="$build $run $node binutils curl python3" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
 haproxy) wanted="$build haproxy openssl python3" ;;
 kubernetes | trace) wanted="$build $go" ;;
+kube-apiserver) wanted="$build $go etcd-server" ;;
 fuzz) wanted="$build $fuzz" ;;
 package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|kubernetes|trace|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|trace|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
