@@ -26,7 +26,9 @@ ENGINE_SRC  := $(call c_files,engine)
 LEARN_SRC   := $(call c_files,learn)
 CONFIG_SRC  := $(call c_files,config)
 SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
-LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest)) $(call c_files,tools/client)
+LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest))
+CLIENT_SRC  := $(call c_files,tools/client)
+BATCH_SRC   := $(call c_files,tools/batch)
 SUPPORT_SRC := $(call c_files,tests/support)
 UNIT_SRC    := $(call c_files,tests/unit)
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
@@ -50,6 +52,8 @@ LEARN_LIB   := $(BUILD)/liblearn.a
 SERVER_LIB  := $(BUILD)/libserver.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
+CLIENT_LIB  := $(BUILD)/libclient.a
+BATCH_LIB   := $(BUILD)/libbatch.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
@@ -78,16 +82,18 @@ $(LEARN_LIB): $(call objects,$(LEARN_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
+$(CLIENT_LIB): $(call objects,$(CLIENT_SRC))
+$(BATCH_LIB): $(call objects,$(BATCH_SRC))
 $(BENCH_LIB): $(call objects,$(BENCH_SRC))
 $(FUZZ_LIB): $(call objects,$(filter-out %/replay.c,$(wildcard tests/fuzz/driver/*.c)))
-$(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(BENCH_LIB) $(FUZZ_LIB):
+$(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(CLIENT_LIB) $(BATCH_LIB) $(BENCH_LIB) $(FUZZ_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
 $(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(CLIENT_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # What tests/reference/compare_tokenizers.py runs beside the reference.
@@ -100,20 +106,21 @@ compare-tokenizers: $(BUILD)/encode-texts
 $(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c $(call c_files,tools/client)) $(ENGINE_LIB)
+$(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c) $(CLIENT_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
 $(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
+$(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(CLIENT_SRC))
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
-                   $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+                   $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 
 # A fuzz target with the committed inputs as a test, and with libFuzzer.
-FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 $(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,tests/fuzz/driver/replay.c) $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -4,7 +4,7 @@
 #include "loadtest/answer.h"
 
 #include "engine/base/doc.h"
-#include "loadtest/buffer.h"
+#include "tools/client/buffer.h"
 
 #include <errno.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #define ATTND_LOADTEST_ANSWER_H
 
 #include "engine/base/err.h"
-#include "loadtest/outcome.h"
+#include "tools/client/outcome.h"
 
 #include <stdbool.h>
 #include <stddef.h>

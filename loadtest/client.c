@@ -10,8 +10,8 @@
 #include "loadtest/client.h"
 
 #include "engine/base/clock.h"
-#include "loadtest/connection.h"
 #include "loadtest/pacer.h"
+#include "tools/client/connection.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -133,8 +133,9 @@ static bool send_item(struct client *client, struct slot *slot)
 {
     bool opened = slot->connection.fd < 0;
     const struct options *options = client->options;
-    if (!connection_send(&slot->connection, &options->address.any, options->address_len,
-                         slot->item->request.bytes, slot->item->request.len)) {
+    if (!connection_send(&slot->connection, &options->target.address.any,
+                         options->target.address_len, slot->item->request.bytes,
+                         slot->item->request.len)) {
         end_failed(client, slot, OUTCOME_REFUSED, strerror(errno));
         return false;
     }
@@ -357,7 +358,7 @@ static enum err_code open_trust(struct client *client, struct err *err)
                                                    .cert_file = options->cert_file,
                                                    .key_file = options->key_pem_file,
                                                    .takes_any = options->insecure};
-    return options->is_secure ? tls_stream_trust_open(&client->trust, &trust, err) : ERR_OK;
+    return options->target.is_secure ? tls_stream_trust_open(&client->trust, &trust, err) : ERR_OK;
 }
 
 static enum err_code open_slots(struct client *client, struct err *err)
@@ -371,7 +372,7 @@ static enum err_code open_slots(struct client *client, struct err *err)
     for (unsigned i = 0; i < count; i++) {
         connection_init(&client->slots[i].connection);
         client->slots[i].connection.trust = client->trust;
-        client->slots[i].connection.host = client->options->host;
+        client->slots[i].connection.host = client->options->target.host;
         client->idle[client->idle_count++] = count - 1 - i;
     }
     return ERR_OK;
@@ -401,8 +402,7 @@ enum err_code client_run(const struct options *options, struct workload *workloa
                             .epoll = -1,
                             .timer = -1,
                             .signals = -1};
-    if (!open_trust(&client, err) && !open_slots(&client, err) &&
-        !open_descriptors(&client, err)) {
+    if (!open_trust(&client, err) && !open_slots(&client, err) && !open_descriptors(&client, err)) {
         tally->start_ns = tally->end_ns = clock_now_ns();
         client.stop_ns = tally->start_ns + (uint64_t)(options->duration_s * CLOCK_NS_PER_S);
         if (options->rate > 0)

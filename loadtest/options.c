@@ -5,9 +5,6 @@
  * run is always bounded in time. */
 #include "loadtest/options.h"
 
-#include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double duration_default_s = 10, duration_of_requests_s = 600;
@@ -177,63 +174,14 @@ const struct cli options_cli = {
 
 /* ---- the target ---- */
 
-/* Fills the address if the host is a loopback one. */
-static bool loopback(struct options *out, const char *host, unsigned port)
+static enum err_code read_target(struct options *out, struct err *err)
 {
-    if (strcmp(host, "localhost") == 0)
-        host = "127.0.0.1";
-    if (inet_pton(AF_INET, host, &out->address.v4.sin_addr) == 1) {
-        out->address.v4.sin_family = AF_INET;
-        out->address.v4.sin_port = htons((uint16_t)port);
-        out->address_len = sizeof out->address.v4;
-        return ntohl(out->address.v4.sin_addr.s_addr) >> 24 == 127;
-    }
-    if (inet_pton(AF_INET6, host, &out->address.v6.sin6_addr) != 1)
-        return false;
-    out->address.v6.sin6_family = AF_INET6;
-    out->address.v6.sin6_port = htons((uint16_t)port);
-    out->address_len = sizeof out->address.v6;
-    return IN6_IS_ADDR_LOOPBACK(&out->address.v6.sin6_addr);
-}
-
-/* "127.0.0.1:8080" or "[::1]:8080", already without scheme and path. */
-static enum err_code read_authority(struct options *out, struct err *err)
-{
-    char host[sizeof out->authority];
-    memcpy(host, out->authority, sizeof host);
-    char *colon = strrchr(host, ':');
-    char *end = NULL;
-    unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
-    if (colon == NULL || end == colon + 1 || *end != '\0' || port < 1 || port > 65535)
-        return err_set(err, ERR_UNUSABLE, "--url: expected a port from 1 to 65535");
-    *colon = '\0';
-    char *name = host;
-    if (host[0] == '[' && colon > host + 1 && colon[-1] == ']') {
-        colon[-1] = '\0';
-        name++;
-    }
-    snprintf(out->host, sizeof out->host, "%s", name);
-    if (!loopback(out, name, (unsigned)port))
+    if (server_url_read(&out->target, out->url, "/predict", err))
+        return err->code;
+    if (!server_url_take_loopback(&out->target))
         return err_set(err, ERR_UNUSABLE,
                        "--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served");
     return ERR_OK;
-}
-
-static enum err_code read_url(struct options *out, struct err *err)
-{
-    static const char *const schemes[] = {"http://", "https://"};
-    out->is_secure = strncmp(out->url, schemes[1], strlen(schemes[1])) == 0;
-    const char *scheme = schemes[out->is_secure];
-    if (strncmp(out->url, scheme, strlen(scheme)) != 0)
-        return err_set(err, ERR_UNUSABLE, "--url: expected http://HOST:PORT[/PATH] or https://");
-    const char *authority = out->url + strlen(scheme);
-    size_t len = strcspn(authority, "/");
-    if (len >= sizeof out->authority)
-        return err_set(err, ERR_UNUSABLE, "--url: the host is longer than %zu bytes",
-                       sizeof out->authority - 1);
-    memcpy(out->authority, authority, len);
-    out->path = authority[len] == '/' && authority[len + 1] != '\0' ? authority + len : "/predict";
-    return read_authority(out, err);
 }
 
 /* ---- the whole ---- */
@@ -242,7 +190,7 @@ static enum err_code check_tls(const struct options *options, struct err *err)
 {
     const bool is_meant = options->ca_file != NULL || options->insecure ||
                           options->cert_file != NULL || options->key_pem_file != NULL;
-    if (is_meant && !options->is_secure)
+    if (is_meant && !options->target.is_secure)
         return err_set(err, ERR_UNUSABLE,
                        "--ca-file, --insecure, --cert-file and --key-pem-file need a --url with "
                        "https://");
@@ -261,7 +209,7 @@ static enum err_code check(const struct options *options, struct err *err)
                        "--texts-jsonl, --image or --get");
     if (options->poisson && options->rate == 0)
         return err_set(err, ERR_UNUSABLE, "--poisson needs --rate");
-    if (strpbrk(options->path, " \t\r\n?#") != NULL)
+    if (strpbrk(options->target.path, " \t\r\n?#") != NULL)
         return err_set(err, ERR_UNUSABLE, "--url: the path holds a blank, '?' or '#'");
     if (options->top_k != NULL && strcmp(options->top_k, "all") != 0 &&
         (options->top_k[0] == '\0' ||
@@ -286,7 +234,7 @@ enum err_code options_load(struct options *out, enum cli_action *action, int arg
         return err->code;
     if (out->duration_s == 0)
         out->duration_s = out->requests > 0 ? duration_of_requests_s : duration_default_s;
-    if (read_url(out, err) || check_tls(out, err))
+    if (read_target(out, err) || check_tls(out, err))
         return err->code;
     return check(out, err);
 }

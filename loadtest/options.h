@@ -7,9 +7,9 @@
 
 #include "engine/base/err.h"
 #include "engine/cli/cli.h"
-#include "loadtest/outcome.h"
+#include "tools/client/outcome.h"
+#include "tools/client/server_url.h"
 
-#include <netinet/in.h>
 #include <stdbool.h>
 
 enum { OPTIONS_SOURCES_MAX = 256, OPTIONS_STATUS_MAX = 599 };
@@ -40,12 +40,12 @@ struct options {
     unsigned backlog;
     unsigned timeout_ms;
     bool raw;
-    const char *model; /* NULL: the server's default */
-    const char *top_k; /* NULL: the server's default */
-    const char *key_file; /* NULL: no key is sent */
-    const char *ca_file;                   /* NULL: the system's authorities */
+    const char *model;                    /* NULL: the server's default */
+    const char *top_k;                    /* NULL: the server's default */
+    const char *key_file;                 /* NULL: no key is sent */
+    const char *ca_file;                  /* NULL: the system's authorities */
     const char *cert_file, *key_pem_file; /* the client's own; NULL: none */
-    bool insecure;                         /* any certificate will do */
+    bool insecure;                        /* any certificate will do */
     const char *expect;
     double tolerance;
     bool json, quiet;
@@ -54,17 +54,7 @@ struct options {
     bool accept_status[OPTIONS_STATUS_MAX + 1]; /* answers that do not fail the run */
     bool accept[OUTCOME_COUNT];
 
-    /* From the URL. */
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } address;
-    socklen_t address_len;
-    char authority[64]; /* the Host header */
-    char host[64];      /* of it, without brackets: whose certificate it must be */
-    bool is_secure;     /* https */
-    const char *path;
+    struct server_url target; /* from the URL */
 };
 
 extern const struct cli options_cli;

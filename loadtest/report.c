@@ -5,7 +5,7 @@
 #include "loadtest/report.h"
 
 #include "engine/base/clock.h"
-#include "loadtest/buffer.h"
+#include "tools/client/buffer.h"
 
 #include <sys/resource.h>
 

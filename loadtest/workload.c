@@ -4,6 +4,7 @@
 #include "loadtest/workload.h"
 
 #include "engine/base/doc.h"
+#include "tools/client/bearer_key.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -16,8 +17,6 @@ struct source {
     unsigned next;         /* 0..count */
     int weight, credit;    /* smooth weighted round robin */
 };
-
-enum { KEY_FILE_BYTES_MAX = 4096 };
 
 struct workload {
     const struct options *options;
@@ -58,32 +57,11 @@ static const char *authorization(const struct workload *workload)
     return workload->authorization.bytes != NULL ? workload->authorization.bytes : "";
 }
 
-/* The first line of the file, as printable ASCII without blanks. */
-static enum err_code read_key(struct workload *workload, const char *path, struct err *err)
-{
-    struct buffer file = {0};
-    if (path == NULL)
-        return ERR_OK;
-    if (!buffer_file(&file, path, KEY_FILE_BYTES_MAX))
-        err_set(err, ERR_IO, "%s: cannot be read: %s", path, strerror(errno));
-    size_t len = 0;
-    while (len < file.len && file.bytes[len] > 0x20 && file.bytes[len] < 0x7F)
-        len++;
-    bool is_line = len > 0 && len + strspn(file.bytes + len, "\r\n") == file.len;
-    if (!err->code && !is_line)
-        err_set(err, ERR_UNUSABLE, "%s: expected one line of printable characters, the key", path);
-    if (!err->code)
-        buffer_format(&workload->authorization, "Authorization: Bearer %.*s\r\n", (int)len,
-                      file.bytes);
-    buffer_deinit(&file);
-    return err->code;
-}
-
 static enum err_code add_get(struct workload *workload, const char *path, struct err *err)
 {
     struct buffer request = {0};
     buffer_format(&request, "GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", path,
-                  workload->options->authority, authorization(workload));
+                  workload->options->target.authority, authorization(workload));
     return add_item(workload, &request, false, err);
 }
 
@@ -94,8 +72,8 @@ static enum err_code add_post(struct workload *workload, const char *type, const
     buffer_format(&request,
                   "POST %s%s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\n"
                   "Content-Length: %zu\r\n%s\r\n",
-                  workload->options->path, query, workload->options->authority, type, body->len,
-                  authorization(workload));
+                  workload->options->target.path, query, workload->options->target.authority, type,
+                  body->len, authorization(workload));
     buffer_append(&request, body->bytes, body->len);
     request.failed |= body->failed;
     return add_item(workload, &request, true, err);
@@ -245,7 +223,7 @@ enum err_code workload_open(struct workload **out, const struct options *options
     if (workload == NULL)
         return err_no_memory(err, sizeof *workload);
     workload->options = options;
-    read_key(workload, options->key_file, err);
+    bearer_key_read(&workload->authorization, options->key_file, err);
     for (unsigned i = 0; i < options->source_count && !err->code; i++)
         add_source(workload, &options->source[i], err);
     if (err->code) {

@@ -14,8 +14,8 @@
 #define ATTND_LOADTEST_WORKLOAD_H
 
 #include "engine/base/err.h"
-#include "loadtest/buffer.h"
 #include "loadtest/options.h"
+#include "tools/client/buffer.h"
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
  * Also the strings that it sends. */
 #include "loadtest/answer.h"
 
-#include "loadtest/buffer.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "tools/client/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

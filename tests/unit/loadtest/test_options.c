@@ -62,14 +62,14 @@ START_TEST(options_read_loopback_targets)
 {
     struct options options;
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "http://127.9.0.1:81/v1"), ERR_OK);
-    ck_assert_uint_eq(ntohl(options.address.v4.sin_addr.s_addr), 0x7F090001);
-    ck_assert_uint_eq(ntohs(options.address.v4.sin_port), 81);
-    ck_assert_str_eq(options.authority, "127.9.0.1:81");
-    ck_assert_str_eq(options.path, "/v1");
+    ck_assert_uint_eq(ntohl(options.target.address.v4.sin_addr.s_addr), 0x7F090001);
+    ck_assert_uint_eq(ntohs(options.target.address.v4.sin_port), 81);
+    ck_assert_str_eq(options.target.authority, "127.9.0.1:81");
+    ck_assert_str_eq(options.target.path, "/v1");
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "http://localhost:82"), ERR_OK);
-    ck_assert_str_eq(options.path, "/predict");
+    ck_assert_str_eq(options.target.path, "/predict");
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "http://[::1]:83/"), ERR_OK);
-    ck_assert_int_eq(options.address.any.sa_family, AF_INET6);
+    ck_assert_int_eq(options.target.address.any.sa_family, AF_INET6);
 }
 END_TEST
 
@@ -156,8 +156,8 @@ START_TEST(options_have_the_defaults_that_help_tells)
 {
     struct options options;
     ck_assert_int_eq(LOAD(&options, "--text", "x"), ERR_OK);
-    ck_assert_uint_eq(ntohs(options.address.v4.sin_port), 8080);
-    ck_assert_str_eq(options.authority, "127.0.0.1:8080");
+    ck_assert_uint_eq(ntohs(options.target.address.v4.sin_port), 8080);
+    ck_assert_str_eq(options.target.authority, "127.0.0.1:8080");
     ck_assert_uint_eq(options.connections, 8);
     ck_assert_uint_eq(options.requests, 0);
     ck_assert_uint_eq(options.seed, 1);
@@ -210,13 +210,13 @@ START_TEST(options_of_tls_need_https_and_each_other)
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "https://[::1]:83/v1", "--ca-file", "a",
                           "--cert-file", "b", "--key-pem-file", "c"),
                      ERR_OK);
-    ck_assert(options.is_secure);
-    ck_assert_str_eq(options.host, "::1");
-    ck_assert_str_eq(options.authority, "[::1]:83");
+    ck_assert(options.target.is_secure);
+    ck_assert_str_eq(options.target.host, "::1");
+    ck_assert_str_eq(options.target.authority, "[::1]:83");
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "https://localhost:83"), ERR_OK);
-    ck_assert_str_eq(options.host, "localhost");
+    ck_assert_str_eq(options.target.host, "localhost");
     ck_assert_int_eq(LOAD(&options, "--text", "x", "--url", "http://localhost:83"), ERR_OK);
-    ck_assert(!options.is_secure);
+    ck_assert(!options.target.is_secure);
 }
 END_TEST
 

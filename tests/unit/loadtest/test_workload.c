@@ -8,7 +8,7 @@
 
 static struct options options_of(unsigned count, const struct options_source *sources)
 {
-    struct options options = {.authority = "127.0.0.1:80", .path = "/predict"};
+    struct options options = {.target = {.authority = "127.0.0.1:80", .path = "/predict"}};
     for (unsigned i = 0; i < count; i++)
         options.source[i] = sources[i];
     options.source_count = count;
@@ -242,8 +242,8 @@ START_TEST(workload_names_the_type_of_a_raw_body)
 END_TEST
 
 SUITE("workload", workload_sends_the_key_of_a_file_with_every_request,
-      workload_writes_whole_requests,
-      workload_sends_raw_bodies_with_options_in_the_query, workload_takes_turns_by_weight,
-      workload_goes_through_lines_in_their_order, workload_names_the_line_that_is_wrong,
-      workload_refuses_a_line_that_is_no_json, workload_says_which_file_it_cannot_read,
-      workload_sends_an_image_as_base64, workload_names_the_type_of_a_raw_body)
+      workload_writes_whole_requests, workload_sends_raw_bodies_with_options_in_the_query,
+      workload_takes_turns_by_weight, workload_goes_through_lines_in_their_order,
+      workload_names_the_line_that_is_wrong, workload_refuses_a_line_that_is_no_json,
+      workload_says_which_file_it_cannot_read, workload_sends_an_image_as_base64,
+      workload_names_the_type_of_a_raw_body)

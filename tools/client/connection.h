@@ -14,13 +14,13 @@
  *
  * Sockets are non-blocking. Threads: one at a time.
  */
-#ifndef ATTND_LOADTEST_CONNECTION_H
-#define ATTND_LOADTEST_CONNECTION_H
+#ifndef ATTND_TOOLS_CLIENT_CONNECTION_H
+#define ATTND_TOOLS_CLIENT_CONNECTION_H
 
-#include "tools/client/tls_stream.h"
 #include "engine/base/err.h"
-#include "loadtest/http_parse.h"
-#include "loadtest/outcome.h"
+#include "tools/client/http_parse.h"
+#include "tools/client/outcome.h"
+#include "tools/client/tls_stream.h"
 
 #include <stdbool.h>
 #include <stddef.h>

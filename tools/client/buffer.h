@@ -10,8 +10,8 @@
  * After a failed allocation a buffer stays as it is, ignores what is appended and sets `failed`.
  * Threads: one at a time.
  */
-#ifndef ATTND_LOADTEST_BUFFER_H
-#define ATTND_LOADTEST_BUFFER_H
+#ifndef ATTND_TOOLS_CLIENT_BUFFER_H
+#define ATTND_TOOLS_CLIENT_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,10 +11,10 @@
  * Strict about framing: lines end in CRLF, one Content-Length, never both framings, chunk sizes
  * that fit. Interim (1xx) replies are skipped. Threads: one at a time.
  */
-#ifndef ATTND_LOADTEST_HTTP_PARSE_H
-#define ATTND_LOADTEST_HTTP_PARSE_H
+#ifndef ATTND_TOOLS_CLIENT_HTTP_PARSE_H
+#define ATTND_TOOLS_CLIENT_HTTP_PARSE_H
 
-#include "loadtest/buffer.h"
+#include "tools/client/buffer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

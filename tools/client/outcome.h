@@ -6,8 +6,8 @@
  * then the connection was closed in order without an answer. RESET: unknown, the server closed with
  * bytes unread, or before it accepted the connection. connection.c says how they are told apart.
  */
-#ifndef ATTND_LOADTEST_OUTCOME_H
-#define ATTND_LOADTEST_OUTCOME_H
+#ifndef ATTND_TOOLS_CLIENT_OUTCOME_H
+#define ATTND_TOOLS_CLIENT_OUTCOME_H
 
 /* code, name, sentence */
 #define OUTCOMES(X)                                                                                \

@@ -1,4 +1,4 @@
-#include "loadtest/buffer.h"
+#include "tools/client/buffer.h"
 
 #include "engine/base/base64.h"
 #include "engine/base/doc_string.h"

@@ -1,7 +1,7 @@
 #include "engine/base/base64.h"
-#include "loadtest/buffer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
+#include "tools/client/buffer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -91,12 +91,12 @@ END_TEST
 START_TEST(buffer_refuses_files_over_the_limit)
 {
     struct buffer buffer = {0};
-    ck_assert(!buffer_file(&buffer, "tests/unit/loadtest/test_buffer.c", 100));
+    ck_assert(!buffer_file(&buffer, "tests/unit/tools/client/test_buffer.c", 100));
     ck_assert_int_eq(errno, EFBIG);
     ck_assert(!buffer_file(&buffer, "tests/no-such-file", 100));
     ck_assert_int_eq(errno, ENOENT);
     buffer_clear(&buffer);
-    ck_assert(buffer_file(&buffer, "tests/unit/loadtest/test_buffer.c", 1 << 20));
+    ck_assert(buffer_file(&buffer, "tests/unit/tools/client/test_buffer.c", 1 << 20));
     ck_assert_uint_gt(buffer.len, 100);
     buffer_deinit(&buffer);
 }
@@ -105,7 +105,7 @@ END_TEST
 START_TEST(buffer_reads_standard_input_and_tells_what_it_cannot_read)
 {
     struct buffer buffer = {0};
-    int file = open("tests/unit/loadtest/test_buffer.c", O_RDONLY | O_CLOEXEC);
+    int file = open("tests/unit/tools/client/test_buffer.c", O_RDONLY | O_CLOEXEC);
     int saved = dup(STDIN_FILENO);
     ck_assert_int_ge(file, 0);
     dup2(file, STDIN_FILENO);
@@ -153,7 +153,7 @@ START_TEST(buffer_that_cannot_hold_it_all_stays_failed_until_it_is_cleared)
     buffer_text(&buffer, "not taken");
     ck_assert_str_eq(buffer.bytes, "kept");
     ck_assert_uint_eq(buffer.len, 4);
-    ck_assert(!buffer_file(&buffer, "tests/unit/loadtest/test_buffer.c", 1 << 20));
+    ck_assert(!buffer_file(&buffer, "tests/unit/tools/client/test_buffer.c", 1 << 20));
     ck_assert_int_eq(errno, ENOMEM);
     buffer_clear(&buffer);
     buffer_text(&buffer, "taken");

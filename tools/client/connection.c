@@ -17,7 +17,7 @@
  * Under TLS what is compared are the bytes of records, from the handshake on. A connection that
  * ends during the handshake is UNSENT, a certificate that is not trusted REFUSED.
  * Without TCP_INFO the bytes count as acknowledged: the server is then judged strictly. */
-#include "loadtest/connection.h"
+#include "tools/client/connection.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -3,7 +3,7 @@
  * straight into the body. Message framing follows RFC 9112 section 6.3, except that a reply whose
  * framing is ambiguous (both Content-Length and Transfer-Encoding, two lengths) is refused instead
  * of repaired: a load test must report such a server. */
-#include "loadtest/http_parse.h"
+#include "tools/client/http_parse.h"
 
 #include <ctype.h>
 #include <string.h>

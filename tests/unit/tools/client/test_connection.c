@@ -1,6 +1,6 @@
-#include "loadtest/connection.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
+#include "tools/client/connection.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-#include "loadtest/http_parse.h"
 #include "tests/support/suite.h"
+#include "tools/client/http_parse.h"
 
 #include <stdlib.h>
 #include <string.h>
