@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { INPUT_LIST_MAX = 65536, INPUT_LIST_DEPTH_MAX = 16 };
+enum { INPUT_LIST_MAX = 1 << 20, INPUT_LIST_DEPTH_MAX = 16 };
 
 struct listed_input {
     bool is_image;

@@ -53,7 +53,7 @@ static enum err_code prepare_file(struct input_reader *reader, const char *path,
 {
     char *bytes;
     size_t len;
-    if (file_read(&bytes, &len, path, FILE_BYTES_MAX, err))
+    if (file_read_input(&bytes, &len, path, FILE_BYTES_MAX, err))
         return err->code;
     const char *kept = arena_copy(arena, bytes, len);
     free(bytes);

@@ -179,7 +179,7 @@ START_TEST(so_many_inputs_and_no_more)
         ck_assert_int_eq(input_list_add(&list, &(struct listed_input){.text = "a"}, &err), ERR_OK);
     ck_assert_int_eq(input_list_add(&list, &(struct listed_input){.text = "a"}, &err),
                      ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "at most 65536 inputs at a time");
+    ck_assert_str_eq(err.text, "at most 1048576 inputs at a time");
     teardown();
 }
 END_TEST
