@@ -3,6 +3,7 @@
 #include "engine/answer.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/decide/argmax.h"
@@ -357,21 +358,9 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
-/* The last part of the directory's path. */
-static void take_name(struct predict *predict)
-{
-    size_t len = strlen(predict->dir);
-    while (len > 1 && predict->dir[len - 1] == '/')
-        len--;
-    size_t start = len;
-    while (start > 0 && predict->dir[start - 1] != '/')
-        start--;
-    snprintf(predict->name, sizeof predict->name, "%.*s", (int)(len - start), predict->dir + start);
-}
-
 static enum err_code open_all(struct predict *predict, struct err *err)
 {
-    take_name(predict);
+    file_last_part(predict->dir, predict->name);
     if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
         engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
         return err_prefix(err, "%s: ", predict->dir);

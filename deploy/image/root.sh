@@ -9,8 +9,8 @@
 set -eu
 
 build=$1 root=$2 backends=${3:-}
-programs='attnd attnd-predict attnd-inspect attnd-eval attnd-train attnd-vocab attnd-fit attnd-prune attnd-audit
-          attnd-healthcheck'
+programs='attnd attnd-predict attnd-batch attnd-inspect attnd-eval attnd-train attnd-vocab attnd-fit attnd-prune
+          attnd-audit attnd-healthcheck'
 # Of glibc's character sets those that server/protocol/charset.c asks for, and what they share.
 gconv='ISO8859-1.so ISO8859-15.so CP1252.so UTF-16.so SJIS.so GB18030.so BIG5.so EUC-KR.so libKSC.so'
 multiarch=$(gcc -print-multiarch)

@@ -182,6 +182,12 @@ struct json_t *doc_edit_member(struct json_t *object, const char *key)
     return json_is_object(child) ? child : NULL;
 }
 
+struct json_t *doc_edit_item(struct json_t *object, const char *key, size_t index)
+{
+    json_t *item = json_array_get(json_object_get(object, key), index);
+    return json_is_object(item) ? item : NULL;
+}
+
 void doc_edit_remove(struct json_t *object, const char *key)
 {
     json_object_del(object, key);

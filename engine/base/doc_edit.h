@@ -46,6 +46,8 @@ enum err_code doc_edit_object(struct json_t *object, const char *key, struct jso
                               struct err *err);
 /* The member if it is an object, borrowed; else NULL. */
 struct json_t *doc_edit_member(struct json_t *object, const char *key);
+/* The item of a member that is an array, if it is an object, borrowed; else NULL. */
+struct json_t *doc_edit_item(struct json_t *object, const char *key, size_t index);
 /* An absent member is fine. */
 void doc_edit_remove(struct json_t *object, const char *key);
 /* Moves a member's value to another name; what has that name is replaced. Absent: nothing. */

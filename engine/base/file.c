@@ -15,6 +15,17 @@ enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, s
     return ERR_OK;
 }
 
+void file_last_part(const char *path, char out[NAME_MAX + 1])
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    size_t start = len;
+    while (start > 0 && path[start - 1] != '/')
+        start--;
+    snprintf(out, NAME_MAX + 1, "%.*s", (int)(len - start), path + start);
+}
+
 /* Doubles the buffer, to at most bytes_max + 1 bytes and the NUL. */
 static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct err *err)
 {

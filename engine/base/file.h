@@ -11,6 +11,9 @@
 /* DIR/NAME; ERR_IO if it is too long for a path. */
 enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err);
 
+/* The last part of a path, without slashes behind it: "models/a/" is called "a". */
+void file_last_part(const char *path, char out[NAME_MAX + 1]);
+
 /* Reads a file ("-": standard input) of at most bytes_max bytes into NUL-terminated memory, yours
  * to free; *len is without the NUL. ERR_IO if it cannot be read, ERR_TOO_LARGE over the limit,
  * ERR_NO_MEMORY. */

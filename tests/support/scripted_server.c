@@ -72,6 +72,16 @@ static void answer_slowly(int fd)
     reply(fd, "200 OK", "", SCRIPTED_OK_BODY);
 }
 
+/* A server that is there again at the third request of the process. */
+static void answer_recovering(int fd)
+{
+    static atomic_uint asked;
+    if (atomic_fetch_add(&asked, 1) < 2)
+        reply(fd, "503 Service Unavailable", "Retry-After: 1\r\n", "{}");
+    else
+        reply(fd, "200 OK", "", SCRIPTED_OK_BODY);
+}
+
 /* Deeds after which the connection goes on. False: it is none of them. */
 static bool answer(int fd, const char *request)
 {
@@ -94,6 +104,8 @@ static bool answer(int fd, const char *request)
         answer_other(fd);
     else if (strstr(request, "do-slowly") != NULL)
         answer_slowly(fd);
+    else if (strstr(request, "do-recover") != NULL)
+        answer_recovering(fd);
     else
         return strstr(request, "do-nothing") != NULL;
     return true;

@@ -14,6 +14,7 @@
  *     do-429        429 without it
  *     do-503        503 without it
  *     do-500        500
+ *     do-recover    503 to the first two requests, then as do-ok
  *     do-close      200 with Connection: close, and closes
  *     do-leave      200 that promises to stay, and closes
  *     do-lose       reads the request and closes without a byte of an answer

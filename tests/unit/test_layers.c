@@ -29,7 +29,7 @@
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
  *     prune -> fit, train -> eval -> data             loadtest, config, tools, train -> cli -> base
- *                                       loadtest, deploy -> client -> base
+ *     batch -> eval/measure, data             batch, loadtest, deploy -> client -> base
  */
 static const struct room {
     const char *name;
@@ -129,12 +129,20 @@ static const struct room {
      {"learn/train/checkpoint", "learn/ngrams", "learn/eval", "learn/eval/explain",
       "learn/eval/measure", "learn/eval/report", "learn/data", "engine", "engine/cli",
       "engine/base"}},
-    {"tools",
+    {"tools/batch",
      false,
-     {"tools/eval", "learn/prune", "learn/train", "learn/train/loop", "learn/train/checkpoint",
-      "learn/fit", "learn/ngrams", "learn/eval", "learn/eval/explain", "learn/eval/measure",
-      "learn/eval/report", "learn/data", "engine", "engine/decide", "engine/text", "engine/cli",
-      "engine/base", "server/audit", "server/protocol/problem.h"}},
+     {"tools/client", "learn/eval/measure", "learn/data", "engine", "engine/cli", "engine/base",
+      "server/protocol/problem.h"}},
+    {"tools", false, {"tools/batch",        "tools/eval",
+                      "learn/prune",        "learn/train",
+                      "learn/train/loop",   "learn/train/checkpoint",
+                      "learn/fit",          "learn/ngrams",
+                      "learn/eval",         "learn/eval/explain",
+                      "learn/eval/measure", "learn/eval/report",
+                      "learn/data",         "engine",
+                      "engine/decide",      "engine/text",
+                      "engine/cli",         "engine/base",
+                      "server/audit",       "server/protocol/problem.h"}},
 
     {"config", true, {"engine/cli", "engine/base"}},
     {"server/bounds", true, {"engine/base"}},

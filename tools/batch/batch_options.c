@@ -1,0 +1,265 @@
+#include "tools/batch/batch_options.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/utf8.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS_MAX = 1024, CSV_LABELS_MAX = 100, TOP_K_MAX = 1000000 };
+
+/* ---- the table ---- */
+
+/* The row's tag is the kind. */
+static enum err_code add_source(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    struct batch_options *options = target;
+    enum source_kind kind = option != NULL ? (enum source_kind)option->tag : SOURCE_PATH;
+    return sources_add(&options->sources, kind, value, err);
+}
+
+static enum err_code set_top_k(const struct cli_option *option, void *target, const char *value,
+                               struct err *err)
+{
+    struct batch_options *options = target;
+    size_t top_k = 0;
+    if (strcmp(value, "all") != 0 &&
+        cli_option_parse_whole(value, option->min, option->max, &top_k, err))
+        return err->code;
+    options->local.format.top_k = (unsigned)top_k;
+    return ERR_OK;
+}
+
+static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
+                                 struct err *err)
+{
+    struct batch_options *options = target;
+    (void)option;
+    options->explain = value;
+    options->local.explain = true;
+    options->local.how.method = EXPLAIN_DEFAULT;
+    if (strcmp(value, "default") == 0 || method_find(value, &options->local.how.method))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
+}
+
+#define FIELD(field) CLI_FIELD(struct batch_options, field)
+
+static const struct cli_option table[] = {
+    {.name = "model",
+     FIELD(model),
+     .value = "DIR",
+     .help = "The checkpoint directory; with --url the name of a model that is served there "
+             "(default: the server's)."},
+    {.name = "lines",
+     .type = CLI_OTHER,
+     .tag = SOURCE_LINES,
+     .apply = add_source,
+     .value = "FILE",
+     .help = "Answers each line of the file that is not blank; - is standard input."},
+    {.name = "data",
+     .type = CLI_OTHER,
+     .tag = SOURCE_DATA,
+     .apply = add_source,
+     .value = "FILE",
+     .help = "Answers each line of a .jsonl file, or each record of a .csv file; - is JSON lines "
+             "of standard input. Images are relative to the file; id is kept."},
+    {.name = "text-field",
+     FIELD(text_field),
+     .value = "NAME",
+     .fallback = "text",
+     .help = "The member or column of --data that holds the text."},
+    {.name = "image-field",
+     FIELD(image_field),
+     .value = "NAME",
+     .fallback = "image",
+     .help = "The member or column of --data that names the image."},
+    {.name = "out",
+     FIELD(out),
+     .value = "FILE",
+     .help = "Where the results go (default: standard output). The same command continues a file "
+             "that it began, by FILE.state."},
+    {.name = "format",
+     FIELD(format),
+     .value = "NAME",
+     .choices = "jsonl|csv",
+     .fallback = "jsonl",
+     .help = "One JSON object a line, as POST /predict answers, or a flat table: jsonl (default) "
+             "or csv."},
+    {.name = "top-k",
+     .type = CLI_OTHER,
+     .value = "N|all",
+     .min = 1,
+     .max = TOP_K_MAX,
+     .apply = set_top_k,
+     .help = "How many labels to tell, best first (default: 1)."},
+    {.name = "explain",
+     .type = CLI_OTHER,
+     .value = "METHOD",
+     .apply = set_explain,
+     .help = "Also tells where the model looked: default, rollout, attention, gradient or "
+             "gradient-last."},
+    {.name = "dtype",
+     FIELD(local.engine.dtype),
+     .value = "NAME",
+     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+    {.name = "linear-backend",
+     FIELD(local.engine.linear_backend),
+     .value = "NAME",
+     .help = "auto, native, onednn, openblas or reference."},
+    {.name = "threads",
+     FIELD(threads),
+     .value = "N",
+     .min = 1,
+     .max = THREADS_MAX,
+     .help = "How many batches are worked on at once (default: the cores that may be used)."},
+    {.name = "rate",
+     FIELD(rate),
+     .value = "R",
+     .min = 0.001,
+     .max = 1e9,
+     .help = "At most so many inputs a second."},
+    {.name = "url",
+     FIELD(remote.url),
+     .value = "URL",
+     .help = "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model."},
+    {.name = "key-file",
+     FIELD(remote.key_file),
+     .value = "FILE",
+     .help = "With --url: sends the key in this file with each request."},
+    {.name = "ca-file",
+     FIELD(remote.ca_file),
+     .value = "FILE",
+     .help = "With https: PEM certificates of the authorities that may vouch for the server, or "
+             "its own (default: the system's)."},
+};
+
+const struct cli batch_options_cli = {
+    .program = "attnd-batch",
+    .usage = "attnd-batch --model DIR (--lines FILE | --data FILE | PATH)... [--out FILE] "
+             "[OPTION]...",
+    .summary =
+        "Classifies files of any length: lines of text, JSON lines, CSV, and images, texts and\n"
+        "STDF lots by their PATH, a file, a folder or a pattern. One result a line in the order\n"
+        "of the inputs; an input that fails has its problem in its place. Ctrl-C or a kill lose\n"
+        "nothing: with --out the same command goes on.",
+    .options = table,
+    .option_count = sizeof table / sizeof table[0],
+    .positional = add_source,
+};
+
+/* ---- what excludes what ---- */
+
+static enum err_code check_csv(const struct batch_options *options, struct err *err)
+{
+    unsigned top_k = options->local.format.top_k;
+    if (!options->local.format.is_csv)
+        return ERR_OK;
+    if (options->explain != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain needs --format jsonl: an explanation is no cell of a table");
+    if (top_k == 0 || top_k > CSV_LABELS_MAX)
+        return err_set(err, ERR_UNUSABLE,
+                       "--top-k: with --format csv a number from 1 to %d, two columns for each",
+                       CSV_LABELS_MAX);
+    return ERR_OK;
+}
+
+static enum err_code check_url(const struct batch_options *options, struct err *err)
+{
+    const struct remote_options *remote = &options->remote;
+    if (remote->url == NULL && (remote->key_file != NULL || remote->ca_file != NULL))
+        return err_set(err, ERR_UNUSABLE, "--key-file and --ca-file belong to --url");
+    if (remote->url != NULL &&
+        (options->local.engine.dtype != NULL || options->local.engine.linear_backend != NULL))
+        return err_set(err, ERR_UNUSABLE,
+                       "--dtype and --linear-backend are the server's with --url");
+    return ERR_OK;
+}
+
+static enum err_code check(const struct batch_options *options, struct err *err)
+{
+    if (options->model == NULL && options->remote.url == NULL)
+        return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
+    if (options->sources.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "no input: give a file, a folder, --lines or --data; - is standard input");
+    return check_csv(options, err) || check_url(options, err) ? err->code : ERR_OK;
+}
+
+enum err_code batch_options_read(struct batch_options *out, enum cli_action *action, int argc,
+                                 char *const *argv, struct err *err)
+{
+    out->local.format.top_k = 1;
+    if (cli_parse(&batch_options_cli, argc, argv, out, action, err) || *action != CLI_RUN)
+        return err->code;
+    out->local.format.is_csv = strcmp(out->format, "csv") == 0;
+    out->local.dir = out->model;
+    out->remote.model = out->model;
+    out->remote.explain = out->explain;
+    out->remote.format = out->local.format;
+    out->remote.pause_ms = REMOTE_PAUSE_MS;
+    if (out->threads == 0)
+        out->threads = cpu_quota_threads("");
+    return check(out, err);
+}
+
+/* ---- what a run is ---- */
+
+/* A path may be no UTF-8, which the state's JSON is. */
+static char *copy(const char *text)
+{
+    char hash[SHA256_HEX_BYTES];
+    text = text != NULL ? text : "";
+    if (utf8_is_valid(text, strlen(text)))
+        return strdup(text);
+    sha256_hex(text, strlen(text), hash);
+    return strdup(hash);
+}
+
+static char *list_inputs(const struct sources *sources)
+{
+    static const char *const kinds[] = {
+        [SOURCE_LINES] = "--lines ", [SOURCE_DATA] = "--data ", [SOURCE_PATH] = ""};
+    char *text = NULL;
+    size_t len;
+    FILE *file = open_memstream(&text, &len);
+    if (file == NULL)
+        return NULL;
+    for (unsigned i = 0; i < sources->count; i++)
+        fprintf(file, "%s%s%s", i > 0 ? " " : "", kinds[sources->items[i].kind],
+                sources->items[i].form.path);
+    if (fclose(file) != 0) {
+        free(text);
+        return NULL;
+    }
+    char *out = copy(text);
+    free(text);
+    return out;
+}
+
+enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
+                                  const char *model, struct err *err)
+{
+    char top_k[16], fields[256];
+    bool is_local = options->remote.url == NULL;
+    snprintf(top_k, sizeof top_k, "%u", options->local.format.top_k);
+    snprintf(fields, sizeof fields, "%.100s, %.100s", options->text_field, options->image_field);
+    *out = (struct batch_state){0};
+    out->model = copy(model);
+    out->inputs = list_inputs(&options->sources);
+    out->format = copy(options->format);
+    out->dtype =
+        copy(is_local && options->local.engine.dtype == NULL ? "f32" : options->local.engine.dtype);
+    out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
+    out->explain = copy(options->explain);
+    out->fields = copy(fields);
+    out->url = copy(options->remote.url);
+    bool ok = true;
+#define X(key, name) ok = ok && out->key != NULL;
+    BATCH_STATE_PARTS(X)
+#undef X
+    return ok ? ERR_OK : err_no_memory(err, 0);
+}

@@ -1,0 +1,39 @@
+/* batch_options.h - what attnd-batch is asked: its table of options, and what excludes what.
+ *
+ * Threads: one. */
+#ifndef ATTND_TOOLS_BATCH_BATCH_OPTIONS_H
+#define ATTND_TOOLS_BATCH_BATCH_OPTIONS_H
+
+#include "engine/base/err.h"
+#include "engine/cli/cli.h"
+#include "tools/batch/local.h"
+#include "tools/batch/output.h"
+#include "tools/batch/remote.h"
+#include "tools/batch/sources.h"
+
+#include <stdbool.h>
+
+struct batch_options {
+    const char *model; /* a directory; with url the name of a served model, or NULL */
+    struct sources sources;
+    const char *out; /* NULL: standard output */
+    const char *format, *text_field, *image_field;
+    unsigned threads; /* 0: as many as there are cores */
+    double rate;      /* 0: none */
+    const char *explain;
+    struct local_options local;
+    struct remote_options remote;
+};
+
+extern const struct cli batch_options_cli;
+
+/* ERR_UNUSABLE for wrong use; only for CLI_RUN is *out whole. Strings are argv's. */
+enum err_code batch_options_read(struct batch_options *out, enum cli_action *action, int argc,
+                                 char *const *argv, struct err *err);
+
+/* What must be the same for a later run to go on; `model` is the digest, or what a server says of
+ * its models. Yours to free. ERR_NO_MEMORY. */
+enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
+                                  const char *model, struct err *err);
+
+#endif

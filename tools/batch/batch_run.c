@@ -1,0 +1,348 @@
+/* batch_run.c - see batch_run.h. Each thread does all there is to do for a chunk: it reads the
+ * chunk (one thread at a time), prepares its inputs, computes their packed batches and makes their
+ * lines. So all cores are busy with different steps at once, nobody waits for a neighbour, and no
+ * queue stands between steps. Chunks lie in a ring, in the order of the input; who finishes the
+ * oldest one writes it and all finished ones behind it. A thread that is a whole ring ahead of the
+ * oldest chunk waits, which bounds the memory, whatever the number of inputs.
+ *
+ * Locks: `reading` is held while a chunk is read; `ring` guards the fields below it and is never
+ * held while reading, computing or writing. `reading` before `ring`. */
+#include "tools/batch/batch_run.h"
+
+#include "engine/base/clock.h"
+#include "tools/batch/batch_progress.h"
+#include "tools/batch/chunk.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHUNKS_AHEAD = 2, SAVE_MS = 1000, LOOK_MS = 50 };
+
+struct batch {
+    const struct batch_run_options *options;
+    struct output *output;
+    struct chunk *chunks; /* [size] the ring */
+    unsigned size;
+
+    pthread_mutex_t reading;
+    struct sources *sources; /* under reading, with the rest of this group */
+    uint64_t start_ns, first_input, next;
+    bool has_ended;
+
+    pthread_mutex_t ring;
+    pthread_cond_t moved;
+    uint64_t written; /* chunks; chunks[n % size] is written's for n from here to next */
+    bool is_writing;  /* by one thread, which alone uses the output and the next two */
+    uint64_t saved_ns;
+    struct batch_progress progress;
+    struct err err; /* the first of any thread */
+};
+
+struct worker {
+    struct batch *batch;
+    struct local *local;
+    struct remote *remote;
+    pthread_t thread;
+    bool is_started;
+};
+
+static bool is_stopped(const struct batch *batch)
+{
+    return batch->options->stop != NULL && atomic_load(batch->options->stop);
+}
+
+static void fail(struct batch *batch, const struct err *err)
+{
+    pthread_mutex_lock(&batch->ring);
+    err_set(&batch->err, err->code, "%s", err->text);
+    pthread_cond_broadcast(&batch->moved);
+    pthread_mutex_unlock(&batch->ring);
+}
+
+/* ---- reading ---- */
+
+static enum err_code keep_record(struct chunk *chunk, const struct record *record, struct err *err)
+{
+    const char *bytes = arena_copy(&chunk->arena, record->bytes, record->len);
+    if (bytes == NULL)
+        return err_no_memory(err, record->len);
+    chunk->records[chunk->count] = *record;
+    chunk->records[chunk->count++].bytes = bytes;
+    return ERR_OK;
+}
+
+/* With a rate, chunks are no longer than a second. */
+static unsigned inputs_of_chunk(const struct batch *batch)
+{
+    double rate = batch->options->rate;
+    return rate <= 0 || rate > CHUNK_INPUTS ? CHUNK_INPUTS : rate < 1 ? 1 : (unsigned)rate;
+}
+
+static enum err_code read_chunk(struct batch *batch, struct chunk *chunk, struct err *err)
+{
+    bool found = true;
+    unsigned inputs = inputs_of_chunk(batch);
+    for (size_t bytes = 0; found && chunk->count < inputs && bytes < CHUNK_BYTES;) {
+        struct record record;
+        if (sources_next(batch->sources, &record, &found, err) ||
+            (found && keep_record(chunk, &record, err)))
+            return err->code;
+        bytes += found ? record.len : 0;
+    }
+    struct sources_progress at = sources_progress(batch->sources);
+    chunk->progress = at.done;
+    chunk->progress_total = at.total;
+    chunk->inputs = batch->sources->inputs;
+    memcpy(chunk->digest, batch->sources->digest, sizeof chunk->digest);
+    return ERR_OK;
+}
+
+/* Until as many inputs as were read may have been, by the rate. */
+static void keep_to_rate(const struct batch *batch)
+{
+    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+    if (batch->options->rate <= 0)
+        return;
+    double due_ms =
+        (double)(batch->sources->inputs - batch->first_input) / batch->options->rate * 1e3;
+    while (clock_ms_between(batch->start_ns, clock_now_ns()) < due_ms && !is_stopped(batch))
+        nanosleep(&look, NULL);
+}
+
+/* Until the ring has room; false if the run has failed. */
+static bool await_room(struct batch *batch)
+{
+    pthread_mutex_lock(&batch->ring);
+    while (batch->next - batch->written >= batch->size && batch->err.code == ERR_OK)
+        pthread_cond_wait(&batch->moved, &batch->ring);
+    bool is_good = batch->err.code == ERR_OK;
+    pthread_mutex_unlock(&batch->ring);
+    return is_good;
+}
+
+static struct chunk *take_reading(struct batch *batch, struct err *err)
+{
+    if (batch->has_ended || !await_room(batch))
+        return NULL;
+    keep_to_rate(batch);
+    struct chunk *chunk = &batch->chunks[batch->next % batch->size];
+    if (is_stopped(batch) || read_chunk(batch, chunk, err) || chunk->count == 0) {
+        batch->has_ended = true;
+        return NULL;
+    }
+    batch->next++;
+    return chunk;
+}
+
+/* The next chunk; NULL if there is none, or none is wanted any more. */
+static struct chunk *take(struct batch *batch)
+{
+    struct err err = {0};
+    pthread_mutex_lock(&batch->reading);
+    struct chunk *chunk = take_reading(batch, &err);
+    pthread_mutex_unlock(&batch->reading);
+    if (err.code != ERR_OK)
+        fail(batch, &err);
+    return chunk;
+}
+
+/* ---- writing ---- */
+
+static void clear(struct chunk *chunk)
+{
+    arena_deinit(&chunk->arena);
+    free(chunk->lines);
+    *chunk = (struct chunk){0};
+    arena_init(&chunk->arena);
+}
+
+static enum err_code write_chunk(struct batch *batch, const struct chunk *chunk, struct err *err)
+{
+    struct batch_state *state = &batch->output->state;
+    uint64_t now_ns = clock_now_ns();
+    if (output_append(batch->output, chunk->lines, chunk->lines_len, err))
+        return err->code;
+    state->done = chunk->inputs;
+    state->failed += chunk->failed;
+    memcpy(state->digest, chunk->digest, sizeof state->digest);
+    const struct batch_place place = {chunk->inputs, chunk->progress, chunk->progress_total};
+    batch_progress_show(&batch->progress, &place);
+    if (clock_ms_between(batch->saved_ns, now_ns) < SAVE_MS)
+        return ERR_OK;
+    batch->saved_ns = now_ns;
+    return output_save(batch->output, err);
+}
+
+/* Writes what is finished, from the oldest chunk on, without the lock. */
+static void write_finished_locked(struct batch *batch)
+{
+    struct chunk *chunk = &batch->chunks[batch->written % batch->size];
+    batch->is_writing = true;
+    while (chunk->is_done && batch->err.code == ERR_OK) {
+        struct err err = {0};
+        pthread_mutex_unlock(&batch->ring);
+        write_chunk(batch, chunk, &err);
+        clear(chunk);
+        pthread_mutex_lock(&batch->ring);
+        err_set(&batch->err, err.code, "%s", err.text);
+        batch->written++;
+        chunk = &batch->chunks[batch->written % batch->size];
+        pthread_cond_broadcast(&batch->moved);
+    }
+    batch->is_writing = false;
+}
+
+static void give(struct batch *batch, struct chunk *chunk)
+{
+    pthread_mutex_lock(&batch->ring);
+    chunk->is_done = true;
+    if (!batch->is_writing)
+        write_finished_locked(batch);
+    pthread_mutex_unlock(&batch->ring);
+}
+
+/* ---- threads ---- */
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    for (struct chunk *chunk; (chunk = take(worker->batch)) != NULL;) {
+        struct err err = {0};
+        if (worker->local != NULL)
+            local_answer(worker->local, chunk, &err);
+        else
+            remote_answer(worker->remote, chunk, &err);
+        if (err.code != ERR_OK)
+            fail(worker->batch, &err);
+        else
+            give(worker->batch, chunk);
+    }
+    return NULL;
+}
+
+static enum err_code open_worker(struct worker *worker, struct batch *batch, struct err *err)
+{
+    worker->batch = batch;
+    if (batch->options->local != NULL)
+        return local_open(&worker->local, batch->options->local, err);
+    return remote_open(&worker->remote, batch->options->remote, err);
+}
+
+/* Of fewer threads than wanted the first ones go on. */
+static void run_workers(struct batch *batch, struct worker *workers, unsigned count,
+                        struct err *err)
+{
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        open_worker(&workers[i], batch, err);
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
+        int failure = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+        workers[i].is_started = failure == 0;
+        if (failure != 0)
+            err_no_thread(err, failure);
+    }
+    if (err->code != ERR_OK)
+        fail(batch, err);
+    for (unsigned i = 0; i < count; i++) {
+        if (workers[i].is_started)
+            pthread_join(workers[i].thread, NULL);
+        local_close(workers[i].local);
+        remote_close(workers[i].remote);
+    }
+}
+
+static enum err_code run_threads(struct batch *batch, struct err *err)
+{
+    unsigned count = batch->options->threads;
+    struct worker *workers = calloc(count, sizeof *workers);
+    batch->size = CHUNKS_AHEAD * count + 1;
+    batch->chunks = calloc(batch->size, sizeof *batch->chunks);
+    if (workers == NULL || batch->chunks == NULL)
+        err_no_memory(err, batch->size * sizeof *batch->chunks);
+    for (unsigned i = 0; batch->chunks != NULL && i < batch->size; i++)
+        arena_init(&batch->chunks[i].arena);
+    if (err->code == ERR_OK)
+        run_workers(batch, workers, count, err);
+    for (unsigned i = 0; batch->chunks != NULL && i < batch->size; i++)
+        clear(&batch->chunks[i]);
+    free(batch->chunks);
+    free(workers);
+    return err_set(err, batch->err.code, "%s", batch->err.text);
+}
+
+/* ---- the whole ---- */
+
+/* What an earlier run has done is read once more, to see that it is the same. */
+static enum err_code pass_over_done(struct sources *sources, const struct output *output,
+                                    const atomic_bool *stop, struct err *err)
+{
+    struct record record;
+    bool found = true;
+    const struct batch_state *state = &output->state;
+    while (found && sources->inputs < state->done && (stop == NULL || !atomic_load(stop)))
+        if (sources_next(sources, &record, &found, err))
+            return err->code;
+    if (found && sources->inputs < state->done)
+        return ERR_OK; /* stopped: nothing was changed */
+    if (strcmp(sources->digest, state->digest) == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s: the first %llu inputs are not those that it holds the answers of: one has "
+                   "changed, is new or is gone; give the same inputs, another --out, or remove it "
+                   "and %s",
+                   output->path, (unsigned long long)state->done, output->state_path);
+}
+
+static enum err_code begin(struct batch *batch, struct err *err)
+{
+    struct output *output = batch->output;
+    if (output_begin(output, err) || output->state.bytes > 0)
+        return err->code;
+    char *header = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&header, &len);
+    if (file == NULL)
+        return err_no_memory(err, 0);
+    result_header(batch->options->format, file);
+    if (fclose(file) != 0)
+        err_no_memory(err, len);
+    else
+        output_append(output, header, len, err);
+    free(header);
+    return err->code;
+}
+
+enum err_code batch_run(struct sources *sources, struct output *output,
+                        const struct batch_run_options *options, struct batch_run_result *out,
+                        struct err *err)
+{
+    struct batch batch = {.options = options, .sources = sources, .output = output};
+    *out = (struct batch_run_result){.before = output->state.done, .inputs = output->state.done};
+    if (pass_over_done(sources, output, options->stop, err))
+        return err->code;
+    out->is_stopped = is_stopped(&batch);
+    if (out->is_stopped || begin(&batch, err))
+        return err->code;
+    struct sources_progress at = sources_progress(sources);
+    batch_progress_start(&batch.progress,
+                         &(struct batch_place){sources->inputs, at.done, at.total});
+    pthread_mutex_init(&batch.reading, NULL);
+    pthread_mutex_init(&batch.ring, NULL);
+    pthread_cond_init(&batch.moved, NULL);
+    batch.first_input = sources->inputs;
+    batch.start_ns = batch.saved_ns = clock_now_ns();
+    run_threads(&batch, err);
+    batch_progress_end(&batch.progress);
+    struct err saving = {0};
+    if (output_save(output, &saving) != ERR_OK)
+        err_set(err, saving.code, "%s", saving.text);
+    out->seconds = clock_ms_between(batch.start_ns, clock_now_ns()) / 1e3;
+    out->inputs = output->state.done;
+    out->failed = output->state.failed;
+    out->is_stopped = is_stopped(&batch);
+    pthread_cond_destroy(&batch.moved);
+    pthread_mutex_destroy(&batch.ring);
+    pthread_mutex_destroy(&batch.reading);
+    return err->code;
+}

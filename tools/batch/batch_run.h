@@ -1,0 +1,41 @@
+/* batch_run.h - all inputs of the sources, answered on several threads, their lines in the order of
+ * the inputs.
+ *
+ *     batch_run(&sources, &output, &options, &result, &err);
+ *
+ * Threads: it starts its own, and returns when they have ended.
+ */
+#ifndef ATTND_TOOLS_BATCH_BATCH_RUN_H
+#define ATTND_TOOLS_BATCH_BATCH_RUN_H
+
+#include "engine/base/err.h"
+#include "tools/batch/local.h"
+#include "tools/batch/output.h"
+#include "tools/batch/remote.h"
+#include "tools/batch/sources.h"
+
+#include <stdatomic.h>
+
+struct batch_run_options {
+    const struct local_model *local;    /* NULL: */
+    const struct remote_server *remote; /* these answer */
+    const struct result_format *format;
+    unsigned threads;
+    double rate;             /* inputs a second; 0: as fast as they are answered */
+    const atomic_bool *stop; /* set at any time: no further input is read; NULL: never */
+};
+
+struct batch_run_result {
+    uint64_t inputs, failed; /* of the output, with what was there before */
+    uint64_t before;         /* of these, by earlier runs */
+    double seconds;          /* of this one */
+    bool is_stopped;
+};
+
+/* Goes on behind what the output has. ERR_UNUSABLE if the inputs before that are not those of the
+ * earlier run; else an error of the system, and what was written before it stays valid. */
+enum err_code batch_run(struct sources *sources, struct output *output,
+                        const struct batch_run_options *options, struct batch_run_result *out,
+                        struct err *err);
+
+#endif

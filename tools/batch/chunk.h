@@ -1,0 +1,35 @@
+/* chunk.h - some inputs that follow each other, from their reading to the lines of their answers:
+ * what one thread works on at a time. Where a chunk begins follows from the inputs alone, never
+ * from time, so that a run that goes on makes the very batches that an unbroken one makes.
+ *
+ * Threads: a chunk has one holder at a time (batch_run.c). */
+#ifndef ATTND_TOOLS_BATCH_CHUNK_H
+#define ATTND_TOOLS_BATCH_CHUNK_H
+
+#include "engine/base/arena.h"
+#include "engine/base/sha256.h"
+#include "tools/batch/record.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CHUNK_INPUTS = 64, CHUNK_BYTES = 4 * 1024 * 1024 };
+
+struct chunk {
+    struct record records[CHUNK_INPUTS]; /* their bytes are the arena's */
+    unsigned count;
+    struct arena arena;
+
+    /* Of all inputs up to its end: */
+    uint64_t inputs, progress, progress_total;
+    char digest[SHA256_HEX_BYTES];
+
+    /* The answer. */
+    char *lines; /* [lines_len], of open_memstream */
+    size_t lines_len;
+    unsigned failed;
+    bool is_done;
+};
+
+#endif

@@ -1,0 +1,181 @@
+#include "tools/batch/record_reader.h"
+
+#include "tools/batch/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_BYTES = 256 * 1024 };
+
+/* Of the place in a CSV record: at the head of a field, in a plain one, between quotes, behind a
+ * quote that closes the field unless another follows. */
+enum { AT_HEAD, IN_PLAIN, IN_QUOTES, AT_QUOTE };
+
+enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err)
+{
+    struct stat file;
+    bool is_stdin = strcmp(path, "-") == 0;
+    *out = (struct record_reader){.line = 1, .separator = ','};
+    out->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (out->fd < 0 || fstat(out->fd, &file) != 0)
+        return err_set(err, ERR_UNUSABLE, "cannot be opened: %s", strerror(errno));
+    if (S_ISDIR(file.st_mode))
+        return err_set(err, ERR_UNUSABLE, "cannot be read: it is a folder");
+    out->total = S_ISREG(file.st_mode) ? (uint64_t)file.st_size : 0;
+    return ERR_OK;
+}
+
+void record_reader_close(struct record_reader *reader)
+{
+    if (reader->fd > STDIN_FILENO)
+        close(reader->fd);
+    reader->fd = -1;
+    free(reader->bytes);
+    reader->bytes = NULL;
+}
+
+/* ---- bytes ---- */
+
+/* What was given goes, and there is room behind the rest. */
+static enum err_code make_room(struct record_reader *reader, struct err *err)
+{
+    if (reader->at > 0) {
+        memmove(reader->bytes, reader->bytes + reader->at, reader->len - reader->at);
+        reader->len -= reader->at;
+        reader->scan -= reader->at;
+        reader->at = 0;
+    }
+    if (reader->len < reader->size)
+        return ERR_OK;
+    size_t size = reader->size == 0 ? FIRST_BYTES : 2 * reader->size;
+    char *larger = realloc(reader->bytes, size);
+    if (larger == NULL)
+        return err_no_memory(err, size);
+    reader->bytes = larger;
+    reader->size = size;
+    return ERR_OK;
+}
+
+/* Of a record that is too long only the place is kept. */
+static void drop_if_long(struct record_reader *reader)
+{
+    if (reader->scan - reader->at <= RECORD_BYTES_MAX)
+        return;
+    reader->is_dropping = true;
+    reader->taken += reader->scan - reader->at;
+    reader->at = reader->scan;
+}
+
+static void skip_mark(struct record_reader *reader)
+{
+    reader->has_begun = true;
+    if (reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
+        reader->at = reader->scan = 3;
+}
+
+static enum err_code fill(struct record_reader *reader, struct err *err)
+{
+    ssize_t got;
+    if (make_room(reader, err))
+        return err->code;
+    do
+        got = read(reader->fd, reader->bytes + reader->len, reader->size - reader->len);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
+    reader->len += (size_t)got;
+    reader->has_ended = got == 0;
+    if (!reader->has_begun && (reader->len >= 3 || reader->has_ended))
+        skip_mark(reader);
+    return ERR_OK;
+}
+
+/* ---- records ---- */
+
+static int csv_step(int state, char c, char separator)
+{
+    if (state == IN_QUOTES)
+        return c == '"' ? AT_QUOTE : IN_QUOTES;
+    if (c == separator)
+        return AT_HEAD;
+    if (c == '"' && state != IN_PLAIN)
+        return IN_QUOTES; /* it opens the field, or is the second of two */
+    return IN_PLAIN;
+}
+
+static bool find_csv_end(struct record_reader *reader)
+{
+    for (; reader->scan < reader->len; reader->scan++) {
+        char c = reader->bytes[reader->scan];
+        if (c == '\n' && reader->state != IN_QUOTES)
+            return true;
+        reader->lines_inside += c == '\n';
+        reader->state = csv_step(reader->state, c, reader->separator);
+    }
+    return false;
+}
+
+/* Moves `scan` to the line end that ends the record, or to the end of what is there. */
+static bool find_end(struct record_reader *reader)
+{
+    if (reader->is_csv)
+        return find_csv_end(reader);
+    if (reader->scan == reader->len)
+        return false;
+    const char *from = reader->bytes + reader->scan;
+    const char *end = memchr(from, '\n', reader->len - reader->scan);
+    reader->scan = end != NULL ? (size_t)(end - reader->bytes) : reader->len;
+    return end != NULL;
+}
+
+static bool is_blank(const struct record_reader *reader, const struct record_span *span)
+{
+    for (size_t i = 0; i < span->len; i++)
+        if (reader->is_csv || strchr(" \t\r", span->bytes[i]) == NULL || span->bytes[i] == '\0')
+            return false;
+    return !span->is_too_long;
+}
+
+/* The record from `at` to `scan`, whose end has so many bytes. */
+static void give(struct record_reader *reader, struct record_span *out, size_t end)
+{
+    const char *bytes = reader->bytes + reader->at;
+    size_t len = reader->scan - reader->at;
+    reader->taken += len + end;
+    len -= len > 0 && bytes[len - 1] == '\r';
+    *out = (struct record_span){.bytes = reader->is_dropping ? "" : bytes,
+                                .len = reader->is_dropping ? 0 : len,
+                                .line = reader->line,
+                                .is_too_long = reader->is_dropping};
+    reader->line += reader->lines_inside + 1;
+    reader->lines_inside = 0;
+    reader->scan += end;
+    reader->at = reader->scan;
+    reader->state = AT_HEAD;
+    reader->is_dropping = false;
+}
+
+enum err_code record_reader_next(struct record_reader *reader, struct record_span *out, bool *found,
+                                 struct err *err)
+{
+    *found = false;
+    while (!*found) {
+        bool has_end = reader->has_begun && find_end(reader);
+        if (reader->has_begun)
+            drop_if_long(reader);
+        if (!has_end && !reader->has_ended) {
+            if (fill(reader, err))
+                return err->code;
+            continue;
+        }
+        if (!has_end && reader->at == reader->len && !reader->is_dropping)
+            return ERR_OK;
+        give(reader, out, has_end);
+        *found = !is_blank(reader, out);
+    }
+    return ERR_OK;
+}

@@ -1,0 +1,120 @@
+#include "tools/batch/result.h"
+
+#include "engine/answer.h"
+#include "engine/base/doc.h"
+#include "engine/base/doc_edit.h"
+#include "engine/base/utf8.h"
+
+#include <string.h>
+
+/* ---- cells ---- */
+
+/* Numbers are ours; texts come from outside. Line ends stay between the quotes. */
+static void write_text(FILE *file, const char *text)
+{
+    if (text == NULL || text[0] == '\0')
+        return;
+    bool is_formula = strchr("=+-@\t\r", text[0]) != NULL;
+    if (!is_formula && strpbrk(text, ",;\"\t\r\n") == NULL) {
+        fputs(text, file);
+        return;
+    }
+    fputs(is_formula ? "\"'" : "\"", file);
+    for (const char *at = text; *at != '\0'; at++) {
+        if (*at == '"')
+            fputc('"', file);
+        fputc(*at, file);
+    }
+    fputc('"', file);
+}
+
+static void text_cell(FILE *file, const struct json_t *object, const char *key)
+{
+    fputc(',', file);
+    write_text(file, doc_as_string(doc_member(object, key)));
+}
+
+static void number_cell(FILE *file, const struct json_t *object, const char *key)
+{
+    double number;
+    const struct json_t *value = doc_member(object, key);
+    fputc(',', file);
+    if (value != NULL && doc_as_number(value, &number))
+        fprintf(file, "%.*g", ANSWER_DIGITS, number);
+}
+
+/* ---- rows ---- */
+
+void result_header(const struct result_format *format, FILE *file)
+{
+    if (!format->is_csv)
+        return;
+    fputs("file,line,id,label,score,decision,reason,ood_score,ood_rank,truncated,windows", file);
+    for (unsigned i = 2; i <= format->top_k; i++)
+        fprintf(file, ",label_%u,score_%u", i, i);
+    fputs(",model,version,digest,status,error\r\n", file);
+}
+
+static void write_place(const struct record_input *input, FILE *file)
+{
+    const char *name = input->listed.file;
+    write_text(file, utf8_or_note(name));
+    fputc(',', file);
+    if (input->listed.line > 0)
+        fprintf(file, "%u", input->listed.line);
+    fputc(',', file);
+    if (input->has_number)
+        fprintf(file, "%lld", input->number);
+    else
+        write_text(file, input->id);
+}
+
+/* A problem has neither label nor predictions: their cells are empty. */
+static void write_row(const struct result_format *format, const struct json_t *object,
+                      const struct record_input *input, FILE *file)
+{
+    const struct json_t *model = doc_member(object, "model");
+    const struct json_t *predictions = doc_member(object, "predictions");
+    bool is_truncated = doc_member(object, "truncated") != NULL;
+    write_place(input, file);
+    text_cell(file, object, "label");
+    number_cell(file, object, "score");
+    text_cell(file, object, "decision");
+    text_cell(file, object, "reason");
+    number_cell(file, object, "ood_score");
+    number_cell(file, object, "ood_rank");
+    fputs(is_truncated ? ",true" : ",", file);
+    number_cell(file, object, "windows");
+    for (unsigned i = 1; i < format->top_k; i++) {
+        text_cell(file, doc_array_item(predictions, i), "label");
+        number_cell(file, doc_array_item(predictions, i), "score");
+    }
+    text_cell(file, model, "name");
+    text_cell(file, model, "version");
+    text_cell(file, model, "digest");
+    number_cell(file, object, "status");
+    text_cell(file, object, "error");
+    fputs("\r\n", file);
+}
+
+/* ---- both ---- */
+
+static bool add_members(struct json_t *object, const struct record_input *input, struct err *err)
+{
+    if (input->has_number)
+        doc_edit_integer(object, "id", input->number, err);
+    else if (input->id != NULL && utf8_is_valid(input->id, strlen(input->id)))
+        doc_edit_text(object, "id", input->id, err);
+    return err->code == ERR_OK && answer_add_origin(object, input->listed.file, input->listed.line);
+}
+
+enum err_code result_write(const struct result_format *format, struct json_t *object,
+                           const struct record_input *input, FILE *file, struct err *err)
+{
+    bool ok = object != NULL;
+    if (ok && format->is_csv)
+        write_row(format, object, input, file);
+    else if (ok)
+        ok = add_members(object, input, err) && answer_print(object, file);
+    return ok && !ferror(file) ? ERR_OK : err_set(err, ERR_NO_MEMORY, "no memory for an answer");
+}

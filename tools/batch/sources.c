@@ -1,0 +1,199 @@
+#include "tools/batch/sources.h"
+
+#include "learn/data/picture.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { FILE_WEIGHT = 64 * 1024 }; /* bytes that a file counts as, for the bar */
+
+/* ---- which ---- */
+
+static bool ends_in(const char *path, const char *end)
+{
+    size_t len = strlen(path), end_len = strlen(end);
+    return len >= end_len && strcmp(path + len - end_len, end) == 0;
+}
+
+static enum err_code read_kind(struct source *source, const char *path, struct err *err)
+{
+    if (source->kind == SOURCE_LINES)
+        source->form.kind = RECORD_LINE;
+    else if (source->kind == SOURCE_PATH)
+        source->form.kind = RECORD_FILE;
+    else if (ends_in(path, ".csv"))
+        source->form.kind = RECORD_CSV;
+    else if (ends_in(path, ".jsonl") || strcmp(path, "-") == 0)
+        source->form.kind = RECORD_JSON;
+    else
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: expected a name that ends in .jsonl or .csv, or - for JSON lines of "
+                       "standard input",
+                       path);
+    return ERR_OK;
+}
+
+enum err_code sources_add(struct sources *sources, enum source_kind kind, const char *path,
+                          struct err *err)
+{
+    if (sources->count == SOURCES_MAX)
+        return err_set(err, ERR_UNUSABLE,
+                       "at most %d arguments name inputs; a folder counts as one", SOURCES_MAX);
+    struct source *source = &sources->items[sources->count];
+    *source = (struct source){.kind = kind, .form = {.path = path}, .reader = {.fd = -1}};
+    if (read_kind(source, path, err))
+        return err->code;
+    sources->count++;
+    return ERR_OK;
+}
+
+/* ---- opening ---- */
+
+static enum err_code read_header(struct source *source, struct err *err)
+{
+    struct record_span span;
+    bool found;
+    source->reader.is_csv = true;
+    if (record_reader_next(&source->reader, &span, &found, err))
+        return err->code;
+    if (!found)
+        return err_set(err, ERR_UNUSABLE, "the header, which names the columns, is missing");
+    if (record_read_header(&source->form, span.bytes, span.len, err))
+        return err_prefix(err, "line %u: ", span.line);
+    source->reader.separator = source->form.separator;
+    return ERR_OK;
+}
+
+static enum err_code open_source(struct source *source, struct err *err)
+{
+    const char *path = source->form.path;
+    if (source->kind == SOURCE_PATH)
+        return input_list_add_path(&source->files, path, err);
+    if (record_reader_open(&source->reader, path, err) == ERR_OK && source->form.kind == RECORD_CSV)
+        read_header(source, err);
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
+}
+
+enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
+                           struct err *err)
+{
+    unsigned stdins = 0;
+    for (unsigned i = 0; i < sources->count && err->code == ERR_OK; i++) {
+        struct source *source = &sources->items[i];
+        source->form.text_field = text_field;
+        source->form.image_field = image_field;
+        bool is_stdin = source->kind != SOURCE_PATH && strcmp(source->form.path, "-") == 0;
+        stdins += is_stdin;
+        if (stdins > 1)
+            return err_set(err, ERR_UNUSABLE, "standard input (-) can be read only once");
+        open_source(source, err);
+    }
+    return err->code;
+}
+
+void sources_close(struct sources *sources)
+{
+    for (unsigned i = 0; i < sources->count; i++) {
+        record_reader_close(&sources->items[i].reader);
+        input_list_close(&sources->items[i].files);
+    }
+    sources->count = 0;
+}
+
+/* ---- reading ---- */
+
+static void next_file(struct source *source, struct record *out, bool *found)
+{
+    *found = source->next_file < source->files.count;
+    if (!*found)
+        return;
+    const struct listed_input *file = &source->files.items[source->next_file++];
+    *out = (struct record){.form = &source->form,
+                           .bytes = file->path,
+                           .len = strlen(file->path),
+                           .is_image = file->is_image};
+}
+
+static enum err_code next_span(struct source *source, struct record *out, bool *found,
+                               struct err *err)
+{
+    struct record_span span;
+    if (record_reader_next(&source->reader, &span, found, err))
+        return err_prefix(err, "%s: ", source->form.path);
+    if (*found)
+        *out = (struct record){.form = &source->form,
+                               .bytes = span.bytes,
+                               .len = span.len,
+                               .line = span.line,
+                               .is_too_long = span.is_too_long};
+    return ERR_OK;
+}
+
+/* Of a wafer the file that holds it. What is not there any more has no size: preparing it fails. */
+static void look_at(const char *path, struct stat *out)
+{
+    char name[PATH_MAX];
+    size_t len = strlen(path);
+    const char *wafer = NULL;
+    picture_is_stdf(path, &len, &wafer);
+    *out = (struct stat){0};
+    if (wafer == NULL)
+        len = strlen(path);
+    if (len >= sizeof name)
+        return;
+    memcpy(name, path, len);
+    name[len] = '\0';
+    if (stat(name, out) != 0)
+        *out = (struct stat){0};
+}
+
+/* The digest of all inputs before is the key of the next: it depends on each and on their order. */
+static void take_digest(struct sources *sources, const struct record *record)
+{
+    char key[SHA256_HEX_BYTES + 96];
+    struct stat file = {0};
+    if (record->form->kind == RECORD_FILE)
+        look_at(record->bytes, &file);
+    int len = snprintf(key, sizeof key, "%s:%u:%u:%lld:%lld.%09ld", sources->digest,
+                       sources->current, record->line, (long long)file.st_size,
+                       (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    sha256_hmac_hex(key, (size_t)len, record->bytes, record->len, sources->digest);
+}
+
+enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
+                           struct err *err)
+{
+    *found = false;
+    while (!*found && sources->current < sources->count) {
+        struct source *source = &sources->items[sources->current];
+        if (source->kind == SOURCE_PATH)
+            next_file(source, out, found);
+        else if (next_span(source, out, found, err))
+            return err->code;
+        if (!*found)
+            record_reader_close(&sources->items[sources->current++].reader);
+    }
+    if (*found) {
+        take_digest(sources, out);
+        sources->inputs++;
+    }
+    return ERR_OK;
+}
+
+struct sources_progress sources_progress(const struct sources *sources)
+{
+    struct sources_progress sum = {0};
+    bool is_known = true;
+    for (unsigned i = 0; i < sources->count; i++) {
+        const struct source *source = &sources->items[i];
+        bool is_list = source->kind == SOURCE_PATH;
+        sum.done += is_list ? (uint64_t)source->next_file * FILE_WEIGHT : source->reader.taken;
+        sum.total += is_list ? (uint64_t)source->files.count * FILE_WEIGHT : source->reader.total;
+        is_known = is_known && (is_list || source->reader.total > 0);
+    }
+    if (!is_known)
+        sum.total = 0;
+    return sum;
+}

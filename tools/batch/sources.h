@@ -1,0 +1,66 @@
+/* sources.h - all inputs of a run, one after another in the order of the command line: the lines of
+ * files, JSON lines, CSV, and files that arguments name, which learn/data/input_list.h lists.
+ *
+ *     sources_add(&sources, SOURCE_DATA, "logs.jsonl", &err);
+ *     sources_open(&sources, "text", "image", &err);
+ *     while (!sources_next(&sources, &record, &found, &err) && found)
+ *         use(&record);
+ *     sources_close(&sources);
+ *
+ * Each input changes a digest, by its place and its bytes (of a file: its name, size and time of
+ * change), so that another run can tell whether it reads the same ones.
+ *
+ * Threads: one at a time; a record's form lasts until sources_close.
+ */
+#ifndef ATTND_TOOLS_BATCH_SOURCES_H
+#define ATTND_TOOLS_BATCH_SOURCES_H
+
+#include "engine/base/err.h"
+#include "engine/base/sha256.h"
+#include "learn/data/input_list.h"
+#include "tools/batch/record.h"
+#include "tools/batch/record_reader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SOURCES_MAX = 256 };
+
+/* SOURCE_DATA: JSON lines or CSV, by the name; "-" is JSON lines. SOURCE_PATH: a file, a folder or
+ * a pattern. */
+enum source_kind { SOURCE_LINES, SOURCE_DATA, SOURCE_PATH };
+
+struct source {
+    enum source_kind kind;
+    struct record_form form;
+    struct record_reader reader; /* of SOURCE_LINES and SOURCE_DATA */
+    struct input_list files;     /* of SOURCE_PATH */
+    unsigned next_file;
+};
+
+struct sources {
+    struct source items[SOURCES_MAX];
+    unsigned count, current;
+    uint64_t inputs;               /* given so far */
+    char digest[SHA256_HEX_BYTES]; /* of them; "" before the first */
+};
+
+/* What a source amounts to, for a bar: bytes, and a file as so many. */
+struct sources_progress {
+    uint64_t done, total; /* total 0: unknown */
+};
+
+/* The path is borrowed. ERR_UNUSABLE: too many, or a form that is not read. */
+enum err_code sources_add(struct sources *sources, enum source_kind kind, const char *path,
+                          struct err *err);
+/* Opens all and reads headers; the names are those of members or columns, and are borrowed.
+ * ERR_UNUSABLE with the path of what cannot be read. */
+enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
+                           struct err *err);
+/* The record's bytes last until the next call. ERR_IO, ERR_NO_MEMORY. */
+enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
+                           struct err *err);
+struct sources_progress sources_progress(const struct sources *sources);
+void sources_close(struct sources *sources);
+
+#endif
