@@ -108,7 +108,7 @@ static int start(struct program *program, int argc, char **argv)
         cli_print_version(&batch_options_cli, stdout);
     if (action != CLI_RUN)
         return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    program->options.remote.stop = ctrl_c_catch();
+    program->options.remote.stop = program->options.sources.stop = ctrl_c_catch();
     return open_all(program, &err) ? fail(&err, false) : run(program);
 }
 

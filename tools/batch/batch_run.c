@@ -143,7 +143,7 @@ static struct chunk *take(struct batch *batch)
     pthread_mutex_lock(&batch->reading);
     struct chunk *chunk = take_reading(batch, &err);
     pthread_mutex_unlock(&batch->reading);
-    if (err.code != ERR_OK)
+    if (err.code != ERR_OK && !(err.code == ERR_NOT_READY && is_stopped(batch)))
         fail(batch, &err);
     return chunk;
 }
@@ -281,10 +281,12 @@ static enum err_code pass_over_done(struct sources *sources, const struct output
     bool found = true;
     const struct batch_state *state = &output->state;
     while (found && sources->inputs < state->done && (stop == NULL || !atomic_load(stop)))
-        if (sources_next(sources, &record, &found, err))
+        if (sources_next(sources, &record, &found, err) == ERR_NOT_READY)
+            *err = (struct err){0}; /* stopped: the loop sees it */
+        else if (err->code != ERR_OK)
             return err->code;
-    if (found && sources->inputs < state->done)
-        return ERR_OK; /* stopped: nothing was changed */
+    if (stop != NULL && atomic_load(stop))
+        return ERR_OK; /* nothing was changed */
     if (strcmp(sources->digest, state->digest) == 0)
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE,

@@ -4,12 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIRST_BYTES = 256 * 1024 };
+enum { FIRST_BYTES = 256 * 1024, LOOK_MS = 50 };
 
 /* Of the place in a CSV record: at the head of a field, in a plain one, between quotes, behind a
  * quote that closes the field unless another follows. */
@@ -19,13 +20,14 @@ enum err_code record_reader_open(struct record_reader *out, const char *path, st
 {
     struct stat file;
     bool is_stdin = strcmp(path, "-") == 0;
-    *out = (struct record_reader){.line = 1, .separator = ','};
+    *out = (struct record_reader){.line = 1, .separator = ',', .stop = out->stop};
     out->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (out->fd < 0 || fstat(out->fd, &file) != 0)
         return err_set(err, ERR_UNUSABLE, "cannot be opened: %s", strerror(errno));
     if (S_ISDIR(file.st_mode))
         return err_set(err, ERR_UNUSABLE, "cannot be read: it is a folder");
-    out->total = S_ISREG(file.st_mode) ? (uint64_t)file.st_size : 0;
+    out->may_wait = !S_ISREG(file.st_mode);
+    out->total = out->may_wait ? 0 : (uint64_t)file.st_size;
     return ERR_OK;
 }
 
@@ -77,10 +79,22 @@ static void skip_mark(struct record_reader *reader)
         reader->at = reader->scan = 3;
 }
 
+/* Until there is something to read, or the end. */
+static enum err_code await(const struct record_reader *reader, struct err *err)
+{
+    struct pollfd source = {.fd = reader->fd, .events = POLLIN};
+    if (!reader->may_wait || reader->stop == NULL)
+        return ERR_OK;
+    while (poll(&source, 1, LOOK_MS) <= 0)
+        if (atomic_load(reader->stop))
+            return err_set(err, ERR_NOT_READY, "stopped");
+    return ERR_OK;
+}
+
 static enum err_code fill(struct record_reader *reader, struct err *err)
 {
     ssize_t got;
-    if (make_room(reader, err))
+    if (make_room(reader, err) || await(reader, err))
         return err->code;
     do
         got = read(reader->fd, reader->bytes + reader->len, reader->size - reader->len);

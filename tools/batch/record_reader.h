@@ -17,16 +17,19 @@
 
 #include "engine/base/err.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct record_reader {
     int fd;
-    bool is_csv;    /* from the next record on */
-    char separator; /* of CSV */
-    uint64_t taken; /* bytes given so far */
-    uint64_t total; /* of a regular file; 0: unknown */
+    const atomic_bool *stop; /* set by another thread: a pipe is not waited for any longer; NULL */
+    bool is_csv;             /* from the next record on */
+    char separator;          /* of CSV */
+    uint64_t taken;          /* bytes given so far */
+    uint64_t total;          /* of a regular file; 0: unknown */
+    bool may_wait;           /* it is none: a pipe or a terminal */
 
     char *bytes; /* [size] */
     size_t size, at, len;
@@ -43,9 +46,9 @@ struct record_span {
     bool is_too_long;
 };
 
-/* "-" is standard input. ERR_UNUSABLE if it cannot be opened or is a folder. */
+/* "-" is standard input; out->stop is the caller's, all else is set. ERR_UNUSABLE if it cannot be opened or is a folder. */
 enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err);
-/* ERR_IO, ERR_NO_MEMORY. */
+/* ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY if it was stopped. */
 enum err_code record_reader_next(struct record_reader *reader, struct record_span *out, bool *found,
                                  struct err *err);
 void record_reader_close(struct record_reader *reader);

@@ -82,6 +82,7 @@ enum err_code sources_open(struct sources *sources, const char *text_field, cons
     unsigned stdins = 0;
     for (unsigned i = 0; i < sources->count && err->code == ERR_OK; i++) {
         struct source *source = &sources->items[i];
+        source->reader.stop = sources->stop;
         source->form.text_field = text_field;
         source->form.image_field = image_field;
         bool is_stdin = source->kind != SOURCE_PATH && strcmp(source->form.path, "-") == 0;

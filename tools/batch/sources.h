@@ -21,6 +21,7 @@
 #include "tools/batch/record.h"
 #include "tools/batch/record_reader.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -39,6 +40,7 @@ struct source {
 };
 
 struct sources {
+    const atomic_bool *stop; /* set by another thread: a pipe is not waited for any longer; NULL */
     struct source items[SOURCES_MAX];
     unsigned count, current;
     uint64_t inputs;               /* given so far */
@@ -57,7 +59,7 @@ enum err_code sources_add(struct sources *sources, enum source_kind kind, const 
  * ERR_UNUSABLE with the path of what cannot be read. */
 enum err_code sources_open(struct sources *sources, const char *text_field, const char *image_field,
                            struct err *err);
-/* The record's bytes last until the next call. ERR_IO, ERR_NO_MEMORY. */
+/* The record's bytes last until the next call. ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY if stopped. */
 enum err_code sources_next(struct sources *sources, struct record *out, bool *found,
                            struct err *err);
 struct sources_progress sources_progress(const struct sources *sources);

@@ -228,6 +228,20 @@ START_TEST(batch_takes_no_more_memory_for_more_inputs)
 }
 END_TEST
 
+START_TEST(batch_shows_a_bar_on_a_terminal)
+{
+    static char said[OUTCOME_BYTES];
+    batch_fixture_open(&fixture, 640);
+    const char *arguments[] = {
+        "--model", fixture.model.dir, "--lines", fixture.log, "--rate", "800", NULL};
+    ck_assert_int_eq(outcome_on_terminal("attnd-batch", arguments, said), 0);
+    ck_assert_msg(strstr(said, "\r\033[K[####") != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "a second, 0:0") != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "\r\033[Kattnd-batch: 640 inputs, 0 failed") != NULL, "%s", said);
+    batch_fixture_close(&fixture);
+}
+END_TEST
+
 START_TEST(batch_says_what_is_wrong_with_the_command)
 {
     static const char model[] = "models/kernel-bert";
@@ -254,4 +268,5 @@ SUITE("batch", batch_answers_as_predict_does,
       batch_keeps_the_order_whatever_the_threads,
       batch_puts_a_problem_in_the_place_of_a_failed_input, batch_writes_a_flat_table,
       batch_reads_standard_input, batch_reads_folders_and_pictures,
-      batch_takes_no_more_memory_for_more_inputs, batch_says_what_is_wrong_with_the_command)
+      batch_takes_no_more_memory_for_more_inputs, batch_shows_a_bar_on_a_terminal,
+      batch_says_what_is_wrong_with_the_command)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct tempdir dir;
 static struct record_reader reader;
@@ -153,7 +154,25 @@ START_TEST(reader_says_why_it_cannot_open)
 }
 END_TEST
 
+START_TEST(reader_of_a_pipe_that_says_nothing_can_be_stopped)
+{
+    int ends[2];
+    atomic_bool stop = true;
+    struct record_span span;
+    struct err err = {0};
+    bool found;
+    ck_assert_int_eq(pipe(ends), 0);
+    reader = (struct record_reader){.fd = ends[0], .line = 1, .may_wait = true, .stop = &stop};
+    ck_assert_int_eq(write(ends[1], "half a li", 9), 9);
+    ck_assert_int_eq(record_reader_next(&reader, &span, &found, &err), ERR_NOT_READY);
+    ck_assert(!found);
+    close(ends[1]);
+    record_reader_close(&reader);
+}
+END_TEST
+
 SUITE("record_reader", reader_gives_lines_without_their_ends_and_counts_blank_ones,
       reader_takes_files_of_nothing_and_of_one_byte, reader_keeps_a_nul_inside_a_line,
       reader_ends_a_csv_record_outside_quotes_only, reader_gives_every_line_of_a_long_file,
-      reader_passes_over_a_record_that_is_too_long, reader_says_why_it_cannot_open)
+      reader_passes_over_a_record_that_is_too_long, reader_says_why_it_cannot_open,
+      reader_of_a_pipe_that_says_nothing_can_be_stopped)
