@@ -1,4 +1,4 @@
-/* The load generator's reader of replies: the same bytes at once and in pieces (the first byte says
+/* A client's reader of replies: the same bytes at once and in pieces (the first byte says
  * how long) come to the same. */
 #include "tools/client/http_parse.h"
 
