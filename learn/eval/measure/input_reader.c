@@ -79,9 +79,10 @@ enum err_code input_reader_prepare(struct input_reader *reader, const struct lis
 {
     if (prepare(reader, source, arena, out, err) == ERR_OK)
         return ERR_OK;
-    if (source->line > 0)
-        return err_prefix(err, "%s: line %u: ", source->file, source->line);
-    return source->path != NULL ? err_prefix(err, "%s: ", source->path) : err->code;
+    if (source->path != NULL)
+        err_prefix(err, "%s: ", source->path);
+    return source->line > 0 ? err_prefix(err, "%s: line %u: ", source->file, source->line)
+                            : err->code;
 }
 
 void input_reader_close(struct input_reader *reader)

@@ -4,6 +4,7 @@
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
+#include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -211,6 +212,40 @@ START_TEST(batch_reads_folders_and_pictures)
 }
 END_TEST
 
+/* A list that lies elsewhere than the program runs; a lot whose wafers are inputs each. */
+START_TEST(batch_reads_pictures_of_a_list_and_wafers_of_a_lot)
+{
+    struct stdf_writer lot;
+    size_t len;
+    char path[128];
+    batch_fixture_open(&fixture, 0);
+    char *png = contract_file("tests/data/examples/wafer_map.png", &len);
+    tempdir_write(&fixture.dir, "map.png", png, len);
+    free(png);
+    stdf_writer_open(&lot, false);
+    for (unsigned w = 0; w < 2; w++) {
+        const char *id = w == 0 ? "W1" : "W2";
+        stdf_writer_wafer(&lot, 1, id);
+        for (int die = 0; die < 16; die++)
+            stdf_writer_die(&lot, 1, die % 4, die / 4, STDF_WRITER_PASS, 1);
+        stdf_writer_wafer_end(&lot, 1, id);
+    }
+    stdf_writer_close(&lot);
+    tempdir_write(&fixture.dir, "lot.stdf", lot.bytes, lot.len);
+    snprintf(path, sizeof path, "%s/lot.stdf", fixture.dir.path);
+    const char *list = file("maps.jsonl", "{\"image\": \"map.png\", \"text\": \"not for it\"}\n"
+                                          "{\"image\": \"lot.stdf#W2\"}\n"
+                                          "{\"image\": \"no.png\"}\n"
+                                          "{\"text\": \"w7\"}\n");
+    struct outcome *found = RUN("--model", "models/wafer-vit", "--data", list, path);
+    outcome_holds(found, 1, "maps.jsonl\",\"line\":2}}", "6 inputs, 2 failed");
+    outcome_holds(found, 1, "no.png: cannot be opened", "");
+    outcome_holds(found, 1, "maps.jsonl: line 4: the model takes images\"", "");
+    outcome_expect(found, 1, "lot.stdf#W2\"}}", "");
+    batch_fixture_close(&fixture);
+}
+END_TEST
+
 /* Both run alike but for their length: what grows with the inputs would show. */
 START_TEST(batch_takes_no_more_memory_for_more_inputs)
 {
@@ -268,5 +303,6 @@ SUITE("batch", batch_answers_as_predict_does,
       batch_keeps_the_order_whatever_the_threads,
       batch_puts_a_problem_in_the_place_of_a_failed_input, batch_writes_a_flat_table,
       batch_reads_standard_input, batch_reads_folders_and_pictures,
+      batch_reads_pictures_of_a_list_and_wafers_of_a_lot,
       batch_takes_no_more_memory_for_more_inputs, batch_shows_a_bar_on_a_terminal,
       batch_says_what_is_wrong_with_the_command)

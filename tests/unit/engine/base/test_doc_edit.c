@@ -213,12 +213,28 @@ START_TEST(doc_edit_says_what_json_cannot_hold)
     ck_assert_ptr_null(doc_member(root, "n"));
     ck_assert_ptr_null(doc_edit_member(root, "o"));
     ck_assert_ptr_null(doc_edit_member(root, "l"));
+    ck_assert_ptr_null(doc_edit_item(root, "l", 0));
     ck_assert_int_eq(doc_edit_object(root, "o", &child, &err), ERR_OK);
     ck_assert_ptr_eq(doc_edit_member(root, "o"), child);
     ck_assert_int_eq(doc_edit_bool(child, "yes", true, &err), ERR_OK);
     ck_assert_int_eq(doc_edit_rename(root, "o", "l", &err), ERR_OK); /* replaces the list */
     ck_assert_ptr_eq(doc_edit_member(root, "l"), child);
     ck_assert_uint_eq(doc_object_count(root), 1);
+    doc_free(root);
+}
+END_TEST
+
+START_TEST(doc_edit_finds_objects_in_an_array)
+{
+    struct json_t *root;
+    struct err err = {0};
+    static const char text[] = "{\"l\": [{\"a\": 1}, 2, {\"b\": 3}]}";
+    ck_assert_int_eq(doc_parse(&root, text, sizeof text - 1, &doc_limits_file, &err), ERR_OK);
+    ck_assert_ptr_nonnull(doc_member(doc_edit_item(root, "l", 2), "b"));
+    ck_assert_ptr_null(doc_edit_item(root, "l", 1));
+    ck_assert_ptr_null(doc_edit_item(root, "l", 3));
+    ck_assert_int_eq(doc_edit_bool(doc_edit_item(root, "l", 0), "c", true, &err), ERR_OK);
+    ck_assert_uint_eq(doc_object_count(doc_array_item(doc_member(root, "l"), 0)), 2);
     doc_free(root);
 }
 END_TEST
@@ -243,9 +259,10 @@ START_TEST(doc_edit_writes_all_digits_where_one_number_needs_them)
 }
 END_TEST
 
-SUITE("json_edit", doc_edit_keeps_integers_of_lists_beside_a_huge_one,
-      doc_edit_says_when_it_cannot_save, doc_edit_keeps_what_it_does_not_know,
-      doc_edit_keeps_numbers, doc_edit_keeps_integers_beside_a_huge_one,
-      doc_edit_sets_replaces_and_removes_members, doc_edit_refuses_what_json_cannot_hold,
-      doc_edit_names_the_file_that_is_no_object, doc_edit_opens_nothing_that_it_refuses,
-      doc_edit_says_what_json_cannot_hold, doc_edit_writes_all_digits_where_one_number_needs_them)
+SUITE("json_edit", doc_edit_finds_objects_in_an_array,
+      doc_edit_keeps_integers_of_lists_beside_a_huge_one, doc_edit_says_when_it_cannot_save,
+      doc_edit_keeps_what_it_does_not_know, doc_edit_keeps_numbers,
+      doc_edit_keeps_integers_beside_a_huge_one, doc_edit_sets_replaces_and_removes_members,
+      doc_edit_refuses_what_json_cannot_hold, doc_edit_names_the_file_that_is_no_object,
+      doc_edit_opens_nothing_that_it_refuses, doc_edit_says_what_json_cannot_hold,
+      doc_edit_writes_all_digits_where_one_number_needs_them)

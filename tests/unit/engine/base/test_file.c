@@ -145,9 +145,22 @@ START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
 }
 END_TEST
 
+START_TEST(file_last_part_is_what_a_folder_is_called)
+{
+    static const char *const paths[][2] = {
+        {"models/a", "a"}, {"a", "a"}, {"/x/a//", "a"}, {"..", ".."}, {"", ""}};
+    char part[NAME_MAX + 1];
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        file_last_part(paths[i][0], part);
+        ck_assert_str_eq(part, paths[i][1]);
+    }
+}
+END_TEST
+
 SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
-      file_path_is_as_long_as_paths_are, file_read_returns_every_size_whole,
-      file_read_refuses_one_byte_over_the_limit, file_read_says_why_a_file_cannot_be_read,
+      file_last_part_is_what_a_folder_is_called, file_path_is_as_long_as_paths_are,
+      file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
+      file_read_says_why_a_file_cannot_be_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
       file_read_input_does_not_blame_the_path_for_descriptors,
       file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)
