@@ -46,8 +46,8 @@ struct record_span {
     bool is_too_long;
 };
 
-/* "-" is standard input. `stop` is the caller's to set before, all else is set here. ERR_UNUSABLE if
- * it cannot be opened or is a folder. */
+/* "-" is standard input. `stop` is the caller's to set before, all else is set here. ERR_UNUSABLE
+ * if it cannot be opened or is a folder. */
 enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err);
 /* ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY if it was stopped. */
 enum err_code record_reader_next(struct record_reader *reader, struct record_span *out, bool *found,
