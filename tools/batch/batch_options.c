@@ -86,8 +86,7 @@ static const struct cli_option table[] = {
      .value = "NAME",
      .choices = "jsonl|csv",
      .fallback = "jsonl",
-     .help = "One JSON object a line, as POST /predict answers, or a flat table: jsonl (default) "
-             "or csv."},
+     .help = "One JSON object a line, as POST /predict answers, or a flat table."},
     {.name = "top-k",
      .type = CLI_OTHER,
      .value = "N|all",

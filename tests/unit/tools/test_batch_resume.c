@@ -2,6 +2,7 @@
 #include "tests/support/batch_fixture.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
+#include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINES = 2000, KILLS = 3 };
@@ -161,7 +163,34 @@ START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
 }
 END_TEST
 
+/* What the command ends with, and what it says. */
+static void expect_piped(const char *feed, int status, const char *says)
+{
+    char program[600], command[1400], said[4096] = "";
+    snprintf(command, sizeof command, "%s %s | %s --model %s --lines - --out %s.piped 2>&1", feed,
+             fixture.log, built_program("attnd-batch", program, sizeof program), fixture.model.dir,
+             fixture.out);
+    FILE *pipe = popen(command, "re");
+    ck_assert_ptr_nonnull(pipe);
+    ck_assert_uint_gt(fread(said, 1, sizeof said - 1, pipe), 0);
+    int ended = pclose(pipe);
+    ck_assert_msg(WIFEXITED(ended) && WEXITSTATUS(ended) == status, "%s", said);
+    ck_assert_msg(strstr(said, says) != NULL, "%s", said);
+}
+
+START_TEST(batch_goes_on_with_standard_input_if_it_is_the_same)
+{
+    batch_fixture_open(&fixture, 200);
+    expect_piped("head -n 100", 0, "attnd-batch: 100 inputs, 0 failed");
+    expect_piped("tail -n +2", 2, "the first 100 inputs are not those that it holds the answers");
+    expect_piped("head -n 50", 2, "the first 100 inputs are not those that it holds the answers");
+    expect_piped("cat", 0, "attnd-batch: 200 inputs (100 of them before), 0 failed");
+    batch_fixture_close(&fixture);
+}
+END_TEST
+
 SUITE("batch_resume", batch_killed_at_any_moment_loses_and_doubles_nothing,
       batch_told_to_stop_ends_with_whole_lines_and_goes_on,
       batch_that_is_done_computes_nothing_again, batch_goes_on_with_lines_that_were_added,
+      batch_goes_on_with_standard_input_if_it_is_the_same,
       batch_refuses_to_go_on_with_other_inputs_options_or_model)
