@@ -5,7 +5,7 @@
 #include "learn/data/csv.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A line may hold any number of members that are not ours, and numbers of any size. */
@@ -161,18 +161,31 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
                    form->text_field, form->image_field, names);
 }
 
-/* The one record of these bytes, which are copied. */
+/* The caller tells the line of the record; another one, inside it, stays. */
+static void drop_line(struct err *err, unsigned line)
+{
+    char own[24];
+    size_t len = (size_t)snprintf(own, sizeof own, "line %u: ", line);
+    if (strncmp(err->text, own, len) == 0)
+        memmove(err->text, err->text + len, strlen(err->text + len) + 1);
+}
+
+/* The one record of these bytes, which are copied; `line` is where it begins, for the errors. */
 static enum err_code split_fields(const struct record_form *form, const char *bytes, size_t len,
-                                  struct arena *arena, struct csv *csv, struct err *err)
+                                  unsigned line, struct arena *arena, struct csv *csv,
+                                  struct err *err)
 {
     bool found;
     char *copy = arena_copy(arena, bytes, len);
     if (copy == NULL)
         return err_no_memory(err, len);
     csv_open(csv, copy, len);
+    csv->line = line;
     csv->separator = form->separator;
-    if (csv_next(csv, &found, err))
+    if (csv_next(csv, &found, err)) {
+        drop_line(err, line);
         return err->code;
+    }
     return found ? ERR_OK : err_set(err, ERR_MALFORMED, "there is no field");
 }
 
@@ -183,7 +196,7 @@ enum err_code record_read_header(struct record_form *form, const char *bytes, si
     struct arena arena;
     arena_init(&arena);
     form->separator = csv_guess_separator(bytes, len);
-    if (!split_fields(form, bytes, len, &arena, &csv, err)) {
+    if (!split_fields(form, bytes, len, 1, &arena, &csv, err)) {
         form->columns = csv.field_count;
         find_columns(form, &csv, err);
     }
@@ -196,7 +209,7 @@ static enum err_code parse_csv(const struct record *record, bool is_image, struc
 {
     const struct record_form *form = record->form;
     struct csv csv;
-    if (split_fields(form, record->bytes, record->len, arena, &csv, err))
+    if (split_fields(form, record->bytes, record->len, record->line, arena, &csv, err))
         return err->code;
     if (csv.field_count != form->columns)
         return err_set(err, ERR_MALFORMED, "%u fields, but the header has %u", csv.field_count,

@@ -85,7 +85,10 @@ START_TEST(record_finds_columns_and_keeps_ids)
     ck_assert_str_eq(input.listed.text, "a;\n\"b\"");
     ck_assert_int_eq(parse(&form, "1;2", false), ERR_MALFORMED);
     ck_assert_str_eq(err.text, "2 fields, but the header has 3");
-    ck_assert_int_eq(parse(&form, "1;a\"b;c", false), ERR_MALFORMED);
+    ck_assert_int_eq(parse(&form, "1;\"a", false), ERR_MALFORMED);
+    ck_assert_str_eq(err.text, "a quoted field is never closed");
+    ck_assert_int_eq(parse(&form, "1;\"a\nb\"c;d", false), ERR_MALFORMED);
+    ck_assert_msg(strstr(err.text, "line 8: after a field there must be") != NULL, "%s", err.text);
     arena_deinit(&arena);
 }
 END_TEST
