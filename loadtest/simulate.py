@@ -236,15 +236,17 @@ def batch_times(args, name, threads):
 
 
 def measure_one(args, name):
+    """What is beside batches is what the process takes under load, less what its batches take."""
     one, two = batch_times(args, name, 1), batch_times(args, name, 2)
-    tokens = min(one)
+    measured = {"tokens": min(one), "beside_ms": 0, "batch_ms": {t: [one[t], two[t]] for t in sorted(one) if t in two}}
+    names = "process_cpu_seconds_total", "attnd_batch_tokens_sum", "attnd_batch_tokens_count"
     with Server(args, name, 1, 1) as server:
-        load(args, server, name, 1, 1)
-        cpu = server.metric("process_cpu_seconds_total")
-        _, _, answered = load(args, server, name, 1, args.seconds)
-        cpu = 1000 * (server.metric("process_cpu_seconds_total") - cpu) / answered
-    return {"tokens": tokens, "beside_ms": max(cpu - one[tokens], 0),
-            "batch_ms": {t: [one[t], two[t]] for t in sorted(one) if t in two}}
+        load(args, server, name, 8, 1)
+        before = [server.metric(n) for n in names]
+        _, _, answered = load(args, server, name, 8, args.seconds)
+        cpu, tokens, batches = (server.metric(n) - b for n, b in zip(names, before))
+    of_batches = batches * Times(measured).of(tokens / batches, 1)
+    return {**measured, "beside_ms": max(1000 * cpu - of_batches, 0) / answered}
 
 
 def compare(args, name, measured):
