@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As the server's (server/plan.h): a larger batch is not faster. */
+/* As the server's (server/placement/plan.h): a larger batch is not faster. */
 enum { BATCH_TOKENS = 256 };
 
 /* One input of the batch that is being made. */
