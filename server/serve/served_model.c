@@ -270,19 +270,22 @@ static enum err_code enter_metrics(struct served_model *model, struct metrics *m
     return ERR_OK;
 }
 
-/* Each is read by a thread, and those that it starts, whose memory comes from the copy's node. */
+/* Each is read by a thread, and those that it starts, whose memory comes from the copy's node. What
+ * the process was started with (numactl) stands where nothing is bound. */
 static enum err_code open_copies(struct served_model *model,
                                  const struct served_model_options *options,
                                  const struct engine_options *how, struct err *err)
 {
     const struct placement *placement = options->placement;
+    const bool is_bound = placement != NULL && placement->is_bound;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
-        if (placement != NULL && placement->is_bound)
+        if (is_bound)
             node_prefer(placement->nodes[i]);
         if (!engine_open(&model->copies[i], model->dir, how, err))
             model->copy_count++;
     }
-    node_prefer(NODE_ANY);
+    if (is_bound)
+        node_prefer(NODE_ANY);
     model->engine = model->copies[0];
     return err->code;
 }
