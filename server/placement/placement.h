@@ -23,7 +23,7 @@
  *
  * Reasoned, and checked on made-up topologies: what it brings was not measured on a machine of many
  * cores. A thread that cannot be bound is left unbound; memory of a node that is full comes from
- * another.
+ * another (affinity.h).
  *
  * Threads: pure.
  */

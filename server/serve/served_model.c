@@ -12,7 +12,7 @@
 #include "engine/base/thread_pool.h"
 #include "engine/selftest.h"
 #include "server/observe/log.h"
-#include "server/placement/node.h"
+#include "server/placement/affinity.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -137,10 +137,16 @@ static struct engine_model *copy_of(const struct served_model *model,
     return placement != NULL ? model->copies[placement->pools[worker].copy] : model->engine;
 }
 
-static void prefer_node_of(const struct placement *placement, unsigned worker)
+/* The processors of the worker's pool, on which its session's memory is touched first. */
+static void enter_pool(struct affinity *affinity, const struct served_model_options *options,
+                       unsigned worker)
 {
-    if (placement != NULL && placement->is_bound)
-        node_prefer(placement->nodes[placement->pools[worker].copy]);
+    const struct placement *placement = options->placement;
+    if (placement == NULL || !placement->is_bound)
+        return;
+    for (unsigned i = 0; i < options->plan->threads_per_worker; i++)
+        affinity_add(affinity, placement->pools[worker].cpus[i]);
+    affinity_enter(affinity);
 }
 
 static enum err_code open_session(struct warming *warming, struct thread_pool *pool)
@@ -163,10 +169,11 @@ static enum err_code open_session(struct warming *warming, struct thread_pool *p
 static void *warming_main(void *context)
 {
     struct warming *warming = context;
+    struct affinity affinity = {0};
     struct thread_pool *pool;
     if (warming->options->in_spare_time)
         pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
-    prefer_node_of(warming->options->placement, warming->worker);
+    enter_pool(&affinity, warming->options, warming->worker);
     if (!thread_pool_open(&pool, warming->options->plan->threads_per_worker, &warming->err)) {
         open_session(warming, pool);
         thread_pool_close(pool);
@@ -270,22 +277,33 @@ static enum err_code enter_metrics(struct served_model *model, struct metrics *m
     return ERR_OK;
 }
 
-/* Each is read by a thread, and those that it starts, whose memory comes from the copy's node. What
- * the process was started with (numactl) stands where nothing is bound. */
+/* The processors of all pools that read the copy. */
+static void enter_copy(struct affinity *affinity, const struct served_model_options *options,
+                       unsigned copy)
+{
+    const struct placement *placement = options->placement;
+    for (unsigned w = 0; w < options->plan->workers; w++)
+        for (unsigned i = 0;
+             placement->pools[w].copy == copy && i < options->plan->threads_per_worker; i++)
+            affinity_add(affinity, placement->pools[w].cpus[i]);
+    affinity_enter(affinity);
+}
+
+/* Each is read by a thread, and those that it starts, on the processors that will compute with it:
+ * its memory is then that of their node. */
 static enum err_code open_copies(struct served_model *model,
                                  const struct served_model_options *options,
                                  const struct engine_options *how, struct err *err)
 {
     const struct placement *placement = options->placement;
-    const bool is_bound = placement != NULL && placement->is_bound;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
-        if (is_bound)
-            node_prefer(placement->nodes[i]);
+        struct affinity affinity = {0};
+        if (placement != NULL && placement->is_bound)
+            enter_copy(&affinity, options, i);
         if (!engine_open(&model->copies[i], model->dir, how, err))
             model->copy_count++;
+        affinity_leave(&affinity);
     }
-    if (is_bound)
-        node_prefer(NODE_ANY);
     model->engine = model->copies[0];
     return err->code;
 }

@@ -139,10 +139,11 @@ START_TEST(a_model_is_warmed_in_spare_time_if_others_serve)
 }
 END_TEST
 
-/* Pools of two nodes; a system without the second one gives memory of the first. */
+/* Pools of two nodes, of processors that this machine need not have. */
 START_TEST(a_worker_reads_the_copy_of_its_node)
 {
-    static struct placement_pool places[] = {{.copy = 0}, {.copy = 1}, {.copy = 1}};
+    static const unsigned short cpus[][MODELS_THREADS] = {{0, 0}, {1000, 1001}, {1002, 1003}};
+    static struct placement_pool places[] = {{cpus[0], 0}, {cpus[1], 1}, {cpus[2], 1}};
     const struct placement placement = {
         .pools = places, .is_bound = true, .copies = 2, .nodes = {0, 1}};
     struct models models;
@@ -150,6 +151,8 @@ START_TEST(a_worker_reads_the_copy_of_its_node)
     struct served_model *model;
     models_open(&models, 3);
     models.plan.copies = 2;
+    cpu_set_t before;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
     struct served_model_options options = models_options(&models, "logs", "text", 1);
     options.placement = &placement;
     fake_tells_copies = true;
@@ -159,6 +162,9 @@ START_TEST(a_worker_reads_the_copy_of_its_node)
     ck_assert_ptr_eq(model->sessions[0]->model, &fake_models[0]);
     ck_assert_ptr_eq(model->sessions[1]->model, &fake_copy);
     ck_assert_ptr_eq(model->sessions[2]->model, &fake_copy);
+    cpu_set_t after;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
+    ck_assert(CPU_EQUAL(&before, &after)); /* who opens it stays where it was */
     served_model_release(model);
     models_close(&models); /* which counts both as closed */
 }
