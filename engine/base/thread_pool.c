@@ -36,8 +36,7 @@ enum { SPIN_NS = 80000, SPINS_PER_LOOK = 64, CACHE_LINE = 64 };
 struct member {
     struct thread_pool *pool;
     unsigned index;
-    bool is_bound;
-    unsigned cpu; /* if it is bound */
+    int cpu; /* -1: any */
     pthread_t thread;
 };
 
@@ -118,22 +117,21 @@ static void member_finish(struct thread_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool thread_pool_bind_caller(unsigned cpu)
+static void bind_to(int cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    if (cpu >= CPU_SETSIZE)
-        return false;
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return;
     CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) == 0;
+    sched_setaffinity(0, sizeof set, &set);
 }
 
 static void *member_main(void *argument)
 {
     struct member *member = argument;
     struct thread_pool *pool = member->pool;
-    if (member->is_bound)
-        thread_pool_bind_caller(member->cpu);
+    bind_to(member->cpu);
     for (unsigned seen = 0;; seen++) {
         member_wait(pool, seen);
         if (pool->closing)
@@ -179,10 +177,8 @@ static enum err_code start_members(struct thread_pool *pool, const unsigned shor
                                    struct err *err)
 {
     for (unsigned i = 0; i + 1 < pool->size; i++) {
-        pool->members[i] = (struct member){.pool = pool,
-                                           .index = i + 1,
-                                           .is_bound = cpus != NULL,
-                                           .cpu = cpus != NULL ? cpus[i + 1] : 0};
+        pool->members[i] =
+            (struct member){.pool = pool, .index = i + 1, .cpu = cpus != NULL ? cpus[i + 1] : -1};
         int failed = pthread_create(&pool->members[i].thread, NULL, member_main, &pool->members[i]);
         if (failed)
             return err_no_thread(err, failed);

@@ -13,18 +13,14 @@
 
 #include "engine/base/err.h"
 
-#include <stdbool.h>
-
 struct thread_pool;
 
 /* threads >= 1, the caller included. Yours to close. */
 enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struct err *err);
 /* The same, with member i bound to processor cpus[i] [threads]; the caller, member 0, sees to that
- * itself (thread_pool_bind_caller). A member that may not run there is not bound. */
+ * itself. A member that may not run there is not bound. */
 enum err_code thread_pool_open_on(struct thread_pool **out, unsigned threads,
                                   const unsigned short *cpus, struct err *err);
-/* Binds the calling thread; false: it may not run there. */
-bool thread_pool_bind_caller(unsigned cpu);
 void thread_pool_close(struct thread_pool *pool);
 unsigned thread_pool_size(const struct thread_pool *pool);
 

@@ -137,16 +137,15 @@ static struct engine_model *copy_of(const struct served_model *model,
     return placement != NULL ? model->copies[placement->pools[worker].copy] : model->engine;
 }
 
-/* The processors of the worker's pool, on which its session's memory is touched first. */
-static void enter_pool(struct affinity *affinity, const struct served_model_options *options,
-                       unsigned worker)
+/* The processors of a worker's pool; none where nothing is bound. */
+static void add_pool(struct affinity *affinity, const struct served_model_options *options,
+                     unsigned worker)
 {
     const struct placement *placement = options->placement;
     if (placement == NULL || !placement->is_bound)
         return;
     for (unsigned i = 0; i < options->plan->threads_per_worker; i++)
         affinity_add(affinity, placement->pools[worker].cpus[i]);
-    affinity_enter(affinity);
 }
 
 static enum err_code open_session(struct warming *warming, struct thread_pool *pool)
@@ -173,7 +172,8 @@ static void *warming_main(void *context)
     struct thread_pool *pool;
     if (warming->options->in_spare_time)
         pthread_setschedparam(pthread_self(), SCHED_IDLE, &(struct sched_param){0});
-    enter_pool(&affinity, warming->options, warming->worker);
+    add_pool(&affinity, warming->options, warming->worker);
+    affinity_enter(&affinity); /* the session's memory is touched there first */
     if (!thread_pool_open(&pool, warming->options->plan->threads_per_worker, &warming->err)) {
         open_session(warming, pool);
         thread_pool_close(pool);
@@ -281,11 +281,9 @@ static enum err_code enter_metrics(struct served_model *model, struct metrics *m
 static void enter_copy(struct affinity *affinity, const struct served_model_options *options,
                        unsigned copy)
 {
-    const struct placement *placement = options->placement;
-    for (unsigned w = 0; w < options->plan->workers; w++)
-        for (unsigned i = 0;
-             placement->pools[w].copy == copy && i < options->plan->threads_per_worker; i++)
-            affinity_add(affinity, placement->pools[w].cpus[i]);
+    for (unsigned w = 0; options->placement != NULL && w < options->plan->workers; w++)
+        if (options->placement->pools[w].copy == copy)
+            add_pool(affinity, options, w);
     affinity_enter(affinity);
 }
 
@@ -295,11 +293,9 @@ static enum err_code open_copies(struct served_model *model,
                                  const struct served_model_options *options,
                                  const struct engine_options *how, struct err *err)
 {
-    const struct placement *placement = options->placement;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
         struct affinity affinity = {0};
-        if (placement != NULL && placement->is_bound)
-            enter_copy(&affinity, options, i);
+        enter_copy(&affinity, options, i);
         if (!engine_open(&model->copies[i], model->dir, how, err))
             model->copy_count++;
         affinity_leave(&affinity);

@@ -11,6 +11,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/thread_pool.h"
+#include "server/placement/affinity.h"
 #include "server/serve/likeness.h"
 #include "server/serve/windows.h"
 
@@ -153,8 +154,11 @@ static const unsigned short *cpus_of(const struct worker *worker)
 static void *worker_main(void *context)
 {
     const struct worker *worker = context;
-    if (cpus_of(worker) != NULL)
-        thread_pool_bind_caller(cpus_of(worker)[0]);
+    struct affinity affinity = {0};
+    if (cpus_of(worker) != NULL) {
+        affinity_add(&affinity, cpus_of(worker)[0]);
+        affinity_enter(&affinity);
+    }
     worker_loop(context);
     return NULL;
 }
