@@ -217,7 +217,9 @@ unsigned spec_features(const struct spec *spec)
 
 unsigned spec_mean_parts(const struct spec *spec)
 {
-    return spec->family->kind == ENGINE_IMAGE && spec->stage_count == 0 ? SPEC_RINGS : 1;
+    const bool has_rings =
+        spec->family->kind == ENGINE_IMAGE && spec->stage_count == 0 && spec->patches >= SPEC_RINGS;
+    return has_rings ? SPEC_RINGS : 1;
 }
 
 unsigned spec_means(const struct spec *spec)

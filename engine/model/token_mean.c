@@ -34,13 +34,14 @@ static unsigned ring_of(unsigned patch, unsigned across)
     return ring;
 }
 
-/* Whether a token of an input belongs to the part; tokens before an image's patches are of none. */
-static bool is_of(const struct spec *spec, unsigned token, unsigned part)
+/* The part that a token of an input belongs to; SPEC_RINGS for those before an image's patches,
+ * which are of none. */
+static unsigned part_of(const struct spec *spec, unsigned token)
 {
-    if (spec_mean_parts(spec) == 1)
-        return true;
     const unsigned specials = spec_image_specials(spec);
-    return token >= specials && ring_of(token - specials, spec_grid(spec)) == part;
+    if (spec_mean_parts(spec) == 1)
+        return 0;
+    return token >= specials ? ring_of(token - specials, spec_grid(spec)) : SPEC_RINGS;
 }
 
 /* mean += h / |h| * share; nothing of what is zero. */
@@ -66,23 +67,28 @@ struct mean_run {
     unsigned layer, inputs;
 };
 
-/* The direction of a mean is that of the sum, which is made in y: the block writes that later. */
-static void add_part(const struct mean_run *run, unsigned input, unsigned part)
+/* The direction of a mean is that of the sum. Those of the parts are made in the input's first rows
+ * of y, which the block writes later: an input has as many tokens as parts. */
+static void add_input(const struct mean_run *run, unsigned input)
 {
     struct workspace *w = run->workspace;
     const struct spec *spec = run->spec;
     const unsigned sequences = sequences_of(spec), first_layer = first_of(spec);
+    const unsigned parts = spec_mean_parts(spec);
     const size_t width = spec->hidden, stride = w->hidden_stride;
     const size_t first = w->offset[input * sequences], end = w->offset[(input + 1) * sequences];
-    float *mean = w->means + (size_t)input * spec_means(spec) + part * width;
-    float *sum = w->y + first * stride;
-    memset(sum, 0, width * sizeof *sum);
-    for (size_t t = first; t < end; t++)
-        if (is_of(spec, (unsigned)(t - first), part))
-            add_to(sum, w->x + t * stride, width);
+    float *mean = w->means + (size_t)input * spec_means(spec), *sums = w->y + first * stride;
+    memset(sums, 0, parts * stride * sizeof *sums);
+    for (size_t t = first; t < end; t++) {
+        const unsigned part = part_of(spec, (unsigned)(t - first));
+        if (part < parts)
+            add_to(sums + part * stride, w->x + t * stride, width);
+    }
     if (run->layer == first_layer)
-        memset(mean, 0, width * sizeof *mean);
-    add_direction(mean, sum, width, 1.0 / (spec->layers - first_layer));
+        memset(mean, 0, parts * width * sizeof *mean);
+    for (unsigned part = 0; part < parts; part++)
+        add_direction(mean + part * width, sums + part * stride, width,
+                      1.0 / (spec->layers - first_layer));
 }
 
 static void add_inputs(void *context, unsigned index, unsigned count)
@@ -90,8 +96,7 @@ static void add_inputs(void *context, unsigned index, unsigned count)
     const struct mean_run *run = context;
     const unsigned last = run->inputs * (index + 1) / count;
     for (unsigned input = run->inputs * index / count; input < last; input++)
-        for (unsigned part = 0; part < spec_mean_parts(run->spec); part++)
-            add_part(run, input, part);
+        add_input(run, input);
 }
 
 void token_mean_add(const struct spec *spec, struct workspace *workspace, unsigned layer)

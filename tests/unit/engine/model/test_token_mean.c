@@ -138,7 +138,8 @@ START_TEST(an_image_has_means_of_rings_about_its_middle)
                               .layers = 1,
                               .hidden = WIDTH,
                               .image_size = 4 * ACROSS,
-                              .patch = 4};
+                              .patch = 4,
+                              .patches = ACROSS * ACROSS};
     unsigned ends[IMAGES + 1] = {0, IMAGE_TOKENS, IMAGES * IMAGE_TOKENS};
     static float sums[IMAGES * IMAGE_TOKENS * STRIDE];
     struct workspace workspace = workspace_of(true);
