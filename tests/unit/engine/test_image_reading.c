@@ -16,7 +16,8 @@
 
 #define GOLDEN "tests/data/golden/"
 enum { SIDE = 64, PATCH = 16, ACROSS = SIDE / PATCH, PATCHES = ACROSS * ACROSS, LABELS = 4 };
-enum { TOKENS = 1 + PATCHES, WIDTH = 48, FEATURES = 2 * WIDTH, BYTES = 3 * SIDE * SIDE, LABEL = 1 };
+enum { TOKENS = 1 + PATCHES, WIDTH = 48, BYTES = 3 * SIDE * SIDE, LABEL = 1 };
+enum { FEATURES = 5 * WIDTH }; /* what the classifier reads, and the means of four rings */
 
 struct fixture {
     struct tempdir dir;
@@ -49,6 +50,7 @@ static enum err_code try_open(struct fixture *f, const char *checkpoint, const c
 static void setup(struct fixture *f, const char *attnd)
 {
     ck_assert_msg(try_open(f, "vit-0", attnd) == ERR_OK, "%s", f->err.text);
+    ck_assert_uint_eq(engine_describe(f->model)->feature_size, FEATURES);
     ck_assert(!engine_session_open(&f->session, f->model, 1, 1, &f->err));
     engine_session_take_means(f->session);
 }
