@@ -37,7 +37,7 @@ static enum err_code open_all(struct program *program, struct err *err)
         open_model(program, err))
         return err->code;
     bool is_remote = options->remote.url != NULL;
-    const char *model = is_remote ? program->remote.identity.bytes : program->local.digest;
+    const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
     if (batch_options_state(&state, options, model, err))
         batch_state_free(&state);
     else

@@ -38,9 +38,9 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     struct batch_options *options = target;
     (void)option;
     options->explain = value;
-    options->local.explain = true;
-    options->local.how.method = EXPLAIN_DEFAULT;
-    if (strcmp(value, "default") == 0 || method_find(value, &options->local.how.method))
+    options->local.answers.explain = true;
+    options->local.answers.how.method = EXPLAIN_DEFAULT;
+    if (strcmp(value, "default") == 0 || method_find(value, &options->local.answers.how.method))
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
 }
@@ -101,11 +101,11 @@ static const struct cli_option table[] = {
      .help = "Also tells where the model looked: default, rollout, attention, gradient or "
              "gradient-last."},
     {.name = "dtype",
-     FIELD(local.engine.dtype),
+     FIELD(local.answers.engine.dtype),
      .value = "NAME",
      .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
     {.name = "linear-backend",
-     FIELD(local.engine.linear_backend),
+     FIELD(local.answers.engine.linear_backend),
      .value = "NAME",
      .help = "auto, native, onednn, openblas or reference."},
     {.name = "threads",
@@ -171,8 +171,8 @@ static enum err_code check_url(const struct batch_options *options, struct err *
     const struct remote_options *remote = &options->remote;
     if (remote->url == NULL && (remote->key_file != NULL || remote->ca_file != NULL))
         return err_set(err, ERR_UNUSABLE, "--key-file and --ca-file belong to --url");
-    if (remote->url != NULL &&
-        (options->local.engine.dtype != NULL || options->local.engine.linear_backend != NULL))
+    if (remote->url != NULL && (options->local.answers.engine.dtype != NULL ||
+                                options->local.answers.engine.linear_backend != NULL))
         return err_set(err, ERR_UNUSABLE,
                        "--dtype and --linear-backend are the server's with --url");
     return ERR_OK;
@@ -195,9 +195,10 @@ enum err_code batch_options_read(struct batch_options *out, enum cli_action *act
     if (cli_parse(&batch_options_cli, argc, argv, out, action, err) || *action != CLI_RUN)
         return err->code;
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
-    out->local.dir = out->model;
+    out->local.answers.dir = out->model;
     out->remote.model = out->model;
     out->remote.explain = out->explain;
+    out->local.answers.top_k = out->local.format.top_k;
     out->remote.format = out->local.format;
     out->remote.pause_ms = REMOTE_PAUSE_MS;
     if (out->threads == 0)
@@ -250,8 +251,9 @@ enum err_code batch_options_state(struct batch_state *out, const struct batch_op
     out->model = copy(model);
     out->inputs = list_inputs(&options->sources);
     out->format = copy(options->format);
-    out->dtype =
-        copy(is_local && options->local.engine.dtype == NULL ? "f32" : options->local.engine.dtype);
+    out->dtype = copy(is_local && options->local.answers.engine.dtype == NULL
+                          ? "f32"
+                          : options->local.answers.engine.dtype);
     out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
     out->explain = copy(options->explain);
     out->fields = copy(fields);

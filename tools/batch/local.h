@@ -1,7 +1,4 @@
-/* local.h - answers chunks in this process: prepares their inputs, runs them in packed batches on
- * one thread, judges and explains them, and writes the lines. Each thread of a run has its own over
- * one model: offline, as many batches at once as there are cores take less time than one batch on
- * all cores, since nobody waits for anybody, and one thread prepares while another computes.
+/* local.h - answers chunks in this process (tools/answers) and writes the lines.
  *
  *     local_model_open(&model, &options, &err);
  *     local_open(&local, &model, &err);
@@ -14,25 +11,18 @@
 #ifndef ATTND_TOOLS_BATCH_LOCAL_H
 #define ATTND_TOOLS_BATCH_LOCAL_H
 
-#include "engine/engine.h"
+#include "tools/answers/answers.h"
 #include "tools/batch/chunk.h"
 #include "tools/batch/result.h"
 
-#include <limits.h>
-
 struct local_options {
-    const char *dir;
-    struct engine_options engine;
-    bool explain;
-    struct explain_options how;
+    struct answers_options answers;
     struct result_format format;
 };
 
 struct local_model {
     const struct local_options *options;
-    struct engine_model *engine;
-    char name[NAME_MAX + 1]; /* the last part of the directory's path */
-    char digest[72];
+    struct answers_model answers;
 };
 
 /* Errors begin with the directory. Close it in any case. */

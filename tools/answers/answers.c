@@ -1,0 +1,220 @@
+#include "tools/answers/answers.h"
+
+#include "engine/answer.h"
+#include "engine/base/doc.h"
+#include "engine/base/file.h"
+#include "server/protocol/problem.h"
+
+#include <stdlib.h>
+
+/* As the server's (server/placement/plan.h): a larger batch is not faster. */
+enum { BATCH_TOKENS = 256, BATCH_ROWS = 64 };
+
+struct answers {
+    const struct answers_model *model;
+    struct engine_session *session;
+    unsigned tokens_max; /* of a batch */
+    float *scores;       /* [label_count] */
+    float *logits;       /* [BATCH_ROWS][label_count] */
+    struct answers_row rows[BATCH_ROWS];
+    unsigned row_count, tokens;
+    const struct answers_source *source; /* of this run */
+};
+
+/* ---- open and close ---- */
+
+enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
+                                 struct err *err)
+{
+    *out = (struct answers_model){.options = options};
+    file_last_part(options->dir, out->name);
+    if (engine_open(&out->engine, options->dir, &options->engine, err) ||
+        engine_digest(out->engine, NULL, out->digest, err))
+        return err_prefix(err, "%s: ", options->dir);
+    if (engine_describe(out->engine)->label_count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: a zero-shot model has no labels of its own; attnd-predict takes "
+                       "--candidate-labels",
+                       options->dir);
+    return ERR_OK;
+}
+
+void answers_model_close(struct answers_model *model)
+{
+    engine_close(model->engine);
+    model->engine = NULL;
+}
+
+enum err_code answers_open(struct answers **out, const struct answers_model *model, struct err *err)
+{
+    const struct engine_info *info = engine_describe(model->engine);
+    struct answers *answers = calloc(1, sizeof *answers);
+    *out = answers;
+    if (answers == NULL)
+        return err_no_memory(err, sizeof *answers);
+    answers->model = model;
+    answers->tokens_max = info->tokens_max > BATCH_TOKENS ? info->tokens_max : BATCH_TOKENS;
+    answers->scores = calloc(info->label_count, sizeof *answers->scores);
+    answers->logits = calloc(BATCH_ROWS, info->label_count * sizeof *answers->logits);
+    if (answers->scores == NULL || answers->logits == NULL)
+        return err_no_memory(err, BATCH_ROWS * info->label_count * sizeof *answers->logits);
+    return engine_session_open(&answers->session, model->engine, answers->tokens_max, 1, err);
+}
+
+void answers_close(struct answers *answers)
+{
+    if (answers == NULL)
+        return;
+    engine_session_close(answers->session);
+    free(answers->scores);
+    free(answers->logits);
+    free(answers);
+}
+
+/* ---- prepare ---- */
+
+static enum err_code prepare(struct answers *answers, struct answers_row *row)
+{
+    const struct answers_model *model = answers->model;
+    answers->source->prepare(answers->source->context, row);
+    if (row->err.code == ERR_OK && model->options->explain)
+        engine_capture(model->engine, &row->prepared, &model->options->how, &row->arena, &row->err);
+    return row->err.code;
+}
+
+/* ---- run ---- */
+
+/* Those of the rows that are good; a text in windows may be longer than the rest together. */
+static void run(struct answers *answers)
+{
+    const struct engine_input *inputs[BATCH_ROWS];
+    float *logits[BATCH_ROWS];
+    unsigned good = 0;
+    unsigned labels = engine_describe(answers->model->engine)->label_count;
+    for (unsigned i = 0; i < answers->row_count; i++) {
+        if (answers->rows[i].err.code != ERR_OK)
+            continue;
+        logits[good] = answers->logits + (size_t)good * labels;
+        inputs[good++] = &answers->rows[i].prepared;
+    }
+    if (good > 0)
+        engine_run(answers->session, inputs, good, logits);
+}
+
+static enum err_code explain(const struct answers *answers, struct answers_row *row,
+                             struct explanation *out)
+{
+    const struct engine_model *engine = answers->model->engine;
+    unsigned best = engine_argmax(engine, answers->scores);
+    if (engine_explain(engine, &row->prepared, &answers->model->options->how, best, &row->arena,
+                       out, &row->err) ||
+        row->prepared.kind != ENGINE_TEXT)
+        return row->err.code;
+    return engine_phrases(engine, row->text, row->text_len, best, &row->arena, out, &row->err);
+}
+
+/* Of the good-th row that was run; NULL with the row's error. */
+static struct json_t *answer_of(const struct answers *answers, struct answers_row *row,
+                                unsigned good)
+{
+    const struct answers_model *model = answers->model;
+    const struct engine_info *info = engine_describe(model->engine);
+    const float *logits = answers->logits + (size_t)good * info->label_count;
+    struct explanation explanation;
+    struct answer answer = {.model_name = model->name,
+                            .model_version = info->version,
+                            .model_digest = model->digest,
+                            .info = info,
+                            .scores = answers->scores,
+                            .truncated = row->prepared.truncated,
+                            .windows = row->prepared.windows};
+    if (!engine_scores(model->engine, logits, answers->scores)) {
+        err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+        return NULL;
+    }
+    engine_judge(model->engine, logits, answers->scores, engine_features(answers->session, good),
+                 row->prepared.truncated, &answer.judgement);
+    if (model->options->explain && explain(answers, row, &explanation) != ERR_OK)
+        return NULL;
+    answer.explanation = model->options->explain ? &explanation : NULL;
+    struct json_t *object = answer_prediction(&answer, model->options->top_k);
+    if (object == NULL)
+        err_set(&row->err, ERR_NO_MEMORY, "no memory for an answer");
+    return object;
+}
+
+/* ---- hand over ---- */
+
+static enum err_code give_row(struct answers *answers, struct answers_row *row, unsigned *good,
+                              struct err *err)
+{
+    struct json_t *object = NULL;
+    if (row->err.code == ERR_OK)
+        object = answer_of(answers, row, (*good)++);
+    if (err_is_of_system(row->err.code))
+        return err_set(err, row->err.code, "%s", row->err.text);
+    if (row->err.code != ERR_OK)
+        object = problem_document(&row->err, NULL);
+    if (object == NULL)
+        return err_no_memory(err, 0);
+    answers->source->take(answers->source->context, object, row, err);
+    doc_free(object);
+    return err->code;
+}
+
+/* Runs what is prepared and hands it over; then there is room for the next batch. */
+static enum err_code finish_batch(struct answers *answers, struct err *err)
+{
+    unsigned good = 0;
+    run(answers);
+    for (unsigned i = 0; i < answers->row_count; i++) {
+        struct answers_row *row = &answers->rows[i];
+        if (err->code == ERR_OK)
+            give_row(answers, row, &good, err);
+        arena_deinit(&row->arena);
+    }
+    answers->row_count = answers->tokens = 0;
+    return err->code;
+}
+
+/* The row that did not fit becomes the first of the next batch. */
+static enum err_code finish_all_but(struct answers *answers, struct answers_row *last,
+                                    struct err *err)
+{
+    struct answers_row kept = *last;
+    answers->row_count--;
+    if (finish_batch(answers, err)) {
+        arena_deinit(&kept.arena);
+        return err->code;
+    }
+    answers->rows[answers->row_count++] = kept;
+    return ERR_OK;
+}
+
+static enum err_code add(struct answers *answers, unsigned index, struct err *err)
+{
+    if (answers->row_count == BATCH_ROWS && finish_batch(answers, err))
+        return err->code;
+    struct answers_row *row = &answers->rows[answers->row_count++];
+    *row = (struct answers_row){.index = index};
+    arena_init(&row->arena);
+    if (prepare(answers, row) != ERR_OK)
+        return ERR_OK;
+    unsigned tokens = row->prepared.tokens;
+    if (answers->tokens > 0 && answers->tokens + tokens > answers->tokens_max &&
+        finish_all_but(answers, row, err))
+        return err->code;
+    answers->tokens += tokens;
+    return ERR_OK;
+}
+
+enum err_code answers_run(struct answers *answers, unsigned first, unsigned count,
+                          const struct answers_source *source, struct err *err)
+{
+    answers->source = source;
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        add(answers, first + i, err);
+    struct err rest = *err; /* what is prepared is given back */
+    finish_batch(answers, err->code == ERR_OK ? err : &rest);
+    return err->code;
+}
