@@ -18,19 +18,27 @@ LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
 CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 
+# attnd-stream is built where librdkafka is installed; STREAM=no leaves it out. No other program needs
+# the library, and machines that serve only over HTTP should not have to install it.
+STREAM  ?= $(if $(shell pkg-config --exists rdkafka 2>/dev/null && echo yes),yes,no)
+STREAM_LIBS := $(if $(filter yes,$(STREAM)),$(shell pkg-config --libs rdkafka))
+
 # Each tool and main is one file with a main(); everything else is in the library of its layer, but
 # for a tool that has a folder of its own.
 c_files     = $(sort $(shell find $(1) -name '*.c' 2>/dev/null))
-TOOL_SRC    := $(sort $(wildcard tools/*.c))
+NO_STREAM   := $(if $(filter yes,$(STREAM)),,tools/stream.c tests/unit/tools/stream/%)
+TOOL_SRC    := $(filter-out $(NO_STREAM),$(sort $(wildcard tools/*.c)))
 ENGINE_SRC  := $(call c_files,engine)
 LEARN_SRC   := $(call c_files,learn)
 CONFIG_SRC  := $(call c_files,config)
 SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
 LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest))
 CLIENT_SRC  := $(call c_files,tools/client)
-BATCH_SRC   := $(call c_files,tools/batch) $(call c_files,tools/answers)
+ANSWERS_SRC := $(call c_files,tools/answers)
+BATCH_SRC   := $(call c_files,tools/batch)
+STREAM_SRC  := $(if $(filter yes,$(STREAM)),$(call c_files,tools/stream))
 SUPPORT_SRC := $(call c_files,tests/support)
-UNIT_SRC    := $(call c_files,tests/unit)
+UNIT_SRC    := $(filter-out $(NO_STREAM),$(call c_files,tests/unit))
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
 TORTURE_OWN := $(filter-out $(TORTURE_SRC),$(wildcard tests/torture/*.c))
 BENCH_SRC   := $(filter-out tests/bench/main.c,$(wildcard tests/bench/*.c))
@@ -83,7 +91,7 @@ $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
 $(CLIENT_LIB): $(call objects,$(CLIENT_SRC))
-$(BATCH_LIB): $(call objects,$(BATCH_SRC))
+$(BATCH_LIB): $(call objects,$(BATCH_SRC) $(STREAM_SRC) $(ANSWERS_SRC))
 $(BENCH_LIB): $(call objects,$(BENCH_SRC))
 $(FUZZ_LIB): $(call objects,$(filter-out %/replay.c,$(wildcard tests/fuzz/driver/*.c)))
 $(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(CLIENT_LIB) $(BATCH_LIB) $(BENCH_LIB) $(FUZZ_LIB):
@@ -110,14 +118,16 @@ $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c) $(CLIENT_LIB) $
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
 $(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
-$(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(CLIENT_SRC))
+$(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(ANSWERS_SRC) $(CLIENT_SRC))
+$(BUILD)/attnd-stream: $(call objects,$(STREAM_SRC) $(ANSWERS_SRC))
+$(BUILD)/attnd-stream: LDLIBS += $(STREAM_LIBS)
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
                    $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(STREAM_LIBS) $(CHECK) -o $@
 
 # A fuzz target with the committed inputs as a test, and with libFuzzer.
 FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)

@@ -29,7 +29,7 @@
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
  *     prune -> fit, train -> eval -> data             loadtest, config, tools, train -> cli -> base
- *     batch -> eval/measure, data             batch, loadtest, deploy -> client -> base
+ *     batch, stream -> answers -> engine      batch, loadtest, deploy -> client -> base
  */
 static const struct room {
     const char *name;
@@ -133,17 +133,34 @@ static const struct room {
     {"tools/batch",
      false,
      {"tools/answers", "tools/client", "learn/eval/measure", "learn/data", "engine", "engine/cli",
-      "engine/base"}},
-    {"tools", false, {"tools/batch",        "tools/eval",
-                      "learn/prune",        "learn/train",
-                      "learn/train/loop",   "learn/train/checkpoint",
-                      "learn/fit",          "learn/ngrams",
-                      "learn/eval",         "learn/eval/explain",
-                      "learn/eval/measure", "learn/eval/report",
-                      "learn/data",         "engine",
-                      "engine/decide",      "engine/text",
-                      "engine/cli",         "engine/base",
-                      "server/audit",       "server/protocol/problem.h"}},
+      "engine/base", "server/protocol/problem.h"}},
+    {"tools/stream",
+     false,
+     {"tools/answers", "server/http", "server/bounds", "server/observe/trace_context.h",
+      "server/protocol/problem.h", "engine", "engine/cli", "engine/base"}},
+    {"tools",
+     false,
+     {"tools/batch",
+      "tools/stream",
+      "tools/eval",
+      "learn/prune",
+      "learn/train",
+      "learn/train/loop",
+      "learn/train/checkpoint",
+      "learn/fit",
+      "learn/ngrams",
+      "learn/eval",
+      "learn/eval/explain",
+      "learn/eval/measure",
+      "learn/eval/report",
+      "learn/data",
+      "engine",
+      "engine/decide",
+      "engine/text",
+      "engine/cli",
+      "engine/base",
+      "server/audit",
+      "server/protocol/problem.h"}},
 
     {"config", true, {"engine/cli", "engine/base"}},
     {"server/bounds", true, {"engine/base"}},
@@ -224,6 +241,7 @@ static const struct {
     {"gnutls/*", {"server/http/tls.c", "tools/client/tls_stream.c"}},
     {"b64/*", {"engine/base/base64.c"}},
     {"omp.h", {NULL}},
+    {"librdkafka/*", {"tools/stream/kafka.c", "tools/stream/kafka_conf.c"}},
     {"check.h", {"tests/*"}},
 };
 
@@ -369,6 +387,8 @@ START_TEST(layers_test_sees_forbidden_includes)
         {"engine/engine.c", "#include <nettle/sha2.h>"},
         {"engine/base/err.c", "#include <check.h>"},
         {"engine/tensor/linear/linear.c", "#include <oneapi/dnnl/dnnl.h>"},
+        {"tools/stream/stream_run.c", "#include <librdkafka/rdkafka.h>"},
+        {"tools/batch/local.c", "#include \"tools/stream/kafka.h\""},
     };
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
         ck_assert_msg(judge(forbidden[i][0], forbidden[i][1]) != NULL, "%s: %s", forbidden[i][0],

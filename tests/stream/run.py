@@ -1,0 +1,270 @@
+"""attnd-stream against a real broker: each message is answered exactly once, whatever is killed.
+
+    python3 tests/stream/run.py --build build [--messages 100000] [CLAIM ...]
+
+Claims are the functions below whose names begin with claim_; without names all are run."""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+from broker import Broker
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WAIT_S = 900
+PARTITIONS = 8
+
+
+class Member:
+    """One attnd-stream."""
+
+    def __init__(self, place, name, topic, **options):
+        self.place, self.name = place, name
+        settings = {"model": str(ROOT / "models/testlog-bert"), "dtype": "int8", "threads": 1,
+                    "brokers": place.broker.address, "topics": topic, "output_topic": f"{topic}.verdicts",
+                    "group": f"group-{topic}", "member": name, "session_timeout_ms": 6000,
+                    "transaction_timeout_ms": 10000, "metrics_listen": "127.0.0.1:0", **options}
+        path = place.work / f"{topic}-{name}.json"
+        path.write_text(json.dumps(settings))
+        self.log = place.work / f"{topic}-{name}.log"
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen([place.build / "attnd-stream", "--config", path], stdout=subprocess.PIPE,
+                                            stderr=log, text=True)
+        place.members.append(self)
+        line = self.process.stdout.readline()
+        found = re.search(r"(http://\S+)/metrics", line)
+        assert found, f"{name} said {line!r}: {self.log.read_text()}"
+        self.url = found[1]
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=30) as answer:
+            return answer.read().decode()
+
+    def metrics(self):
+        return {name: float(value) for name, value in re.findall(r"^(attnd_stream_\S+) (\S+)$", self.get("/metrics"),
+                                                                  re.M)}
+
+    def answered(self):
+        return sum(value for name, value in self.metrics().items() if name.startswith("attnd_stream_messages_total"))
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        return self.process.wait(120)
+
+
+class Place:
+    """A broker, and what was started beside it."""
+
+    def __init__(self, build, work):
+        self.build, self.work, self.members = build, work, []
+        self.broker = Broker(build / "stream-jars", work)
+
+    def close(self):
+        for member in self.members:
+            if member.process.poll() is None:
+                member.process.kill()
+                member.process.wait()
+        self.broker.stop()
+
+
+def wait_until(what, holds):
+    end = time.monotonic() + WAIT_S
+    while not holds():
+        assert time.monotonic() < end, f"not within {WAIT_S} s: {what}"
+        time.sleep(0.5)
+
+
+def make_topics(place, topic, dead=False):
+    for name in (topic, f"{topic}.verdicts", *([f"{topic}.dead"] if dead else [])):
+        place.broker.topic(name, PARTITIONS)
+
+
+def texts(count):
+    return [f"k{i}\tSCAN chain {i % 97} FAIL" for i in range(count)]
+
+
+def exactly_once(place, topic, count):
+    """Every key once in the output, in the partition of its input."""
+    def ends():
+        out = place.broker.kcat("-C", "-e", "-q", "-t", f"{topic}.verdicts", "-o", "beginning", "-X",
+                                "isolation.level=read_committed", "-f", "%k\\n")
+        return out.count(b"\n")
+    wait_until(f"{count} verdicts in {topic}.verdicts", lambda: ends() >= count)
+    keys = collections.Counter(place.broker.read(f"{topic}.verdicts").split())
+    more = {key: times for key, times in keys.items() if times != 1}
+    missing = [f"k{i}" for i in range(count) if f"k{i}" not in keys]
+    assert not more and not missing and len(keys) == count, \
+        f"{len(keys)} keys, {sum(keys.values())} verdicts, missing {missing[:5]}, not once {list(more.items())[:5]}"
+    return sum(keys.values())
+
+
+def lag_is_over(members):
+    pages = [member.metrics() for member in members]
+    return sum(page["attnd_stream_partitions"] for page in pages) == PARTITIONS and \
+        all(page["attnd_stream_lag_messages"] == 0 for page in pages)
+
+
+def claim_one_of_two_killed_in_mid_stream_loses_and_doubles_nothing(place, count):
+    make_topics(place, "kill")
+    place.broker.produce("kill", texts(count))
+    start = time.monotonic()
+    a, b = Member(place, "a", "kill"), Member(place, "b", "kill")
+    wait_until("both answer", lambda: a.answered() > count / 10 and b.answered() > count / 10)
+    before = (a.answered(), b.answered())
+    b.end(signal.SIGKILL)
+    wait_until("the other has all partitions and no lag", lambda: lag_is_over([a]))
+    verdicts = exactly_once(place, "kill", count)
+    seconds = time.monotonic() - start
+    assert a.end() == 0
+    return f"{count} in, {verdicts} out; killed after {before[0]:.0f} and {before[1]:.0f}; {count / seconds:.0f} a second"
+
+
+def claim_a_member_that_comes_back_goes_on_at_once(place, count):
+    make_topics(place, "back")
+    place.broker.produce("back", texts(count))
+    a = Member(place, "a", "back", transaction_timeout_ms=600000)
+    wait_until("it answers", lambda: a.answered() > count / 10)
+    a.end(signal.SIGKILL)
+    again = Member(place, "a", "back", transaction_timeout_ms=600000)
+    verdicts = exactly_once(place, "back", count)
+    assert again.end() == 0
+    return f"{count} in, {verdicts} out"
+
+
+def claim_a_broker_that_restarts_is_waited_for(place, count):
+    make_topics(place, "restart")
+    place.broker.produce("restart", texts(count))
+    a, b = Member(place, "a", "restart"), Member(place, "b", "restart")
+    wait_until("both answer", lambda: a.answered() > 0 and b.answered() > 0)
+    place.broker.stop()
+    place.broker.start()
+    verdicts = exactly_once(place, "restart", count)
+    assert (a.end(), b.end()) == (0, 0)
+    return f"{count} in, {verdicts} out"
+
+
+def claim_members_come_and_go_under_load(place, count):
+    make_topics(place, "change")
+    place.broker.produce("change", texts(count))
+    a = Member(place, "a", "change")
+    wait_until("it answers", lambda: a.answered() > count / 20)
+    b = Member(place, "b", "change")
+    wait_until("the second answers", lambda: b.answered() > 0)
+    status = a.end()
+    c = Member(place, "c", "change")
+    verdicts = exactly_once(place, "change", count)
+    rebalances = b.metrics()["attnd_stream_rebalances_total"]
+    assert (status, b.end(), c.end()) == (0, 0, 0) and rebalances >= 3
+    return f"{count} in, {verdicts} out; {rebalances:.0f} rebalances of the one that stayed"
+
+
+def send(place, topic, key, value, *headers):
+    path = place.work / "value"
+    path.write_bytes(value)
+    more = [argument for header in headers for argument in ("-H", header)]
+    place.broker.kcat("-P", "-t", topic, "-k", key, *more, str(path))
+
+
+def claim_what_cannot_be_read_is_a_dead_letter_with_its_problem(place, _):
+    make_topics(place, "poison", dead=True)
+    member = Member(place, "a", "poison", dead_letter_topic="poison.dead", message_bytes_max=4096)
+    poison = {"latin1": (b"caf\xe9", "422"), "long": (b"x" * 5000, "413"), "json": (b'{"text": ', "400"),
+              "member": (b'{"txt": "a"}', "422"), "type": (b"a", "415"), "picture": (b"GIF89a", "422"),
+              "blank": (b"  ", "422")}
+    types = {"json": "application/json", "member": "application/json", "type": "application/xml",
+             "picture": "image/png"}
+    for key, (value, _) in poison.items():
+        send(place, "poison", key, value, *([f"content-type={types[key]}"] if key in types else []))
+        send(place, "poison", f"good-{key}", b"SCAN chain 3 FAIL")
+    wait_until("all are answered", lambda: member.answered() == 2 * len(poison))
+    assert sorted(place.broker.read("poison.verdicts").split()) == sorted(f"good-{key}" for key in poison)
+    dead = dict(line.split(" ", 1) for line in place.broker.read("poison.dead", "%k %h\\n").splitlines())
+    assert dead.keys() == poison.keys(), dead
+    for key, headers in dead.items():
+        assert f'"status":{poison[key][1]}' in headers.replace(" ", ""), (key, headers)
+        assert "source=poison/" in headers and "id=" in headers and "traceparent=00-" in headers, headers
+    bytes_out = place.broker.kcat("-C", "-e", "-q", "-t", "poison.dead", "-o", "beginning", "-f", "%k=%s;")
+    assert b"latin1=caf\xe9;" in bytes_out, "a dead letter is not as it came"
+    assert member.end() == 0
+    return f"{len(poison)} dead letters, {len(poison)} verdicts between them"
+
+
+def claim_verdicts_have_the_object_of_predict_and_their_headers(place, _):
+    make_topics(place, "headers")
+    member = Member(place, "a", "headers")
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    send(place, "headers", "k", b"SCAN chain 3 FAIL", "id=wafer-7", f"traceparent=00-{trace}-00f067aa0ba902b7-01")
+    send(place, "headers", "l", b'{"text": "SCAN chain 3 FAIL", "id": "body-8"}', "content-type=application/json")
+    send(place, "headers", "m", b"")
+    wait_until("all are answered", lambda: member.answered() == 3)
+    lines = dict(line.split("|", 1) for line in place.broker.read("headers.verdicts", "%k|%h|%s\\n").splitlines())
+    headers, body = lines["k"].split("|", 1)
+    verdict = json.loads(body)
+    assert verdict["id"] == "wafer-7" and verdict["label"] and verdict["predictions"] and "digest" in verdict["model"]
+    assert "id=wafer-7" in headers and f"traceparent=00-{trace}-" in headers and "00f067aa0ba902b7" not in headers
+    second = json.loads(lines["l"].split("|", 1)[1])
+    assert second["id"] == "body-8" and second["score"] == verdict["score"]
+    problem = json.loads(lines["m"].split("|", 1)[1])
+    assert problem["status"] == 422 and re.fullmatch("[0-9a-f]{16}", problem["id"]), problem
+    assert member.get("/readyz") == "ready\n" and member.get("/healthz") == "ok\n"
+    java = place.broker.java("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server",
+                             place.broker.address, "--topic", "headers.verdicts", "--from-beginning",
+                             "--isolation-level", "read_committed", "--max-messages", "3", "--timeout-ms", "60000")
+    assert sorted(json.loads(line)["id"] for line in java.splitlines()) == \
+        sorted(["wafer-7", "body-8", problem["id"]]), java
+    assert member.end() == 0
+    return "kcat and Java's console consumer read the same three"
+
+
+def claim_a_second_process_of_a_name_ends_the_first(place, _):
+    make_topics(place, "twins")
+    first = Member(place, "a", "twins")
+    second = Member(place, "a", "twins")
+    place.broker.produce("twins", texts(200))
+    wait_until("the first ends, or all are answered by the second",
+               lambda: first.process.poll() is not None or second.answered() == 200)
+    place.broker.produce("twins", [f"more{i}\tSCAN" for i in range(200)])
+    wait_until("the first ends", lambda: first.process.poll() is not None)
+    assert first.process.returncode == 1 and "same group and member" in first.log.read_text(), first.log.read_text()
+    assert second.end() == 0
+    return "the first ended with status 1"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--messages", type=int, default=100000)
+    parser.add_argument("claims", nargs="*")
+    options = parser.parse_args()
+    claims = [(name[6:], check) for name, check in globals().items() if name.startswith("claim_")]
+    work = options.build.resolve() / "stream-test"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    place = Place(options.build.resolve(), work)
+    failures = 0
+    try:
+        for name, check in claims:
+            if options.claims and not any(wanted in name for wanted in options.claims):
+                continue
+            start = time.monotonic()
+            try:
+                said = check(place, options.messages if "killed" in name else options.messages // 10)
+                print(f"ok   {name}: {said} ({time.monotonic() - start:.0f} s)", flush=True)
+            except (AssertionError, RuntimeError, OSError, KeyError, ValueError) as error:
+                failures += 1
+                print(f"FAIL {name}: {type(error).__name__}: {error}", flush=True)
+    finally:
+        place.close()
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+#include "tools/stream/message.h"
+
+#include "engine/base/base64.h"
+#include "engine/base/doc.h"
+#include "engine/base/nearest.h"
+#include "engine/base/sha256.h"
+#include "engine/base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum message_kind { MESSAGE_TEXT, MESSAGE_IMAGE, MESSAGE_JSON };
+
+/* ---- what it is ---- */
+
+static bool is_type(const char *value, const char *type)
+{
+    size_t len = strlen(type);
+    return strncasecmp(value, type, len) == 0 && strchr("; \t", value[len]) != NULL;
+}
+
+static enum err_code find_kind(const struct message *message, bool model_takes_images,
+                               enum message_kind *out, struct err *err)
+{
+    const char *type = message->content_type;
+    if (type == NULL)
+        *out = message->is_json ? MESSAGE_JSON : model_takes_images ? MESSAGE_IMAGE : MESSAGE_TEXT;
+    else if (is_type(type, "application/json"))
+        *out = MESSAGE_JSON;
+    else if (is_type(type, "image/png") || is_type(type, "image/jpeg"))
+        *out = MESSAGE_IMAGE;
+    else if (is_type(type, "text/plain"))
+        *out = MESSAGE_TEXT;
+    else
+        return err_set(err, ERR_MEDIA_TYPE,
+                       "content-type: expected text/plain, image/png, image/jpeg or "
+                       "application/json");
+    return ERR_OK;
+}
+
+static enum err_code check_kind(bool is_image, bool model_takes_images, struct err *err)
+{
+    if (is_image == model_takes_images)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "the model takes %s",
+                   model_takes_images ? "images" : "texts");
+}
+
+/* ---- prepare ---- */
+
+static enum err_code prepare_image(const struct engine_model *engine, const char *bytes, size_t len,
+                                   struct arena *arena, struct message_input *out, struct err *err)
+{
+    return engine_prepare_image(engine, bytes, len, MESSAGE_PIXELS_MAX, NULL, arena, &out->prepared,
+                                err);
+}
+
+static enum err_code prepare_text(const struct engine_model *engine, const char *text, size_t len,
+                                  struct arena *arena, struct message_input *out, struct err *err)
+{
+    out->text = text;
+    out->text_len = len;
+    return engine_prepare_text(engine, text, len, NULL, arena, &out->prepared, err);
+}
+
+/* ---- the JSON body ---- */
+
+static enum err_code check_member(void *context, const char *key, const struct json_t *value,
+                                  struct err *err)
+{
+    static const char *const known[] = {"text", "text_pair", "image", "id"};
+    enum { KNOWN = sizeof known / sizeof *known };
+    (void)context;
+    (void)value;
+    for (size_t i = 0; i < KNOWN; i++)
+        if (strcmp(key, known[i]) == 0)
+            return ERR_OK;
+    const char *nearest = nearest_name(key, known, KNOWN);
+    return err_set(err, ERR_UNUSABLE,
+                   "unknown member%s%s%s: a message has text, text_pair, image "
+                   "and id; all else is the configuration's",
+                   nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
+                   nearest != NULL ? "\"?" : "");
+}
+
+/* NULL if absent; a copy that outlives the tree. */
+static const char *take_text(const struct json_t *root, const char *key, size_t *len,
+                             struct arena *arena, struct err *err)
+{
+    const struct json_t *value = doc_member(root, key);
+    const char *text = value != NULL ? doc_text(value, len) : NULL;
+    if (value != NULL && text == NULL)
+        err_set(err, ERR_UNUSABLE, "$.%s: expected a string, found %s", key, doc_type_name(value));
+    if (text == NULL)
+        return NULL;
+    const char *copy = arena_copy(arena, text, *len);
+    if (copy == NULL)
+        err_no_memory(err, *len);
+    return copy;
+}
+
+static enum err_code prepare_base64(const struct engine_model *engine, const char *text, size_t len,
+                                    struct arena *arena, struct message_input *out, struct err *err)
+{
+    size_t bytes_len;
+    const char *comma = len > 5 && strncmp(text, "data:", 5) == 0 ? memchr(text, ',', len) : NULL;
+    size_t prefix = comma != NULL ? (size_t)(comma - text) + 1 : 0;
+    char *bytes = arena_alloc(arena, base64_decoded_size(len - prefix));
+    if (bytes == NULL)
+        return err_no_memory(err, len);
+    if (base64_decode(bytes, &bytes_len, text + prefix, len - prefix, prefix, err))
+        return err_prefix(err, "$.image: ");
+    return prepare_image(engine, bytes, bytes_len, arena, out, err);
+}
+
+static enum err_code prepare_members(const struct json_t *root, const struct engine_model *engine,
+                                     struct arena *arena, struct message_input *out,
+                                     struct err *err)
+{
+    bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
+    size_t id_len = 0, text_len = 0, pair_len = 0, image_len = 0;
+    if (strcmp(doc_type_name(root), "an object") != 0)
+        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
+    out->id = take_text(root, "id", &id_len, arena, err);
+    if (out->id != NULL && !message_id_is_plain(out->id)) {
+        out->id = NULL;
+        return err_set(err, ERR_UNUSABLE, "$.id: expected printable ASCII of at most %d bytes",
+                       MESSAGE_ID_BYTES_MAX);
+    }
+    const char *text = take_text(root, "text", &text_len, arena, err);
+    const char *pair = take_text(root, "text_pair", &pair_len, arena, err);
+    const char *image = take_text(root, "image", &image_len, arena, err);
+    if (err->code || doc_each_member(root, check_member, NULL, err))
+        return err->code;
+    if ((text == NULL) == (image == NULL) || (pair != NULL && text == NULL))
+        return err_set(err, ERR_UNUSABLE, "$: expected exactly one of text and image");
+    if (check_kind(image != NULL, takes_images, err))
+        return err->code;
+    if (image != NULL)
+        return prepare_base64(engine, image, image_len, arena, out, err);
+    if (pair == NULL)
+        return prepare_text(engine, text, text_len, arena, out, err);
+    out->text = text;
+    out->text_len = text_len;
+    return engine_prepare_pair(engine, text, text_len, pair, pair_len, NULL, arena, &out->prepared,
+                               err);
+}
+
+static enum err_code prepare_json(const struct message *message, const struct engine_model *engine,
+                                  struct arena *arena, struct message_input *out, struct err *err)
+{
+    static const struct doc_limits limits = {.depth_max = 16, .tokens_max = 256};
+    struct json_t *root = NULL;
+    if (doc_parse(&root, message->value, message->len, &limits, err) == ERR_OK)
+        prepare_members(root, engine, arena, out, err);
+    doc_free(root);
+    return err->code;
+}
+
+/* ---- all ---- */
+
+enum err_code message_prepare(const struct message *message, const struct engine_model *engine,
+                              struct arena *arena, struct message_input *out, struct err *err)
+{
+    bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
+    enum message_kind kind;
+    *out = (struct message_input){0};
+    if (message->value == NULL)
+        return err_set(err, ERR_UNUSABLE, "the message has no value");
+    if (message->len > message->bytes_max)
+        return err_set(err, ERR_TOO_LARGE, "the message has %zu bytes, the limit is %zu",
+                       message->len, message->bytes_max);
+    if (find_kind(message, takes_images, &kind, err))
+        return err->code;
+    if (kind == MESSAGE_JSON)
+        return prepare_json(message, engine, arena, out, err);
+    if (check_kind(kind == MESSAGE_IMAGE, takes_images, err))
+        return err->code;
+    return kind == MESSAGE_IMAGE
+               ? prepare_image(engine, message->value, message->len, arena, out, err)
+               : prepare_text(engine, message->value, message->len, arena, out, err);
+}
+
+void message_make_id(char out[MESSAGE_OWN_ID_BYTES], const char *topic, int partition,
+                     int64_t offset)
+{
+    char place[400], digest[SHA256_HEX_BYTES];
+    int len = snprintf(place, sizeof place, "%.249s/%d/%lld", topic, partition, (long long)offset);
+    sha256_hex(place, (size_t)len, digest);
+    memcpy(out, digest, MESSAGE_OWN_ID_BYTES - 1);
+    out[MESSAGE_OWN_ID_BYTES - 1] = '\0';
+}
+
+bool message_id_is_plain(const char *id)
+{
+    size_t len = strnlen(id, MESSAGE_ID_BYTES_MAX + 1);
+    if (len == 0 || len > MESSAGE_ID_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (id[i] < 0x21 || id[i] > 0x7E)
+            return false;
+    return true;
+}

@@ -1,0 +1,47 @@
+/* message.h - from the bytes of a message to an input of the encoder: a text, a PNG or JPEG, or the
+ * JSON body of POST /predict with one input.
+ *
+ *     message_prepare(&message, engine, &arena, &input, &err);
+ *
+ * Threads: no state.
+ */
+#ifndef ATTND_TOOLS_STREAM_MESSAGE_H
+#define ATTND_TOOLS_STREAM_MESSAGE_H
+
+#include "engine/engine.h"
+
+#include <stdint.h>
+
+enum { MESSAGE_ID_BYTES_MAX = 128, MESSAGE_PIXELS_MAX = 32 * 1024 * 1024 };
+
+struct message {
+    const char *value; /* [len]; NULL: there is none */
+    size_t len;
+    size_t bytes_max;         /* of a value */
+    const char *content_type; /* NULL: by is_json */
+    bool is_json;
+};
+
+struct message_input {
+    struct engine_input prepared;
+    const char *text; /* [text_len], of a text; of a pair the first */
+    size_t text_len;
+    const char *id; /* of the JSON body; NULL: none */
+};
+
+/* What it makes is the arena's, or the message's. ERR_TOO_LARGE, ERR_MEDIA_TYPE, ERR_MALFORMED,
+ * ERR_UNUSABLE: what is wrong with it; id is then set if it was read. */
+enum err_code message_prepare(const struct message *message, const struct engine_model *engine,
+                              struct arena *arena, struct message_input *out, struct err *err);
+
+/* The id of a message that has none: sixteen hexadecimal digits that follow from its place, so that
+ * a message that is answered again has the same. */
+enum { MESSAGE_OWN_ID_BYTES = 17 };
+void message_make_id(char out[MESSAGE_OWN_ID_BYTES], const char *topic, int partition,
+                     int64_t offset);
+
+/* Whether an id may stand in headers and in the "id" of a verdict: printable ASCII of at most
+ * MESSAGE_ID_BYTES_MAX bytes, as the server's X-Request-Id. */
+bool message_id_is_plain(const char *id);
+
+#endif

@@ -1,0 +1,224 @@
+#include "tools/stream/stream_batch.h"
+
+#include "engine/answer.h"
+#include "engine/base/clock.h"
+#include "engine/base/doc_edit.h"
+#include "engine/base/thread_pool.h"
+#include "server/observe/trace_context.h"
+#include "tools/stream/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* What a thread takes at a time: enough rows for packed batches, few enough to share the end. */
+enum { SHARE_MESSAGES = 32 };
+
+struct item {
+    struct kafka_message message;
+    char id[MESSAGE_ID_BYTES_MAX + 1];
+    char traceparent[TRACE_HEADER_BYTES];
+    char *bytes; /* of its reply or problem */
+    bool is_failed;
+};
+
+struct worker {
+    struct stream_batch *batch;
+    struct answers *answers;
+    struct err err;
+};
+
+struct stream_batch {
+    const struct stream_options *options;
+    const struct answers_model *model;
+    struct thread_pool *pool;
+    struct worker *workers; /* [options->threads] */
+    struct item *items;     /* [options->batch_messages] */
+    struct kafka_reply *replies;
+    unsigned count;
+    size_t bytes;
+    atomic_uint next_share; /* partners: work, stream_batch_answer */
+};
+
+/* ---- open and close ---- */
+
+enum err_code stream_batch_open(struct stream_batch **out, const struct stream_options *options,
+                                const struct answers_model *model, struct err *err)
+{
+    struct stream_batch *batch = *out = calloc(1, sizeof *batch);
+    if (batch == NULL)
+        return err_no_memory(err, sizeof *batch);
+    batch->options = options;
+    batch->model = model;
+    batch->workers = calloc(options->threads, sizeof *batch->workers);
+    batch->items = calloc(options->batch_messages, sizeof *batch->items);
+    batch->replies = calloc(options->batch_messages, sizeof *batch->replies);
+    if (batch->workers == NULL || batch->items == NULL || batch->replies == NULL)
+        return err_no_memory(err, options->batch_messages * sizeof *batch->items);
+    for (unsigned i = 0; i < options->threads; i++) {
+        batch->workers[i].batch = batch;
+        if (answers_open(&batch->workers[i].answers, model, err))
+            return err->code;
+    }
+    return thread_pool_open(&batch->pool, options->threads, err);
+}
+
+void stream_batch_close(struct stream_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    stream_batch_clear(batch);
+    for (unsigned i = 0; batch->workers != NULL && i < batch->options->threads; i++)
+        answers_close(batch->workers[i].answers);
+    if (batch->pool != NULL)
+        thread_pool_close(batch->pool);
+    free(batch->workers);
+    free(batch->items);
+    free(batch->replies);
+    free(batch);
+}
+
+/* ---- gathering ---- */
+
+bool stream_batch_is_full(const struct stream_batch *batch)
+{
+    return batch->count == batch->options->batch_messages ||
+           batch->bytes >= batch->options->batch_bytes;
+}
+
+void stream_batch_add(struct stream_batch *batch, const struct kafka_message *message)
+{
+    batch->items[batch->count++] = (struct item){.message = *message};
+    batch->bytes += message->len;
+}
+
+struct stream_batch_sums stream_batch_sums(const struct stream_batch *batch)
+{
+    struct stream_batch_sums sums = {.messages = batch->count, .bytes = batch->bytes};
+    for (unsigned i = 0; i < batch->count; i++)
+        sums.failed += batch->items[i].is_failed;
+    return sums;
+}
+
+void stream_batch_clear(struct stream_batch *batch)
+{
+    for (unsigned i = 0; i < batch->count; i++) {
+        kafka_release(&batch->items[i].message);
+        free(batch->items[i].bytes);
+    }
+    batch->count = 0;
+    batch->bytes = 0;
+}
+
+/* ---- answering ---- */
+
+/* The header's, else the body's, else one that follows from its place. */
+static void choose_id(struct item *item, const char *of_body)
+{
+    const char *id = kafka_header(&item->message, "id");
+    if (id == NULL || !message_id_is_plain(id))
+        id = of_body;
+    if (id != NULL)
+        memcpy(item->id, id, strlen(id) + 1);
+    else
+        message_make_id(item->id, item->message.topic, item->message.partition,
+                        item->message.offset);
+}
+
+/* Our span, below the one that the input names; a trace of its own without one. */
+static void choose_trace(struct item *item)
+{
+    struct trace_context trace;
+    uint64_t random[3];
+    const char *given = kafka_header(&item->message, "traceparent");
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return;
+    if (given != NULL && trace_context_parse(&trace, given))
+        trace_context_begin_span(&trace, random[0]);
+    else
+        trace_context_begin(&trace, random);
+    trace_context_write(&trace, item->traceparent);
+}
+
+static void prepare(void *context, struct answers_row *row)
+{
+    struct stream_batch *batch = context;
+    struct item *item = &batch->items[row->index];
+    struct message_input input;
+    const struct message message = {.value = item->message.value,
+                                    .len = item->message.len,
+                                    .bytes_max = batch->options->message_bytes_max,
+                                    .content_type = kafka_header(&item->message, "content-type"),
+                                    .is_json = strcmp(batch->options->input, "json") == 0};
+    message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);
+    choose_id(item, input.id);
+    choose_trace(item);
+    row->prepared = input.prepared;
+    row->text = input.text;
+    row->text_len = input.text_len;
+}
+
+/* The object as one line, without its end. */
+static enum err_code print(const struct json_t *object, char **out, size_t *len, struct err *err)
+{
+    FILE *file = open_memstream(out, len);
+    if (file == NULL)
+        return err_no_memory(err, 0);
+    bool is_printed = answer_print(object, file);
+    if (fclose(file) != 0 || !is_printed)
+        return err_no_memory(err, 0);
+    if (*len > 0 && (*out)[*len - 1] == '\n')
+        (*out)[--*len] = '\0';
+    return ERR_OK;
+}
+
+static enum err_code take(void *context, struct json_t *object, const struct answers_row *row,
+                          struct err *err)
+{
+    struct stream_batch *batch = context;
+    struct item *item = &batch->items[row->index];
+    size_t len = 0;
+    item->is_failed = row->err.code != ERR_OK;
+    if (doc_edit_text(object, "id", item->id, err) || print(object, &item->bytes, &len, err))
+        return err->code;
+    bool is_dead = item->is_failed && batch->options->dead_letter_topic[0] != '\0';
+    batch->replies[row->index] =
+        (struct kafka_reply){.input = &item->message,
+                             .value = is_dead ? NULL : item->bytes,
+                             .len = is_dead ? 0 : len,
+                             .id = item->id,
+                             .traceparent = item->traceparent[0] != '\0' ? item->traceparent : NULL,
+                             .problem = is_dead ? item->bytes : NULL};
+    return ERR_OK;
+}
+
+static void work(void *context, unsigned index, unsigned count)
+{
+    struct stream_batch *batch = context;
+    struct worker *worker = &batch->workers[index];
+    const struct answers_source source = {.context = batch, .prepare = prepare, .take = take};
+    (void)count;
+    while (worker->err.code == ERR_OK) {
+        unsigned first = atomic_fetch_add(&batch->next_share, SHARE_MESSAGES);
+        if (first >= batch->count)
+            return;
+        unsigned left = batch->count - first;
+        answers_run(worker->answers, first, left < SHARE_MESSAGES ? left : SHARE_MESSAGES, &source,
+                    &worker->err);
+    }
+}
+
+enum err_code stream_batch_answer(struct stream_batch *batch, struct err *err)
+{
+    atomic_store(&batch->next_share, 0);
+    thread_pool_run(batch->pool, work, batch);
+    for (unsigned i = 0; i < batch->options->threads; i++)
+        if (batch->workers[i].err.code != ERR_OK)
+            return err_set(err, batch->workers[i].err.code, "%s", batch->workers[i].err.text);
+    return ERR_OK;
+}
+
+const struct kafka_reply *stream_batch_replies(const struct stream_batch *batch)
+{
+    return batch->replies;
+}

@@ -1,0 +1,402 @@
+#include "tools/stream/stream_options.h"
+
+#include "engine/base/cpu.h"
+#include "engine/base/doc.h"
+#include "engine/base/nearest.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 1024, TOP_K_MAX = 1000000, FILE_BYTES_MAX = 1024 * 1024 };
+
+/* ---- the table ---- */
+
+#define FIELD(field) CLI_FIELD(struct stream_options, field)
+
+static const struct cli_option table[] = {
+    {.name = "config",
+     FIELD(config),
+     .value = "FILE",
+     .help = "A JSON object with the options below, with underscores instead of dashes; a flag "
+             "overrides it."},
+    {.type = CLI_HEADING, .help = "Model"},
+    {.name = "model",
+     FIELD(model),
+     .value = "DIR",
+     .help = "The checkpoint directory. A text model reads logs, an image model PNG or JPEG."},
+    {.name = "dtype",
+     FIELD(dtype),
+     .value = "NAME",
+     .choices = "f32|bf16|int8",
+     .fallback = "f32",
+     .help = "The precision of the linear layers."},
+    {.name = "linear_backend",
+     FIELD(linear_backend),
+     .value = "NAME",
+     .fallback = "auto",
+     .help = "auto, native, onednn, openblas or reference."},
+    {.name = "threads",
+     FIELD(threads),
+     .value = "N",
+     .min = 1,
+     .max = THREADS_MAX,
+     .help = "How many packed batches are computed at once (default: the cores that may be used)."},
+    {.name = "top_k",
+     FIELD(top_k),
+     .value = "N|all",
+     .fallback = "1",
+     .help = "How many labels to tell, best first."},
+    {.name = "explain",
+     FIELD(explain),
+     .value = "METHOD",
+     .fallback = "",
+     .help = "Also tells where the model looked: default, rollout, attention, gradient or "
+             "gradient-last."},
+    {.type = CLI_HEADING, .help = "Kafka"},
+    {.name = "brokers",
+     FIELD(brokers),
+     .value = "HOST:PORT,...",
+     .help = "Brokers to begin with; they name the others."},
+    {.name = "topics",
+     FIELD(topics),
+     .value = "NAME,...",
+     .help = "What is read; a name that begins with ^ is a regular expression."},
+    {.name = "group",
+     FIELD(group),
+     .value = "NAME",
+     .fallback = "attnd-stream",
+     .help = "The consumer group: its members share the partitions."},
+    {.name = "member",
+     FIELD(member),
+     .value = "NAME",
+     .help = "This process among the members, the same after a restart (default: the host name). "
+             "A second process of the same name ends the first."},
+    {.name = "output_topic",
+     FIELD(output_topic),
+     .value = "NAME",
+     .help = "Where verdicts go, with the key and the partition of their input."},
+    {.name = "dead_letter_topic",
+     FIELD(dead_letter_topic),
+     .value = "NAME",
+     .fallback = "",
+     .help = "Where inputs go that cannot be read, as they came, with the problem as a header. "
+             "Without it the problem goes to the output topic."},
+    {.name = "start",
+     FIELD(start),
+     .value = "PLACE",
+     .choices = "earliest|latest",
+     .fallback = "earliest",
+     .help = "Where a group begins that has committed nothing yet."},
+    {.name = "input",
+     FIELD(input),
+     .value = "KIND",
+     .choices = "raw|json",
+     .fallback = "raw",
+     .help = "What a message without a content-type header is: the text or image itself, or the "
+             "JSON body of POST /predict with one input."},
+    {.type = CLI_HEADING, .help = "Batches: one transaction each"},
+    {.name = "batch_messages",
+     FIELD(batch_messages),
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .fallback = "512",
+     .help = "At most so many messages."},
+    {.name = "batch_bytes",
+     FIELD(batch_bytes),
+     .value = "BYTES",
+     .min = 1024,
+     .max = 1024.0 * 1024 * 1024,
+     .fallback = "33554432",
+     .help = "No further message once there are so many bytes."},
+    {.name = "batch_wait_ms",
+     FIELD(batch_wait_ms),
+     .value = "MS",
+     .min = 1,
+     .max = 60000,
+     .fallback = "100",
+     .help = "How long a message waits for others at most."},
+    {.name = "message_bytes_max",
+     FIELD(message_bytes_max),
+     .value = "BYTES",
+     .min = 1024,
+     .max = 256.0 * 1024 * 1024,
+     .fallback = "16777216",
+     .help = "A longer message is a problem, 413."},
+    {.name = "transaction_timeout_ms",
+     FIELD(transaction_timeout_ms),
+     .value = "MS",
+     .min = 1000,
+     .max = 900000,
+     .fallback = "15000",
+     .help = "When the broker aborts what a killed process has begun. Until then, or until the "
+             "member is back, readers of committed messages wait."},
+    {.name = "session_timeout_ms",
+     FIELD(session_timeout_ms),
+     .value = "MS",
+     .min = 1000,
+     .max = 3600000,
+     .fallback = "10000",
+     .help = "When the partitions of a member that is silent go to others."},
+    {.name = "max_poll_interval_ms",
+     FIELD(max_poll_interval_ms),
+     .value = "MS",
+     .min = 1000,
+     .max = 86400000,
+     .fallback = "300000",
+     .help = "How long a batch may take before the group gives its partitions to others."},
+    {.type = CLI_HEADING, .help = "Security"},
+    {.name = "security_protocol",
+     FIELD(security_protocol),
+     .value = "NAME",
+     .choices = "plaintext|ssl|sasl_plaintext|sasl_ssl",
+     .fallback = "plaintext",
+     .help = "How brokers are spoken to."},
+    {.name = "ssl_ca_file",
+     FIELD(ssl_ca_file),
+     .value = "FILE",
+     .fallback = "",
+     .help = "PEM certificates of the authorities that may vouch for brokers (default: the "
+             "system's)."},
+    {.name = "ssl_certificate_file",
+     FIELD(ssl_certificate_file),
+     .value = "FILE",
+     .fallback = "",
+     .help = "PEM certificate that this client shows."},
+    {.name = "ssl_key_file",
+     FIELD(ssl_key_file),
+     .value = "FILE",
+     .fallback = "",
+     .help = "Its private key."},
+    {.name = "sasl_mechanism",
+     FIELD(sasl_mechanism),
+     .value = "NAME",
+     .choices = "PLAIN|SCRAM-SHA-256|SCRAM-SHA-512",
+     .fallback = "SCRAM-SHA-512",
+     .help = "With sasl_plaintext and sasl_ssl."},
+    {.name = "sasl_username",
+     FIELD(sasl_username),
+     .value = "NAME",
+     .fallback = "",
+     .help = "With sasl_plaintext and sasl_ssl."},
+    {.name = "sasl_password_file",
+     FIELD(sasl_password_file),
+     .value = "FILE",
+     .fallback = "",
+     .help = "A file with the password in its first line."},
+    {.type = CLI_HEADING, .help = "Observation"},
+    {.name = "metrics_listen",
+     FIELD(metrics_listen),
+     .value = "ADDRESS:PORT",
+     .fallback = "127.0.0.1:8091",
+     .help = "Where /metrics, /healthz and /readyz are served; empty: nowhere."},
+};
+
+enum { OPTIONS = sizeof table / sizeof table[0] };
+
+const struct cli stream_options_cli = {
+    .program = "attnd-stream",
+    .usage = "attnd-stream --config FILE [OPTION]...",
+    .summary =
+        "Answers the messages of Kafka topics with a model: each becomes a verdict, the object "
+        "that\n"
+        "POST /predict answers, in an output topic. Verdicts and the offsets of their inputs are\n"
+        "committed in one transaction, so each message is answered exactly once for readers of\n"
+        "committed messages. SIGTERM finishes what is begun and leaves the group.",
+    .options = table,
+    .option_count = OPTIONS,
+    .epilogue = "Exit status: 0 after SIGTERM or Ctrl-C, 1 on a failure that a restart may mend,\n"
+                "2 on wrong use or an unusable model.",
+};
+
+/* ---- the file ---- */
+
+static const struct cli_option *find(const char *key)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].name != NULL && strcmp(table[i].name, key) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static enum err_code unknown_key(const char *key, struct err *err)
+{
+    const char *keys[OPTIONS];
+    char printable[CLI_NAME_BYTES + 1];
+    size_t count = 0;
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].name != NULL)
+            keys[count++] = table[i].name;
+    const char *nearest = nearest_name(key, keys, count);
+    cli_printable(key, printable);
+    if (nearest == NULL)
+        return err_set(err, ERR_UNUSABLE, "$.%s: unknown key", printable);
+    return err_set(err, ERR_UNUSABLE, "$.%s: unknown key; did you mean \"%s\"?", printable,
+                   nearest);
+}
+
+static enum err_code set_value(const struct cli_option *option, struct stream_options *options,
+                               const struct json_t *value, struct err *err)
+{
+    long long number;
+    const char *text = doc_as_string(value);
+    if (text != NULL && option->type == CLI_TEXT)
+        return cli_option_set(option, options, text, err);
+    if (cli_option_is_whole(option) && doc_as_integer(value, &number) && number >= 0)
+        return cli_option_set_whole(option, options, (size_t)number, err);
+    return err_set(err, ERR_UNUSABLE, "expected %s, found %s",
+                   option->type == CLI_TEXT ? "a string" : "a whole number", doc_type_name(value));
+}
+
+static enum err_code take_member(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    const struct cli_option *option = find(key);
+    if (option == NULL || strcmp(key, "config") == 0)
+        return unknown_key(key, err);
+    if (set_value(option, context, value, err))
+        return err_prefix(err, "$.%s: ", key);
+    return ERR_OK;
+}
+
+static enum err_code read_file(struct stream_options *options, struct err *err)
+{
+    if (options->config == NULL)
+        return ERR_OK;
+    if (doc_parse_file(&options->file, options->config, FILE_BYTES_MAX, err) == ERR_OK)
+        doc_each_member(options->file, take_member, options, err);
+    return err->code ? err_prefix(err, "%s: ", options->config) : ERR_OK;
+}
+
+/* ---- the command line ---- */
+
+/* Before the file only --config counts, after it all of them. */
+static enum err_code read_flags(struct stream_options *options, bool only_config,
+                                enum cli_action *action, int argc, char *const *argv,
+                                struct err *err)
+{
+    struct cli_argument argument;
+    for (int at = 1; at < argc;) {
+        const char *name = argv[at];
+        if (cli_next(&stream_options_cli, argc, argv, &at, &argument, err))
+            return err->code;
+        *action = argument.action;
+        if (argument.action != CLI_RUN)
+            return ERR_OK;
+        if (argument.option == NULL)
+            return err_set(err, ERR_UNUSABLE, "'%.64s' is no option; --help shows the usage", name);
+        if (only_config && strcmp(argument.option->name, "config") != 0)
+            continue;
+        if (cli_option_set(argument.option, options, argument.value, err))
+            return err_prefix(err, "%.64s: ", name);
+    }
+    return ERR_OK;
+}
+
+/* ---- what follows ---- */
+
+static enum err_code split_topics(struct stream_options *options, struct err *err)
+{
+    char *rest = options->topic_bytes = strdup(options->topics), *state = NULL;
+    if (rest == NULL)
+        return err_no_memory(err, strlen(options->topics));
+    for (char *name = strtok_r(rest, ", ", &state); name != NULL;
+         name = strtok_r(NULL, ", ", &state)) {
+        if (options->topic_count == STREAM_TOPICS_MAX)
+            return err_set(err, ERR_UNUSABLE, "topics: more than %d", STREAM_TOPICS_MAX);
+        if (strcmp(name, options->output_topic) == 0 ||
+            strcmp(name, options->dead_letter_topic) == 0)
+            return err_set(err, ERR_UNUSABLE, "topics: '%s' is read and written", name);
+        options->topic_names[options->topic_count++] = name;
+    }
+    return options->topic_count > 0 ? ERR_OK : err_set(err, ERR_UNUSABLE, "topics: none is named");
+}
+
+static enum err_code split_listen(struct stream_options *options, struct err *err)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+    const char *text = options->metrics_listen, *colon = strrchr(text, ':');
+    size_t port = 0, len = colon != NULL ? (size_t)(colon - text) : 0;
+    bool is_bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+    if (text[0] == '\0')
+        return ERR_OK;
+    if (len < sizeof options->metrics_host)
+        snprintf(options->metrics_host, sizeof options->metrics_host, "%.*s",
+                 (int)(is_bracketed ? len - 2 : len), text + is_bracketed);
+    if (colon == NULL || cli_option_parse_whole(colon + 1, 0, 65535, &port, &(struct err){0}) ||
+        inet_pton(is_bracketed ? AF_INET6 : AF_INET, options->metrics_host, address) != 1)
+        return err_set(err, ERR_UNUSABLE,
+                       "metrics_listen: expected ADDRESS:PORT, such as 127.0.0.1:8091, with a "
+                       "numeric address and a port from 0 to 65535");
+    options->metrics_port = (unsigned)port;
+    return ERR_OK;
+}
+
+static enum err_code set_answers(struct stream_options *options, struct err *err)
+{
+    struct answers_options *answers = &options->answers;
+    size_t top_k = 0;
+    answers->dir = options->model;
+    answers->engine.dtype = options->dtype;
+    answers->engine.linear_backend = options->linear_backend;
+    answers->explain = options->explain[0] != '\0';
+    answers->how.method = EXPLAIN_DEFAULT;
+    if (strcmp(options->top_k, "all") != 0 &&
+        cli_option_parse_whole(options->top_k, 1, TOP_K_MAX, &top_k, err))
+        return err_prefix(err, "top_k: ");
+    answers->top_k = (unsigned)top_k;
+    if (answers->explain && strcmp(options->explain, "default") != 0 &&
+        !method_find(options->explain, &answers->how.method))
+        return err_set(err, ERR_UNUSABLE, "explain: no method '%.64s' (known: default, %s)",
+                       options->explain, method_names());
+    return ERR_OK;
+}
+
+static enum err_code check_given(const struct stream_options *options, struct err *err)
+{
+    const struct {
+        const char *name, *value;
+    } needed[] = {{"model", options->model},
+                  {"brokers", options->brokers},
+                  {"topics", options->topics},
+                  {"output_topic", options->output_topic}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (needed[i].value == NULL || needed[i].value[0] == '\0')
+            return err_set(err, ERR_UNUSABLE, "%s is missing; --help shows the options",
+                           needed[i].name);
+    if (options->session_timeout_ms > options->max_poll_interval_ms)
+        return err_set(err, ERR_UNUSABLE,
+                       "session_timeout_ms: %u, but max_poll_interval_ms is %u, the limit",
+                       options->session_timeout_ms, options->max_poll_interval_ms);
+    return ERR_OK;
+}
+
+enum err_code stream_options_read(struct stream_options *out, enum cli_action *action, int argc,
+                                  char *const *argv, struct err *err)
+{
+    *out = (struct stream_options){0};
+    *action = CLI_RUN;
+    if (cli_option_set_fallbacks(table, OPTIONS, out, err) ||
+        read_flags(out, true, action, argc, argv, err) || *action != CLI_RUN ||
+        read_file(out, err) || read_flags(out, false, action, argc, argv, err) ||
+        check_given(out, err))
+        return err->code;
+    if (gethostname(out->host, sizeof out->host - 1) != 0)
+        return err_set(err, ERR_IO, "the name of this host cannot be read");
+    if (out->member == NULL || out->member[0] == '\0')
+        out->member = out->host;
+    if (out->threads == 0)
+        out->threads = cpu_quota_threads("");
+    if (split_topics(out, err) || split_listen(out, err))
+        return err->code;
+    return set_answers(out, err);
+}
+
+void stream_options_free(struct stream_options *options)
+{
+    free(options->topic_bytes);
+    doc_free(options->file);
+}
