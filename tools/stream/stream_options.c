@@ -192,7 +192,7 @@ static const struct cli_option table[] = {
      FIELD(metrics_listen),
      .value = "ADDRESS:PORT",
      .fallback = "127.0.0.1:8091",
-     .help = "Where /metrics, /healthz and /readyz are served; empty: nowhere."},
+     .help = "Where /metrics, /healthz and /readyz are served, or none."},
 };
 
 enum { OPTIONS = sizeof table / sizeof table[0] };
@@ -238,17 +238,25 @@ static enum err_code unknown_key(const char *key, struct err *err)
                    nearest);
 }
 
-static enum err_code set_value(const struct cli_option *option, struct stream_options *options,
-                               const struct json_t *value, struct err *err)
+static enum err_code set_text(const struct cli_option *option, struct stream_options *options,
+                              const struct json_t *value, struct err *err)
 {
-    long long number;
     const char *text = doc_as_string(value);
-    if (text != NULL && option->type == CLI_TEXT)
-        return cli_option_set(option, options, text, err);
-    if (cli_option_is_whole(option) && doc_as_integer(value, &number) && number >= 0)
-        return cli_option_set_whole(option, options, (size_t)number, err);
-    return err_set(err, ERR_UNUSABLE, "expected %s, found %s",
-                   option->type == CLI_TEXT ? "a string" : "a whole number", doc_type_name(value));
+    if (text == NULL)
+        err_set(err, ERR_UNUSABLE, "expected a string, found %s", doc_type_name(value));
+    else
+        cli_option_set(option, options, text, err);
+    return err->code ? err_prefix(err, "$.%s: ", option->name) : ERR_OK;
+}
+
+static enum err_code set_number(const struct cli_option *option, struct stream_options *options,
+                                struct err *err)
+{
+    long long number = (long long)cli_option_whole(option, options);
+    if (doc_get_integer(options->file, "$", option->name, (long long)option->min,
+                        (long long)option->max, &number, err))
+        return err->code;
+    return cli_option_set_whole(option, options, (size_t)number, err);
 }
 
 static enum err_code take_member(void *context, const char *key, const struct json_t *value,
@@ -257,9 +265,8 @@ static enum err_code take_member(void *context, const char *key, const struct js
     const struct cli_option *option = find(key);
     if (option == NULL || strcmp(key, "config") == 0)
         return unknown_key(key, err);
-    if (set_value(option, context, value, err))
-        return err_prefix(err, "$.%s: ", key);
-    return ERR_OK;
+    return option->type == CLI_TEXT ? set_text(option, context, value, err)
+                                    : set_number(option, context, err);
 }
 
 static enum err_code read_file(struct stream_options *options, struct err *err)
@@ -286,14 +293,21 @@ static enum err_code read_flags(struct stream_options *options, bool only_config
         *action = argument.action;
         if (argument.action != CLI_RUN)
             return ERR_OK;
-        if (argument.option == NULL)
-            return err_set(err, ERR_UNUSABLE, "'%.64s' is no option; --help shows the usage", name);
         if (only_config && strcmp(argument.option->name, "config") != 0)
             continue;
         if (cli_option_set(argument.option, options, argument.value, err))
             return err_prefix(err, "%.64s: ", name);
     }
     return ERR_OK;
+}
+
+/* The defaults; a text whose default is empty is "" and not NULL. */
+static enum err_code set_defaults(struct stream_options *options, struct err *err)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
+            *(const char **)((char *)options + table[i].offset) = "";
+    return cli_option_set_fallbacks(table, OPTIONS, options, err);
 }
 
 /* ---- what follows ---- */
@@ -321,7 +335,7 @@ static enum err_code split_listen(struct stream_options *options, struct err *er
     const char *text = options->metrics_listen, *colon = strrchr(text, ':');
     size_t port = 0, len = colon != NULL ? (size_t)(colon - text) : 0;
     bool is_bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
-    if (text[0] == '\0')
+    if (strcmp(text, "none") == 0)
         return ERR_OK;
     if (len < sizeof options->metrics_host)
         snprintf(options->metrics_host, sizeof options->metrics_host, "%.*s",
@@ -379,10 +393,9 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 {
     *out = (struct stream_options){0};
     *action = CLI_RUN;
-    if (cli_option_set_fallbacks(table, OPTIONS, out, err) ||
-        read_flags(out, true, action, argc, argv, err) || *action != CLI_RUN ||
-        read_file(out, err) || read_flags(out, false, action, argc, argv, err) ||
-        check_given(out, err))
+    if (set_defaults(out, err) || read_flags(out, true, action, argc, argv, err) ||
+        *action != CLI_RUN || read_file(out, err) ||
+        read_flags(out, false, action, argc, argv, err) || check_given(out, err))
         return err->code;
     if (gethostname(out->host, sizeof out->host - 1) != 0)
         return err_set(err, ERR_IO, "the name of this host cannot be read");

@@ -34,13 +34,13 @@ struct stream_options {
     const char *security_protocol, *sasl_mechanism, *sasl_username, *sasl_password_file;
     const char *ssl_ca_file, *ssl_certificate_file, *ssl_key_file;
 
-    const char *metrics_listen; /* "": none */
+    const char *metrics_listen; /* "none" */
 
     /* Follow from the above. */
     struct answers_options answers;
     const char *topic_names[STREAM_TOPICS_MAX];
     unsigned topic_count;
-    char metrics_host[64];
+    char metrics_host[64]; /* "": none */
     unsigned metrics_port;
 
     struct json_t *file; /* what strings of it borrow from */

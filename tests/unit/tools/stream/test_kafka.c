@@ -1,0 +1,160 @@
+/* test_kafka.c - the group member and its transactions against the broker that librdkafka has built
+ * in. What needs a real one, such as fencing, is in tests/stream/run.py. */
+#include "tests/support/suite.h"
+#include "tools/stream/kafka.h"
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static rd_kafka_t *helper;
+static rd_kafka_mock_cluster_t *cluster;
+static struct kafka_state state;
+static atomic_bool stop;
+static struct err err;
+
+static void start_cluster(void)
+{
+    char text[256];
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "log_level", "0", text, sizeof text);
+    helper = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
+    ck_assert_msg(helper != NULL, "%s", text);
+    cluster = rd_kafka_mock_cluster_new(helper, 1);
+    static const char *const topics[] = {"in", "out", "dead"};
+    for (size_t i = 0; i < 3; i++)
+        rd_kafka_mock_topic_create(cluster, topics[i], 2, 1);
+    rd_kafka_conf_t *own = rd_kafka_conf_new();
+    rd_kafka_conf_set(own, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(cluster), text,
+                      sizeof text);
+    rd_kafka_t *other = rd_kafka_new(RD_KAFKA_PRODUCER, own, text, sizeof text);
+    for (int i = 0; i < 3; i++) {
+        char value[8];
+        snprintf(value, sizeof value, "v%d", i);
+        rd_kafka_producev(other, RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(1),
+                          RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_VALUE(value, strlen(value)),
+                          RD_KAFKA_V_HEADER("id", "i7", -1),
+                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+    }
+    ck_assert_int_eq(rd_kafka_flush(other, 30000), 0);
+    rd_kafka_destroy(other);
+}
+
+static void stop_cluster(void)
+{
+    rd_kafka_mock_cluster_destroy(cluster);
+    rd_kafka_destroy(helper);
+}
+
+static struct stream_options options_for(const char *topic)
+{
+    return (struct stream_options){.brokers = rd_kafka_mock_cluster_bootstraps(cluster),
+                                   .topic_names = {topic},
+                                   .topic_count = 1,
+                                   .group = topic,
+                                   .member = "m",
+                                   .output_topic = "out",
+                                   .dead_letter_topic = "dead",
+                                   .start = "earliest",
+                                   .security_protocol = "plaintext",
+                                   .batch_bytes = 1024 * 1024,
+                                   .transaction_timeout_ms = 10000,
+                                   .session_timeout_ms = 6000,
+                                   .max_poll_interval_ms = 60000};
+}
+
+static struct kafka *open_kafka(const struct stream_options *options)
+{
+    struct kafka *kafka;
+    ck_assert_msg(kafka_open(&kafka, options, &state, &stop, &err) == ERR_OK, "%s", err.text);
+    return kafka;
+}
+
+static struct kafka_message next(struct kafka *kafka)
+{
+    struct kafka_message message;
+    bool found = false;
+    while (!found)
+        ck_assert_msg(kafka_next(kafka, 200, &message, &found, &err) == ERR_OK, "%s", err.text);
+    return message;
+}
+
+START_TEST(kafka_dead_letters_are_as_they_came_with_their_problem)
+{
+    bool is_committed;
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    struct kafka_message messages[] = {next(kafka), next(kafka)};
+    ck_assert_uint_eq(atomic_load(&state.partitions), 2);
+    ck_assert_str_eq(kafka_header(&messages[0], "id"), "i7");
+    ck_assert_ptr_null(kafka_header(&messages[0], "traceparent"));
+    const struct kafka_reply replies[] = {
+        {.input = &messages[0], .value = "{}", .len = 2, .id = "i7", .traceparent = "00-t"},
+        {.input = &messages[1], .id = "i8", .problem = "{\"status\":422}"}};
+    ck_assert_msg(kafka_commit(kafka, replies, 2, &is_committed, &err) == ERR_OK, "%s", err.text);
+    ck_assert(is_committed);
+    kafka_release(&messages[0]);
+    kafka_release(&messages[1]);
+    kafka_close(kafka);
+
+    struct stream_options reading = options_for("dead");
+    kafka = open_kafka(&reading);
+    struct kafka_message letter = next(kafka);
+    ck_assert_mem_eq(letter.value, "v1", 2);
+    ck_assert_str_eq(kafka_header(&letter, "id"), "i8");
+    ck_assert_str_eq(kafka_header(&letter, "source"), "in/1/1");
+    ck_assert_str_eq(kafka_header(&letter, "problem"), "{\"status\":422}");
+    kafka_release(&letter);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+START_TEST(kafka_replies_keep_key_partition_and_headers)
+{
+    bool is_committed;
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    struct kafka_message first = next(kafka);
+    const struct kafka_reply replies[] = {
+        {.input = &first, .value = "{}", .len = 2, .id = "i9", .traceparent = "00-t"}};
+    ck_assert_int_eq(kafka_commit(kafka, replies, 1, &is_committed, &err), ERR_OK);
+    kafka_release(&first);
+    kafka_close(kafka);
+
+    struct stream_options reading = options_for("out");
+    kafka = open_kafka(&reading);
+    struct kafka_message reply = next(kafka);
+    ck_assert_int_eq(reply.partition, 1);
+    ck_assert_mem_eq(reply.value, "{}", 2);
+    ck_assert_mem_eq(((const rd_kafka_message_t *)reply.handle)->key, "k", 1);
+    ck_assert_str_eq(kafka_header(&reply, "id"), "i9");
+    ck_assert_str_eq(kafka_header(&reply, "traceparent"), "00-t");
+    ck_assert_str_eq(kafka_header(&reply, "content-type"), "application/json");
+    kafka_release(&reply);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+START_TEST(kafka_options_that_the_library_refuses_are_unusable)
+{
+    struct kafka *kafka;
+    struct stream_options options = {.brokers = "127.0.0.1:1",
+                                     .group = "g",
+                                     .member = "m",
+                                     .security_protocol = "plaintext",
+                                     .transaction_timeout_ms = 1};
+    ck_assert_int_eq(kafka_open(&kafka, &options, &state, &stop, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, "transaction.timeout.ms") != NULL, "%s", err.text);
+    kafka_close(kafka);
+}
+END_TEST
+
+SUITE("kafka", kafka_dead_letters_are_as_they_came_with_their_problem,
+      kafka_replies_keep_key_partition_and_headers,
+      kafka_options_that_the_library_refuses_are_unusable)

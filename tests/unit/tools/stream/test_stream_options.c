@@ -1,0 +1,87 @@
+#include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
+#include "tools/stream/stream_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct stream_options options;
+static struct err err;
+
+/* With --config of this text, and one more flag (NULL: none). */
+static enum err_code read_with(const char *json, const char *flag)
+{
+    struct tempdir dir;
+    enum cli_action action;
+    char config[128], path[100];
+    char *argv[] = {(char *)"attnd-stream", config, (char *)(uintptr_t)flag, NULL};
+    tempdir_open(&dir);
+    tempdir_write(&dir, "s.json", json, strlen(json));
+    snprintf(path, sizeof path, "%s/s.json", dir.path);
+    snprintf(config, sizeof config, "--config=%s", path);
+    err = (struct err){0};
+    stream_options_free(&options);
+    stream_options_read(&options, &action, flag != NULL ? 3 : 2, argv, &err);
+    tempdir_close(&dir);
+    return err.code;
+}
+
+static void refused(const char *json, const char *flag, const char *why)
+{
+    ck_assert_int_eq(read_with(json, flag), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    stream_options_free(&options);
+    options = (struct stream_options){0};
+}
+
+#define NEEDED                                                                                     \
+    "\"model\": \"m\", \"brokers\": \"b:1\", \"topics\": \"logs, maps\", \"output_topic\": \"o\""
+
+START_TEST(options_come_from_the_file_and_flags_override_it)
+{
+    ck_assert_msg(read_with("{" NEEDED ", \"batch_messages\": 7, \"member\": \"a\"}", NULL) ==
+                      ERR_OK,
+                  "%s", err.text);
+    ck_assert_uint_eq(options.batch_messages, 7);
+    ck_assert_uint_eq(options.batch_wait_ms, 100);
+    ck_assert_uint_eq(options.topic_count, 2);
+    ck_assert_str_eq(options.topic_names[1], "maps");
+    ck_assert_str_eq(options.member, "a");
+    ck_assert_str_eq(options.metrics_host, "127.0.0.1");
+    ck_assert_uint_eq(options.metrics_port, 8091);
+    ck_assert_int_eq(read_with("{" NEEDED ", \"batch_messages\": 7}", "--batch-messages=9"),
+                     ERR_OK);
+    ck_assert_uint_eq(options.batch_messages, 9);
+    ck_assert(options.member[0] != '\0');
+    ck_assert_str_eq(options.dead_letter_topic, "");
+    stream_options_free(&options);
+}
+END_TEST
+
+START_TEST(options_that_are_wrong_are_refused_with_their_key)
+{
+    refused("{" NEEDED ", \"batch_mesages\": 1}", NULL, "did you mean \"batch_messages\"");
+    refused("{" NEEDED ", \"batch_messages\": \"1\"}", NULL,
+            "$.batch_messages: expected an integer");
+    refused("{" NEEDED ", \"batch_messages\": 0}", NULL, "$.batch_messages: ");
+    refused("{" NEEDED ", \"group\": 1}", NULL, "$.group: expected a string, found a number");
+    refused("{" NEEDED ", \"dead_letter_topic\": \"maps\"}", NULL, "'maps' is read and written");
+    refused("{\"model\": \"m\"}", NULL, "brokers is missing");
+    refused("{" NEEDED "}", "--metrics-listen=8091", "metrics_listen: expected ADDRESS:PORT");
+    refused("{" NEEDED "}", "--top-k=0", "top_k: ");
+    refused("{" NEEDED "}", "--explain=magic", "explain: no method 'magic'");
+    refused("{" NEEDED ", \"sasl_password\": \"x\"}", NULL, "unknown key");
+    refused("{" NEEDED "}", "logs", "unexpected argument 'logs'");
+}
+END_TEST
+
+START_TEST(a_session_may_not_outlast_the_poll_interval)
+{
+    refused("{" NEEDED ", \"session_timeout_ms\": 5000, \"max_poll_interval_ms\": 4000}", NULL,
+            "session_timeout_ms: 5000, but max_poll_interval_ms is 4000");
+}
+END_TEST
+
+SUITE("stream_options", options_come_from_the_file_and_flags_override_it,
+      options_that_are_wrong_are_refused_with_their_key,
+      a_session_may_not_outlast_the_poll_interval)
