@@ -68,7 +68,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
 .PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
-        clean test-haproxy test-kubernetes kubernetes test-kube-apiserver \
+        clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
         train-wafer train-testlog train-kernel
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
@@ -236,6 +236,12 @@ test-trace: $(BUILD)/attnd
 test-haproxy: $(BUILD)/attnd $(BUILD)/attnd-load
 	@python3 -B tests/haproxy/run.py --build $(BUILD)
 	@python3 -B tests/haproxy/run.py --build $(BUILD) --tls
+
+# attnd-stream against a real Kafka, from Maven's jars that tests/stream/jars.sha256 pins (some minutes);
+# deploy/install-deps.sh stream installs what it needs.
+STREAM_MESSAGES ?= 100000
+test-stream: $(BUILD)/attnd-stream
+	@python3 -B tests/stream/run.py --build $(BUILD) --messages $(STREAM_MESSAGES)
 
 # The chart for Kubernetes and the plain manifests made of it, by helm and by Kubernetes' own types, modules
 # in Go that go.sum pins (some minutes to compile once); deploy/install-deps.sh kubernetes installs Go.

@@ -3,7 +3,7 @@
 # usage: deploy/install-deps.sh WHAT
 #   build    to compile
 #   test     to compile and test
-#   docs, browser, openapi, image, operate, haproxy, kubernetes, trace, fuzz
+#   docs, browser, openapi, image, operate, haproxy, kubernetes, stream, trace, fuzz
 #            for make test-WHAT, and make fuzz; what comes from npm or as modules in Go comes with the target
 #   package  for the Debian package, the bundle and their test
 #   run      to run programs built elsewhere
@@ -38,12 +38,13 @@ openapi) wanted="$build $node" ;;
 image) wanted="$build $run $node binutils curl python3" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
 haproxy) wanted="$build haproxy openssl python3" ;;
+stream) wanted="$build librdkafka-dev kcat maven openjdk-17-jre-headless python3" ;;
 kubernetes | trace) wanted="$build $go" ;;
 kube-apiserver) wanted="$build $go etcd-server" ;;
 fuzz) wanted="$build $fuzz" ;;
 package) wanted="$build $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|trace|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|stream|trace|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
