@@ -21,6 +21,7 @@ from broker import Broker
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WAIT_S = 300
 PARTITIONS = 8
+SMALL_BATCH = 8  # so that there is still something in the stream when something happens
 
 
 class Member:
@@ -141,8 +142,9 @@ def claim_a_member_that_comes_back_goes_on_at_once(place, count):
 
 def claim_a_broker_that_restarts_is_waited_for(place, count):
     make_topics(place, "restart")
+    a, b = (Member(place, name, "restart", batch_messages=SMALL_BATCH) for name in "ab")
+    wait_until("both have partitions", lambda: all(member.metrics()["attnd_stream_partitions"] > 0 for member in (a, b)))
     place.broker.produce("restart", texts(count))
-    a, b = Member(place, "a", "restart"), Member(place, "b", "restart")
     wait_until("both answer", lambda: a.answered() > 0 and b.answered() > 0)
     place.broker.stop()
     place.broker.start()
@@ -154,9 +156,9 @@ def claim_a_broker_that_restarts_is_waited_for(place, count):
 def claim_members_come_and_go_under_load(place, count):
     make_topics(place, "change")
     place.broker.produce("change", texts(count))
-    a = Member(place, "a", "change")
+    a = Member(place, "a", "change", batch_messages=SMALL_BATCH)
     wait_until("it answers", lambda: a.answered() > count / 20)
-    b = Member(place, "b", "change")
+    b = Member(place, "b", "change", batch_messages=SMALL_BATCH)
     wait_until("the second answers", lambda: b.answered() > 0)
     status = a.end()
     c = Member(place, "c", "change")
