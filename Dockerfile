@@ -5,16 +5,19 @@
 #
 # BASE pins where the libraries come from: docker build --build-arg BASE=debian@sha256:... -t attnd .
 # BACKENDS=--without-backends leaves out oneDNN and OpenBLAS: 70 MB less on the disk, and no training.
+# STREAM=--with-stream adds attnd-stream, which is started by
+#     docker run --entrypoint /usr/local/bin/attnd-stream attnd --config /etc/attnd/stream.json
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
 ARG BACKENDS=
+ARG STREAM=
 WORKDIR /src
 COPY deploy/install-deps.sh deploy/
-RUN deploy/install-deps.sh build
+RUN deploy/install-deps.sh build${STREAM:+-stream}
 COPY . .
 RUN make -s -j"$(nproc)"
-RUN deploy/image/root.sh build /image ${BACKENDS}
+RUN deploy/image/root.sh build /image ${BACKENDS} ${STREAM}
 # A checkout under umask 077 would give models that only root can read.
 RUN chmod -R a+rX models
 

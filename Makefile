@@ -18,8 +18,8 @@ LDFLAGS := -pthread -Wl,-z,relro,-z,now $(SANITIZE) $(LINKER)
 LDLIBS  := $(shell pkg-config --libs $(PKGS)) -lb64 -lm
 CHECK   := $(shell pkg-config --cflags --libs check 2>/dev/null)
 
-# attnd-stream is built where librdkafka is installed; STREAM=no leaves it out. No other program needs
-# the library, and machines that serve only over HTTP should not have to install it.
+# attnd-stream is built where librdkafka is installed (deploy/install-deps.sh build-stream); STREAM=no leaves
+# it out. No other program needs the library, and who serves over HTTP should not have to install it.
 STREAM  ?= $(if $(shell pkg-config --exists rdkafka 2>/dev/null && echo yes),yes,no)
 STREAM_LIBS := $(if $(filter yes,$(STREAM)),$(shell pkg-config --libs rdkafka))
 
@@ -124,10 +124,11 @@ $(BUILD)/attnd-stream: LDLIBS += $(STREAM_LIBS)
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
+$(BUILD)/tests/tools/stream/%: LDLIBS += $(STREAM_LIBS)
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
                    $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(STREAM_LIBS) $(CHECK) -o $@
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 
 # A fuzz target with the committed inputs as a test, and with libFuzzer.
 FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing, and only those.
 # usage: deploy/install-deps.sh WHAT
-#   build    to compile
+#   build    to compile; build-stream: attnd-stream, too
 #   test     to compile and test
 #   docs, browser, openapi, image, operate, haproxy, kubernetes, stream, trace, fuzz
 #            for make test-WHAT, and make fuzz; what comes from npm or as modules in Go comes with the target
@@ -18,6 +18,8 @@ run='libmicrohttpd12 libgnutls30 libjansson4 libb64-0d libopenblas0-pthread libp
      libdnnl2'
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libb64-dev
        libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
+# What attnd-stream is linked with, and no other program.
+stream=librdkafka-dev
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
 node=
 command -v node >/dev/null 2>&1 || node="$node nodejs"
@@ -31,20 +33,21 @@ fuzz='clang libclang-rt-14-dev llvm'
 package='build-essential debhelper help2man lintian man-db debootstrap iproute2 systemd systemd-container'
 case "${1:-}" in
 build) wanted=$build ;;
-test) wanted="$build check" ;;
-docs) wanted="$build curl gzip openssl python3" ;;
+build-stream) wanted="$build $stream" ;;
+test) wanted="$build $stream check" ;;
+docs) wanted="$build $stream curl gzip openssl python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 image) wanted="$build $run $node binutils curl python3" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
 haproxy) wanted="$build haproxy openssl python3" ;;
-stream) wanted="$build librdkafka-dev kcat maven openjdk-17-jre-headless python3" ;;
+stream) wanted="$build $stream kcat maven openjdk-17-jre-headless python3" ;;
 kubernetes | trace) wanted="$build $go" ;;
 kube-apiserver) wanted="$build $go etcd-server" ;;
 fuzz) wanted="$build $fuzz" ;;
-package) wanted="$build $package" ;;
+package) wanted="$build $stream $package" ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|stream|trace|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|build-stream|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|stream|trace|fuzz|package|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||

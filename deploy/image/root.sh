@@ -2,15 +2,25 @@
 # The root file system of the container image: our programs, the libraries that they load, what those read,
 # and nothing else - no shell, no package manager. Beside them who holds the rights (the copyright file of
 # each Debian package) and what all of it is made of (sbom.sh).
-# usage: deploy/image/root.sh BUILD ROOT [--without-backends]      (from the repository's root, on Debian)
-#   ROOT must not exist. --without-backends leaves out oneDNN and OpenBLAS, which are loaded if they are
-#   there: inference then multiplies by attnd's own kernels, and training needs OpenBLAS.
+# usage: deploy/image/root.sh BUILD ROOT [--without-backends] [--with-stream]
+#   (from the repository's root, on Debian) ROOT must not exist. --without-backends leaves out oneDNN and
+#   OpenBLAS, which are loaded if they are there: inference then multiplies by attnd's own kernels, and
+#   training needs OpenBLAS. --with-stream adds attnd-stream and what librdkafka loads.
 # SOURCE_DATE_EPOCH dates all files (default: the changelog's), so that two builds are the same bytes.
 set -eu
 
-build=$1 root=$2 backends=${3:-}
+build=$1 root=$2
+shift 2
 programs='attnd attnd-predict attnd-batch attnd-inspect attnd-eval attnd-train attnd-vocab attnd-fit attnd-prune
           attnd-audit attnd-healthcheck'
+backends=yes
+for option; do
+    case $option in
+    --without-backends) backends= ;;
+    --with-stream) programs="$programs attnd-stream" ;;
+    *) printf 'root.sh: no option %s\n' "$option" >&2 && exit 2 ;;
+    esac
+done
 # Of glibc's character sets those that server/protocol/charset.c asks for, and what they share.
 gconv='ISO8859-1.so ISO8859-15.so CP1252.so UTF-16.so SJIS.so GB18030.so BIG5.so EUC-KR.so libKSC.so'
 multiarch=$(gcc -print-multiarch)
@@ -44,7 +54,7 @@ needed() {
 
 # Programs find these two by name while they run.
 loaded_later() {
-    [ "$backends" = --without-backends ] || printf '%s\n' "$libraries/libopenblas.so.0" "$libraries/libdnnl.so.2"
+    [ -z "$backends" ] || printf '%s\n' "$libraries/libopenblas.so.0" "$libraries/libdnnl.so.2"
 }
 
 copy_libraries() {

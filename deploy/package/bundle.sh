@@ -9,6 +9,7 @@ build=$(realpath "$1")
 version=$(cat .version)
 name=attnd-$version-debian12-amd64
 package=$build/attnd_${version}_amd64.deb
+stream=$build/attnd-stream_${version}_amd64.deb
 date=$(dpkg-parsechangelog -l deploy/debian/changelog -S Timestamp)
 work=$build/bundle
 apt=$work/apt
@@ -55,9 +56,9 @@ recommended() {
 download() {
     bare_status >"$work/status"
     # shellcheck disable=SC2046  # a list of words
-    isolated "$work/status" apt-get install -y --download-only "$package" $(recommended) \
-        >>"$work/log" || { cat "$work/log" >&2; complain 'a package is missing'; }
-    cp "$package" "$work/$name/"
+    isolated "$work/status" apt-get install -y --download-only "$package" "$stream" \
+        $(recommended) >>"$work/log" || { cat "$work/log" >&2; complain 'a package is missing'; }
+    cp "$package" "$stream" "$work/$name/"
     for file in "$apt"/cache/archives/*.deb; do
         cp "$file" "$work/$name/$(basename "$file" | sed 's/_[0-9]*%3a/_/')"
     done

@@ -41,4 +41,4 @@ dpkg-buildpackage -b -us -uc >../log 2>&1 || {
     cat ../log >&2
     complain 'dpkg-buildpackage failed'
 }
-mv "../attnd_${version}_amd64.deb" "$build/"
+mv "../attnd_${version}_amd64.deb" "../attnd-stream_${version}_amd64.deb" "$build/"

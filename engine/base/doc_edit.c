@@ -169,6 +169,15 @@ enum err_code doc_edit_integers(struct json_t *object, const char *key, const lo
     return ERR_OK;
 }
 
+enum err_code doc_edit_json(struct json_t *object, const char *key, const char *json,
+                            struct err *err)
+{
+    json_t *value = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+    if (value == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: not JSON", key);
+    return set(object, key, value, err);
+}
+
 enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
                               struct err *err)
 {

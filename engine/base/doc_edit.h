@@ -41,6 +41,9 @@ enum err_code doc_edit_texts(struct json_t *object, const char *key, const char 
 /* An array of whole numbers. */
 enum err_code doc_edit_integers(struct json_t *object, const char *key, const long long *values,
                                 size_t count, struct err *err);
+/* What the JSON text says, an object or an array. ERR_UNUSABLE: it is none. */
+enum err_code doc_edit_json(struct json_t *object, const char *key, const char *json,
+                            struct err *err);
 /* An empty object, borrowed. */
 enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
                               struct err *err);

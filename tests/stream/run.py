@@ -204,7 +204,7 @@ def claim_verdicts_have_the_object_of_predict_and_their_headers(place, _):
     member = Member(place, "a", "headers")
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     send(place, "headers", "k", b"SCAN chain 3 FAIL", "id=wafer-7", f"traceparent=00-{trace}-00f067aa0ba902b7-01")
-    send(place, "headers", "l", b'{"text": "SCAN chain 3 FAIL", "id": "body-8"}', "content-type=application/json")
+    send(place, "headers", "l", b'{"text": "SCAN chain 3 FAIL", "id": "body-8", "context": {"lot": "A1"}}', "content-type=application/json")
     send(place, "headers", "m", b" ")
     wait_until("all are answered", lambda: member.answered() == 3)
     lines = dict(line.split("|", 1) for line in place.broker.read("headers.verdicts", "%k|%h|%s\\n").splitlines())
@@ -213,7 +213,7 @@ def claim_verdicts_have_the_object_of_predict_and_their_headers(place, _):
     assert verdict["id"] == "wafer-7" and verdict["label"] and verdict["predictions"] and "digest" in verdict["model"]
     assert "id=wafer-7" in headers and f"traceparent=00-{trace}-" in headers and "00f067aa0ba902b7" not in headers
     second = json.loads(lines["l"].split("|", 1)[1])
-    assert second["id"] == "body-8" and second["score"] == verdict["score"]
+    assert second["id"] == "body-8" and second["score"] == verdict["score"] and second["context"] == {"lot": "A1"}
     problem = json.loads(lines["m"].split("|", 1)[1])
     assert problem["status"] == 422 and re.fullmatch("[0-9a-f]{16}", problem["id"]), problem
     assert member.get("/readyz") == "ready\n" and member.get("/healthz") == "ok\n"

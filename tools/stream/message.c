@@ -2,9 +2,10 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
+#include "engine/base/doc_edit.h"
 #include "engine/base/nearest.h"
 #include "engine/base/sha256.h"
-#include "engine/base/utf8.h"
+#include "server/protocol/codec_context.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static enum err_code prepare_text(const struct engine_model *engine, const char 
 static enum err_code check_member(void *context, const char *key, const struct json_t *value,
                                   struct err *err)
 {
-    static const char *const known[] = {"text", "text_pair", "image", "id"};
+    static const char *const known[] = {"text", "text_pair", "image", "id", "context"};
     enum { KNOWN = sizeof known / sizeof *known };
     (void)context;
     (void)value;
@@ -78,8 +79,8 @@ static enum err_code check_member(void *context, const char *key, const struct j
             return ERR_OK;
     const char *nearest = nearest_name(key, known, KNOWN);
     return err_set(err, ERR_UNUSABLE,
-                   "unknown member%s%s%s: a message has text, text_pair, image "
-                   "and id; all else is the configuration's",
+                   "unknown member%s%s%s: a message has text, text_pair, image, "
+                   "id and context; all else is the configuration's",
                    nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
                    nearest != NULL ? "\"?" : "");
 }
@@ -100,6 +101,21 @@ static const char *take_text(const struct json_t *root, const char *key, size_t 
     return copy;
 }
 
+/* As of an item of POST /predict; no string was cut out of this tree. */
+static enum err_code take_context(struct json_t *root, struct arena *arena,
+                                  struct message_input *out, struct err *err)
+{
+    static const struct elided none;
+    const char *lot = NULL;
+    const struct json_t *given = doc_member(root, "context");
+    struct json_t *context = doc_edit_member(root, "context");
+    if (given != NULL && context == NULL)
+        return err_set(err, ERR_UNUSABLE, "$.context: expected an object, found %s",
+                       doc_type_name(given));
+    return codec_context_read(context, "$", &none, CODEC_CONTEXT_OF_ITEM, arena, &out->context,
+                              &lot, err);
+}
+
 static enum err_code prepare_base64(const struct engine_model *engine, const char *text, size_t len,
                                     struct arena *arena, struct message_input *out, struct err *err)
 {
@@ -114,7 +130,7 @@ static enum err_code prepare_base64(const struct engine_model *engine, const cha
     return prepare_image(engine, bytes, bytes_len, arena, out, err);
 }
 
-static enum err_code prepare_members(const struct json_t *root, const struct engine_model *engine,
+static enum err_code prepare_members(struct json_t *root, const struct engine_model *engine,
                                      struct arena *arena, struct message_input *out,
                                      struct err *err)
 {
@@ -131,7 +147,8 @@ static enum err_code prepare_members(const struct json_t *root, const struct eng
     const char *text = take_text(root, "text", &text_len, arena, err);
     const char *pair = take_text(root, "text_pair", &pair_len, arena, err);
     const char *image = take_text(root, "image", &image_len, arena, err);
-    if (err->code || doc_each_member(root, check_member, NULL, err))
+    if (err->code || doc_each_member(root, check_member, NULL, err) ||
+        take_context(root, arena, out, err))
         return err->code;
     if ((text == NULL) == (image == NULL) || (pair != NULL && text == NULL))
         return err_set(err, ERR_UNUSABLE, "$: expected exactly one of text and image");

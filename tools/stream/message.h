@@ -26,7 +26,7 @@ struct message_input {
     struct engine_input prepared;
     const char *text; /* [text_len], of a text; of a pair the first */
     size_t text_len;
-    const char *id; /* of the JSON body; NULL: none */
+    const char *id, *context; /* of the JSON body, the latter as JSON; NULL: none */
 };
 
 /* What it makes is the arena's, or the message's. ERR_TOO_LARGE, ERR_MEDIA_TYPE, ERR_MALFORMED,

@@ -18,7 +18,8 @@ struct item {
     struct kafka_message message;
     char id[MESSAGE_ID_BYTES_MAX + 1];
     char traceparent[TRACE_HEADER_BYTES];
-    char *bytes; /* of its reply or problem */
+    const char *context; /* JSON of its row's arena; NULL: none */
+    char *bytes;         /* of its reply or problem */
     bool is_failed;
 };
 
@@ -79,6 +80,11 @@ void stream_batch_close(struct stream_batch *batch)
 }
 
 /* ---- gathering ---- */
+
+unsigned stream_batch_count(const struct stream_batch *batch)
+{
+    return batch->count;
+}
 
 bool stream_batch_is_full(const struct stream_batch *batch)
 {
@@ -153,6 +159,7 @@ static void prepare(void *context, struct answers_row *row)
     message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);
     choose_id(item, input.id);
     choose_trace(item);
+    item->context = input.context;
     row->prepared = input.prepared;
     row->text = input.text;
     row->text_len = input.text_len;
@@ -179,7 +186,9 @@ static enum err_code take(void *context, struct json_t *object, const struct ans
     struct item *item = &batch->items[row->index];
     size_t len = 0;
     item->is_failed = row->err.code != ERR_OK;
-    if (doc_edit_text(object, "id", item->id, err) || print(object, &item->bytes, &len, err))
+    if (doc_edit_text(object, "id", item->id, err) ||
+        (item->context != NULL && doc_edit_json(object, "context", item->context, err)) ||
+        print(object, &item->bytes, &len, err))
         return err->code;
     bool is_dead = item->is_failed && batch->options->dead_letter_topic[0] != '\0';
     batch->replies[row->index] =

@@ -19,7 +19,7 @@
 
 struct stream_batch;
 
-/* What it amounts to. */
+/* What it amounts to, once it is answered. */
 struct stream_batch_sums {
     unsigned messages, failed;
     size_t bytes; /* of values */
@@ -30,6 +30,7 @@ enum err_code stream_batch_open(struct stream_batch **out, const struct stream_o
                                 const struct answers_model *model, struct err *err);
 void stream_batch_close(struct stream_batch *batch);
 
+unsigned stream_batch_count(const struct stream_batch *batch);
 bool stream_batch_is_full(const struct stream_batch *batch);
 /* There must be room. */
 void stream_batch_add(struct stream_batch *batch, const struct kafka_message *message);

@@ -27,7 +27,7 @@ struct stream_options {
     const char *brokers, *topics, *group, *member, *output_topic;
     const char *dead_letter_topic; /* "": none */
     const char *start, *input;
-    unsigned batch_messages, batch_wait_ms;
+    unsigned batch_messages, batch_wait_ms, batch_compute_ms;
     size_t batch_bytes, message_bytes_max;
     unsigned transaction_timeout_ms, session_timeout_ms, max_poll_interval_ms;
 

@@ -12,6 +12,7 @@ enum {
     ABORTS_MAX = 10,
     PAUSE_MS = 50,
     DOUBLINGS = 6,
+    FIRST_MESSAGES = 64, /* of a batch, before the speed is known */
     NS_PER_US = 1000
 };
 
@@ -21,24 +22,30 @@ struct run {
     const struct stream_options *options;
     struct stream_metrics *metrics;
     const atomic_bool *stop;
+    unsigned room;   /* of the next batch, in messages */
     uint64_t lag_ns; /* when it was measured */
     unsigned aborts; /* in a row */
 };
 
 static void drop(struct run *run)
 {
-    atomic_fetch_add(&run->metrics->dropped, stream_batch_sums(run->batch).messages);
+    atomic_fetch_add(&run->metrics->dropped, stream_batch_count(run->batch));
     stream_batch_clear(run->batch);
 }
 
 /* How long to wait for the next message: the first one may take any time. */
 static unsigned wait_ms(const struct run *run, uint64_t first_ns)
 {
-    if (stream_batch_sums(run->batch).messages == 0)
+    if (stream_batch_count(run->batch) == 0)
         return IDLE_MS;
     uint64_t passed_ms = (clock_now_ns() - first_ns) / CLOCK_NS_PER_MS;
     unsigned limit = run->options->batch_wait_ms;
     return passed_ms < limit ? limit - (unsigned)passed_ms : 0;
+}
+
+static bool is_full(const struct run *run)
+{
+    return stream_batch_count(run->batch) >= run->room || stream_batch_is_full(run->batch);
 }
 
 /* A batch that is full or has waited enough; none if nothing came. */
@@ -57,10 +64,10 @@ static enum err_code gather(struct run *run, struct err *err)
             drop(run);
         if (!found)
             break;
-        if (stream_batch_sums(run->batch).messages == 0)
+        if (stream_batch_count(run->batch) == 0)
             first_ns = clock_now_ns();
         stream_batch_add(run->batch, &message);
-    } while (wait > 0 && !stream_batch_is_full(run->batch) && !atomic_load(run->stop));
+    } while (wait > 0 && !is_full(run) && !atomic_load(run->stop));
     return ERR_OK;
 }
 
@@ -87,6 +94,18 @@ static enum err_code pause_after_abort(struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* As many messages as take the time that is meant for a batch, but not more than twice as many as
+ * before: a small batch tells little of a large one. */
+static void make_room(struct run *run, uint64_t compute_ns)
+{
+    unsigned count = stream_batch_count(run->batch), most = run->options->batch_messages;
+    double meant_ns = (double)run->options->batch_compute_ms * CLOCK_NS_PER_MS;
+    double room = (double)count * meant_ns / (double)(compute_ns + 1);
+    if (room > 2.0 * count)
+        room = count < run->room ? run->room : 2.0 * count;
+    run->room = room < 1 ? 1 : room > most ? most : (unsigned)room;
+}
+
 static enum err_code finish(struct run *run, struct err *err)
 {
     bool is_committed = false;
@@ -94,8 +113,9 @@ static enum err_code finish(struct run *run, struct err *err)
     if (stream_batch_answer(run->batch, err))
         return err->code;
     uint64_t computed_ns = clock_now_ns();
-    kafka_commit(run->kafka, stream_batch_replies(run->batch),
-                 stream_batch_sums(run->batch).messages, &is_committed, err);
+    make_room(run, computed_ns - start_ns);
+    kafka_commit(run->kafka, stream_batch_replies(run->batch), stream_batch_count(run->batch),
+                 &is_committed, err);
     uint64_t end_ns = clock_now_ns();
     atomic_fetch_add(&run->metrics->compute_us, (computed_ns - start_ns) / NS_PER_US);
     atomic_fetch_add(&run->metrics->commit_us, (end_ns - computed_ns) / NS_PER_US);
@@ -124,8 +144,9 @@ enum err_code stream_run(struct kafka *kafka, struct stream_batch *batch,
 {
     struct run run = {
         .kafka = kafka, .batch = batch, .options = options, .metrics = metrics, .stop = stop};
+    run.room = FIRST_MESSAGES;
     while (!atomic_load(stop) && gather(&run, err) == ERR_OK) {
-        if (stream_batch_sums(batch).messages > 0 && finish(&run, err))
+        if (stream_batch_count(batch) > 0 && finish(&run, err))
             break;
         measure(&run);
     }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs attnd from this folder on a Debian 12 machine, without a network. What the machine has
 # already, in the same or a newer version, stays as it is; so does a changed /etc/attnd/attnd.json.
-# usage: ./install.sh [--without-recommended]
+# usage: ./install.sh [--without-recommended] [--with-stream]
 #   --without-recommended  leaves out OpenBLAS and oneDNN (README)
+#   --with-stream          also installs attnd-stream, which answers messages of Kafka topics
 set -eu
 
 complain() {
@@ -11,11 +12,14 @@ complain() {
 }
 
 wants_recommended=true
-case "${1-}" in
-'') ;;
---without-recommended) wants_recommended=false ;;
-*) complain 'usage: ./install.sh [--without-recommended]' 2 ;;
-esac
+packages=attnd
+for option; do
+    case $option in
+    --without-recommended) wants_recommended=false ;;
+    --with-stream) packages="$packages attnd-stream" ;;
+    *) complain 'usage: ./install.sh [--without-recommended] [--with-stream]' 2 ;;
+    esac
+done
 
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -55,8 +59,8 @@ install_packages() {
     ln -s "$here" "$work/bundle" # a name that a source's line can hold
     printf 'deb [trusted=yes] file:%s/bundle ./\n' "$work" >"$work/sources.list"
     offline_apt update
-    # shellcheck disable=SC2046  # a list of words
-    offline_apt install -y attnd $(recommended)
+    # shellcheck disable=SC2046,SC2086  # lists of words
+    offline_apt install -y $packages $(recommended)
 }
 
 say_what_next() {

@@ -5,17 +5,21 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 START_TEST(what_cannot_be_printed_ends_with_1)
 {
     static const char *const programs[] = {
-        "attnd",       "attnd-audit", "attnd-eval", "attnd-inspect", "attnd-load", "attnd-predict",
-        "attnd-train", "attnd-vocab", "attnd-fit",  "attnd-prune",   "attnd-batch"};
+        "attnd",       "attnd-audit", "attnd-eval", "attnd-inspect", "attnd-load",  "attnd-predict",
+        "attnd-train", "attnd-vocab", "attnd-fit",  "attnd-prune",   "attnd-batch", "attnd-stream"};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
         for (unsigned version = 0; version < 2; version++) {
             char path[600], command[700];
             built_program(programs[i], path, sizeof path);
+            if (access(path, X_OK) != 0 && strcmp(programs[i], "attnd-stream") == 0)
+                continue; /* built without librdkafka */
             snprintf(command, sizeof command, "%s --%s >/dev/full 2>/dev/null", path,
                      version ? "version" : "help");
             int status = system(command);

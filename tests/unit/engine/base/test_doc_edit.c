@@ -239,6 +239,20 @@ START_TEST(doc_edit_finds_objects_in_an_array)
 }
 END_TEST
 
+START_TEST(doc_edit_takes_json_as_it_is_written)
+{
+    struct json_t *root;
+    struct err err = {0};
+    ck_assert_int_eq(doc_edit_new(&root, &err), ERR_OK);
+    ck_assert_int_eq(doc_edit_json(root, "c", "{\"lot\":\"A1\",\"die_x\":3}", &err), ERR_OK);
+    ck_assert_str_eq(doc_as_string(doc_member(doc_member(root, "c"), "lot")), "A1");
+    ck_assert_int_eq(doc_edit_json(root, "c", "{\"lot\":", &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "c: not JSON");
+    ck_assert_uint_eq(doc_object_count(doc_member(root, "c")), 2);
+    doc_free(root);
+}
+END_TEST
+
 /* Wherever the number stands that needs all digits: the others are written with them as well. */
 START_TEST(doc_edit_writes_all_digits_where_one_number_needs_them)
 {
@@ -259,7 +273,7 @@ START_TEST(doc_edit_writes_all_digits_where_one_number_needs_them)
 }
 END_TEST
 
-SUITE("json_edit", doc_edit_finds_objects_in_an_array,
+SUITE("json_edit", doc_edit_finds_objects_in_an_array, doc_edit_takes_json_as_it_is_written,
       doc_edit_keeps_integers_of_lists_beside_a_huge_one, doc_edit_says_when_it_cannot_save,
       doc_edit_keeps_what_it_does_not_know, doc_edit_keeps_numbers,
       doc_edit_keeps_integers_beside_a_huge_one, doc_edit_sets_replaces_and_removes_members,

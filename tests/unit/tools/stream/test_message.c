@@ -71,6 +71,22 @@ START_TEST(message_that_cannot_be_read_says_why)
 }
 END_TEST
 
+START_TEST(message_context_goes_along)
+{
+    static const char json[] = "application/json";
+    static const char body[] = "{\"text\": \"SCAN\", \"context\": {\"lot\": \"A1\", \"die_x\": 3}}";
+    open_model("models/testlog-bert");
+    ck_assert_int_eq(take(body, strlen(body), json), ERR_OK);
+    ck_assert_str_eq(input.context, "{\"lot\":\"A1\",\"die_x\":3}");
+    ck_assert_int_eq(take("SCAN", 4, NULL), ERR_OK);
+    ck_assert_ptr_null(input.context);
+    refused("{\"text\": \"a\", \"context\": \"A1\"}", json, ERR_UNUSABLE,
+            "$.context: expected an object");
+    refused("{\"text\": \"a\", \"context\": {\"lott\": \"A1\"}}", json, ERR_UNUSABLE, "\"lot\"");
+    close_model();
+}
+END_TEST
+
 START_TEST(message_for_an_image_model_is_a_picture)
 {
     open_model("models/wafer-vit");
@@ -107,6 +123,6 @@ START_TEST(message_id_is_what_the_server_takes)
 }
 END_TEST
 
-SUITE("message", message_is_a_text_as_it_came_or_by_its_type, message_that_cannot_be_read_says_why,
-      message_for_an_image_model_is_a_picture, message_id_follows_from_its_place,
-      message_id_is_what_the_server_takes)
+SUITE("message", message_context_goes_along, message_is_a_text_as_it_came_or_by_its_type,
+      message_that_cannot_be_read_says_why, message_for_an_image_model_is_a_picture,
+      message_id_follows_from_its_place, message_id_is_what_the_server_takes)
