@@ -29,7 +29,7 @@ attnd_process() {
 # shellcheck disable=SC2046  # no process, or one
 finish() {
     [ -z "$daemon" ] || kill -KILL $(attnd_process) 2>/dev/null || true
-    rm -rf --one-file-system "$root" "$work/again" "$work/bare"
+    rm -rf --one-file-system "$root" "$work/again" "$work/bare" "$work/stream"
 }
 trap finish EXIT
 
@@ -56,6 +56,15 @@ it_is_small() {
     [ "$bytes" -le 60000000 ] || fail "the image has $bytes bytes, more than 60 MB"
     [ "$bare" -lt "$bytes" ] || fail 'without backends it is no smaller'
     say "$bytes bytes compressed, without the optional backends $bare; models beside them"
+}
+
+# Where librdkafka was installed when the programs were built.
+stream_is_there_if_asked_for() {
+    [ -x "$build/attnd-stream" ] || { say 'SKIPPED: attnd-stream was not built'; return; }
+    [ ! -e "$root/usr/local/bin/attnd-stream" ] || fail 'attnd-stream is there, and nobody asked for it'
+    deploy/image/root.sh "$build" "$work/stream" --with-stream
+    chroot "$work/stream" /usr/local/bin/attnd-stream --version >"$work/log" 2>&1 || fail 'attnd-stream does not start'
+    say "with attnd-stream $(compressed "$work/stream")"
 }
 
 nothing_else_can_be_run() {
@@ -153,9 +162,10 @@ stop() {
 [ "$(id -u)" -eq 0 ] || fail 'only root can enter a root'
 can_unshare || say 'namespaces are forbidden here: a chroot that can be written'
 mkdir -p "$work"
-rm -rf --one-file-system "$root" "$work/again" "$work/bare"
+rm -rf --one-file-system "$root" "$work/again" "$work/bare" "$work/stream"
 two_builds_are_the_same_bytes
 it_is_small
+stream_is_there_if_asked_for
 nothing_else_can_be_run
 python3 tests/image/test_sbom.py "$root"
 node tests/image/validate.mjs "$root/usr/share/doc/attnd/sbom.cdx.json"

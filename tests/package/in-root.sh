@@ -70,6 +70,25 @@ recommended_libraries_work() {
     say 'OpenBLAS and oneDNN work once they are installed'
 }
 
+# No broker answers on a port that nothing listens on: it waits for one until it is told to stop.
+stream_comes_if_asked_for() {
+    is_installed attnd-stream && fail 'attnd-stream was installed, and nobody asked for it'
+    quietly "$bundle/install.sh" --with-stream
+    is_installed attnd-stream || fail 'attnd-stream is not installed'
+    attnd-stream --model /usr/share/attnd/models/testlog-bert --brokers 127.0.0.1:9 --topics in --output-topic out \
+        >stream.log 2>&1 &
+    daemon=$!
+    for _ in {1..100}; do
+        ! grep -q 'Connection refused' stream.log || break
+        sleep 0.1
+    done
+    grep -q 'Connection refused' stream.log || fail "attnd-stream does not say what is wrong: $(cat stream.log)"
+    kill -TERM "$daemon"
+    wait "$daemon" || fail "attnd-stream ended with status $?"
+    daemon=
+    say 'attnd-stream comes if it is asked for, says that no broker answers, and stops'
+}
+
 manuals_are_there() {
     for program in /usr/bin/attnd*; do
         [ -f "/usr/share/man/man1/${program##*/}.1.gz" ] || fail "$program has no manual page"
@@ -84,9 +103,9 @@ changed_configuration_stays() {
 }
 
 package_goes_without_a_trace() {
-    quietly dpkg --purge attnd
+    quietly dpkg --purge attnd-stream attnd
     for trace in /etc/attnd /usr/share/attnd /usr/share/doc/attnd /usr/bin/attnd* \
-        /lib/systemd/system/attnd.service /lib/systemd/system/attnd.socket /etc/systemd/system/*/attnd.service; do
+        /lib/systemd/system/attnd*.service /lib/systemd/system/attnd.socket /etc/systemd/system/*/attnd.service; do
         if [ -e "$trace" ] || [ -L "$trace" ]; then
             fail "$trace is left"
         fi
@@ -96,9 +115,10 @@ package_goes_without_a_trace() {
 
 damaged_bundle_is_refused
 bundle_installs_without_the_recommended
-manuals_are_there
 attnd_serves_and_stops
 bundle_installs_what_is_recommended_later
 recommended_libraries_work
+stream_comes_if_asked_for
+manuals_are_there
 changed_configuration_stays
 package_goes_without_a_trace

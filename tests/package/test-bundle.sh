@@ -8,6 +8,7 @@ set -euo pipefail
 build=$(realpath "$1")
 version=$(cat .version)
 package=$build/attnd_${version}_amd64.deb
+stream=$build/attnd-stream_${version}_amd64.deb
 bundle=$build/attnd-$version-debian12-amd64.tar
 work=$build/package
 root=$work/root
@@ -23,7 +24,7 @@ fail() {
 
 # Errors and warnings of Debian's policy.
 check_policy() {
-    lintian --allow-root --fail-on error,warning "$package" || fail 'lintian refuses the package'
+    lintian --allow-root --fail-on error,warning "$package" "$stream" || fail 'lintian refuses a package'
     say 'lintian has no error and no warning'
 }
 
@@ -31,6 +32,7 @@ check_policy() {
 check_paths() {
     rm -rf "$work/content"
     dpkg-deb -x "$package" "$work/content"
+    dpkg-deb -x "$stream" "$work/content"
     ! grep -rlF "$build" "$work/content" || fail 'files above hold the path of the build'
     rm -rf "$work/content"
     say 'no file holds the path of the build'
@@ -92,15 +94,19 @@ run_in_root() {
     fi
 }
 
-# Reads the unit in the root, where the program is that it starts.
+# Reads the units in the root, where the programs are that they start.
 check_unit() {
     command -v systemd-analyze >/dev/null || { say 'SKIPPED: systemd-analyze is missing'; return; }
+    local unit
     tar -C "$root" -xf <(dpkg-deb --fsys-tarfile "$package") ./usr/bin ./lib
-    systemd-analyze verify --man=no --recursive-errors=no --root="$root" attnd.service ||
-        fail 'systemd refuses the unit'
-    systemd-analyze security --offline=yes --root="$root" --threshold=20 --no-pager attnd.service |
-        tail -n 1
-    say 'systemd accepts the unit'
+    tar -C "$root" -xf <(dpkg-deb --fsys-tarfile "$stream") ./usr/bin ./lib
+    for unit in attnd.service attnd-stream.service; do
+        systemd-analyze verify --man=no --recursive-errors=no --root="$root" "$unit" ||
+            fail "systemd refuses $unit"
+        systemd-analyze security --offline=yes --root="$root" --threshold=20 --no-pager "$unit" |
+            tail -n 1
+    done
+    say 'systemd accepts the units'
 }
 
 # The unit that runs in-service.sh, and then ends the system.

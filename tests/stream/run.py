@@ -115,12 +115,14 @@ def lag_is_over(members):
 
 def claim_one_of_two_killed_in_mid_stream_loses_and_doubles_nothing(place, count):
     make_topics(place, "kill")
-    place.broker.produce("kill", texts(count))
+    a, b = (Member(place, name, "kill", batch_messages=8 * SMALL_BATCH) for name in "ab")
+    wait_until("both have partitions", lambda: all(member.metrics()["attnd_stream_partitions"] > 0 for member in (a, b)))
     start = time.monotonic()
-    a, b = Member(place, "a", "kill"), Member(place, "b", "kill")
-    wait_until("both answer", lambda: a.answered() > count / 10 and b.answered() > count / 10)
+    place.broker.produce("kill", texts(count))
+    wait_until("both answer", lambda: a.answered() > count / 20 and b.answered() > count / 20)
     before = (a.answered(), b.answered())
     b.end(signal.SIGKILL)
+    assert sum(before) < 0.9 * count, f"killed when {before} of {count} were answered: nothing was in the stream"
     wait_until("the other has all partitions and no lag", lambda: lag_is_over([a]))
     verdicts = exactly_once(place, "kill", count)
     seconds = time.monotonic() - start
