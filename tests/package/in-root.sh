@@ -75,6 +75,7 @@ stream_comes_if_asked_for() {
     is_installed attnd-stream && fail 'attnd-stream was installed, and nobody asked for it'
     quietly "$bundle/install.sh" --with-stream
     is_installed attnd-stream || fail 'attnd-stream is not installed'
+    : >stream.log
     attnd-stream --model /usr/share/attnd/models/testlog-bert --brokers 127.0.0.1:9 --topics in --output-topic out \
         >stream.log 2>&1 &
     daemon=$!
