@@ -29,6 +29,7 @@ struct kafka {
     rd_kafka_consumer_group_metadata_t *member; /* of the generation that gave us `assigned` */
     unsigned epoch;
     int output_partitions, dead_letter_partitions;
+    char refusal[ERROR_BYTES]; /* why a broker does not let us in; "": none said so */
 };
 
 /* ---- errors ---- */
@@ -147,11 +148,25 @@ static enum err_code subscribe(struct kafka *kafka, struct err *err)
 
 /* ---- the producer ---- */
 
+/* Runs inside rd_kafka_poll of the producer, so in our thread. */
+static void note_error(rd_kafka_t *producer, int code, const char *reason, void *opaque)
+{
+    struct kafka *kafka = opaque;
+    (void)producer;
+    fprintf(stderr, "attnd-stream: kafka: ERROR: %s\n", reason);
+    if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL)
+        snprintf(kafka->refusal, sizeof kafka->refusal, "%s", reason);
+}
+
+/* To the library a broker that refuses our password or whose certificate we refuse is one that is
+ * away: it goes on trying. If no other has answered either meanwhile we end and say why. */
 static rd_kafka_error_t *init_step(struct kafka *kafka, const void *argument)
 {
     (void)argument;
     if (atomic_load(kafka->stop))
         return rd_kafka_error_new(RD_KAFKA_RESP_ERR__INTR, "stopped before it began");
+    if (kafka->refusal[0] != '\0')
+        return rd_kafka_error_new(RD_KAFKA_RESP_ERR__AUTHENTICATION, "%s", kafka->refusal);
     return rd_kafka_init_transactions(kafka->producer, CALL_MS);
 }
 
@@ -163,6 +178,8 @@ static enum err_code open_producer(struct kafka *kafka, struct err *err)
         rd_kafka_conf_destroy(conf);
         return err->code;
     }
+    rd_kafka_conf_set_opaque(conf, kafka);
+    rd_kafka_conf_set_error_cb(conf, note_error);
     kafka->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
     if (kafka->producer == NULL) {
         rd_kafka_conf_destroy(conf);
