@@ -1,5 +1,6 @@
 """A Kafka broker in KRaft mode on loopback, from the jars that pom.xml names and jars.sha256 pins."""
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -12,14 +13,29 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 START_S = 180
 
+# Names of listeners; of TLS, what a client must show: nothing, a certificate, a password.
+LISTENERS = ("PLAINTEXT", "TLS", "MUTUAL", "SASL")
+USER, PASSWORD = "attnd", "of-the-test"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+
 PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=CONTROLLER://127.0.0.1:{controller},{listeners}
+advertised.listeners={listeners}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,TLS:SSL,MUTUAL:SSL,SASL:SASL_SSL
+ssl.keystore.type=PEM
+ssl.keystore.location={keys}/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location={keys}/ca.crt
+listener.name.mutual.ssl.client.auth=required
+listener.name.sasl.sasl.enabled.mechanisms=SCRAM-SHA-512,PLAIN
+listener.name.sasl.scram-sha-512.sasl.jaas.config={scram} required;
+listener.name.sasl.plain.sasl.jaas.config={plain} required user_{user}="{password}";
 log.dirs={data}
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
@@ -50,23 +66,56 @@ def fetch_jars(folder):
         raise SystemExit(f"{folder}: not the jars of jars.sha256: {', '.join(wrong)}")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def free_ports(count):
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+class Keys:
+    """An authority, what it vouches for, and a stranger: NAME.crt and NAME.key, for a day."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+        self.make("ca")
+        self.make("stranger")
+        self.make("broker", "ca", "subjectAltName=IP:127.0.0.1")
+        self.make("client", "ca")
+        (folder / "broker.pem").write_text(self["broker.key"].read_text() + self["broker.crt"].read_text())
+
+    def __getitem__(self, name):
+        return self.folder / name
+
+    def make(self, name, authority=None, *extensions):
+        signed = ["-CA", self[f"{authority}.crt"], "-CAkey", self[f"{authority}.key"]] if authority else []
+        more = [argument for extension in extensions for argument in ("-addext", extension)]
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", 1,
+                "-subj", f"/CN={name}", "-keyout", self[f"{name}.key"], "-out", self[f"{name}.crt"],
+                "-addext", f"basicConstraints=critical,CA:{'FALSE' if authority else 'TRUE'}", *signed, *more)
 
 
 class Broker:
     def __init__(self, jars, work):
         fetch_jars(jars)
         self.jars, self.work, self.process = jars, work, None
-        self.port = free_port()
-        self.address = f"127.0.0.1:{self.port}"
+        self.keys = Keys(work / "keys")
+        controller, *ports = free_ports(1 + len(LISTENERS))
+        self.addresses = {name: f"127.0.0.1:{port}" for name, port in zip(LISTENERS, ports)}
+        self.address = self.addresses["PLAINTEXT"]
         self.properties = work / "server.properties"
-        self.properties.write_text(
-            PROPERTIES.format(port=self.port, controller=free_port(), data=work / "data"))
+        self.properties.write_text(PROPERTIES.format(
+            controller=controller, data=work / "data", keys=self.keys.folder, user=USER, password=PASSWORD, scram=SCRAM,
+            plain=PLAIN, listeners=",".join(f"{name}://{address}" for name, address in self.addresses.items())))
         cluster = self.java("kafka.tools.StorageTool", "random-uuid").split()[-1]
-        self.java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self.properties))
+        self.java("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(self.properties), "--add-scram",
+                  f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]")
         self.start()
 
     def command(self, main, *arguments):

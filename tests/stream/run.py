@@ -16,7 +16,7 @@ import sys
 import time
 import urllib.request
 
-from broker import Broker
+from broker import PASSWORD, USER, Broker
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WAIT_S = 300
@@ -24,17 +24,22 @@ PARTITIONS = 8
 SMALL_BATCH = 8  # so that there is still something in the stream when something happens
 
 
+def write_settings(place, name, topic, **options):
+    settings = {"model": str(ROOT / "models/testlog-bert"), "dtype": "int8", "threads": 1,
+                "brokers": place.broker.address, "topics": topic, "output_topic": f"{topic}.verdicts",
+                "group": f"group-{topic}", "member": name, "session_timeout_ms": 6000,
+                "transaction_timeout_ms": 10000, "metrics_listen": "127.0.0.1:0", **options}
+    path = place.work / f"{topic}-{name}.json"
+    path.write_text(json.dumps(settings))
+    return path
+
+
 class Member:
     """One attnd-stream."""
 
     def __init__(self, place, name, topic, **options):
         self.place, self.name = place, name
-        settings = {"model": str(ROOT / "models/testlog-bert"), "dtype": "int8", "threads": 1,
-                    "brokers": place.broker.address, "topics": topic, "output_topic": f"{topic}.verdicts",
-                    "group": f"group-{topic}", "member": name, "session_timeout_ms": 6000,
-                    "transaction_timeout_ms": 10000, "metrics_listen": "127.0.0.1:0", **options}
-        path = place.work / f"{topic}-{name}.json"
-        path.write_text(json.dumps(settings))
+        path = write_settings(place, name, topic, **options)
         self.log = place.work / f"{topic}-{name}.log"
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen([place.build / "attnd-stream", "--config", path], stdout=subprocess.PIPE,
@@ -240,6 +245,59 @@ def claim_a_second_process_of_a_name_ends_the_first(place, _):
     assert first.process.returncode == 1 and "same group and member" in first.log.read_text(), first.log.read_text()
     assert second.end() == 0
     return "the first ended with status 1"
+
+
+def secrets(place, listener, authority="ca", password=PASSWORD, client=None):
+    """What a member is told to be let in at a listener."""
+    keys = place.broker.keys
+    options = {"brokers": place.broker.addresses[listener], "security_protocol": "ssl",
+               "ssl_ca_file": str(keys[f"{authority}.crt"])}
+    if client is not None:
+        options |= {"ssl_certificate_file": str(keys[f"{client}.crt"]), "ssl_key_file": str(keys[f"{client}.key"])}
+    if listener == "SASL":
+        (place.work / password).write_text(f"{password}\n")
+        options |= {"security_protocol": "sasl_ssl", "sasl_username": USER,
+                    "sasl_password_file": str(place.work / password)}
+    return options
+
+
+def claim_brokers_are_reached_by_tls_and_scram(place, count):
+    ways = {"tls": secrets(place, "TLS"), "certificate": secrets(place, "MUTUAL", client="client"),
+            "scram": secrets(place, "SASL"), "plain": {**secrets(place, "SASL"), "sasl_mechanism": "PLAIN"}}
+    each = count // 10
+    for way, options in ways.items():
+        make_topics(place, way)
+        place.broker.produce(way, texts(each))
+        member = Member(place, "a", way, **options)
+        exactly_once(place, way, each)
+        assert member.end() == 0 and PASSWORD not in member.log.read_text(), member.log.read_text()
+    return f"{each} in and out by each of {', '.join(ways)}"
+
+
+def refused(place, name, *says, **options):
+    """Ends by itself with status 1, and its last line says why."""
+    path = write_settings(place, name, "refused", metrics_listen="none", **options)
+    done = subprocess.run([place.build / "attnd-stream", "--config", path], capture_output=True, text=True,
+                          timeout=WAIT_S, check=False)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and done.stdout == "" and all(text in last for text in says), (done.returncode, last)
+    assert PASSWORD not in done.stderr, "a password is in the log"
+
+
+def claim_a_wrong_password_or_an_unknown_authority_is_said(place, _):
+    refused(place, "password", "SASL authentication error", "invalid credentials",
+            **secrets(place, "SASL", password=f"not-{PASSWORD}"))
+    refused(place, "authority", "certificate could not be verified", **secrets(place, "TLS", authority="stranger"))
+    other_name = {**secrets(place, "TLS"), "brokers": place.broker.addresses["TLS"].replace("127.0.0.1", "localhost")}
+    refused(place, "name", "certificate could not be verified", **other_name)
+    path = write_settings(place, "nothing", "refused", **secrets(place, "MUTUAL"))
+    log = place.work / "refused-nothing.log"
+    with open(log, "wb") as out, subprocess.Popen([place.build / "attnd-stream", "--config", path],
+                                                  stderr=out) as process:
+        wait_until("who shows no certificate is told", lambda: "alert" in log.read_text())
+        process.terminate()
+        assert process.wait(120) == 0, log.read_text()
+    return "a password, an authority and a name end it with status 1; without a certificate it says so and waits"
 
 
 def main():
