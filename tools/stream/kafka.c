@@ -352,18 +352,19 @@ static rd_kafka_resp_err_t produce_once(struct kafka *kafka, const struct kafka_
     return code;
 }
 
-static enum err_code produce(struct kafka *kafka, const struct kafka_reply *reply, struct err *err)
+/* False if the transaction has failed already: its next step says how. */
+static bool produce(struct kafka *kafka, const struct kafka_reply *reply, struct err *err)
 {
     rd_kafka_resp_err_t code = produce_once(kafka, reply);
     while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
         rd_kafka_poll(kafka->producer, 100);
         code = produce_once(kafka, reply);
     }
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        return ERR_OK;
-    return err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", reply->input->topic,
-                   reply->input->partition, (long long)reply->input->offset,
-                   rd_kafka_err2str(code));
+    bool is_over = code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FATAL;
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR && !is_over)
+        err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", reply->input->topic,
+                reply->input->partition, (long long)reply->input->offset, rd_kafka_err2str(code));
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
 /* Of each partition the first input's offset, or the one behind the last. */
@@ -443,9 +444,10 @@ enum err_code kafka_commit(struct kafka *kafka, const struct kafka_reply *replie
     assert(kafka->member != NULL);
     *is_committed = false;
     enum call_kind kind = repeat(kafka, "beginning a transaction", begin_step, NULL, err);
-    for (size_t i = 0; kind == CALL_DONE && i < count; i++)
-        if (produce(kafka, &replies[i], err))
-            return err->code;
+    for (size_t i = 0; kind == CALL_DONE && i < count && produce(kafka, &replies[i], err); i++)
+        ;
+    if (err->code != ERR_OK)
+        return err->code;
     rd_kafka_topic_partition_list_t *next = offsets_of(replies, count, false);
     if (kind == CALL_DONE)
         kind = repeat(kafka, "offsets of a transaction", offsets_step, next, err);

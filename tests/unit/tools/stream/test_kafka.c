@@ -9,6 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of the protocol. */
+enum request {
+    PRODUCE = 0,
+    INIT_PRODUCER_ID = 22,
+    ADD_PARTITIONS = 24,
+    ADD_OFFSETS = 25,
+    END_TXN = 26,
+    TXN_OFFSET_COMMIT = 28
+};
+
+enum { MESSAGES = 32 };
+
 static rd_kafka_t *helper;
 static rd_kafka_mock_cluster_t *cluster;
 static struct kafka_state state;
@@ -18,6 +30,7 @@ static struct err err;
 static void start_cluster(void)
 {
     char text[256];
+    err = (struct err){0};
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     rd_kafka_conf_set(conf, "log_level", "0", text, sizeof text);
     helper = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
@@ -30,7 +43,7 @@ static void start_cluster(void)
     rd_kafka_conf_set(own, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(cluster), text,
                       sizeof text);
     rd_kafka_t *other = rd_kafka_new(RD_KAFKA_PRODUCER, own, text, sizeof text);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < MESSAGES; i++) {
         char value[8];
         snprintf(value, sizeof value, "v%d", i);
         rd_kafka_producev(other, RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(1),
@@ -155,6 +168,168 @@ START_TEST(kafka_options_that_the_library_refuses_are_unusable)
 }
 END_TEST
 
-SUITE("kafka", kafka_dead_letters_are_as_they_came_with_their_problem,
+/* Reads two messages and commits replies to them; the offset of the first one. */
+static int64_t answer_two(struct kafka *kafka, bool *is_committed)
+{
+    struct kafka_message messages[] = {next(kafka), next(kafka)};
+    int64_t first = messages[0].offset;
+    struct kafka_reply replies[] = {
+        {.input = &messages[0], .value = "{}", .len = 2, .id = "a"},
+        {.input = &messages[1], .value = "{}", .len = 2, .id = "b"},
+    };
+    err = (struct err){0};
+    kafka_commit(kafka, replies, 2, is_committed, &err);
+    kafka_release(&messages[0]);
+    kafka_release(&messages[1]);
+    return first;
+}
+
+static const struct {
+    enum request request;
+    rd_kafka_resp_err_t error;
+} abortable[] = {
+    {PRODUCE, RD_KAFKA_RESP_ERR_INVALID_MSG},
+    {PRODUCE, RD_KAFKA_RESP_ERR_INVALID_RECORD},
+    {ADD_PARTITIONS, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING},
+    {ADD_OFFSETS, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED},
+    {TXN_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED},
+    {TXN_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION},
+    {TXN_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID},
+    {END_TXN, RD_KAFKA_RESP_ERR_OPERATION_NOT_ATTEMPTED},
+};
+
+START_TEST(kafka_messages_of_an_aborted_transaction_come_again)
+{
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    for (size_t i = 0; i < sizeof abortable / sizeof *abortable; i++) {
+        bool is_committed = true;
+        rd_kafka_mock_push_request_errors(cluster, abortable[i].request, 1, abortable[i].error);
+        ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
+        ck_assert_msg(err.code == ERR_OK && !is_committed, "%zu: %s", i, err.text);
+    }
+    bool is_committed = false;
+    ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
+    ck_assert_msg(is_committed, "%s", err.text);
+    struct kafka_message third = next(kafka);
+    ck_assert_int_eq(third.offset, 2);
+    kafka_release(&third);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+static const struct {
+    enum request request;
+    rd_kafka_resp_err_t error;
+} passing[] = {
+    {PRODUCE, RD_KAFKA_RESP_ERR__TRANSPORT},
+    {PRODUCE, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION},
+    {ADD_PARTITIONS, RD_KAFKA_RESP_ERR__TRANSPORT},
+    {ADD_PARTITIONS, RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS},
+    {ADD_OFFSETS, RD_KAFKA_RESP_ERR__TRANSPORT},
+    {TXN_OFFSET_COMMIT, RD_KAFKA_RESP_ERR__TRANSPORT},
+    {TXN_OFFSET_COMMIT, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS},
+    {END_TXN, RD_KAFKA_RESP_ERR__TRANSPORT},
+    {END_TXN, RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE},
+};
+
+START_TEST(kafka_broker_that_is_away_for_a_moment_is_waited_for)
+{
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
+        bool is_committed = false;
+        rd_kafka_mock_push_request_errors(cluster, passing[i].request, 2, passing[i].error,
+                                          passing[i].error);
+        ck_assert_int_eq(answer_two(kafka, &is_committed), 2 * i);
+        ck_assert_msg(is_committed, "%zu: %s", i, err.text);
+    }
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+/* So many replies that the library says that it failed before the last one is handed over. */
+START_TEST(kafka_transaction_that_fails_while_it_is_filled_is_aborted)
+{
+    enum { REPLIES = 50000 };
+    static struct kafka_reply replies[REPLIES];
+    static const char value[1000];
+    bool is_committed = true;
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    struct kafka_message first = next(kafka);
+    for (int i = 0; i < REPLIES; i++)
+        replies[i] =
+            (struct kafka_reply){.input = &first, .value = value, .len = sizeof value, .id = "a"};
+    rd_kafka_mock_push_request_errors(cluster, ADD_PARTITIONS, 1,
+                                      RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING);
+    kafka_commit(kafka, replies, REPLIES, &is_committed, &err);
+    ck_assert_msg(err.code == ERR_OK && !is_committed, "%s", err.text);
+    kafka_release(&first);
+    ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
+    ck_assert_msg(is_committed, "%s", err.text);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+static void expect_fenced(enum request request, rd_kafka_resp_err_t error)
+{
+    bool is_committed = true;
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    rd_kafka_mock_push_request_errors(cluster, request, 1, error);
+    answer_two(kafka, &is_committed);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert(!is_committed);
+    ck_assert_msg(strstr(err.text, "another process has the same group and member") != NULL, "%s",
+                  err.text);
+    kafka_close(kafka);
+    stop_cluster();
+}
+
+START_TEST(kafka_producer_fenced_at_its_first_reply_says_by_whom)
+{
+    expect_fenced(ADD_PARTITIONS, RD_KAFKA_RESP_ERR_PRODUCER_FENCED);
+}
+END_TEST
+
+START_TEST(kafka_producer_fenced_at_its_commit_says_by_whom)
+{
+    expect_fenced(END_TXN, RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH);
+}
+END_TEST
+
+START_TEST(kafka_topic_that_may_not_be_written_ends_it)
+{
+    bool is_committed = true;
+    start_cluster();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    answer_two(kafka, &is_committed);
+    ck_assert_msg(err.code == ERR_OK && !is_committed, "%s", err.text);
+    answer_two(kafka, &is_committed);
+    ck_assert_int_eq(err.code, ERR_IO);
+    ck_assert_msg(strstr(err.text, "the reply to in/1/0: Broker: Topic authorization") != NULL,
+                  "%s", err.text);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+SUITE("kafka", kafka_messages_of_an_aborted_transaction_come_again,
+      kafka_broker_that_is_away_for_a_moment_is_waited_for,
+      kafka_transaction_that_fails_while_it_is_filled_is_aborted,
+      kafka_producer_fenced_at_its_first_reply_says_by_whom,
+      kafka_producer_fenced_at_its_commit_says_by_whom, kafka_topic_that_may_not_be_written_ends_it,
+      kafka_dead_letters_are_as_they_came_with_their_problem,
       kafka_replies_keep_key_partition_and_headers,
       kafka_options_that_the_library_refuses_are_unusable)
