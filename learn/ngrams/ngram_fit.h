@@ -4,8 +4,9 @@
  *     min over W, b   1/n sum_i -log softmax(W x_i + b)[y_i] + strength / 2 |W|^2
  *
  * by L-BFGS (learn/eval/fit/lbfgs.h), in coordinates scaled by Boehning's (1992) bound on the
- * curvature. Rows that no text has stay zero. Labels that are known already may stay as they are,
- * given by what they score for each text: then only the others get weights.
+ * curvature. Rows that no learnt text has stay zero, and cost nothing. Labels that are known
+ * already may stay as they are, given by what they score for each text: then only the others get
+ * weights.
  *
  * Threads: one at a time.
  */
