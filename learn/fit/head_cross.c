@@ -4,6 +4,7 @@
 #include "learn/fit/folds.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ struct cross {
     struct head_fit *fits[FOLDS]; /* one a thread */
     unsigned threads;
     struct thread_pool *pool;
+    atomic_uint next; /* fold that nobody has taken; partners: the members of the pool */
     double strength;
     float *logits; /* [count, labels] left out, at this strength */
     size_t numbers;
@@ -51,10 +53,17 @@ static void take_left_out(struct cross *cross, unsigned index, const float *logi
     }
 }
 
+static unsigned take_fold(struct cross *cross)
+{
+    return atomic_fetch_add_explicit(&cross->next, 1, memory_order_relaxed);
+}
+
+/* A fit of a fold is the same in whichever head_fit it is made. */
 static void fit_folds(void *context, unsigned thread, unsigned threads)
 {
     struct cross *cross = context;
-    for (unsigned f = thread; f < FOLDS; f += threads) {
+    (void)threads;
+    for (unsigned f; (f = take_fold(cross)) < FOLDS;) {
         struct fold *fold = &cross->fold[f];
         struct head_problem problem = {
             .strength = cross->strength, .folds = cross->folds, .left_out = f};
@@ -66,6 +75,7 @@ static void fit_folds(void *context, unsigned thread, unsigned threads)
 /* The mean loss of all inputs. */
 static enum err_code run_strength(struct cross *cross, double *loss, struct err *err)
 {
+    atomic_store_explicit(&cross->next, 0, memory_order_relaxed);
     thread_pool_run(cross->pool, fit_folds, cross);
     *loss = 0;
     for (unsigned f = 0; f < FOLDS; f++) {

@@ -8,7 +8,7 @@
  * already may stay as they are, given by what they score for each text: then only the others get
  * weights.
  *
- * Threads: one at a time.
+ * Threads: no state.
  */
 #ifndef ATTND_LEARN_NGRAMS_NGRAM_FIT_H
 #define ATTND_LEARN_NGRAMS_NGRAM_FIT_H
