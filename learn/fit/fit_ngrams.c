@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A step that promises less of the mean log-likelihood is not taken (lbfgs.h). */
+#define GAIN_MIN 1e-7
+
 /* One for each fold that is left out, and behind them the one of all rows. */
 enum { FITS = FOLDS + 1 };
 
@@ -109,7 +112,8 @@ static enum err_code fit_columns(const struct columns *columns, unsigned left_ou
                                           .known = columns->old_labels,
                                           .scores = columns->scores,
                                           .table_rows = columns->fit->table.reading.rows,
-                                          .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count)};
+                                          .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count),
+                                          .gain_min = GAIN_MIN};
     if (!ngram_fit(&problem, weight, bias, err))
         even_out(columns, left_out, bias);
     return err->code;

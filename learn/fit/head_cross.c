@@ -65,8 +65,10 @@ static void fit_folds(void *context, unsigned thread, unsigned threads)
     (void)threads;
     for (unsigned f; (f = take_fold(cross)) < FOLDS;) {
         struct fold *fold = &cross->fold[f];
-        struct head_problem problem = {
-            .strength = cross->strength, .folds = cross->folds, .left_out = f};
+        const struct head_problem problem = {.strength = cross->strength,
+                                             .folds = cross->folds,
+                                             .left_out = f,
+                                             .gain_min = HEAD_CROSS_GAIN_MIN};
         if (head_fit_run(cross->fits[thread], &problem, fold->weights, &fold->err) == ERR_OK)
             take_left_out(cross, f, head_fit_logits(cross->fits[thread]));
     }
@@ -110,7 +112,7 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
         if (progress != NULL)
             progress(context, done += FOLDS);
     }
-    const struct head_problem all = {.strength = out->strength};
+    const struct head_problem all = {.strength = out->strength, .gain_min = HEAD_CROSS_GAIN_MIN};
     return head_fit_run(cross->fits[0], &all, out->weights, err);
 }
 

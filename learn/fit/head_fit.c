@@ -191,7 +191,8 @@ enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *prob
     set_scales(fit, problem->strength);
     for (size_t i = 0; i < fit->numbers; i++)
         fit->point[i] = weights[i] / fit->scale[i % row];
-    lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, fit->point);
+    lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, problem->gain_min,
+              fit->point);
     take_weights(fit, fit->point); /* a search that failed has left other logits */
     take_logits(fit);
     for (size_t i = 0; i < fit->numbers; i++)

@@ -32,6 +32,7 @@ struct head_problem {
     double strength;
     const unsigned char *folds; /* [count]; NULL: all rows are learnt */
     unsigned left_out;          /* rows of this fold are not learnt */
+    double gain_min;            /* lbfgs.h: 0 for all that can be had */
 };
 
 struct head_fit;

@@ -217,7 +217,7 @@ static enum err_code run(struct task *task, struct arena *arena, struct err *err
     if (point == NULL)
         return err_no_memory(err, numbers * sizeof *point);
     if (!lbfgs_open(&lbfgs, numbers, err)) {
-        lbfgs_run(lbfgs, loss_at, task, point);
+        lbfgs_run(lbfgs, loss_at, task, task->problem->gain_min, point);
         take_values(task, point);
     }
     lbfgs_close(lbfgs);

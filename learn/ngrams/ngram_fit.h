@@ -29,6 +29,7 @@ struct ngram_problem {
     const float *scores; /* [count, known] what they score */
     uint32_t table_rows; /* of the reading that the texts were read by */
     double strength;
+    double gain_min; /* lbfgs.h: 0 for all that can be had */
 };
 
 /* weight [table_rows, labels - known], bias [labels - known]. ERR_NO_MEMORY. */
