@@ -20,6 +20,7 @@ struct fold {
 
 struct cross {
     const struct head_rows *rows;
+    struct head_products *products;
     unsigned char *folds; /* [count] */
     struct fold fold[FOLDS];
     struct head_fit *fits[FOLDS]; /* one a thread */
@@ -131,8 +132,10 @@ static enum err_code open_folds(struct cross *cross, const uint64_t *digests, st
         if (cross->fold[f].weights == NULL)
             return err_no_memory(err, cross->numbers * sizeof *cross->fold[f].weights);
     }
+    if (head_products_open(&cross->products, rows->rows, rows->count, rows->width, err))
+        return err->code;
     for (unsigned i = 0; i < cross->threads; i++)
-        if (head_fit_open(&cross->fits[i], rows, err))
+        if (head_fit_open(&cross->fits[i], rows, cross->products, err))
             return err->code;
     return folds_deal(digests, rows->classes, rows->count, cross->folds, err);
 }
@@ -143,6 +146,7 @@ static void close_folds(struct cross *cross)
         free(cross->fold[f].weights);
         head_fit_close(cross->fits[f]);
     }
+    head_products_close(cross->products);
     free(cross->folds);
     free(cross->logits);
     if (cross->pool != NULL)
