@@ -36,7 +36,7 @@ struct feature_basis {
 };
 
 /* The arena owns the numbers. ERR_UNUSABLE for features that do not vary or are not finite,
- * ERR_UNSUPPORTED without OpenBLAS. Cost: count width^2 + 9 width^3. */
+ * ERR_UNSUPPORTED without OpenBLAS. Cost: count width^2 + 4 width^3. */
 enum err_code feature_basis_fit(struct feature_basis *out, const struct feature_table *table,
                                 struct arena *arena, struct err *err);
 

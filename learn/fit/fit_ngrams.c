@@ -1,11 +1,19 @@
 #include "learn/fit/fit_ngrams.h"
 
+#include "engine/base/thread_pool.h"
 #include "learn/fit/folds.h"
 #include "learn/ngrams/ngram_fit.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A step that promises less of the mean log-likelihood is not taken (lbfgs.h). */
+#define GAIN_MIN 1e-7
+
+/* One for each fold that is left out, and behind them the one of all rows. */
+enum { FITS = FOLDS + 1 };
 
 /* What is fitted, and what it says of each row. */
 struct columns {
@@ -13,10 +21,17 @@ struct columns {
     unsigned old_labels, new_labels;
     unsigned char *folds; /* [rows.count] */
     float *scores;        /* [rows.count, old_labels] of the table, not scaled */
-    float *weight;        /* [table rows, new_labels] */
+    float *weight;        /* [table rows, new_labels] of all rows */
     float *bias;          /* [new_labels] */
     float *evidence;      /* [rows.count, labels] not scaled, new labels' left out */
+    atomic_uint next;     /* fit that nobody has taken; partners: the members of the pool */
+    struct err err[FITS];
 };
+
+static size_t weights_of(const struct columns *columns)
+{
+    return columns->fit->table.reading.rows * (size_t)columns->new_labels;
+}
 
 static enum err_code open_columns(struct columns *columns, struct fit *fit, struct err *err)
 {
@@ -24,7 +39,7 @@ static enum err_code open_columns(struct columns *columns, struct fit *fit, stru
     *columns = (struct columns){.fit = fit,
                                 .old_labels = fit->labels.old_count,
                                 .new_labels = fit->labels.count - fit->labels.old_count};
-    const size_t numbers = fit->table.reading.rows * (size_t)columns->new_labels;
+    const size_t numbers = weights_of(columns);
     columns->folds = calloc(rows, sizeof *columns->folds);
     columns->scores = calloc(rows * columns->old_labels, sizeof *columns->scores);
     columns->weight = calloc(numbers + 1, sizeof *columns->weight);
@@ -72,18 +87,20 @@ static size_t learnt_of(const struct columns *columns, unsigned class, unsigned 
 }
 
 /* The log of how much rarer each new label was among what was learnt than old ones on average. */
-static void even_out(struct columns *columns, unsigned left_out)
+static void even_out(const struct columns *columns, unsigned left_out, float *bias)
 {
     double old = 0;
     for (unsigned c = 0; c < columns->old_labels; c++)
         old += (double)learnt_of(columns, c, left_out) / columns->old_labels;
     for (unsigned c = 0; c < columns->new_labels; c++) {
         const double own = (double)learnt_of(columns, columns->old_labels + c, left_out);
-        columns->bias[c] += (float)log((old + 0.5) / (own + 0.5));
+        bias[c] += (float)log((old + 0.5) / (own + 0.5));
     }
 }
 
-static enum err_code fit_columns(struct columns *columns, unsigned left_out, struct err *err)
+/* weight [table rows, new_labels], bias [new_labels] */
+static enum err_code fit_columns(const struct columns *columns, unsigned left_out, float *weight,
+                                 float *bias, struct err *err)
 {
     const struct fit_rows *rows = &columns->fit->rows;
     const struct ngram_problem problem = {.lists = rows->ngrams,
@@ -95,25 +112,64 @@ static enum err_code fit_columns(struct columns *columns, unsigned left_out, str
                                           .known = columns->old_labels,
                                           .scores = columns->scores,
                                           .table_rows = columns->fit->table.reading.rows,
-                                          .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count)};
-    if (!ngram_fit(&problem, columns->weight, columns->bias, err))
-        even_out(columns, left_out);
+                                          .strength = 1 / (NGRAM_FIT_TRUST * (double)rows->count),
+                                          .gain_min = GAIN_MIN};
+    if (!ngram_fit(&problem, weight, bias, err))
+        even_out(columns, left_out, bias);
     return err->code;
+}
+
+static void take_left_out(struct columns *columns, unsigned fold, const struct ngram_table *table)
+{
+    const struct fit_rows *rows = &columns->fit->rows;
+    for (size_t i = 0; i < rows->count; i++)
+        if (columns->folds[i] == fold)
+            ngram_table_add_up(table, &rows->ngrams[i],
+                               columns->evidence + i * rows->labels + columns->old_labels);
 }
 
 /* What columns that have not learnt a fold's rows say of them. */
 static enum err_code leave_out(struct columns *columns, unsigned fold, struct err *err)
 {
-    const struct fit_rows *rows = &columns->fit->rows;
-    if (fit_columns(columns, fold, err))
-        return err->code;
+    const size_t weights = weights_of(columns);
+    float *weight = calloc(weights + columns->new_labels, sizeof *weight);
+    if (weight == NULL)
+        return err_no_memory(err, weights * sizeof *weight);
     const struct ngram_table table = {
-        .labels = columns->new_labels, .weight = columns->weight, .bias = columns->bias};
-    for (size_t i = 0; i < rows->count; i++)
-        if (columns->folds[i] == fold)
-            ngram_table_add_up(&table, &rows->ngrams[i],
-                               columns->evidence + i * rows->labels + columns->old_labels);
-    return ERR_OK;
+        .labels = columns->new_labels, .weight = weight, .bias = weight + weights};
+    if (!fit_columns(columns, fold, weight, weight + weights, err))
+        take_left_out(columns, fold, &table);
+    free(weight);
+    return err->code;
+}
+
+/* The rows of a fold are its alone. */
+static void run_fits(void *context, unsigned thread, unsigned threads)
+{
+    struct columns *columns = context;
+    (void)thread;
+    (void)threads;
+    for (unsigned i;
+         (i = atomic_fetch_add_explicit(&columns->next, 1, memory_order_relaxed)) < FITS;)
+        if (i < FOLDS)
+            leave_out(columns, i, &columns->err[i]);
+        else
+            fit_columns(columns, i, columns->weight, columns->bias, &columns->err[i]);
+}
+
+static enum err_code fit_new(struct columns *columns, struct err *err)
+{
+    const unsigned threads = columns->fit->options.threads;
+    struct thread_pool *pool;
+    if (columns->new_labels == 0)
+        return ERR_OK;
+    if (thread_pool_open(&pool, threads < FITS ? threads : FITS, err))
+        return err->code;
+    thread_pool_run(pool, run_fits, columns);
+    thread_pool_close(pool);
+    for (unsigned i = 0; i < FITS && err->code == ERR_OK; i++)
+        *err = columns->err[i];
+    return err->code;
 }
 
 /* ---- the weight ---- */
@@ -174,10 +230,7 @@ static enum err_code run(struct columns *columns, struct err *err)
 {
     struct fit_rows *rows = &columns->fit->rows;
     take_scores(columns);
-    for (unsigned fold = 0; fold < FOLDS && columns->new_labels > 0; fold++)
-        if (leave_out(columns, fold, err))
-            return err->code;
-    if (columns->new_labels > 0 && fit_columns(columns, FOLDS, err))
+    if (fit_new(columns, err))
         return err->code;
     const double scale = scale_of(columns);
     for (size_t i = 0; i < rows->count * rows->labels; i++)

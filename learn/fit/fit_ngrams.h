@@ -7,6 +7,9 @@
  * new head's logits lie than those of the encoder as it was, root mean square over rows and the
  * model's labels.
  *
+ * The fits that leave a fold out and the one of all rows are shared out among options.threads, to
+ * whoever is free: none depends on another.
+ *
  * Threads: as fit.h.
  */
 #ifndef ATTND_LEARN_FIT_FIT_NGRAMS_H

@@ -4,6 +4,7 @@
 #include "learn/fit/folds.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,13 @@ struct fold {
 
 struct cross {
     const struct head_rows *rows;
+    struct head_products *products;
     unsigned char *folds; /* [count] */
     struct fold fold[FOLDS];
     struct head_fit *fits[FOLDS]; /* one a thread */
     unsigned threads;
     struct thread_pool *pool;
+    atomic_uint next; /* fold that nobody has taken; partners: the members of the pool */
     double strength;
     float *logits; /* [count, labels] left out, at this strength */
     size_t numbers;
@@ -51,13 +54,22 @@ static void take_left_out(struct cross *cross, unsigned index, const float *logi
     }
 }
 
+static unsigned take_fold(struct cross *cross)
+{
+    return atomic_fetch_add_explicit(&cross->next, 1, memory_order_relaxed);
+}
+
+/* A fit of a fold is the same in whichever head_fit it is made. */
 static void fit_folds(void *context, unsigned thread, unsigned threads)
 {
     struct cross *cross = context;
-    for (unsigned f = thread; f < FOLDS; f += threads) {
+    (void)threads;
+    for (unsigned f; (f = take_fold(cross)) < FOLDS;) {
         struct fold *fold = &cross->fold[f];
-        struct head_problem problem = {
-            .strength = cross->strength, .folds = cross->folds, .left_out = f};
+        const struct head_problem problem = {.strength = cross->strength,
+                                             .folds = cross->folds,
+                                             .left_out = f,
+                                             .gain_min = HEAD_CROSS_GAIN_MIN};
         if (head_fit_run(cross->fits[thread], &problem, fold->weights, &fold->err) == ERR_OK)
             take_left_out(cross, f, head_fit_logits(cross->fits[thread]));
     }
@@ -66,6 +78,7 @@ static void fit_folds(void *context, unsigned thread, unsigned threads)
 /* The mean loss of all inputs. */
 static enum err_code run_strength(struct cross *cross, double *loss, struct err *err)
 {
+    atomic_store_explicit(&cross->next, 0, memory_order_relaxed);
     thread_pool_run(cross->pool, fit_folds, cross);
     *loss = 0;
     for (unsigned f = 0; f < FOLDS; f++) {
@@ -100,7 +113,7 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
         if (progress != NULL)
             progress(context, done += FOLDS);
     }
-    const struct head_problem all = {.strength = out->strength};
+    const struct head_problem all = {.strength = out->strength, .gain_min = HEAD_CROSS_GAIN_MIN};
     return head_fit_run(cross->fits[0], &all, out->weights, err);
 }
 
@@ -119,8 +132,10 @@ static enum err_code open_folds(struct cross *cross, const uint64_t *digests, st
         if (cross->fold[f].weights == NULL)
             return err_no_memory(err, cross->numbers * sizeof *cross->fold[f].weights);
     }
+    if (head_products_open(&cross->products, rows->rows, rows->count, rows->width, err))
+        return err->code;
     for (unsigned i = 0; i < cross->threads; i++)
-        if (head_fit_open(&cross->fits[i], rows, err))
+        if (head_fit_open(&cross->fits[i], rows, cross->products, err))
             return err->code;
     return folds_deal(digests, rows->classes, rows->count, cross->folds, err);
 }
@@ -131,6 +146,7 @@ static void close_folds(struct cross *cross)
         free(cross->fold[f].weights);
         head_fit_close(cross->fits[f]);
     }
+    head_products_close(cross->products);
     free(cross->folds);
     free(cross->logits);
     if (cross->pool != NULL)

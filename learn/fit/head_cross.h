@@ -24,6 +24,10 @@
 #define HEAD_CROSS_EARNED 2e-3
 #define HEAD_CROSS_STRENGTH_MIN 1e-7
 
+/* A step of a fit that promises less is not taken (lbfgs.h): far below what a strength must earn,
+ * and above the rounding of a loss in single precision, in which fits lost most of their time. */
+#define HEAD_CROSS_GAIN_MIN 1e-7
+
 struct head_cross {
     double strength;
     double loss;     /* mean -log p of the truth, left out */

@@ -2,7 +2,7 @@
  * steps in double. */
 #include "learn/fit/head_fit.h"
 
-#include "engine/base/openblas.h"
+#include "engine/base/thread_pool.h"
 #include "learn/eval/fit/lbfgs.h"
 
 #include <math.h>
@@ -12,38 +12,46 @@
 
 #define CURVATURE_BOUND 0.25 /* of p (1 - p) */
 
+enum { BLOCK = 64 }; /* rows whose residuals are taken together */
+
 struct head_fit {
     struct head_rows rows;
-    size_t numbers;  /* labels (width + 1) */
-    double *scale;   /* [width + 1]: weight = scale x coordinate */
-    float *weights;  /* [labels, width] for the product */
-    float *biases;   /* [labels] */
-    float *logits;   /* [count, labels] */
-    float *residual; /* [count, labels] probabilities less the truth; zeros of a row left out */
-    float *slopes;   /* [labels, width] */
-    double *point;   /* [numbers] in scaled coordinates */
+    const struct head_products *products;
+    struct thread_pool *pool; /* of this thread alone */
+    size_t numbers;           /* labels (width + 1) */
+    double *scale;            /* [width + 1]: weight = scale x coordinate */
+    float *weights;           /* [labels, width] for the product */
+    float *biases;            /* [labels] */
+    float *logits;            /* [labels, count] without biases; then residuals in their place:
+                                 probabilities less the truth, zeros of a row left out */
+    float *slopes;            /* [labels, width] */
+    double *point;            /* [numbers] in scaled coordinates */
+    float *answers;           /* [count, labels] */
     struct lbfgs *lbfgs;
 };
 
 /* ---- open ---- */
 
-enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows, struct err *err)
+enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
+                            const struct head_products *products, struct err *err)
 {
     size_t numbers = (size_t)rows->labels * (rows->width + 1), scores = rows->count * rows->labels;
     struct head_fit *fit = *out = calloc(1, sizeof *fit);
     if (fit == NULL)
         return err_no_memory(err, sizeof *fit);
-    *fit = (struct head_fit){.rows = *rows, .numbers = numbers};
+    *fit = (struct head_fit){.rows = *rows, .products = products, .numbers = numbers};
     fit->scale = calloc(rows->width + 1, sizeof *fit->scale);
     fit->point = calloc(numbers, sizeof *fit->point);
     fit->weights = calloc(numbers, sizeof *fit->weights);
     fit->biases = calloc(rows->labels, sizeof *fit->biases);
     fit->slopes = calloc(numbers, sizeof *fit->slopes);
     fit->logits = calloc(scores, sizeof *fit->logits);
-    fit->residual = calloc(scores, sizeof *fit->residual);
+    fit->answers = calloc(scores, sizeof *fit->answers);
     if (fit->point == NULL || fit->scale == NULL || fit->weights == NULL || fit->biases == NULL ||
-        fit->slopes == NULL || fit->logits == NULL || fit->residual == NULL)
+        fit->slopes == NULL || fit->logits == NULL || fit->answers == NULL)
         return err_no_memory(err, numbers * sizeof *fit->point + 2 * scores * sizeof *fit->logits);
+    if (thread_pool_open(&fit->pool, 1, err))
+        return err->code;
     return lbfgs_open(&fit->lbfgs, numbers, err);
 }
 
@@ -52,13 +60,15 @@ void head_fit_close(struct head_fit *fit)
     if (fit == NULL)
         return;
     lbfgs_close(fit->lbfgs);
+    if (fit->pool != NULL)
+        thread_pool_close(fit->pool);
     free(fit->point);
     free(fit->scale);
     free(fit->weights);
     free(fit->biases);
     free(fit->slopes);
     free(fit->logits);
-    free(fit->residual);
+    free(fit->answers);
     free(fit);
 }
 
@@ -77,58 +87,66 @@ static void take_weights(struct head_fit *fit, const double *point)
 
 static void take_logits(struct head_fit *fit)
 {
-    const struct head_rows *rows = &fit->rows;
-    for (size_t i = 0; i < rows->count; i++)
-        memcpy(fit->logits + i * rows->labels, fit->biases, rows->labels * sizeof *fit->logits);
-    openblas_functions()->sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows->count,
-                                (int)rows->labels, (int)rows->width, 1, rows->rows,
-                                (int)rows->width, fit->weights, (int)rows->width, 1, fit->logits,
-                                (int)rows->labels);
+    head_products_logits(fit->products, fit->pool, fit->rows.labels, fit->weights, fit->logits);
 }
 
-/* -log p[truth]; residual [labels] = p, less 1 at the truth. */
-static double residual_of(const float *logits, unsigned labels, unsigned truth, float *residual)
+/* Rows [first, first + count), count <= BLOCK: their logits become probabilities, and losses
+ * [count] -log p of the truth. */
+static void take_probabilities(struct head_fit *fit, size_t first, size_t count, double *losses)
 {
-    float largest = logits[0];
-    double sum = 0;
-    for (unsigned c = 1; c < labels; c++)
-        largest = fmaxf(largest, logits[c]);
-    for (unsigned c = 0; c < labels; c++) {
-        residual[c] = expf(logits[c] - largest);
-        sum += (double)residual[c];
-    }
-    for (unsigned c = 0; c < labels; c++)
-        residual[c] = (float)((double)residual[c] / sum);
-    residual[truth] -= 1;
-    return log(sum) - (double)(logits[truth] - largest);
+    const size_t stride = fit->rows.count;
+    float *logits = fit->logits + first, largest[BLOCK];
+    double sums[BLOCK] = {0};
+    for (size_t i = 0; i < count; i++)
+        largest[i] = -INFINITY;
+    for (unsigned c = 0; c < fit->rows.labels; c++)
+        for (size_t i = 0; i < count; i++) {
+            const float logit = logits[c * stride + i] += fit->biases[c];
+            largest[i] = logit > largest[i] ? logit : largest[i];
+        }
+    for (size_t i = 0; i < count; i++)
+        losses[i] = (double)largest[i] - (double)logits[fit->rows.classes[first + i] * stride + i];
+    for (unsigned c = 0; c < fit->rows.labels; c++)
+        for (size_t i = 0; i < count; i++) {
+            logits[c * stride + i] = expf(logits[c * stride + i] - largest[i]);
+            sums[i] += (double)logits[c * stride + i];
+        }
+    for (unsigned c = 0; c < fit->rows.labels; c++)
+        for (size_t i = 0; i < count; i++)
+            logits[c * stride + i] = (float)((double)logits[c * stride + i] / sums[i]);
+    for (size_t i = 0; i < count; i++)
+        losses[i] += log(sums[i]);
 }
 
-/* The mean loss of what is learnt, and its residuals. */
+/* The mean loss of what is learnt; logits become residuals. */
 static double take_residuals(struct head_fit *fit, const struct head_problem *problem,
                              size_t learnt)
 {
-    unsigned labels = fit->rows.labels;
-    double loss = 0;
-    for (size_t i = 0; i < fit->rows.count; i++) {
-        float *residual = fit->residual + i * labels;
-        if (problem->folds != NULL && problem->folds[i] == problem->left_out)
-            memset(residual, 0, labels * sizeof *residual);
-        else
-            loss += residual_of(fit->logits + i * labels, labels, fit->rows.classes[i], residual);
+    const size_t stride = fit->rows.count;
+    double loss = 0, losses[BLOCK];
+    for (size_t first = 0; first < stride; first += BLOCK) {
+        const size_t count = stride - first < BLOCK ? stride - first : BLOCK;
+        take_probabilities(fit, first, count, losses);
+        for (size_t i = first; i < first + count; i++) {
+            const bool is_learnt = problem->folds == NULL || problem->folds[i] != problem->left_out;
+            loss += is_learnt ? losses[i - first] : 0;
+            fit->logits[fit->rows.classes[i] * stride + i] -= 1;
+            for (unsigned c = 0; c < fit->rows.labels && !is_learnt; c++)
+                fit->logits[c * stride + i] = 0;
+        }
     }
     return loss / (double)learnt;
 }
 
 static void take_bias_slopes(struct head_fit *fit, size_t learnt, double *gradient)
 {
-    unsigned labels = fit->rows.labels, width = fit->rows.width;
-    for (unsigned c = 0; c < labels; c++)
-        gradient[(size_t)c * (width + 1) + width] = 0;
-    for (size_t i = 0; i < fit->rows.count; i++)
-        for (unsigned c = 0; c < labels; c++)
-            gradient[(size_t)c * (width + 1) + width] += (double)fit->residual[i * labels + c];
-    for (unsigned c = 0; c < labels; c++)
-        gradient[(size_t)c * (width + 1) + width] *= fit->scale[width] / (double)learnt;
+    const size_t count = fit->rows.count, width = fit->rows.width;
+    for (unsigned c = 0; c < fit->rows.labels; c++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)fit->logits[c * count + i];
+        gradient[c * (width + 1) + width] = sum * fit->scale[width] / (double)learnt;
+    }
 }
 
 /* What the optimiser is given. */
@@ -150,17 +168,16 @@ static double loss_at(void *context, const double *point, double *gradient)
     take_weights(fit, point);
     take_logits(fit);
     double loss = take_residuals(fit, problem, learnt);
-    openblas_functions()->sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)labels, (int)width,
-                                (int)fit->rows.count, 1 / (float)learnt, fit->residual, (int)labels,
-                                fit->rows.rows, (int)width, 0, fit->slopes, (int)width);
+    head_products_slopes(fit->products, fit->pool, labels, fit->logits, fit->slopes);
     take_bias_slopes(fit, learnt, gradient);
     for (unsigned c = 0; c < labels; c++)
         for (unsigned j = 0; j < width; j++) {
             size_t at = (size_t)c * (width + 1) + j;
             double weight = point[at] * fit->scale[j];
             squares += weight * weight;
-            gradient[at] = fit->scale[j] * ((double)fit->slopes[(size_t)c * width + j] +
-                                            problem->strength * weight);
+            gradient[at] =
+                fit->scale[j] * ((double)fit->slopes[(size_t)c * width + j] / (double)learnt +
+                                 problem->strength * weight);
         }
     return loss + problem->strength / 2 * squares;
 }
@@ -182,6 +199,14 @@ static void set_scales(struct head_fit *fit, double strength)
     fit->scale[fit->rows.width] = 1 / sqrt(CURVATURE_BOUND);
 }
 
+static void take_answers(struct head_fit *fit)
+{
+    const size_t count = fit->rows.count, labels = fit->rows.labels;
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < labels; c++)
+            fit->answers[i * labels + c] = fit->logits[c * count + i] + fit->biases[c];
+}
+
 enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *problem,
                            double *weights, struct err *err)
 {
@@ -191,9 +216,11 @@ enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *prob
     set_scales(fit, problem->strength);
     for (size_t i = 0; i < fit->numbers; i++)
         fit->point[i] = weights[i] / fit->scale[i % row];
-    lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, fit->point);
+    lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, problem->gain_min,
+              fit->point);
     take_weights(fit, fit->point); /* a search that failed has left other logits */
     take_logits(fit);
+    take_answers(fit);
     for (size_t i = 0; i < fit->numbers; i++)
         weights[i] = fit->point[i] * fit->scale[i % row];
     return ERR_OK;
@@ -201,5 +228,5 @@ enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *prob
 
 const float *head_fit_logits(const struct head_fit *fit)
 {
-    return fit->logits;
+    return fit->answers;
 }

@@ -6,16 +6,19 @@
  * by L-BFGS (Liu and Nocedal 1989). The coordinates are scaled by the bound of Boehning (1992) on
  * the curvature, which principal directions make diagonal: some twenty steps are enough.
  *
- *     head_fit_open(&fit, &rows, &err);
+ *     head_products_open(&products, rows.rows, rows.count, rows.width, &err);
+ *     head_fit_open(&fit, &rows, products, &err);
  *     head_fit_run(fit, &problem, weights, &err);        weights: where to begin, then the optimum
  *     head_fit_close(fit);
+ *     head_products_close(products);
  *
- * Threads: a head_fit belongs to one; rows are shared.
+ * Threads: a head_fit belongs to one; rows and products are shared.
  */
 #ifndef ATTND_LEARN_FIT_HEAD_FIT_H
 #define ATTND_LEARN_FIT_HEAD_FIT_H
 
 #include "engine/base/err.h"
+#include "learn/fit/head_products.h"
 
 #include <stddef.h>
 
@@ -32,12 +35,15 @@ struct head_problem {
     double strength;
     const unsigned char *folds; /* [count]; NULL: all rows are learnt */
     unsigned left_out;          /* rows of this fold are not learnt */
+    double gain_min;            /* lbfgs.h: 0 for all that can be had */
 };
 
 struct head_fit;
 
-/* OpenBLAS is open. Rows are borrowed. Yours to close, also after a failure. */
-enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows, struct err *err);
+/* products: of rows->rows. Both are borrowed. Yours to close, also after a failure.
+ * ERR_NO_MEMORY. */
+enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
+                            const struct head_products *products, struct err *err);
 void head_fit_close(struct head_fit *fit);
 
 /* weights [labels, width + 1], the last of a row its bias. ERR_UNUSABLE if nothing is left to

@@ -112,7 +112,7 @@ static enum err_code weigh(struct blend *blend, const struct ngram_settings *set
     result->before = blend_loss(blend, point, slopes);
     point[1] = result->weight;
     if (!is_given && !lbfgs_open(&lbfgs, 2, err)) {
-        lbfgs_run(lbfgs, blend_loss, blend, point);
+        lbfgs_run(lbfgs, blend_loss, blend, 0, point);
         lbfgs_close(lbfgs);
         result->weight = point[0] > 0 && point[1] > 0 ? point[1] / point[0] : 0;
     }

@@ -4,10 +4,11 @@
  *     min over W, b   1/n sum_i -log softmax(W x_i + b)[y_i] + strength / 2 |W|^2
  *
  * by L-BFGS (learn/eval/fit/lbfgs.h), in coordinates scaled by Boehning's (1992) bound on the
- * curvature. Rows that no text has stay zero. Labels that are known already may stay as they are,
- * given by what they score for each text: then only the others get weights.
+ * curvature. Rows that no learnt text has stay zero, and cost nothing. Labels that are known
+ * already may stay as they are, given by what they score for each text: then only the others get
+ * weights.
  *
- * Threads: one at a time.
+ * Threads: no state.
  */
 #ifndef ATTND_LEARN_NGRAMS_NGRAM_FIT_H
 #define ATTND_LEARN_NGRAMS_NGRAM_FIT_H
@@ -28,6 +29,7 @@ struct ngram_problem {
     const float *scores; /* [count, known] what they score */
     uint32_t table_rows; /* of the reading that the texts were read by */
     double strength;
+    double gain_min; /* lbfgs.h: 0 for all that can be had */
 };
 
 /* weight [table_rows, labels - known], bias [labels - known]. ERR_NO_MEMORY. */

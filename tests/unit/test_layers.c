@@ -97,7 +97,7 @@ static const struct room {
      false,
      {"learn/eval", "learn/eval/fit", "learn/eval/measure", "learn/ngrams",
       "learn/train/checkpoint", "learn/data", "engine", "engine/prepare/pipeline.h", "engine/model",
-      "engine/decide", "engine/format", "engine/ngrams", "engine/base"}},
+      "engine/decide", "engine/format", "engine/ngrams", "engine/tensor/gemm", "engine/base"}},
     {"learn/ngrams",
      false,
      {"learn/eval/fit", "learn/eval/measure", "learn/data", "engine/model", "engine/format",

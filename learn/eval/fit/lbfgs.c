@@ -118,11 +118,14 @@ static void remember(struct lbfgs *lbfgs)
         lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
 }
 
-/* The next point along the direction, with its gradient. False if none is lower, which at the
- * optimum is rounding's doing. */
-static bool step(struct lbfgs *lbfgs, double *loss)
+/* The next point along the direction, with its gradient. False if the step promises less than
+ * gain_min, which a first one, without curvature, cannot tell; or if no point is lower, which at
+ * the optimum is rounding's doing. */
+static bool step(struct lbfgs *lbfgs, double gain_min, double *loss)
 {
     double slope = eigen_dot(lbfgs->gradient, lbfgs->direction, lbfgs->numbers), size = 1;
+    if (lbfgs->pair_count > 0 && -slope / 2 < gain_min)
+        return false;
     for (unsigned i = 0; i < HALVINGS_MAX && slope < 0; i++, size /= 2) {
         memcpy(lbfgs->next, lbfgs->point, lbfgs->numbers * sizeof *lbfgs->next);
         eigen_add(lbfgs->next, lbfgs->direction, size, lbfgs->numbers);
@@ -150,7 +153,7 @@ static void swap(double **a, double **b)
     *b = c;
 }
 
-void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double *point)
+void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double gain_min, double *point)
 {
     lbfgs->loss = loss;
     lbfgs->context = context;
@@ -159,7 +162,7 @@ void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double *poi
     double now = loss(context, lbfgs->point, lbfgs->gradient);
     for (unsigned i = 0; i < STEPS_MAX && !is_flat(lbfgs); i++) {
         take_direction(lbfgs);
-        if (!step(lbfgs, &now))
+        if (!step(lbfgs, gain_min, &now))
             break;
         remember(lbfgs);
         swap(&lbfgs->point, &lbfgs->next);

@@ -4,7 +4,7 @@
  * steps are then enough.
  *
  *     lbfgs_open(&lbfgs, numbers, &err);
- *     lbfgs_run(lbfgs, loss_at, context, point);      point: where to begin, then the optimum
+ *     lbfgs_run(lbfgs, loss_at, context, 0, point);   point: where to begin, then the optimum
  *     lbfgs_close(lbfgs);
  *
  * Threads: one at a time.
@@ -25,7 +25,11 @@ void lbfgs_close(struct lbfgs *lbfgs); /* NULL is allowed */
 /* The function at a point, and its gradient there. */
 typedef double lbfgs_loss(void *context, const double *point, double *gradient);
 
-/* Ends when no slope is above 1e-5, or after 300 steps. */
-void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double *point);
+/* Ends when no slope is above 1e-5, after 300 steps, or when the curvature seen so far promises
+ * less than gain_min of the next step (half of Newton's decrement): what is below the rounding of a
+ * loss in single precision, or below notice, is not worth the way there. 0: whatever it promises.
+ */
+void lbfgs_run(struct lbfgs *lbfgs, lbfgs_loss *loss, void *context, double gain_min,
+               double *point);
 
 #endif

@@ -54,13 +54,13 @@ static void close_fixture(void)
     train_fixture_close(&fixture);
 }
 
-static void run(struct fit *fit, const char *model, const char *to)
+static void run_on(unsigned threads, struct fit *fit, const char *model, const char *to)
 {
     const struct fit_progress silent = {NULL, NULL};
     const struct fit_options how = {.model = model,
                                     .data = list,
                                     .out = to,
-                                    .threads = 2,
+                                    .threads = threads,
                                     .loss_max = 2,
                                     .prior = "natural",
                                     .target_precision = 0.95};
@@ -68,6 +68,11 @@ static void run(struct fit *fit, const char *model, const char *to)
     ck_assert_msg(!fit_open(fit, &how, &err), "%s", err.text);
     ck_assert_msg(!fit_features(fit, &silent, &err), "%s", err.text);
     ck_assert_msg(!fit_head(fit, &silent, &err), "%s", err.text);
+}
+
+static void run(struct fit *fit, const char *model, const char *to)
+{
+    run_on(2, fit, model, to);
 }
 
 START_TEST(a_new_label_gets_a_column_and_the_others_keep_theirs)
@@ -173,6 +178,31 @@ START_TEST(without_a_new_label_the_table_stays_but_for_its_weight)
 }
 END_TEST
 
+/* Neither which thread makes a fit nor in which order they end. */
+START_TEST(threads_do_not_change_a_fit)
+{
+    static const unsigned threads[] = {2, 5, 40};
+    struct fit one, many;
+    open_fixture();
+    run_on(1, &one, fixture.first.path, out);
+    const size_t weights = one.new_table.reading.rows * (size_t)one.labels.count;
+    const size_t answers = one.rows.count * one.labels.count;
+    const size_t plain = one.labels.count * (spec_features(&one.old) + 1);
+    ck_assert_uint_eq(one.new_table.labels, 3);
+    for (unsigned i = 0; i < sizeof threads / sizeof threads[0]; i++) {
+        run_on(threads[i], &many, fixture.first.path, out);
+        ck_assert_double_eq(one.new_table.scale, many.new_table.scale);
+        ck_assert_mem_eq(one.new_table.weight, many.new_table.weight, weights * sizeof(float));
+        ck_assert_mem_eq(one.new_table.bias, many.new_table.bias, 3 * sizeof(float));
+        ck_assert_mem_eq(one.rows.after, many.rows.after, answers * sizeof(float));
+        ck_assert_mem_eq(one.plain, many.plain, plain * sizeof(float));
+        fit_close(&many);
+    }
+    fit_close(&one);
+    close_fixture();
+}
+END_TEST
+
 START_TEST(examples_without_ngrams_are_refused)
 {
     struct fit fit;
@@ -197,4 +227,5 @@ END_TEST
 SUITE("fit_ngrams", a_new_label_gets_a_column_and_the_others_keep_theirs,
       what_is_written_answers_with_the_new_column,
       the_next_label_is_learnt_beside_the_ngrams_of_examples,
-      without_a_new_label_the_table_stays_but_for_its_weight, examples_without_ngrams_are_refused)
+      without_a_new_label_the_table_stays_but_for_its_weight, threads_do_not_change_a_fit,
+      examples_without_ngrams_are_refused)

@@ -1,6 +1,5 @@
 /* head_cross.h: no input is answered by what has learnt it, and what tells nothing is not believed.
  */
-#include "engine/base/openblas.h"
 #include "engine/base/rng.h"
 #include "learn/fit/folds.h"
 #include "learn/fit/head_cross.h"
@@ -24,8 +23,6 @@ static const struct head_rows table = {.rows = rows,
 /* Each class is `apart` from the others in a direction of its own. */
 static void fill(float apart)
 {
-    struct err err = {0};
-    ck_assert_int_eq(openblas_open(&err), ERR_OK);
     for (size_t i = 0; i < COUNT; i++) {
         struct rng rng = rng_for(4, 0, i);
         classes[i] = (unsigned)(i % LABELS);
@@ -64,19 +61,22 @@ START_TEST(each_input_is_answered_by_a_head_that_has_not_learnt_it)
     struct err err = {0};
     fill(2);
     struct head_cross cross = cross_of(2);
+    struct head_products *products;
     ck_assert_int_eq(folds_deal(digests, classes, COUNT, folds, &err), ERR_OK);
+    ck_assert(!head_products_open(&products, rows, COUNT, WIDTH, &err));
     for (unsigned f = 0; f < FOLDS; f++) {
         const struct head_problem problem = {
             .strength = cross.strength, .folds = folds, .left_out = f};
         struct head_fit *fit;
         double weights[NUMBERS] = {0};
-        ck_assert_int_eq(head_fit_open(&fit, &table, &err), ERR_OK);
+        ck_assert_int_eq(head_fit_open(&fit, &table, products, &err), ERR_OK);
         ck_assert_int_eq(head_fit_run(fit, &problem, weights, &err), ERR_OK);
         for (size_t i = 0; i < COUNT * LABELS; i++)
             if (folds[i / LABELS] == f)
                 ck_assert_float_eq_tol(cross.logits[i], head_fit_logits(fit)[i], 0.02f);
         head_fit_close(fit);
     }
+    head_products_close(products);
     ck_assert_uint_gt(hits_of(&cross), COUNT * 8 / 10);
     head_cross_close(&cross);
 }

@@ -1,6 +1,5 @@
 /* head_fit.h: where it ends, the gradient of the penalised likelihood, taken here in double and
  * without its scaling, is zero; and rows that are left out have no say. */
-#include "engine/base/openblas.h"
 #include "engine/base/rng.h"
 #include "learn/fit/head_fit.h"
 #include "tests/support/suite.h"
@@ -24,8 +23,6 @@ static const struct head_rows table = {.rows = rows,
 /* Classes that overlap, in directions of very different size. */
 static void fill(void)
 {
-    struct err err = {0};
-    ck_assert_int_eq(openblas_open(&err), ERR_OK);
     for (size_t i = 0; i < COUNT; i++) {
         struct rng rng = rng_for(9, 0, i);
         classes[i] = rng_below(&rng, LABELS);
@@ -66,13 +63,24 @@ static double slope_at(const double *weights, const struct head_problem *problem
     return largest;
 }
 
-static void fit(const struct head_problem *problem, double *weights)
+/* Close both. */
+static struct head_fit *open_fit(struct head_products **products)
 {
     struct head_fit *head;
     struct err err = {0};
-    ck_assert_int_eq(head_fit_open(&head, &table, &err), ERR_OK);
+    ck_assert(!head_products_open(products, rows, COUNT, WIDTH, &err));
+    ck_assert(!head_fit_open(&head, &table, *products, &err));
+    return head;
+}
+
+static void fit(const struct head_problem *problem, double *weights)
+{
+    struct head_products *products;
+    struct head_fit *head = open_fit(&products);
+    struct err err = {0};
     ck_assert_int_eq(head_fit_run(head, problem, weights, &err), ERR_OK);
     head_fit_close(head);
+    head_products_close(products);
 }
 
 START_TEST(it_ends_where_the_gradient_is_zero)
@@ -121,11 +129,11 @@ END_TEST
 START_TEST(logits_are_those_of_the_weights_for_every_row)
 {
     const struct head_problem problem = {.strength = 1e-3, .folds = folds, .left_out = 1};
-    struct head_fit *head;
+    struct head_products *products;
     struct err err = {0};
     double weights[NUMBERS] = {0};
     fill();
-    ck_assert_int_eq(head_fit_open(&head, &table, &err), ERR_OK);
+    struct head_fit *head = open_fit(&products);
     ck_assert_int_eq(head_fit_run(head, &problem, weights, &err), ERR_OK);
     for (size_t i = 0; i < COUNT; i++)
         for (unsigned c = 0; c < LABELS; c++) {
@@ -135,21 +143,23 @@ START_TEST(logits_are_those_of_the_weights_for_every_row)
             ck_assert_double_eq_tol((double)head_fit_logits(head)[i * LABELS + c], logit, 1e-4);
         }
     head_fit_close(head);
+    head_products_close(products);
 }
 END_TEST
 
 START_TEST(nothing_to_learn_is_an_error)
 {
     struct head_problem problem = {.strength = 1, .folds = folds};
-    struct head_fit *head;
+    struct head_products *products;
     struct err err = {0};
     double weights[NUMBERS] = {0};
     fill();
     memset(folds, 0, sizeof folds);
-    ck_assert_int_eq(head_fit_open(&head, &table, &err), ERR_OK);
+    struct head_fit *head = open_fit(&products);
     ck_assert_int_eq(head_fit_run(head, &problem, weights, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "every input is left out: nothing to learn");
     head_fit_close(head);
+    head_products_close(products);
 }
 END_TEST
 

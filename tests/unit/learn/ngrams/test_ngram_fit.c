@@ -1,5 +1,5 @@
 /* ngram_fit.h: where it ends, the gradient of the penalised likelihood, taken here from dense rows,
- * is zero; words that no text has stay without weight. */
+ * is zero; rows that no learnt text has stay without weight, and have no part in the work. */
 #include "learn/ngrams/ngram_fit.h"
 
 #include "learn/ngrams/ngram_rows.h"
@@ -153,6 +153,68 @@ START_TEST(words_that_no_text_has_stay_without_weight)
 }
 END_TEST
 
+START_TEST(words_of_texts_that_are_left_out_alone_stay_without_weight)
+{
+    static unsigned char folds[COUNT];
+    static unsigned often[ROWS], learnt[ROWS];
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    struct ngram_problem problem = problem_of(&rows, 1e-3);
+    for (unsigned i = 0; i < COUNT; i++)
+        folds[i] = classes[i] == 2;
+    problem.folds = folds;
+    problem.left_out = 1;
+    ck_assert(!ngram_fit(&problem, weight, bias, &err));
+    for (unsigned i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < rows.lists[i].count; k++) {
+            often[rows.lists[i].entries[k].row]++;
+            learnt[rows.lists[i].entries[k].row] += folds[i] == 0;
+        }
+    unsigned left_out = 0;
+    for (unsigned r = 0; r < ROWS; r++)
+        for (unsigned c = 0; c < LABELS; c++) {
+            ck_assert((learnt[r] > 0) == (weight[r * LABELS + c] != 0));
+            left_out += often[r] > 0 && learnt[r] == 0;
+        }
+    ck_assert_uint_gt(left_out, 0);
+    ngram_rows_close(&rows);
+}
+END_TEST
+
+/* The same texts, their rows spread over a table with many times as many. */
+START_TEST(rows_that_no_text_has_change_no_bit_of_the_others)
+{
+    enum { TIMES = 7, PAST = 3 };
+    static float of_wide[TIMES * ROWS * LABELS], bias_of_wide[LABELS];
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    struct ngram_problem problem = problem_of(&rows, 1e-3);
+    ck_assert(!ngram_fit(&problem, weight, bias, &err));
+    for (unsigned i = 0; i < COUNT; i++)
+        for (size_t k = 0; k < rows.lists[i].count; k++) {
+            uint32_t *row = &rows.lists[i].entries[k].row;
+            *row = TIMES * *row + PAST;
+        }
+    problem.table_rows = TIMES * ROWS;
+    memset(of_wide, 1, sizeof of_wide);
+    ck_assert(!ngram_fit(&problem, of_wide, bias_of_wide, &err));
+    ck_assert_mem_eq(bias, bias_of_wide, sizeof bias);
+    for (unsigned r = 0; r < TIMES * ROWS; r++)
+        for (unsigned c = 0; c < LABELS; c++)
+            ck_assert_float_eq(of_wide[r * LABELS + c],
+                               r % TIMES == PAST ? weight[r / TIMES * LABELS + c] : 0);
+    ngram_rows_close(&rows);
+}
+END_TEST
+
 SUITE("ngram_fit", it_ends_where_the_gradient_is_zero,
       labels_that_are_known_have_no_weights_and_the_others_end_beside_them,
-      words_that_no_text_has_stay_without_weight)
+      words_that_no_text_has_stay_without_weight,
+      words_of_texts_that_are_left_out_alone_stay_without_weight,
+      rows_that_no_text_has_change_no_bit_of_the_others)
