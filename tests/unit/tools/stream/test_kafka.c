@@ -1,10 +1,6 @@
 /* test_kafka.c - the group member and its transactions against the broker that librdkafka has built
  * in. What needs a real one, such as fencing, is in tests/stream/run.py. */
-#include "tests/support/suite.h"
-#include "tools/stream/kafka.h"
-
-#include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
+#include "tests/unit/tools/stream/kafka_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +8,6 @@
 /* Of the protocol. */
 enum request {
     PRODUCE = 0,
-    INIT_PRODUCER_ID = 22,
     ADD_PARTITIONS = 24,
     ADD_OFFSETS = 25,
     END_TXN = 26,
@@ -21,83 +16,22 @@ enum request {
 
 enum { MESSAGES = 32 };
 
-static rd_kafka_t *helper;
-static rd_kafka_mock_cluster_t *cluster;
-static struct kafka_state state;
-static atomic_bool stop;
-static struct err err;
-
-static void start_cluster(void)
+static void start_filled(void)
 {
-    char text[256];
-    err = (struct err){0};
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "log_level", "0", text, sizeof text);
-    helper = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    ck_assert_msg(helper != NULL, "%s", text);
-    cluster = rd_kafka_mock_cluster_new(helper, 1);
-    static const char *const topics[] = {"in", "out", "dead"};
-    for (size_t i = 0; i < 3; i++)
-        rd_kafka_mock_topic_create(cluster, topics[i], 2, 1);
-    rd_kafka_conf_t *own = rd_kafka_conf_new();
-    rd_kafka_conf_set(own, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(cluster), text,
-                      sizeof text);
-    rd_kafka_t *other = rd_kafka_new(RD_KAFKA_PRODUCER, own, text, sizeof text);
+    char values[MESSAGES][8];
+    struct said said[MESSAGES];
+    start_cluster();
     for (int i = 0; i < MESSAGES; i++) {
-        char value[8];
-        snprintf(value, sizeof value, "v%d", i);
-        rd_kafka_producev(other, RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(1),
-                          RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_VALUE(value, strlen(value)),
-                          RD_KAFKA_V_HEADER("id", "i7", -1),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        snprintf(values[i], sizeof values[i], "v%d", i);
+        said[i] = (struct said){.value = values[i], .id = "i7"};
     }
-    ck_assert_int_eq(rd_kafka_flush(other, 30000), 0);
-    rd_kafka_destroy(other);
-}
-
-static void stop_cluster(void)
-{
-    rd_kafka_mock_cluster_destroy(cluster);
-    rd_kafka_destroy(helper);
-}
-
-static struct stream_options options_for(const char *topic)
-{
-    return (struct stream_options){.brokers = rd_kafka_mock_cluster_bootstraps(cluster),
-                                   .topic_names = {topic},
-                                   .topic_count = 1,
-                                   .group = topic,
-                                   .member = "m",
-                                   .output_topic = "out",
-                                   .dead_letter_topic = "dead",
-                                   .start = "earliest",
-                                   .security_protocol = "plaintext",
-                                   .batch_bytes = 1024 * 1024,
-                                   .transaction_timeout_ms = 10000,
-                                   .session_timeout_ms = 6000,
-                                   .max_poll_interval_ms = 60000};
-}
-
-static struct kafka *open_kafka(const struct stream_options *options)
-{
-    struct kafka *kafka;
-    ck_assert_msg(kafka_open(&kafka, options, &state, &stop, &err) == ERR_OK, "%s", err.text);
-    return kafka;
-}
-
-static struct kafka_message next(struct kafka *kafka)
-{
-    struct kafka_message message;
-    bool found = false;
-    while (!found)
-        ck_assert_msg(kafka_next(kafka, 200, &message, &found, &err) == ERR_OK, "%s", err.text);
-    return message;
+    say(said, MESSAGES);
 }
 
 START_TEST(kafka_dead_letters_are_as_they_came_with_their_problem)
 {
     enum kafka_outcome outcome;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message messages[] = {next(kafka), next(kafka)};
@@ -129,7 +63,7 @@ END_TEST
 START_TEST(kafka_replies_keep_key_partition_and_headers)
 {
     enum kafka_outcome outcome;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message first = next(kafka);
@@ -202,7 +136,7 @@ static const struct {
 
 START_TEST(kafka_messages_of_an_aborted_transaction_come_again)
 {
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     for (size_t i = 0; i < sizeof abortable / sizeof *abortable; i++) {
@@ -239,7 +173,7 @@ static const struct {
 
 START_TEST(kafka_broker_that_is_away_for_a_moment_is_waited_for)
 {
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
@@ -262,7 +196,7 @@ START_TEST(kafka_transaction_that_fails_while_it_is_filled_is_aborted)
     static const char value[1000];
     enum kafka_outcome outcome;
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message first = next(kafka);
@@ -284,7 +218,7 @@ END_TEST
 static void expect_fenced(enum request request, rd_kafka_resp_err_t error)
 {
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, request, 1, error);
@@ -312,7 +246,7 @@ END_TEST
 START_TEST(kafka_topic_that_may_not_be_written_ends_it)
 {
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1,
@@ -331,7 +265,7 @@ END_TEST
 START_TEST(kafka_replies_that_are_too_large_together_are_sent_one_by_one)
 {
     bool is_committed = false;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
@@ -361,7 +295,7 @@ static void expect_letter(struct kafka *kafka, const char *source, const char *v
 START_TEST(kafka_reply_that_is_too_large_by_itself_is_told_with_those_no_smaller)
 {
     enum kafka_outcome outcome;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message messages[] = {next(kafka), next(kafka), next(kafka), next(kafka)};
