@@ -18,7 +18,7 @@ enum { MESSAGES = 32 };
 
 static void start_filled(void)
 {
-    char values[MESSAGES][8];
+    char values[MESSAGES][16];
     struct said said[MESSAGES];
     start_cluster();
     for (int i = 0; i < MESSAGES; i++) {

@@ -57,7 +57,7 @@ START_TEST(batch_replies_have_the_order_of_its_messages_and_a_bad_one_fails_alon
 {
     enum { COUNT = 70 };
     struct said said[COUNT];
-    char ids[COUNT][8], values[COUNT][40];
+    char ids[COUNT][16], values[COUNT][40];
     for (int i = 0; i < COUNT; i++) {
         snprintf(ids[i], sizeof ids[i], "m%d", i);
         snprintf(values[i], sizeof values[i], i % 10 == 3 ? "caf\xE9" : "SCAN chain %d FAIL", i);
