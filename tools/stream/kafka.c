@@ -10,8 +10,8 @@
  * A topic refuses what is larger than its max.message.bytes, and means all messages of a request
  * together: those are sent one by one in a second transaction, which shows the ones that are too
  * large by themselves. Without that one such verdict would be computed and aborted for ever. The
- * transaction after a refused message fails in any case: only then does the library (2.0.2) see that
- * its sequence numbers have a gap, and begins them anew. */
+ * transaction after a refused message fails in any case: only then does the library (2.0.2) see
+ * that its sequence numbers have a gap, and begins them anew. */
 #include "tools/stream/kafka.h"
 
 #include "engine/base/clock.h"

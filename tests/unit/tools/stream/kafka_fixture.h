@@ -1,5 +1,5 @@
-/* kafka_fixture.h - messages, and a member that reads them, over the broker that librdkafka has built
- * in: topics "in", "out" and "dead" of two partitions each. For one file of a test program.
+/* kafka_fixture.h - messages, and a member that reads them, over the broker that librdkafka has
+ * built in: topics "in", "out" and "dead" of two partitions each. For one file of a test program.
  *
  *     start_cluster();
  *     say(said, 3);
