@@ -149,9 +149,10 @@ class Broker:
                 self.process.wait()
         self.process = None
 
-    def topic(self, name, partitions):
+    def topic(self, name, partitions, *settings):
         self.java("org.apache.kafka.tools.TopicCommand", "--bootstrap-server", self.address, "--create", "--topic",
-                  name, "--partitions", str(partitions))
+                  name, "--partitions", str(partitions),
+                  *(argument for setting in settings for argument in ("--config", setting)))
 
     def kcat(self, *arguments, data=None):
         done = subprocess.run(["kcat", "-b", self.address, *arguments], input=data, capture_output=True, check=False,

@@ -6,6 +6,7 @@ Claims are the functions below whose names begin with claim_; without names all 
 
 import argparse
 import collections
+import hashlib
 import json
 import pathlib
 import re
@@ -88,9 +89,11 @@ def wait_until(what, holds):
         time.sleep(0.5)
 
 
-def make_topics(place, topic, dead=False):
-    for name in (topic, f"{topic}.verdicts", *([f"{topic}.dead"] if dead else [])):
-        place.broker.topic(name, PARTITIONS)
+def make_topics(place, topic, dead=False, limits=None):
+    place.broker.topic(topic, PARTITIONS)
+    for kind in ("verdicts", *(["dead"] if dead else [])):
+        limit = [f"max.message.bytes={limits[kind]}"] if kind in (limits or {}) else []
+        place.broker.topic(f"{topic}.{kind}", PARTITIONS, *limit)
 
 
 def texts(count):
@@ -204,6 +207,56 @@ def claim_what_cannot_be_read_is_a_dead_letter_with_its_problem(place, _):
     assert b"latin1=caf\xe9;" in bytes_out, "a dead letter is not as it came"
     assert member.end() == 0
     return f"{len(poison)} dead letters, {len(poison)} verdicts between them"
+
+
+def random_words(seed, count):
+    """A text of which no two words are the same, so that its verdict is not compressed much."""
+    return " ".join(hashlib.sha256(f"{seed}-{i}".encode()).hexdigest()[:6] for i in range(count))
+
+
+def claim_a_verdict_too_large_for_its_topic_is_a_problem_and_the_others_are_committed(place, count):
+    make_topics(place, "large", dead=True, limits={"verdicts": 2000})
+    make_topics(place, "wide", limits={"verdicts": 2000})
+    lines = [f"k{i}\t{random_words(i, 300) if i % 50 == 7 else 'SCAN FAIL'}" for i in range(count // 5)]
+    long = {f"k{i}" for i in range(count // 5) if i % 50 == 7}
+    short = {line.split("\t")[0] for line in lines} - long
+    said = []
+    for topic, options in (("large", {"dead_letter_topic": "large.dead"}), ("wide", {})):
+        place.broker.produce(topic, lines)
+        member = Member(place, "a", topic, explain="default", top_k="all", **options)
+        wait_until("all are answered", lambda: member.answered() == len(lines))
+        out = dict(line.split("|", 1) for line in place.broker.read(f"{topic}.verdicts", "%k|%s\\n").splitlines())
+        problems = {key: json.loads(value) for key, value in out.items() if "error_type" in value}
+        assert out.keys() == (short if options else short | long), (len(out), len(short), len(long))
+        assert problems.keys() == (set() if options else long), problems
+        if options:
+            dead = dict(line.split("|", 1) for line in place.broker.read(f"{topic}.dead", "%k|%h|%s\\n").splitlines())
+            assert dead.keys() == long, dead.keys()
+            problems = {key: json.loads(re.search("problem=({.*})", value)[1]) for key, value in dead.items()}
+            assert all(value.endswith(random_words(key[1:], 300)) for key, value in dead.items())
+        assert all(problem["status"] == 413 and "too large for topic" in problem["detail"]
+                   for problem in problems.values()), problems
+        aborts = member.metrics()['attnd_stream_transactions_total{result="abort"}']
+        said.append(f"{aborts:.0f}")
+        assert member.end() == 0
+        assert "reply_refused" in member.log.read_text()
+    return f"{len(short)} verdicts, {len(long)} problems; {' and '.join(said)} times other replies"
+
+
+def claim_an_input_too_large_for_the_dead_letters_goes_there_without_its_value(place, _):
+    make_topics(place, "bare", dead=True, limits={"dead": 2000})
+    member = Member(place, "a", "bare", dead_letter_topic="bare.dead", message_bytes_max=4096)
+    for key in ("a", "b"):
+        send(place, "bare", f"long-{key}", random_words(key, 3000).encode())
+        send(place, "bare", f"good-{key}", b"SCAN chain 3 FAIL")
+    wait_until("all are answered", lambda: member.answered() == 4)
+    dead = dict(line.split("|", 1) for line in place.broker.read("bare.dead", "%k|%S %h\\n").splitlines())
+    assert dead.keys() == {"long-a", "long-b"}, dead
+    assert all(value.startswith("0 ") and "source=bare/" in value and '"status":413' in value.replace(" ", "")
+               for value in dead.values()), dead
+    assert sorted(place.broker.read("bare.verdicts").split()) == ["good-a", "good-b"]
+    assert member.end() == 0
+    return "2 dead letters of their headers, 2 verdicts"
 
 
 def claim_verdicts_have_the_object_of_predict_and_their_headers(place, _):

@@ -5,7 +5,13 @@
  * Each error of the library is one of three kinds (rd_kafka_error_*): retriable, the same call
  * again; abortable, the transaction is given up and its inputs are read again; all else, of which
  * fenced and fatal ones are the most, ends the process. A call that stays retriable for as long as
- * a batch may take is given up as well. */
+ * a batch may take is given up as well.
+ *
+ * A topic refuses what is larger than its max.message.bytes, and means all messages of a request
+ * together: those are sent one by one in a second transaction, which shows the ones that are too
+ * large by themselves. Without that one such verdict would be computed and aborted for ever. The
+ * transaction after a refused message fails in any case: only then does the library (2.0.2) see
+ * that its sequence numbers have a gap, and begins them anew. */
 #include "tools/stream/kafka.h"
 
 #include "engine/base/clock.h"
@@ -18,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_MS = 5000, METADATA_MS = 10000, ERROR_BYTES = 512 };
+enum { CALL_MS = 5000, METADATA_MS = 10000, FLUSH_MS = 100, ERROR_BYTES = 512 };
 
 struct kafka {
     const struct stream_options *options;
@@ -29,7 +35,8 @@ struct kafka {
     rd_kafka_consumer_group_metadata_t *member; /* of the generation that gave us `assigned` */
     unsigned epoch;
     int output_partitions, dead_letter_partitions;
-    char refusal[ERROR_BYTES]; /* why a broker does not let us in; "": none said so */
+    unsigned undelivered, too_large; /* replies of the last transaction */
+    char refusal[ERROR_BYTES];       /* why a broker does not let us in; "": none said so */
 };
 
 /* ---- errors ---- */
@@ -148,7 +155,20 @@ static enum err_code subscribe(struct kafka *kafka, struct err *err)
 
 /* ---- the producer ---- */
 
-/* Runs inside rd_kafka_poll of the producer, so in our thread. */
+/* These run inside rd_kafka_poll and the like of the producer, so in our thread. */
+static void note_delivery(rd_kafka_t *producer, const rd_kafka_message_t *message, void *opaque)
+{
+    struct kafka *kafka = opaque;
+    struct kafka_reply *reply = message->_private;
+    (void)producer;
+    kafka->undelivered += message->err != RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (message->err != RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        return;
+    reply->is_refused = reply->is_alone;
+    reply->is_alone = true;
+    kafka->too_large++;
+}
+
 static void note_error(rd_kafka_t *producer, int code, const char *reason, void *opaque)
 {
     struct kafka *kafka = opaque;
@@ -180,6 +200,7 @@ static enum err_code open_producer(struct kafka *kafka, struct err *err)
     }
     rd_kafka_conf_set_opaque(conf, kafka);
     rd_kafka_conf_set_error_cb(conf, note_error);
+    rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
     kafka->producer = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
     if (kafka->producer == NULL) {
         rd_kafka_conf_destroy(conf);
@@ -312,7 +333,8 @@ static rd_kafka_headers_t *make_headers(const struct kafka_reply *reply)
     const struct kafka_message *input = reply->input;
     rd_kafka_headers_t *own = NULL, *headers;
     char place[400];
-    if (reply->value != NULL || rd_kafka_message_headers(input->handle, &own) != 0)
+    if (reply->value != NULL || reply->is_bare ||
+        rd_kafka_message_headers(input->handle, &own) != 0)
         headers = rd_kafka_headers_new(4);
     else
         headers = rd_kafka_headers_copy(own);
@@ -333,19 +355,28 @@ static rd_kafka_headers_t *make_headers(const struct kafka_reply *reply)
     return headers;
 }
 
-static rd_kafka_resp_err_t produce_once(struct kafka *kafka, const struct kafka_reply *reply)
+static const char *topic_of(const struct kafka *kafka, const struct kafka_reply *reply)
+{
+    return reply->value == NULL ? kafka->options->dead_letter_topic : kafka->options->output_topic;
+}
+
+static size_t size_of(const struct kafka_reply *reply)
+{
+    return reply->value != NULL ? reply->len : reply->is_bare ? 0 : reply->input->len;
+}
+
+static rd_kafka_resp_err_t produce_once(struct kafka *kafka, struct kafka_reply *reply)
 {
     const rd_kafka_message_t *input = reply->input->handle;
     bool is_dead = reply->value == NULL;
-    const char *topic = is_dead ? kafka->options->dead_letter_topic : kafka->options->output_topic;
     int partitions = is_dead ? kafka->dead_letter_partitions : kafka->output_partitions;
     void *value = is_dead ? input->payload : (void *)(uintptr_t)reply->value;
     rd_kafka_headers_t *headers = make_headers(reply);
     rd_kafka_resp_err_t code = rd_kafka_producev(
-        kafka->producer, RD_KAFKA_V_TOPIC(topic),
+        kafka->producer, RD_KAFKA_V_TOPIC(topic_of(kafka, reply)),
         RD_KAFKA_V_PARTITION(input->partition % partitions),
-        RD_KAFKA_V_KEY(input->key, input->key_len),
-        RD_KAFKA_V_VALUE(value, is_dead ? input->len : reply->len), RD_KAFKA_V_HEADERS(headers),
+        RD_KAFKA_V_KEY(input->key, input->key_len), RD_KAFKA_V_VALUE(value, size_of(reply)),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(reply),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         rd_kafka_headers_destroy(headers);
@@ -353,7 +384,7 @@ static rd_kafka_resp_err_t produce_once(struct kafka *kafka, const struct kafka_
 }
 
 /* False if the transaction has failed already: its next step says how. */
-static bool produce(struct kafka *kafka, const struct kafka_reply *reply, struct err *err)
+static bool produce(struct kafka *kafka, struct kafka_reply *reply, struct err *err)
 {
     rd_kafka_resp_err_t code = produce_once(kafka, reply);
     while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
@@ -365,6 +396,27 @@ static bool produce(struct kafka *kafka, const struct kafka_reply *reply, struct
         err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", reply->input->topic,
                 reply->input->partition, (long long)reply->input->offset, rd_kafka_err2str(code));
     return code == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Until all is delivered or something is not: then the rest is not even sent. */
+static void flush(struct kafka *kafka)
+{
+    while (rd_kafka_outq_len(kafka->producer) > 0 && kafka->undelivered == 0)
+        rd_kafka_flush(kafka->producer, FLUSH_MS);
+}
+
+static bool produce_all(struct kafka *kafka, struct kafka_reply *replies, size_t count,
+                        struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (replies[i].is_alone)
+            flush(kafka);
+        if (!produce(kafka, &replies[i], err))
+            return false;
+        if (replies[i].is_alone)
+            flush(kafka);
+    }
+    return true;
 }
 
 /* Of each partition the first input's offset, or the one behind the last. */
@@ -427,33 +479,62 @@ static enum err_code rewind_to(struct kafka *kafka, rd_kafka_topic_partition_lis
     return ERR_OK;
 }
 
-static enum err_code give_up(struct kafka *kafka, const struct kafka_reply *replies, size_t count,
-                             struct err *err)
+static enum err_code rewind_all(struct kafka *kafka, const struct kafka_reply *replies,
+                                size_t count, struct err *err)
 {
-    if (repeat(kafka, "aborting a transaction", abort_step, NULL, err) != CALL_DONE)
-        return err_set(err, ERR_IO, "kafka: a transaction could not be aborted");
     rd_kafka_topic_partition_list_t *first = offsets_of(replies, count, true);
     rewind_to(kafka, first, err);
     rd_kafka_topic_partition_list_destroy(first);
     return err->code;
 }
 
-enum err_code kafka_commit(struct kafka *kafka, const struct kafka_reply *replies, size_t count,
-                           bool *is_committed, struct err *err)
+static enum call_kind try_commit(struct kafka *kafka, struct kafka_reply *replies, size_t count,
+                                 struct err *err)
 {
-    assert(kafka->member != NULL);
-    *is_committed = false;
+    kafka->undelivered = kafka->too_large = 0;
     enum call_kind kind = repeat(kafka, "beginning a transaction", begin_step, NULL, err);
-    for (size_t i = 0; kind == CALL_DONE && i < count && produce(kafka, &replies[i], err); i++)
-        ;
-    if (err->code != ERR_OK)
-        return err->code;
+    if (kind == CALL_DONE && !produce_all(kafka, replies, count, err) && err->code != ERR_OK)
+        return CALL_FAILED;
     rd_kafka_topic_partition_list_t *next = offsets_of(replies, count, false);
     if (kind == CALL_DONE)
         kind = repeat(kafka, "offsets of a transaction", offsets_step, next, err);
     rd_kafka_topic_partition_list_destroy(next);
     if (kind == CALL_DONE)
         kind = repeat(kafka, "committing a transaction", commit_step, NULL, err);
-    *is_committed = kind == CALL_DONE;
-    return kind == CALL_ABORT ? give_up(kafka, replies, count, err) : err->code;
+    if (kind == CALL_ABORT && repeat(kafka, "aborting a transaction", abort_step, NULL, err)) {
+        err_set(err, ERR_IO, "kafka: a transaction could not be aborted");
+        return CALL_FAILED;
+    }
+    return kind;
+}
+
+/* A transaction shows only the first reply that is refused. If all of a batch are too large, each
+ * by a transaction of its own would take too long, so those that are no smaller than it (before
+ * compression) are refused with it. False if none is. */
+static bool refuse_larger(const struct kafka *kafka, struct kafka_reply *replies, size_t count)
+{
+    const struct kafka_reply *least = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (replies[i].is_refused && (least == NULL || size_of(&replies[i]) < size_of(least)))
+            least = &replies[i];
+    for (size_t i = 0; least != NULL && i < count; i++)
+        if (topic_of(kafka, &replies[i]) == topic_of(kafka, least) &&
+            size_of(&replies[i]) >= size_of(least))
+            replies[i].is_refused = true;
+    return least != NULL;
+}
+
+enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, size_t count,
+                           enum kafka_outcome *outcome, struct err *err)
+{
+    enum call_kind kind;
+    bool is_refused, is_after_refusal;
+    assert(kafka->member != NULL);
+    do {
+        is_after_refusal = kafka->too_large > 0;
+        kind = try_commit(kafka, replies, count, err);
+        is_refused = refuse_larger(kafka, replies, count);
+    } while (kind == CALL_ABORT && !is_refused && (kafka->too_large > 0 || is_after_refusal));
+    *outcome = kind == CALL_DONE ? KAFKA_COMMITTED : is_refused ? KAFKA_REFUSED : KAFKA_ABORTED;
+    return kind == CALL_ABORT && !is_refused ? rewind_all(kafka, replies, count, err) : err->code;
 }

@@ -5,7 +5,7 @@
  *     unsigned epoch = kafka_epoch(kafka);
  *     kafka_next(kafka, wait_ms, &message, &found, &err);
  *     if (kafka_epoch(kafka) != epoch)      what was read before belongs to others now: drop it
- *     kafka_commit(kafka, replies, count, &is_committed, &err);
+ *     kafka_commit(kafka, replies, count, &outcome, &err);
  *     kafka_release(&message);
  *     kafka_close(kafka);
  *
@@ -49,6 +49,18 @@ struct kafka_reply {
     size_t len;
     const char *id, *traceparent; /* headers; traceparent NULL: none */
     const char *problem;          /* header of a dead letter: its problem document */
+    bool is_bare;                 /* a dead letter without the input's value and headers */
+
+    /* kafka_commit's; zero to begin with. */
+    bool is_alone;   /* sent by itself, since what it was sent with was too large */
+    bool is_refused; /* too large by itself */
+};
+
+enum kafka_outcome {
+    KAFKA_COMMITTED,
+    KAFKA_ABORTED, /* the inputs come again */
+    KAFKA_REFUSED, /* aborted, since its topic takes no message as large as those is_refused; commit
+                    * the same inputs again, with other replies to these */
 };
 
 /* What observers may read at any time. */
@@ -77,11 +89,10 @@ unsigned kafka_epoch(const struct kafka *kafka);
 const char *kafka_header(const struct kafka_message *message, const char *name);
 
 /* Replies to inputs of the present epoch, [count] >= 1, each partition's in their order and without
- * gaps. All or nothing: if *is_committed is false the transaction was aborted, and the inputs come
- * again. ERR_IO: fenced by another process of this name, or an error that only a new process
- * mends; what was not committed comes again there. */
-enum err_code kafka_commit(struct kafka *kafka, const struct kafka_reply *replies, size_t count,
-                           bool *is_committed, struct err *err);
+ * gaps. All or nothing. ERR_IO: fenced by another process of this name, or an error that only a new
+ * process mends; what was not committed comes again there. */
+enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, size_t count,
+                           enum kafka_outcome *outcome, struct err *err);
 
 /* Brings the state's lag up to date. */
 void kafka_measure_lag(struct kafka *kafka);

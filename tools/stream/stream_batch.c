@@ -2,9 +2,11 @@
 
 #include "engine/answer.h"
 #include "engine/base/clock.h"
+#include "engine/base/doc.h"
 #include "engine/base/doc_edit.h"
 #include "engine/base/thread_pool.h"
 #include "server/observe/trace_context.h"
+#include "server/protocol/problem.h"
 #include "tools/stream/message.h"
 
 #include <stdlib.h>
@@ -179,19 +181,18 @@ static enum err_code print(const struct json_t *object, char **out, size_t *len,
     return ERR_OK;
 }
 
-static enum err_code take(void *context, struct json_t *object, const struct answers_row *row,
-                          struct err *err)
+/* A reply of this object, instead of one that it may have. */
+static enum err_code reply_with(struct stream_batch *batch, unsigned index,
+                                const struct json_t *object, struct err *err)
 {
-    struct stream_batch *batch = context;
-    struct item *item = &batch->items[row->index];
+    struct item *item = &batch->items[index];
     size_t len = 0;
-    item->is_failed = row->err.code != ERR_OK;
-    if (doc_edit_text(object, "id", item->id, err) ||
-        (item->context != NULL && doc_edit_json(object, "context", item->context, err)) ||
-        print(object, &item->bytes, &len, err))
+    free(item->bytes);
+    item->bytes = NULL;
+    if (print(object, &item->bytes, &len, err))
         return err->code;
     bool is_dead = item->is_failed && batch->options->dead_letter_topic[0] != '\0';
-    batch->replies[row->index] =
+    batch->replies[index] =
         (struct kafka_reply){.input = &item->message,
                              .value = is_dead ? NULL : item->bytes,
                              .len = is_dead ? 0 : len,
@@ -199,6 +200,18 @@ static enum err_code take(void *context, struct json_t *object, const struct ans
                              .traceparent = item->traceparent[0] != '\0' ? item->traceparent : NULL,
                              .problem = is_dead ? item->bytes : NULL};
     return ERR_OK;
+}
+
+static enum err_code take(void *context, struct json_t *object, const struct answers_row *row,
+                          struct err *err)
+{
+    struct stream_batch *batch = context;
+    struct item *item = &batch->items[row->index];
+    item->is_failed = row->err.code != ERR_OK;
+    if (doc_edit_text(object, "id", item->id, err) ||
+        (item->context != NULL && doc_edit_json(object, "context", item->context, err)))
+        return err->code;
+    return reply_with(batch, row->index, object, err);
 }
 
 static void work(void *context, unsigned index, unsigned count)
@@ -227,7 +240,55 @@ enum err_code stream_batch_answer(struct stream_batch *batch, struct err *err)
     return ERR_OK;
 }
 
-const struct kafka_reply *stream_batch_replies(const struct stream_batch *batch)
+struct kafka_reply *stream_batch_replies(struct stream_batch *batch)
 {
     return batch->replies;
+}
+
+/* ---- replies that are too large ---- */
+
+static enum err_code make_problem(struct stream_batch *batch, unsigned index, struct err *err)
+{
+    struct item *item = &batch->items[index];
+    struct err why = {0};
+    err_set(&why, ERR_TOO_LARGE, "the verdict has %zu bytes: too large for topic '%.200s'",
+            batch->replies[index].len, batch->options->output_topic);
+    struct json_t *object = problem_document(&why, NULL);
+    if (object == NULL)
+        return err_no_memory(err, 0);
+    item->is_failed = true;
+    if (doc_edit_text(object, "id", item->id, err) == ERR_OK)
+        reply_with(batch, index, object, err);
+    doc_free(object);
+    return err->code;
+}
+
+static enum err_code shorten(struct stream_batch *batch, unsigned index, struct err *err)
+{
+    const struct kafka_message *message = &batch->items[index].message;
+    struct kafka_reply *reply = &batch->replies[index];
+    bool is_dead = reply->value == NULL;
+    bool is_short = is_dead ? reply->is_bare : batch->items[index].is_failed;
+    fprintf(stderr, "attnd-stream: reply_refused: %s/%d/%lld: too large for topic '%s'\n",
+            message->topic, message->partition, (long long)message->offset,
+            is_dead ? batch->options->dead_letter_topic : batch->options->output_topic);
+    if (is_short)
+        return err_set(
+            err, ERR_IO,
+            "topic '%.200s' takes not even a short problem: its max.message.bytes is too "
+            "small",
+            is_dead ? batch->options->dead_letter_topic : batch->options->output_topic);
+    if (!is_dead)
+        return make_problem(batch, index, err);
+    reply->is_bare = true;
+    reply->is_refused = false;
+    return ERR_OK;
+}
+
+enum err_code stream_batch_shorten(struct stream_batch *batch, struct err *err)
+{
+    for (unsigned i = 0; i < batch->count; i++)
+        if (batch->replies[i].is_refused && shorten(batch, i, err))
+            break;
+    return err->code;
 }

@@ -106,16 +106,29 @@ static void make_room(struct run *run, uint64_t compute_ns)
     run->room = room < 1 ? 1 : room > most ? most : (unsigned)room;
 }
 
+/* With shorter replies for those that their topic refuses. False with *err ERR_OK: aborted. */
+static bool commit(struct run *run, struct err *err)
+{
+    struct kafka_reply *replies = stream_batch_replies(run->batch);
+    unsigned count = stream_batch_count(run->batch);
+    enum kafka_outcome outcome;
+    kafka_commit(run->kafka, replies, count, &outcome, err);
+    while (err->code == ERR_OK && outcome == KAFKA_REFUSED &&
+           stream_batch_shorten(run->batch, err) == ERR_OK) {
+        atomic_fetch_add(&run->metrics->aborts, 1);
+        kafka_commit(run->kafka, replies, count, &outcome, err);
+    }
+    return err->code == ERR_OK && outcome == KAFKA_COMMITTED;
+}
+
 static enum err_code finish(struct run *run, struct err *err)
 {
-    bool is_committed = false;
     uint64_t start_ns = clock_now_ns();
     if (stream_batch_answer(run->batch, err))
         return err->code;
     uint64_t computed_ns = clock_now_ns();
     make_room(run, computed_ns - start_ns);
-    kafka_commit(run->kafka, stream_batch_replies(run->batch), stream_batch_count(run->batch),
-                 &is_committed, err);
+    bool is_committed = commit(run, err);
     uint64_t end_ns = clock_now_ns();
     atomic_fetch_add(&run->metrics->compute_us, (computed_ns - start_ns) / NS_PER_US);
     atomic_fetch_add(&run->metrics->commit_us, (end_ns - computed_ns) / NS_PER_US);

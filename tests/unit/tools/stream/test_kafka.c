@@ -1,10 +1,6 @@
 /* test_kafka.c - the group member and its transactions against the broker that librdkafka has built
  * in. What needs a real one, such as fencing, is in tests/stream/run.py. */
-#include "tests/support/suite.h"
-#include "tools/stream/kafka.h"
-
-#include <librdkafka/rdkafka.h>
-#include <librdkafka/rdkafka_mock.h>
+#include "tests/unit/tools/stream/kafka_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +8,6 @@
 /* Of the protocol. */
 enum request {
     PRODUCE = 0,
-    INIT_PRODUCER_ID = 22,
     ADD_PARTITIONS = 24,
     ADD_OFFSETS = 25,
     END_TXN = 26,
@@ -21,94 +16,33 @@ enum request {
 
 enum { MESSAGES = 32 };
 
-static rd_kafka_t *helper;
-static rd_kafka_mock_cluster_t *cluster;
-static struct kafka_state state;
-static atomic_bool stop;
-static struct err err;
-
-static void start_cluster(void)
+static void start_filled(void)
 {
-    char text[256];
-    err = (struct err){0};
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "log_level", "0", text, sizeof text);
-    helper = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    ck_assert_msg(helper != NULL, "%s", text);
-    cluster = rd_kafka_mock_cluster_new(helper, 1);
-    static const char *const topics[] = {"in", "out", "dead"};
-    for (size_t i = 0; i < 3; i++)
-        rd_kafka_mock_topic_create(cluster, topics[i], 2, 1);
-    rd_kafka_conf_t *own = rd_kafka_conf_new();
-    rd_kafka_conf_set(own, "bootstrap.servers", rd_kafka_mock_cluster_bootstraps(cluster), text,
-                      sizeof text);
-    rd_kafka_t *other = rd_kafka_new(RD_KAFKA_PRODUCER, own, text, sizeof text);
+    char values[MESSAGES][16];
+    struct said said[MESSAGES];
+    start_cluster();
     for (int i = 0; i < MESSAGES; i++) {
-        char value[8];
-        snprintf(value, sizeof value, "v%d", i);
-        rd_kafka_producev(other, RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(1),
-                          RD_KAFKA_V_KEY("k", 1), RD_KAFKA_V_VALUE(value, strlen(value)),
-                          RD_KAFKA_V_HEADER("id", "i7", -1),
-                          RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        snprintf(values[i], sizeof values[i], "v%d", i);
+        said[i] = (struct said){.value = values[i], .id = "i7"};
     }
-    ck_assert_int_eq(rd_kafka_flush(other, 30000), 0);
-    rd_kafka_destroy(other);
-}
-
-static void stop_cluster(void)
-{
-    rd_kafka_mock_cluster_destroy(cluster);
-    rd_kafka_destroy(helper);
-}
-
-static struct stream_options options_for(const char *topic)
-{
-    return (struct stream_options){.brokers = rd_kafka_mock_cluster_bootstraps(cluster),
-                                   .topic_names = {topic},
-                                   .topic_count = 1,
-                                   .group = topic,
-                                   .member = "m",
-                                   .output_topic = "out",
-                                   .dead_letter_topic = "dead",
-                                   .start = "earliest",
-                                   .security_protocol = "plaintext",
-                                   .batch_bytes = 1024 * 1024,
-                                   .transaction_timeout_ms = 10000,
-                                   .session_timeout_ms = 6000,
-                                   .max_poll_interval_ms = 60000};
-}
-
-static struct kafka *open_kafka(const struct stream_options *options)
-{
-    struct kafka *kafka;
-    ck_assert_msg(kafka_open(&kafka, options, &state, &stop, &err) == ERR_OK, "%s", err.text);
-    return kafka;
-}
-
-static struct kafka_message next(struct kafka *kafka)
-{
-    struct kafka_message message;
-    bool found = false;
-    while (!found)
-        ck_assert_msg(kafka_next(kafka, 200, &message, &found, &err) == ERR_OK, "%s", err.text);
-    return message;
+    say(said, MESSAGES);
 }
 
 START_TEST(kafka_dead_letters_are_as_they_came_with_their_problem)
 {
-    bool is_committed;
-    start_cluster();
+    enum kafka_outcome outcome;
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message messages[] = {next(kafka), next(kafka)};
     ck_assert_uint_eq(atomic_load(&state.partitions), 2);
     ck_assert_str_eq(kafka_header(&messages[0], "id"), "i7");
     ck_assert_ptr_null(kafka_header(&messages[0], "traceparent"));
-    const struct kafka_reply replies[] = {
+    struct kafka_reply replies[] = {
         {.input = &messages[0], .value = "{}", .len = 2, .id = "i7", .traceparent = "00-t"},
         {.input = &messages[1], .id = "i8", .problem = "{\"status\":422}"}};
-    ck_assert_msg(kafka_commit(kafka, replies, 2, &is_committed, &err) == ERR_OK, "%s", err.text);
-    ck_assert(is_committed);
+    ck_assert_msg(kafka_commit(kafka, replies, 2, &outcome, &err) == ERR_OK, "%s", err.text);
+    ck_assert_int_eq(outcome, KAFKA_COMMITTED);
     kafka_release(&messages[0]);
     kafka_release(&messages[1]);
     kafka_close(kafka);
@@ -128,14 +62,14 @@ END_TEST
 
 START_TEST(kafka_replies_keep_key_partition_and_headers)
 {
-    bool is_committed;
-    start_cluster();
+    enum kafka_outcome outcome;
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message first = next(kafka);
-    const struct kafka_reply replies[] = {
+    struct kafka_reply replies[] = {
         {.input = &first, .value = "{}", .len = 2, .id = "i9", .traceparent = "00-t"}};
-    ck_assert_int_eq(kafka_commit(kafka, replies, 1, &is_committed, &err), ERR_OK);
+    ck_assert_int_eq(kafka_commit(kafka, replies, 1, &outcome, &err), ERR_OK);
     kafka_release(&first);
     kafka_close(kafka);
 
@@ -177,8 +111,10 @@ static int64_t answer_two(struct kafka *kafka, bool *is_committed)
         {.input = &messages[0], .value = "{}", .len = 2, .id = "a"},
         {.input = &messages[1], .value = "{}", .len = 2, .id = "b"},
     };
+    enum kafka_outcome outcome;
     err = (struct err){0};
-    kafka_commit(kafka, replies, 2, is_committed, &err);
+    kafka_commit(kafka, replies, 2, &outcome, &err);
+    *is_committed = err.code == ERR_OK && outcome == KAFKA_COMMITTED;
     kafka_release(&messages[0]);
     kafka_release(&messages[1]);
     return first;
@@ -200,7 +136,7 @@ static const struct {
 
 START_TEST(kafka_messages_of_an_aborted_transaction_come_again)
 {
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     for (size_t i = 0; i < sizeof abortable / sizeof *abortable; i++) {
@@ -237,7 +173,7 @@ static const struct {
 
 START_TEST(kafka_broker_that_is_away_for_a_moment_is_waited_for)
 {
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
@@ -258,8 +194,9 @@ START_TEST(kafka_transaction_that_fails_while_it_is_filled_is_aborted)
     enum { REPLIES = 50000 };
     static struct kafka_reply replies[REPLIES];
     static const char value[1000];
+    enum kafka_outcome outcome;
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     struct kafka_message first = next(kafka);
@@ -268,8 +205,8 @@ START_TEST(kafka_transaction_that_fails_while_it_is_filled_is_aborted)
             (struct kafka_reply){.input = &first, .value = value, .len = sizeof value, .id = "a"};
     rd_kafka_mock_push_request_errors(cluster, ADD_PARTITIONS, 1,
                                       RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING);
-    kafka_commit(kafka, replies, REPLIES, &is_committed, &err);
-    ck_assert_msg(err.code == ERR_OK && !is_committed, "%s", err.text);
+    kafka_commit(kafka, replies, REPLIES, &outcome, &err);
+    ck_assert_msg(err.code == ERR_OK && outcome == KAFKA_ABORTED, "%s", err.text);
     kafka_release(&first);
     ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
     ck_assert_msg(is_committed, "%s", err.text);
@@ -281,7 +218,7 @@ END_TEST
 static void expect_fenced(enum request request, rd_kafka_resp_err_t error)
 {
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, request, 1, error);
@@ -309,7 +246,7 @@ END_TEST
 START_TEST(kafka_topic_that_may_not_be_written_ends_it)
 {
     bool is_committed = true;
-    start_cluster();
+    start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1,
@@ -325,7 +262,76 @@ START_TEST(kafka_topic_that_may_not_be_written_ends_it)
 }
 END_TEST
 
-SUITE("kafka", kafka_messages_of_an_aborted_transaction_come_again,
+START_TEST(kafka_replies_that_are_too_large_together_are_sent_one_by_one)
+{
+    bool is_committed = false;
+    start_filled();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
+    ck_assert_msg(is_committed, "%s", err.text);
+    ck_assert_int_eq(answer_two(kafka, &is_committed), 2);
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+/* The mock cluster also shows what was aborted. */
+static void expect_letter(struct kafka *kafka, const char *source, const char *value)
+{
+    struct kafka_message letter = next(kafka);
+    while (strcmp(kafka_header(&letter, "source"), source) != 0) {
+        kafka_release(&letter);
+        letter = next(kafka);
+    }
+    ck_assert_uint_eq(letter.len, strlen(value));
+    ck_assert_mem_eq(letter.value, value, letter.len);
+    ck_assert_str_eq(kafka_header(&letter, "problem"), "{}");
+    kafka_release(&letter);
+}
+
+/* Refused together, then the first one by itself. */
+START_TEST(kafka_reply_that_is_too_large_by_itself_is_told_with_those_no_smaller)
+{
+    enum kafka_outcome outcome;
+    start_filled();
+    struct stream_options options = options_for("in");
+    struct kafka *kafka = open_kafka(&options);
+    struct kafka_message messages[] = {next(kafka), next(kafka), next(kafka), next(kafka)};
+    struct kafka_reply replies[] = {
+        {.input = &messages[0], .value = "{12}", .len = 4, .id = "a"},
+        {.input = &messages[1], .value = "{1}", .len = 3, .id = "b"},
+        {.input = &messages[2], .value = "{12345}", .len = 7, .id = "c"},
+        {.input = &messages[3], .id = "d", .problem = "{}"},
+    };
+    rd_kafka_mock_push_request_errors(cluster, PRODUCE, 2, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE,
+                                      RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    ck_assert_msg(kafka_commit(kafka, replies, 3, &outcome, &err) == ERR_OK, "%s", err.text);
+    ck_assert_int_eq(outcome, KAFKA_REFUSED);
+    ck_assert(replies[0].is_refused && !replies[1].is_refused && replies[2].is_refused);
+    ck_assert(!replies[3].is_refused);
+    for (int i = 0; i < 3; i += 2)
+        replies[i] = (struct kafka_reply){
+            .input = &messages[i], .id = "a", .problem = "{}", .is_bare = i == 0};
+    ck_assert_msg(kafka_commit(kafka, replies, 4, &outcome, &err) == ERR_OK, "%s", err.text);
+    ck_assert_int_eq(outcome, KAFKA_COMMITTED);
+    for (int i = 0; i < 4; i++)
+        kafka_release(&messages[i]);
+    kafka_close(kafka);
+
+    struct stream_options reading = options_for("dead");
+    kafka = open_kafka(&reading);
+    expect_letter(kafka, "in/1/0", "");
+    expect_letter(kafka, "in/1/2", "v2");
+    kafka_close(kafka);
+    stop_cluster();
+}
+END_TEST
+
+SUITE("kafka", kafka_replies_that_are_too_large_together_are_sent_one_by_one,
+      kafka_reply_that_is_too_large_by_itself_is_told_with_those_no_smaller,
+      kafka_messages_of_an_aborted_transaction_come_again,
       kafka_broker_that_is_away_for_a_moment_is_waited_for,
       kafka_transaction_that_fails_while_it_is_filled_is_aborted,
       kafka_producer_fenced_at_its_first_reply_says_by_whom,
