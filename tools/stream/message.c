@@ -181,7 +181,7 @@ enum err_code message_prepare(const struct message *message, const struct engine
                               struct arena *arena, struct message_input *out, struct err *err)
 {
     bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
-    enum message_kind kind;
+    enum message_kind kind = MESSAGE_TEXT;
     *out = (struct message_input){0};
     if (message->value == NULL)
         return err_set(err, ERR_UNUSABLE, "the message has no value");

@@ -100,10 +100,19 @@ static void take_direction(struct lbfgs *lbfgs)
     }
 }
 
-/* Remembers the way from here to the next point, unless rounding left it no curvature. */
+static void forget_oldest(struct lbfgs *lbfgs)
+{
+    lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
+    lbfgs->pair_count--;
+}
+
+/* Remembers the way from here to the next point, unless rounding left it no curvature. Where there
+ * is no room it takes the place of the oldest one. */
 static void remember(struct lbfgs *lbfgs)
 {
-    struct pair *pair = pair_at(lbfgs, lbfgs->pair_count % MEMORY);
+    if (lbfgs->pair_count == MEMORY)
+        forget_oldest(lbfgs);
+    struct pair *pair = pair_at(lbfgs, lbfgs->pair_count);
     for (size_t i = 0; i < lbfgs->numbers; i++) {
         pair->point[i] = lbfgs->next[i] - lbfgs->point[i];
         pair->gradient[i] = lbfgs->next_gradient[i] - lbfgs->gradient[i];
@@ -112,10 +121,7 @@ static void remember(struct lbfgs *lbfgs)
     if (product <= 1e-10 * eigen_dot(pair->point, pair->point, lbfgs->numbers))
         return;
     pair->inverse = 1 / product;
-    if (lbfgs->pair_count < MEMORY)
-        lbfgs->pair_count++;
-    else
-        lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
+    lbfgs->pair_count++;
 }
 
 /* The next point along the direction, with its gradient. False if the step promises less than
