@@ -1,4 +1,4 @@
-/* kafka_conf.h - the library's configuration of a consumer and of a producer. Private to kafka.c.
+/* kafka_conf.h - the library's configuration of a consumer and of a producer. Private to kafka*.c.
  *
  * Threads: no state. */
 #ifndef ATTND_TOOLS_STREAM_KAFKA_CONF_H

@@ -20,8 +20,8 @@ struct item {
     struct kafka_message message;
     char id[MESSAGE_ID_BYTES_MAX + 1];
     char traceparent[TRACE_HEADER_BYTES];
-    const char *context; /* JSON of its row's arena; NULL: none */
-    char *bytes;         /* of its reply or problem */
+    char *context; /* JSON; NULL: none */
+    char *bytes;   /* of its reply or problem */
     bool is_failed;
 };
 
@@ -112,6 +112,7 @@ void stream_batch_clear(struct stream_batch *batch)
 {
     for (unsigned i = 0; i < batch->count; i++) {
         kafka_release(&batch->items[i].message);
+        free(batch->items[i].context);
         free(batch->items[i].bytes);
     }
     batch->count = 0;
@@ -161,7 +162,8 @@ static void prepare(void *context, struct answers_row *row)
     message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);
     choose_id(item, input.id);
     choose_trace(item);
-    item->context = input.context;
+    if (input.context != NULL && (item->context = strdup(input.context)) == NULL)
+        err_no_memory(&row->err, strlen(input.context));
     row->prepared = input.prepared;
     row->text = input.text;
     row->text_len = input.text_len;
@@ -202,14 +204,21 @@ static enum err_code reply_with(struct stream_batch *batch, unsigned index,
     return ERR_OK;
 }
 
+/* What tells whose reply it is. */
+static enum err_code add_origin(const struct item *item, struct json_t *object, struct err *err)
+{
+    if (doc_edit_text(object, "id", item->id, err) == ERR_OK && item->context != NULL)
+        doc_edit_json(object, "context", item->context, err);
+    return err->code;
+}
+
 static enum err_code take(void *context, struct json_t *object, const struct answers_row *row,
                           struct err *err)
 {
     struct stream_batch *batch = context;
     struct item *item = &batch->items[row->index];
     item->is_failed = row->err.code != ERR_OK;
-    if (doc_edit_text(object, "id", item->id, err) ||
-        (item->context != NULL && doc_edit_json(object, "context", item->context, err)))
+    if (add_origin(item, object, err))
         return err->code;
     return reply_with(batch, row->index, object, err);
 }
@@ -257,7 +266,7 @@ static enum err_code make_problem(struct stream_batch *batch, unsigned index, st
     if (object == NULL)
         return err_no_memory(err, 0);
     item->is_failed = true;
-    if (doc_edit_text(object, "id", item->id, err) == ERR_OK)
+    if (add_origin(item, object, err) == ERR_OK)
         reply_with(batch, index, object, err);
     doc_free(object);
     return err->code;

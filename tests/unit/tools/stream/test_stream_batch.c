@@ -173,7 +173,10 @@ END_TEST
 
 START_TEST(batch_problem_goes_to_the_output_without_a_dead_letter_topic)
 {
-    static const struct said said[] = {{.value = "caf\xE9"}, {.value = "SCAN"}};
+    static const struct said said[] = {
+        {.value = "caf\xE9"},
+        {.value = "{\"text\": \"SCAN\", \"context\": {\"lot\": \"A1\"}}",
+         .content_type = "application/json"}};
     open_batch(said, 2);
     options.dead_letter_topic = "";
     add(2);
@@ -183,6 +186,7 @@ START_TEST(batch_problem_goes_to_the_output_without_a_dead_letter_topic)
     replies[1].is_refused = true;
     ck_assert_int_eq(stream_batch_shorten(batch, &err), ERR_OK);
     expect_text(replies[1].value, "\"status\":413");
+    expect_text(replies[1].value, "\"context\":{\"lot\":\"A1\"}");
     replies[0].is_refused = true;
     ck_assert_int_eq(stream_batch_shorten(batch, &err), ERR_IO);
     expect_text(err.text, "topic 'out' takes not even a short problem");
