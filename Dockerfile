@@ -5,19 +5,19 @@
 #
 # BASE pins where the libraries come from: docker build --build-arg BASE=debian@sha256:... -t attnd .
 # BACKENDS=--without-backends leaves out oneDNN and OpenBLAS: 70 MB less on the disk, and no training.
-# STREAM=--with-stream adds attnd-stream, which is started by
+# STREAM=yes adds attnd-stream, which is started by
 #     docker run --entrypoint /usr/local/bin/attnd-stream attnd --config /etc/attnd/stream.json
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
 ARG BACKENDS=
-ARG STREAM=
+ARG STREAM=no
 WORKDIR /src
 COPY deploy/install-deps.sh deploy/
-RUN deploy/install-deps.sh build${STREAM:+-stream}
+RUN case $STREAM in yes) deploy/install-deps.sh build-stream ;; *) deploy/install-deps.sh build ;; esac
 COPY . .
 RUN make -s -j"$(nproc)"
-RUN deploy/image/root.sh build /image ${BACKENDS} ${STREAM}
+RUN deploy/image/root.sh build /image ${BACKENDS} $(case $STREAM in yes) echo --with-stream ;; esac)
 # A checkout under umask 077 would give models that only root can read.
 RUN chmod -R a+rX models
 
