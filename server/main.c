@@ -2,6 +2,7 @@
 #include "config/config_print.h"
 #include "engine/base/err.h"
 #include "engine/base/openblas.h"
+#include "server/check.h"
 #include "server/observe/log.h"
 #include "server/server.h"
 

@@ -15,7 +15,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
-#include "engine/selftest.h"
 #include "server/addresses.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
@@ -24,7 +23,6 @@
 #include "server/feedback/feedback.h"
 #include "server/fits/fits.h"
 #include "server/http/tls.h"
-#include "server/memory_plan.h"
 #include "server/observe/drift.h"
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
@@ -36,6 +34,7 @@
 #include "server/scrape.h"
 #include "server/serve/windows.h"
 #include "server/serve/worker.h"
+#include "server/server_memory.h"
 #include "server/signals.h"
 #include "server/systemd.h"
 
@@ -45,9 +44,6 @@
 #include <unistd.h>
 
 enum {
-    /* Main, the edge, digests, their hashing, the closer, the reloader, who reads what was before
-     * the start, who keeps inputs, who has fits made; and the shadows'. */
-    THREADS_BESIDE = 10 + SHADOW_THREADS,
     POLL_MS = 5,            /* how often a drain checks whether it is done */
     LAST_REPLIES_MS = 1000, /* for sending the replies that failed when time ran out */
 };
@@ -82,21 +78,10 @@ static enum err_code choose_plan(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code make_memory_plan(struct memory_plan *out, const struct config *config,
-                                      const struct plan *plan, struct err *err)
-{
-    unsigned warming = plan->workers * plan->threads_per_worker; /* while a reload opens models */
-    unsigned threads = plan->io_threads + plan->prepare_threads + THREADS_BESIDE + warming +
-                       addresses_admin_threads(config);
-    if (memory_plan_make(out, config, plan, threads, err))
-        err->code = err->code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNUSABLE;
-    return err->code;
-}
-
 static enum err_code open_memory(struct server *server, struct err *err)
 {
     struct memory_plan *plan = &server->memory_plan;
-    if (make_memory_plan(plan, server->config, &server->plan, err))
+    if (server_memory_plan(plan, server->config, &server->plan, err))
         return err->code;
     memory_plan_log(plan);
     memory_init(&server->service.memory, plan->max_bytes, plan->fixed_bytes, plan->model_bytes);
@@ -437,51 +422,6 @@ static void announce(const struct server *server, FILE *ready)
               LOG_NUMBER("workers", server->plan.workers),
               LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
     addresses_log(&server->addresses, &server->service);
-}
-
-/* What they say is read, and not run: that takes a model that is open. */
-static enum err_code check_selftests(const struct config *config, struct err *err)
-{
-    for (unsigned i = 0; i < config->model_count; i++) {
-        struct selftest *selftest;
-        if (selftest_open(&selftest, config->models[i].dir, err))
-            return err_prefix(err, "model %s: ", config->models[i].name);
-        selftest_close(selftest);
-    }
-    return ERR_OK;
-}
-
-enum err_code server_check(const struct config *config, FILE *out, struct err *err)
-{
-    struct memory_plan memory;
-    struct keys *keys;
-    struct tls *tls;
-    if (keys_read(&keys, config->keys_file, NULL, err))
-        return err->code;
-    keys_close(keys);
-    if (tls_open(&tls, config->tls_cert_file, config->tls_key_file, config->tls_client_ca_file,
-                 err))
-        return err->code;
-    tls_close(tls);
-    if (addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err))
-        return err->code;
-    struct placement placement;
-    struct plan plan;
-    if (placement_make(&placement, &plan, config, err))
-        return err->code;
-    placement_free(&placement);
-    struct config effective;
-    if (restore_config(&effective, config, err))
-        return err->code;
-    if (make_memory_plan(&memory, &effective, &plan, err) == ERR_OK &&
-        check_selftests(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
-        err->code = ERR_UNUSABLE;
-    config_deinit(&effective);
-    if (err->code != ERR_OK)
-        return err->code;
-    fputs("attnd: the configuration is valid\n", out);
-    memory_plan_print(&memory, out);
-    return ERR_OK;
 }
 
 static void serve(struct server *server, FILE *ready, struct err *err)

@@ -18,8 +18,4 @@
 enum err_code server_run(const struct config *config, const struct reload_source *source,
                          FILE *ready, struct err *err);
 
-/* Checks whether it could serve: reads the headers of the models and prints the memory plan to
- * `out`. ERR_UNUSABLE if a model cannot be read or the sum is above memory_max. */
-enum err_code server_check(const struct config *config, FILE *out, struct err *err);
-
 #endif

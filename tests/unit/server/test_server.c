@@ -7,6 +7,7 @@
 #include "config/option.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
+#include "server/check.h"
 #include "server/observe/log_observer.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"

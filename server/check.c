@@ -1,0 +1,67 @@
+#include "server/check.h"
+
+#include "config/config_load.h"
+#include "engine/selftest.h"
+#include "server/addresses.h"
+#include "server/auth/keys.h"
+#include "server/http/tls.h"
+#include "server/otlp/otlp_exporter.h"
+#include "server/placement/placement.h"
+#include "server/restore.h"
+#include "server/server_memory.h"
+
+static enum err_code check_files(const struct config *config, struct err *err)
+{
+    struct keys *keys;
+    struct tls *tls;
+    if (keys_read(&keys, config->keys_file, NULL, err))
+        return err->code;
+    keys_close(keys);
+    if (tls_open(&tls, config->tls_cert_file, config->tls_key_file, config->tls_client_ca_file,
+                 err))
+        return err->code;
+    tls_close(tls);
+    return ERR_OK;
+}
+
+/* What they say is read, and not run: that takes a model that is open. */
+static enum err_code check_selftests(const struct config *config, struct err *err)
+{
+    for (unsigned i = 0; i < config->model_count; i++) {
+        struct selftest *selftest;
+        if (selftest_open(&selftest, config->models[i].dir, err))
+            return err_prefix(err, "model %s: ", config->models[i].name);
+        selftest_close(selftest);
+    }
+    return ERR_OK;
+}
+
+static enum err_code check_models(const struct config *config, const struct plan *plan,
+                                  struct memory_plan *memory, struct err *err)
+{
+    struct config effective;
+    if (restore_config(&effective, config, err))
+        return err->code;
+    if (server_memory_plan(memory, &effective, plan, err) == ERR_OK &&
+        check_selftests(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
+        err->code = ERR_UNUSABLE;
+    config_deinit(&effective);
+    return err->code;
+}
+
+enum err_code server_check(const struct config *config, FILE *out, struct err *err)
+{
+    struct memory_plan memory;
+    struct placement placement;
+    struct plan plan;
+    if (check_files(config, err) || addresses_check(config, err) ||
+        otlp_exporter_check(config->otlp_endpoint, err) ||
+        placement_make(&placement, &plan, config, err))
+        return err->code;
+    placement_free(&placement);
+    if (check_models(config, &plan, &memory, err))
+        return err->code;
+    fputs("attnd: the configuration is valid\n", out);
+    memory_plan_print(&memory, out);
+    return ERR_OK;
+}
