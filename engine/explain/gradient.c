@@ -1,367 +1,16 @@
 #include "engine/explain/gradient.h"
 
 #include "engine/explain/attention_map.h"
+#include "engine/explain/gradient_path.h"
 #include "engine/model/attention_rows.h"
-#include "engine/tensor/backward/backward.h"
 #include "engine/tensor/dot.h"
 
-#include <assert.h>
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Buffers of the backward pass of `rows` neighbouring tokens, from the head to the last block's
- * attention. A weight's column is unpacked once for all of them. */
-struct path {
-    const struct spec *spec;
-    const struct weights *weights;
-    const struct layer *layer; /* the last */
-    const struct kernels *kernels;
-    const struct backward *backward;
-    const float *attention_sum, *mlp_sum; /* [rows, D] of the capture */
-    unsigned token;                       /* the first one's number */
-    unsigned kind;                        /* of the sequence, for its bias */
-    size_t rows;
-    float *column[2]; /* [D, F or P] an output's weights; two of a gated MLP */
-    float *normed;    /* [rows, D] what the MLP reads */
-    float *features;  /* [rows, D] what the pooler reads, then the residual gradient of the MLP */
-    float *hidden;    /* [rows, D] gradients */
-    float *inner;     /* [rows, F] gradients */
-    float *read;      /* [spec_features] the gradient of what the classifier reads */
-};
-
-static size_t widest_of(const struct spec *spec)
-{
-    size_t widest = spec->hidden > spec->intermediate ? spec->hidden : spec->intermediate;
-    return spec->projection > widest ? spec->projection : widest;
-}
-
-static size_t path_floats(const struct spec *spec, size_t rows)
-{
-    size_t hidden = spec->hidden, inner = spec->intermediate, widest = widest_of(spec);
-    return rows * (3 * hidden + inner) + 2 * widest + spec_features(spec);
-}
-
-static enum err_code open_path(struct path *path, struct arena *arena, struct err *err)
-{
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate, rows = path->rows;
-    size_t widest = widest_of(path->spec), numbers = path_floats(path->spec, rows);
-    float *room = arena_alloc_array(arena, numbers, sizeof *room);
-    if (room == NULL)
-        return err_no_memory(err, numbers * sizeof *room);
-    path->normed = room;
-    path->features = path->normed + rows * hidden;
-    path->hidden = path->features + rows * hidden;
-    path->inner = path->hidden + rows * hidden;
-    path->column[0] = path->inner + rows * inner;
-    path->column[1] = path->column[0] + widest;
-    path->read = path->column[1] + widest;
-    path->layer = &path->weights->layers[spec_block(path->spec, path->spec->layers - 1)];
-    path->kernels = kernels_best();
-    path->backward = backward_best();
-    return ERR_OK;
-}
-
-static void unpack(const struct linear *linear, size_t column, float *weight)
-{
-    linear->backend->unpack(linear, column, weight);
-}
-
-/* y = norm(x) of all rows. */
-static void norm_rows(const struct path *path, const struct norm *norm, float *y, const float *x)
-{
-    size_t hidden = path->spec->hidden;
-    path->kernels->layer_norm(y, hidden, x, hidden, norm->gamma, norm->beta, path->rows, hidden,
-                              path->spec->norm_eps);
-}
-
-/* dx = d norm(x) / dx . dy of so many rows, dx may be dy; plus the residual gradient. */
-static void norm_back(const struct path *path, const struct norm *norm, float *dx, const float *x,
-                      const float *residual, size_t rows)
-{
-    float stats[2];
-    size_t hidden = path->spec->hidden;
-    for (size_t r = 0; r < rows; r++, dx += hidden, x += hidden)
-        path->backward->layer_norm(dx, hidden, stats, dx, hidden, x, hidden, norm->gamma,
-                                   residual != NULL ? residual + r * hidden : NULL, hidden, 1,
-                                   hidden, path->spec->norm_eps);
-}
-
-/* ---- the head ---- */
-
-/* hidden = dy / dfeatures; y = c . z / |z|, z = W features, of one row: dy / dz is what of c lies
- * across z, over |z|. */
-static void projection_back(const struct path *path, const struct linear *classifier,
-                            unsigned label)
-{
-    const struct linear *projection = &path->weights->projection;
-    size_t hidden = path->spec->hidden, width = path->spec->projection;
-    float *z = path->column[1];
-    unpack(classifier, label, path->read);
-    for (size_t p = 0; p < width; p++) {
-        unpack(projection, p, path->column[0]);
-        z[p] = dot(path->column[0], path->features, hidden);
-    }
-    float length = sqrtf(dot(z, z, width)), along = dot(path->read, z, width) / (length * length);
-    memset(path->hidden, 0, hidden * sizeof *path->hidden);
-    for (size_t p = 0; p < width; p++) {
-        unpack(projection, p, path->column[0]);
-        add_scaled(path->hidden, (path->read[p] - along * z[p]) / length, path->column[0], hidden);
-    }
-}
-
-/* What output c of the pooler was before its activation. */
-static float pooler_before(const struct path *path, size_t c)
-{
-    const struct linear *pooler = &path->weights->pooler;
-    unpack(pooler, c, path->column[0]);
-    return dot(path->column[0], path->features, path->spec->hidden) + pooler->bias[c];
-}
-
-/* Back through the norm that some families have behind the pooler: read is dy / d(its output), then
- * dy / d(its input), which is computed once more for that. */
-static void head_norm_back(const struct path *path)
-{
-    size_t hidden = path->spec->hidden;
-    float *pooled = path->normed;
-    if (path->weights->head_norm.gamma == NULL)
-        return;
-    for (size_t c = 0; c < hidden; c++)
-        pooled[c] = pooler_before(path, c);
-    path->backward->activate(pooled, pooled, hidden, spec_pooler_activation(path->spec));
-    norm_back(path, &path->weights->head_norm, path->read, pooled, NULL, 1);
-}
-
-/* hidden = dy / dfeatures; y = classifier(norm(pooler(features))) [label], of one row. */
-static void head_back(const struct path *path, const struct linear *classifier, unsigned label)
-{
-    size_t hidden = path->spec->hidden;
-    if (path->spec->projection > 0) {
-        projection_back(path, classifier, label);
-        return;
-    }
-    if (path->spec->family->tensors[TENSOR_POOLER] == NULL) {
-        unpack(classifier, label, path->hidden);
-        return;
-    }
-    unpack(classifier, label, path->read);
-    head_norm_back(path);
-    memset(path->hidden, 0, hidden * sizeof *path->hidden);
-    for (size_t c = 0; c < hidden; c++) {
-        float before = pooler_before(path, c), slope;
-        path->backward->activation(&slope, &path->read[c], &before, 1,
-                                   spec_pooler_activation(path->spec));
-        add_scaled(path->hidden, slope, path->column[0], hidden);
-    }
-}
-
-static bool is_patch(const struct path *path, size_t row)
-{
-    return path->token + row >= spec_image_specials(path->spec);
-}
-
-/* The gradient of the patches' mean, back through the norm that a family has behind it. `mean` is
- * computed for that from the sums of all tokens (there is no norm before it then). */
-static void pooled_back(const struct path *path, const struct capture *capture, float *gradient)
-{
-    const struct spec *spec = path->spec;
-    size_t hidden = spec->hidden;
-    float *mean = path->column[0];
-    if (path->weights->pooled_norm.gamma == NULL)
-        return;
-    assert(path->weights->final_norm.gamma == NULL);
-    memset(mean, 0, hidden * sizeof *mean);
-    for (size_t t = spec_image_specials(spec); t < capture->tokens; t++)
-        add_scaled(mean, 1 / (float)spec->patches, capture->sums[CAPTURE_MLP] + t * hidden, hidden);
-    norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
-}
-
-/* x / rows to each row of y, of which x may be the first. */
-static void spread(float *y, const float *x, size_t rows, size_t width, float share)
-{
-    for (size_t r = rows; r > 0; r--)
-        for (size_t c = 0; c < width; c++)
-            y[(r - 1) * width + c] = x[c] * share;
-}
-
-/* The same where a mean of all tokens goes through a pooler: it reads the mean of the sums behind
- * the last norm. */
-static void tokens_back(const struct path *path, const struct capture *capture, unsigned label)
-{
-    const struct norm *last = &path->weights->final_norm;
-    size_t hidden = path->spec->hidden;
-    const float share = 1 / (float)capture->tokens;
-    memset(path->features, 0, hidden * sizeof *path->features);
-    for (size_t t = 0; t < capture->tokens; t++) {
-        path->kernels->layer_norm(path->normed, hidden, capture->sums[CAPTURE_MLP] + t * hidden,
-                                  hidden, last->gamma, last->beta, 1, hidden, path->spec->norm_eps);
-        add_scaled(path->features, share, path->normed, hidden);
-    }
-    head_back(path, &path->weights->classifier, label);
-    spread(path->hidden, path->hidden, path->rows, hidden, share);
-}
-
-/* hidden = dy / dnormed of tokens that a pooling reads. */
-static void pooling_back(const struct path *path, const struct capture *capture, unsigned label)
-{
-    const struct spec *spec = path->spec;
-    size_t hidden = spec->hidden;
-    bool has_first = spec_pooling(spec) == POOLING_FIRST_AND_PATCHES;
-    float *mean = has_first ? path->read + hidden : path->read;
-    unpack(&path->weights->classifier, label, path->read);
-    pooled_back(path, capture, mean);
-    memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
-    for (size_t r = 0; r < path->rows; r++)
-        if (is_patch(path, r))
-            add_scaled(path->hidden + r * hidden, 1 / (float)spec->patches, mean, hidden);
-        else if (has_first && path->token + r == 0)
-            memcpy(path->hidden, path->read, hidden * sizeof *path->hidden);
-}
-
-/* ---- the block ---- */
-
-/* inner = dy / d(what W_2 reads) */
-static void mlp_out_back(const struct path *path)
-{
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    memset(path->inner, 0, path->rows * inner * sizeof *path->inner);
-    for (size_t c = 0; c < hidden; c++) {
-        unpack(&path->layer->mlp_out, c, path->column[0]);
-        for (size_t r = 0; r < path->rows; r++)
-            add_scaled(path->inner + r * inner, path->hidden[r * hidden + c], path->column[0],
-                       inner);
-    }
-}
-
-/* What output c of W_1 was for a row. */
-static float mlp_before(const struct path *path, const float *column, size_t c, size_t row)
-{
-    size_t hidden = path->spec->hidden;
-    return dot(column, path->normed + row * hidden, hidden) + path->layer->mlp_in.bias[c];
-}
-
-/* Back through column c of W_1, and, of a gated MLP, column F + c. */
-static void mlp_column_back(const struct path *path, size_t c)
-{
-    const struct spec *spec = path->spec;
-    size_t hidden = spec->hidden, inner = spec->intermediate;
-    for (size_t r = 0; r < path->rows; r++) {
-        float dy = path->inner[r * inner + c], *to = path->hidden + r * hidden, slopes[2];
-        float before[2] = {mlp_before(path, path->column[0], c, r)};
-        if (spec->is_gated) {
-            before[1] = mlp_before(path, path->column[1], inner + c, r);
-            path->backward->gate(slopes, &dy, before, 1, spec_gate(spec));
-            add_scaled(to, slopes[1], path->column[1], hidden);
-        } else {
-            path->backward->activation(slopes, &dy, before, 1, spec->activation);
-        }
-        add_scaled(to, slopes[0], path->column[0], hidden);
-    }
-}
-
-/* hidden = dy / dnormed, from hidden = dy / d(MLP's output). */
-static void mlp_back(const struct path *path)
-{
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    mlp_out_back(path);
-    memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
-    for (size_t c = 0; c < inner; c++) {
-        unpack(&path->layer->mlp_in, c, path->column[0]);
-        if (path->spec->is_gated)
-            unpack(&path->layer->mlp_in, inner + c, path->column[1]);
-        mlp_column_back(path, c);
-    }
-}
-
-/* BERT: y of h = norm_2(s_2), s_2 = z + MLP(z), z = norm_1(s_1). hidden = dy / ds_1. */
-static void norm_after_back(const struct path *path, const struct linear *classifier,
-                            unsigned label)
-{
-    size_t numbers = path->rows * path->spec->hidden;
-    norm_rows(path, &path->layer->mlp_norm, path->features, path->mlp_sum);
-    head_back(path, classifier, label);
-    norm_back(path, &path->layer->mlp_norm, path->hidden, path->mlp_sum, NULL, path->rows);
-    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
-    norm_rows(path, &path->layer->attention_norm, path->normed, path->attention_sum);
-    mlp_back(path);
-    add_scaled(path->hidden, 1, path->features, numbers);
-    norm_back(path, &path->layer->attention_norm, path->hidden, path->attention_sum, NULL,
-              path->rows);
-}
-
-/* ViT: y of h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1, from dy / dh. */
-static void norm_before_back(const struct path *path)
-{
-    size_t numbers = path->rows * path->spec->hidden;
-    if (path->weights->final_norm.gamma != NULL)
-        norm_back(path, &path->weights->final_norm, path->hidden, path->mlp_sum, NULL, path->rows);
-    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
-    norm_rows(path, &path->layer->mlp_norm, path->normed, path->attention_sum);
-    mlp_back(path);
-    norm_back(path, &path->layer->mlp_norm, path->hidden, path->attention_sum, path->features,
-              path->rows);
-}
-
-/* ViT's head: hidden = dy / dh. */
-static void head_before_back(const struct path *path, const struct capture *capture,
-                             const struct linear *classifier, unsigned label)
-{
-    const struct norm *last = &path->weights->final_norm;
-    if (spec_pooling(path->spec) == POOLING_TOKENS) {
-        tokens_back(path, capture, label);
-    } else if (spec_head_reads_all(path->spec)) {
-        pooling_back(path, capture, label);
-    } else {
-        norm_rows(path, last, path->features, path->mlp_sum);
-        head_back(path, classifier, label);
-    }
-}
-
-/* normed [rows, A] = dy / dO, O the heads' outputs side by side. */
-static void attention_back(const struct path *path)
-{
-    size_t hidden = path->spec->hidden, attended = path->layer->attended;
-    memset(path->normed, 0, path->rows * attended * sizeof *path->normed);
-    for (size_t c = 0; c < hidden; c++) {
-        unpack(&path->layer->attention_out, c, path->column[0]);
-        for (size_t r = 0; r < path->rows; r++)
-            add_scaled(path->normed + r * attended, path->hidden[r * hidden + c], path->column[0],
-                       attended);
-    }
-}
-
-/* path->normed [rows, A] = dy / dO of the tokens from `token` on. */
-static enum err_code go_back(struct path *path, const struct spec *spec,
-                             const struct weights *weights, const struct capture *capture,
-                             unsigned label, unsigned token, size_t rows, struct arena *arena,
-                             struct err *err)
-{
-    size_t first = (size_t)token * spec->hidden;
-    *path = (struct path){.spec = spec,
-                          .weights = weights,
-                          .token = token,
-                          .rows = rows,
-                          .attention_sum = capture->sums[CAPTURE_ATTENTION] + first,
-                          .mlp_sum = capture->sums[CAPTURE_MLP] + first};
-    const struct linear *classifier = spec_head_reads_all(spec) || token == 0
-                                          ? &weights->classifier
-                                          : &weights->distillation_classifier;
-    if (open_path(path, arena, err))
-        return err->code;
-    if (spec->family->block.norm == NORM_AFTER) {
-        assert(!spec_head_reads_all(spec)); /* no family pools so */
-        norm_after_back(path, classifier, label);
-    } else {
-        head_before_back(path, capture, classifier, label);
-        norm_before_back(path);
-    }
-    attention_back(path);
-    return ERR_OK;
-}
-
 /* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
-static void global_head(const struct path *path, const struct capture *capture, size_t head,
-                        float *gradient)
+static void global_head(const struct gradient_path *path, const struct capture *capture,
+                        size_t head, float *gradient)
 {
     const struct plain_linear *value = &path->layer->global.value;
     size_t hidden = path->spec->hidden, width = hidden / path->spec->heads;
@@ -380,9 +29,9 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
                                     const struct capture *capture, unsigned label, unsigned token,
                                     struct arena *arena, float *gradient, struct err *err)
 {
-    struct path path;
+    struct gradient_path path;
     size_t width = spec->hidden / spec->heads, n = capture->tokens;
-    if (go_back(&path, spec, weights, capture, label, token, 1, arena, err))
+    if (gradient_path_back(&path, spec, weights, capture, label, token, 1, arena, err))
         return err->code;
     for (size_t h = 0; h < path.layer->heads; h++)
         if (capture->states != NULL)
@@ -423,7 +72,7 @@ bool gradient_normalise(float *relevance, size_t n)
 
 /* One head of a block of queries from `first` on: their attention, computed once more from what the
  * capture has, with the gradient that dO and the values give. */
-static void add_block(const struct path *path, const struct capture *capture, size_t head,
+static void add_block(const struct gradient_path *path, const struct capture *capture, size_t head,
                       size_t first, float *attention, float *scratch, float *relevance)
 {
     const struct spec *spec = path->spec;
@@ -454,13 +103,13 @@ enum err_code gradient_add(const struct spec *spec, const struct weights *weight
                            const struct capture *capture, unsigned kind, unsigned label,
                            struct arena *arena, float *relevance, struct err *err)
 {
-    struct path path;
+    struct gradient_path path;
     size_t n = capture->tokens, numbers = attention_rows_scratch(n, spec->hidden / spec->heads);
     float *attention = arena_alloc_array(arena, ATTENTION_QUERIES * n, sizeof *attention);
     float *scratch = arena_alloc_array(arena, numbers, sizeof *scratch);
     if (attention == NULL || scratch == NULL)
         return err_no_memory(err, (ATTENTION_QUERIES * n + numbers) * sizeof *scratch);
-    if (go_back(&path, spec, weights, capture, label, 0, n, arena, err))
+    if (gradient_path_back(&path, spec, weights, capture, label, 0, n, arena, err))
         return err->code;
     path.kind = kind;
     for (size_t h = 0; h < path.layer->heads; h++)
@@ -480,7 +129,7 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
         last.window = 0;
         return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
     }
-    return (path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
+    return (gradient_path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +
             attention_rows_scratch(tokens, width)) *
            sizeof(float);
 }

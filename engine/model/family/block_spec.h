@@ -1,6 +1,6 @@
 /* block_spec.h - what a block of an encoder is, as its family says. Three read it: the forward pass
  * of serving (encoder.c), forward and backward of training (network_block.c), and the gradient
- * behind explanations (gradient.c).
+ * behind explanations (gradient_path.c).
  *
  *   NORM_AFTER    a = x + attention(x);        h = norm(a); out = norm(h + mlp(h))
  *                 (Vaswani et al. 2017; Devlin et al. 2019)
