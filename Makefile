@@ -329,7 +329,7 @@ install: $(PROGRAMS)
 	@install -m 644 README.md CHANGELOG.md CONTRIBUTING.md LICENSE SECURITY.md $(DOC)
 	@install -D -m 644 -t $(DOC)/docs docs/*
 	@install -D -m 644 -t $(DOC)/models models/README.md
-	@install -D -m 644 -t $(DOC)/examples config/server.json
+	@install -D -m 644 -t $(DOC)/examples config/server.json config/stream.json
 	@install -D -m 644 -t $(DOC)/examples/prometheus deploy/prometheus/*
 	@for page in $(MANUALS); do \
 	    test ! -f "$$page" || install -D -m 644 -t $(MAN) "$$page" || exit 1; done

@@ -82,6 +82,19 @@ START_TEST(a_session_may_not_outlast_the_poll_interval)
 }
 END_TEST
 
-SUITE("stream_options", options_come_from_the_file_and_flags_override_it,
+START_TEST(the_example_can_be_read)
+{
+    enum cli_action action;
+    char *argv[] = {(char *)"attnd-stream", (char *)"--config=config/stream.json", NULL};
+    err = (struct err){0};
+    ck_assert_msg(stream_options_read(&options, &action, 2, argv, &err) == ERR_OK, "%s", err.text);
+    ck_assert_str_eq(options.dead_letter_topic, "test-floor.dead");
+    ck_assert_uint_eq(options.metrics_port, 8091);
+    stream_options_free(&options);
+    options = (struct stream_options){0};
+}
+END_TEST
+
+SUITE("stream_options", the_example_can_be_read, options_come_from_the_file_and_flags_override_it,
       options_that_are_wrong_are_refused_with_their_key,
       a_session_may_not_outlast_the_poll_interval)
