@@ -112,6 +112,9 @@ def exactly_once(place, topic, count):
     missing = [f"k{i}" for i in range(count) if f"k{i}" not in keys]
     assert not more and not missing and len(keys) == count, \
         f"{len(keys)} keys, {sum(keys.values())} verdicts, missing {missing[:5]}, not once {list(more.items())[:5]}"
+    inputs, verdicts = (dict(line.split() for line in place.broker.read(name, "%k %p\\n").splitlines())
+                        for name in (topic, f"{topic}.verdicts"))
+    assert inputs == verdicts, "a verdict is in another partition than its input"
     return sum(keys.values())
 
 
@@ -264,7 +267,8 @@ def claim_verdicts_have_the_object_of_predict_and_their_headers(place, _):
     member = Member(place, "a", "headers")
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     send(place, "headers", "k", b"SCAN chain 3 FAIL", "id=wafer-7", f"traceparent=00-{trace}-00f067aa0ba902b7-01")
-    send(place, "headers", "l", b'{"text": "SCAN chain 3 FAIL", "id": "body-8", "context": {"lot": "A1"}}', "content-type=application/json")
+    send(place, "headers", "l", b'{"text": "SCAN chain 3 FAIL", "id": "body-8", "context": {"lot": "A1"}}',
+         "content-type=application/json")
     send(place, "headers", "m", b" ")
     wait_until("all are answered", lambda: member.answered() == 3)
     lines = dict(line.split("|", 1) for line in place.broker.read("headers.verdicts", "%k|%h|%s\\n").splitlines())
