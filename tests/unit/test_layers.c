@@ -129,7 +129,7 @@ static const struct room {
      {"learn/train/checkpoint", "learn/ngrams", "learn/eval", "learn/eval/explain",
       "learn/eval/measure", "learn/eval/report", "learn/data", "engine", "engine/cli",
       "engine/base"}},
-    {"tools/answers", false, {"engine", "engine/base", "server/protocol/problem.h"}},
+    {"tools/answers", false, {"engine", "engine/cli", "engine/base", "server/protocol/problem.h"}},
     {"tools/batch",
      false,
      {"tools/answers", "tools/client", "learn/eval/measure", "learn/data", "engine", "engine/cli",

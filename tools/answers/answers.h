@@ -6,7 +6,7 @@
  *
  *     answers_model_open(&model, &options, &err);
  *     answers_open(&answers, &model, &err);
- *     answers_run(answers, count, &source, &err);
+ *     answers_run(answers, first, count, &source, &err);
  *     answers_close(answers);
  *     answers_model_close(&model);
  *

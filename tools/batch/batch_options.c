@@ -2,12 +2,13 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/utf8.h"
+#include "tools/answers/answer_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 1024, CSV_LABELS_MAX = 100, TOP_K_MAX = 1000000 };
+enum { THREADS_MAX = 1024, CSV_LABELS_MAX = 100 };
 
 /* ---- the table ---- */
 
@@ -24,12 +25,8 @@ static enum err_code set_top_k(const struct cli_option *option, void *target, co
                                struct err *err)
 {
     struct batch_options *options = target;
-    size_t top_k = 0;
-    if (strcmp(value, "all") != 0 &&
-        cli_option_parse_whole(value, option->min, option->max, &top_k, err))
-        return err->code;
-    options->local.format.top_k = (unsigned)top_k;
-    return ERR_OK;
+    (void)option;
+    return answer_words_top_k(value, &options->local.format.top_k, err);
 }
 
 static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
@@ -39,10 +36,7 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     (void)option;
     options->explain = value;
     options->local.answers.explain = true;
-    options->local.answers.how.method = EXPLAIN_DEFAULT;
-    if (strcmp(value, "default") == 0 || method_find(value, &options->local.answers.how.method))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
+    return answer_words_method(value, &options->local.answers.how.method, err);
 }
 
 #define FIELD(field) CLI_FIELD(struct batch_options, field)
@@ -90,8 +84,6 @@ static const struct cli_option table[] = {
     {.name = "top-k",
      .type = CLI_OTHER,
      .value = "N|all",
-     .min = 1,
-     .max = TOP_K_MAX,
      .apply = set_top_k,
      .help = "How many labels to tell, best first (default: 1)."},
     {.name = "explain",

@@ -3,6 +3,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/nearest.h"
+#include "tools/answers/answer_words.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, TOP_K_MAX = 1000000, FILE_BYTES_MAX = 1024 * 1024 };
+enum { THREADS_MAX = 1024, FILE_BYTES_MAX = 1024 * 1024 };
 
 /* ---- the table ---- */
 
@@ -360,20 +361,14 @@ static enum err_code split_listen(struct stream_options *options, struct err *er
 static enum err_code set_answers(struct stream_options *options, struct err *err)
 {
     struct answers_options *answers = &options->answers;
-    size_t top_k = 0;
     answers->dir = options->model;
     answers->engine.dtype = options->dtype;
     answers->engine.linear_backend = options->linear_backend;
     answers->explain = options->explain[0] != '\0';
-    answers->how.method = EXPLAIN_DEFAULT;
-    if (strcmp(options->top_k, "all") != 0 &&
-        cli_option_parse_whole(options->top_k, 1, TOP_K_MAX, &top_k, err))
+    if (answer_words_top_k(options->top_k, &answers->top_k, err))
         return err_prefix(err, "top_k: ");
-    answers->top_k = (unsigned)top_k;
-    if (answers->explain && strcmp(options->explain, "default") != 0 &&
-        !method_find(options->explain, &answers->how.method))
-        return err_set(err, ERR_UNUSABLE, "explain: no method '%.64s' (known: default, %s)",
-                       options->explain, method_names());
+    if (answers->explain && answer_words_method(options->explain, &answers->how.method, err))
+        return err_prefix(err, "explain: ");
     return ERR_OK;
 }
 
