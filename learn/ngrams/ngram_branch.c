@@ -139,6 +139,7 @@ static enum err_code fit(struct ngram_table *table, const struct ngram_data *dat
                                               .classes = data->learnt_classes,
                                               .labels = table->labels,
                                               .table_rows = table->reading.rows,
+                                              .threads = data->threads,
                                               .strength =
                                                   1 / (NGRAM_FIT_TRUST * (double)rows.count)};
         ngram_fit(&problem, weight, bias, err);

@@ -40,6 +40,7 @@ struct ngram_data {
     const struct dataset *validation;
     const unsigned *classes;             /* [validation->count] */
     const struct evaluation *evaluation; /* of the validation, without a table */
+    unsigned threads;                    /* 0: one */
 };
 
 struct ngram_result {

@@ -1,8 +1,11 @@
 /* ngram_fit.c - see ngram_fit.h. Texts of one fit share few of a table's rows: the problem is
  * solved over those that a learnt text has, in their order, and spread over the table at the end.
- * The others would have no slope but the penalty's, and end at the zero that they begin with. */
+ * The others would have no slope but the penalty's, and end at the zero that they begin with.
+ * Texts are added up in blocks, and the blocks in their order, so that any number of threads has the
+ * same sum. */
 #include "learn/ngrams/ngram_fit.h"
 
+#include "engine/base/thread_pool.h"
 #include "learn/eval/fit/lbfgs.h"
 
 #include <math.h>
@@ -12,10 +15,21 @@
 
 #define CURVATURE_BOUND 0.25 /* of p (1 - p) */
 
+enum { BLOCK_TEXTS = 8192, BLOCKS_MAX = 16 }; /* texts of a block at least; each has slopes */
+
 /* An n-gram of a text, by the place of its row among those that are used. */
 struct place {
     uint32_t used;
     float value;
+};
+
+/* Texts that one thread adds up. */
+struct block {
+    size_t first, end;          /* texts */
+    const struct place *places; /* of its learnt texts */
+    double loss;
+    double *gradient; /* [weights + free], of the values as they are */
+    double *scores;   /* [labels] of the text at hand */
 };
 
 /* Points are [used_count, free] weights, then [free] biases, each over its scale. */
@@ -29,7 +43,9 @@ struct task {
     struct place *places; /* of all learnt texts, one after the other */
     double *scale;        /* [used_count + 1], the last of biases */
     double *values;       /* [weights + free] weights and biases as they are */
-    double *scores;       /* [labels] */
+    struct block blocks[BLOCKS_MAX];
+    unsigned block_count;
+    struct thread_pool *pool;
 };
 
 static bool is_learnt(const struct ngram_problem *problem, size_t text)
@@ -64,54 +80,76 @@ static double residual_of(double *scores, unsigned labels, unsigned truth)
 
 /* One text: its loss, and what it adds to the slopes of weights and biases. */
 static double take_text(const struct task *task, size_t text, const struct place *places,
-                        double *gradient)
+                        struct block *block)
 {
     const struct ngram_problem *problem = task->problem;
     const size_t count = problem->lists[text].count;
     const unsigned known = problem->known;
-    double *scores = task->scores + known;
+    double *scores = block->scores + known;
     for (unsigned c = 0; c < known; c++)
-        task->scores[c] = (double)problem->scores[text * known + c];
+        block->scores[c] = (double)problem->scores[text * known + c];
     memcpy(scores, task->values + task->weights, task->free * sizeof *scores);
     for (size_t i = 0; i < count; i++) {
         const double *row = task->values + (size_t)places[i].used * task->free;
         for (unsigned c = 0; c < task->free; c++)
             scores[c] += (double)places[i].value * row[c];
     }
-    const double loss = residual_of(task->scores, problem->labels, problem->classes[text]);
+    const double loss = residual_of(block->scores, problem->labels, problem->classes[text]);
     for (size_t i = 0; i < count; i++) {
-        double *row = gradient + (size_t)places[i].used * task->free;
+        double *row = block->gradient + (size_t)places[i].used * task->free;
         for (unsigned c = 0; c < task->free; c++)
             row[c] += (double)places[i].value * scores[c];
     }
     for (unsigned c = 0; c < task->free; c++)
-        gradient[task->weights + c] += scores[c];
+        block->gradient[task->weights + c] += scores[c];
     return loss;
+}
+
+static void take_block(const struct task *task, struct block *block)
+{
+    const struct ngram_problem *problem = task->problem;
+    const struct place *places = block->places;
+    block->loss = 0;
+    memset(block->gradient, 0, (task->weights + task->free) * sizeof *block->gradient);
+    for (size_t i = block->first; i < block->end; i++) {
+        if (!is_learnt(problem, i))
+            continue;
+        block->loss += take_text(task, i, places, block) / (double)task->learnt;
+        places += problem->lists[i].count;
+    }
+}
+
+static void take_blocks(void *context, unsigned index, unsigned count)
+{
+    struct task *task = context;
+    for (unsigned i = index; i < task->block_count; i += count)
+        take_block(task, &task->blocks[i]);
+}
+
+static double slope_at(const struct task *task, size_t place)
+{
+    double slope = task->blocks[0].gradient[place];
+    for (unsigned i = 1; i < task->block_count; i++)
+        slope += task->blocks[i].gradient[place];
+    return slope;
 }
 
 static double loss_at(void *context, const double *point, double *gradient)
 {
-    const struct task *task = context;
-    const struct ngram_problem *problem = task->problem;
-    const struct place *places = task->places;
-    const double count = (double)task->learnt;
+    struct task *task = context;
+    const double strength = task->problem->strength, count = (double)task->learnt;
     double loss = 0, squares = 0;
     take_values(task, point);
-    memset(gradient, 0, (task->weights + task->free) * sizeof *gradient);
-    for (size_t i = 0; i < problem->count; i++) {
-        if (!is_learnt(problem, i))
-            continue;
-        loss += take_text(task, i, places, gradient) / count;
-        places += problem->lists[i].count;
-    }
-    const double *value = task->values;
-    for (size_t r = 0; r <= task->used_count; r++)
-        for (unsigned c = 0; c < task->free; c++, gradient++, value++) {
-            const double weight = r < task->used_count ? *value : 0;
+    thread_pool_run(task->pool, take_blocks, task);
+    for (unsigned i = 0; i < task->block_count; i++)
+        loss += task->blocks[i].loss;
+    for (size_t r = 0, at = 0; r <= task->used_count; r++)
+        for (unsigned c = 0; c < task->free; c++, at++) {
+            const double weight = r < task->used_count ? task->values[at] : 0;
             squares += weight * weight;
-            *gradient = task->scale[r] * (*gradient / count + problem->strength * weight);
+            gradient[at] = task->scale[r] * (slope_at(task, at) / count + strength * weight);
         }
-    return loss + problem->strength / 2 * squares;
+    return loss + strength / 2 * squares;
 }
 
 /* ---- the rows that are used ---- */
@@ -154,15 +192,38 @@ static size_t find_used(struct task *task, uint32_t *place)
     return ngrams;
 }
 
+/* The places of all learnt texts, and from where on each block has its own. */
 static void take_places(struct task *task, const uint32_t *place)
 {
     const struct ngram_problem *problem = task->problem;
     struct place *out = task->places;
-    for (size_t i = 0; i < problem->count; i++)
-        for (size_t j = 0; is_learnt(problem, i) && j < problem->lists[i].count; j++) {
-            const struct ngram_entry *entry = &problem->lists[i].entries[j];
-            *out++ = (struct place){.used = place[entry->row], .value = entry->value};
-        }
+    for (unsigned k = 0; k < task->block_count; k++) {
+        task->blocks[k].places = out;
+        for (size_t i = task->blocks[k].first; i < task->blocks[k].end; i++)
+            for (size_t j = 0; is_learnt(problem, i) && j < problem->lists[i].count; j++) {
+                const struct ngram_entry *entry = &problem->lists[i].entries[j];
+                *out++ = (struct place){.used = place[entry->row], .value = entry->value};
+            }
+    }
+}
+
+static enum err_code open_blocks(struct task *task, struct arena *arena, struct err *err)
+{
+    const struct ngram_problem *problem = task->problem;
+    const size_t numbers = task->weights + task->free;
+    size_t texts = (problem->count + BLOCKS_MAX - 1) / BLOCKS_MAX;
+    if (texts < BLOCK_TEXTS)
+        texts = BLOCK_TEXTS;
+    for (size_t first = 0; first < problem->count; first += texts) {
+        struct block *block = &task->blocks[task->block_count++];
+        const size_t end = first + texts;
+        *block = (struct block){.first = first, .end = end < problem->count ? end : problem->count};
+        block->gradient = arena_alloc_array(arena, numbers, sizeof *block->gradient);
+        block->scores = arena_alloc_array(arena, problem->labels, sizeof *block->scores);
+        if (block->gradient == NULL || block->scores == NULL)
+            return err_no_memory(err, numbers * sizeof *block->gradient);
+    }
+    return ERR_OK;
 }
 
 static void set_scales(struct task *task, const double *squares)
@@ -187,9 +248,10 @@ static enum err_code open_task(struct task *task, struct arena *arena, struct er
     task->places = arena_alloc_array(arena, ngrams + 1, sizeof *task->places);
     task->scale = arena_alloc_array(arena, task->used_count + 1u, sizeof *task->scale);
     task->values = arena_alloc_array(arena, numbers, sizeof *task->values);
-    task->scores = arena_alloc_array(arena, problem->labels, sizeof *task->scores);
-    if (task->places == NULL || task->scale == NULL || task->values == NULL || task->scores == NULL)
+    if (task->places == NULL || task->scale == NULL || task->values == NULL)
         return err_no_memory(err, ngrams * sizeof *task->places + numbers * sizeof *task->values);
+    if (open_blocks(task, arena, err))
+        return err->code;
     take_places(task, place);
     take_squares(problem, squares);
     set_scales(task, squares);
@@ -216,9 +278,11 @@ static enum err_code run(struct task *task, struct arena *arena, struct err *err
     double *point = arena_alloc_array(arena, numbers, sizeof *point);
     if (point == NULL)
         return err_no_memory(err, numbers * sizeof *point);
-    if (!lbfgs_open(&lbfgs, numbers, err)) {
+    const unsigned threads = task->problem->threads > 0 ? task->problem->threads : 1;
+    if (!lbfgs_open(&lbfgs, numbers, err) && !thread_pool_open(&task->pool, threads, err)) {
         lbfgs_run(lbfgs, loss_at, task, task->problem->gain_min, point);
         take_values(task, point);
+        thread_pool_close(task->pool);
     }
     lbfgs_close(lbfgs);
     return err->code;

@@ -8,7 +8,7 @@
  * already may stay as they are, given by what they score for each text: then only the others get
  * weights.
  *
- * Threads: no state.
+ * Threads: no state; starts `threads` - 1 of its own.
  */
 #ifndef ATTND_LEARN_NGRAMS_NGRAM_FIT_H
 #define ATTND_LEARN_NGRAMS_NGRAM_FIT_H
@@ -29,7 +29,8 @@ struct ngram_problem {
     const float *scores; /* [count, known] what they score */
     uint32_t table_rows; /* of the reading that the texts were read by */
     double strength;
-    double gain_min; /* lbfgs.h: 0 for all that can be had */
+    double gain_min;  /* lbfgs.h: 0 for all that can be had */
+    unsigned threads; /* 0: one; the table is the same for any number */
 };
 
 /* weight [table_rows, labels - known], bias [labels - known]. ERR_NO_MEMORY. */

@@ -15,12 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KNOWN_MAX = 20000 }; /* training inputs that the OOD score is fitted on */
+enum {
+    KNOWN_MAX = 20000,   /* training inputs that the OOD score is fitted on */
+    LISTED_MAX = 100000, /* whose n-grams are learnt: some 40 KB each meanwhile */
+};
 
 struct closing {
     struct run *run;
     const struct conclude_progress *progress;
-    struct dataset validation, known; /* views of the corpus */
+    struct dataset validation, known, listed; /* views of the corpus */
     struct assessment assessment;
     float *shifts; /* [labels] class biases that were fitted; NULL: none were */
 };
@@ -109,15 +112,16 @@ static enum err_code add_ngrams(struct closing *closing, struct conclusion *out,
     const struct ngram_settings settings = train_ngrams(closing->run->options);
     if (settings.characters == 0)
         return ERR_OK;
-    unsigned *classes = calloc(closing->known.count, sizeof *classes);
-    const struct ngram_data data = {.learnt = &closing->known,
+    unsigned *classes = calloc(closing->listed.count, sizeof *classes);
+    const struct ngram_data data = {.learnt = &closing->listed,
                                     .learnt_classes = classes,
                                     .validation = &closing->validation,
                                     .classes = assessment->classes,
-                                    .evaluation = &assessment->evaluation};
+                                    .evaluation = &assessment->evaluation,
+                                    .threads = closing->run->threads};
     if (classes == NULL)
-        err_no_memory(err, closing->known.count * sizeof *classes);
-    else if (!dataset_match(&closing->known, info->labels, info->label_count, classes, err))
+        err_no_memory(err, closing->listed.count * sizeof *classes);
+    else if (!dataset_match(&closing->listed, info->labels, info->label_count, classes, err))
         ngram_branch_add(closing->run->options->out, &data, &settings, &out->ngrams, err);
     free(classes);
     if (err->code != ERR_OK || out->ngrams.weight == 0)
@@ -280,19 +284,27 @@ static enum err_code sum_up(const struct assessment *assessment, struct conclusi
 
 /* ---- all of it ---- */
 
-/* Every n-th training input, at most KNOWN_MAX. */
+/* Every n-th training input, at most `max`. */
+static enum err_code view_train(struct closing *closing, size_t max, struct dataset *out,
+                                struct err *err)
+{
+    struct corpus *corpus = &closing->run->corpus;
+    struct corpus_items some = corpus->train;
+    const size_t step = (some.count + max - 1) / max;
+    some.item = arena_alloc_array(&corpus->arena, some.count / step + 1, sizeof *some.item);
+    if (some.item == NULL)
+        return err_no_memory(err, some.count * sizeof *some.item);
+    some.count = 0;
+    for (size_t i = 0; i < corpus->train.count; i += step)
+        some.item[some.count++] = corpus->train.item[i];
+    return corpus_view(corpus, &some, out, err);
+}
+
 static enum err_code open_views(struct closing *closing, struct err *err)
 {
     struct corpus *corpus = &closing->run->corpus;
-    struct corpus_items known = corpus->train;
-    size_t step = (known.count + KNOWN_MAX - 1) / KNOWN_MAX;
-    known.item = arena_alloc_array(&corpus->arena, known.count / step + 1, sizeof *known.item);
-    if (known.item == NULL)
-        return err_no_memory(err, known.count * sizeof *known.item);
-    known.count = 0;
-    for (size_t i = 0; i < corpus->train.count; i += step)
-        known.item[known.count++] = corpus->train.item[i];
-    if (corpus_view(corpus, &known, &closing->known, err))
+    if (view_train(closing, KNOWN_MAX, &closing->known, err) ||
+        view_train(closing, LISTED_MAX, &closing->listed, err))
         return err->code;
     return corpus_view(corpus, &corpus->validation, &closing->validation, err);
 }

@@ -255,7 +255,8 @@ static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *kn
                                     .learnt_classes = known->classes,
                                     .validation = &eval->dataset,
                                     .classes = eval->assessment.classes,
-                                    .evaluation = &eval->assessment.evaluation};
+                                    .evaluation = &eval->assessment.evaluation,
+                                    .threads = eval->how.evaluation.threads};
     struct ngram_result result;
     if (eval->ngrams.characters == 0)
         return ERR_OK;

@@ -213,8 +213,38 @@ START_TEST(rows_that_no_text_has_change_no_bit_of_the_others)
 }
 END_TEST
 
+/* So many copies of the texts that they are added up in blocks; the mean over them is the same. */
+START_TEST(many_texts_have_the_same_table_with_any_number_of_threads)
+{
+    enum { COPIES = 400, THREADS = 3 };
+    static struct ngram_list lists[COPIES * COUNT];
+    static unsigned truths[COPIES * COUNT];
+    static float alone[ROWS * LABELS];
+    struct dataset dataset;
+    struct ngram_rows rows;
+    struct err err = {0};
+    fill(&dataset);
+    ck_assert(!ngram_rows_open(&rows, &reading, &dataset, &err));
+    for (unsigned i = 0; i < COPIES * COUNT; i++) {
+        lists[i] = rows.lists[i % COUNT];
+        truths[i] = classes[i % COUNT];
+    }
+    struct ngram_problem problem = problem_of(&rows, 1e-3);
+    problem.lists = lists;
+    problem.classes = truths;
+    problem.count = COPIES * COUNT;
+    ck_assert(!ngram_fit(&problem, alone, bias, &err));
+    problem.threads = THREADS;
+    ck_assert(!ngram_fit(&problem, weight, bias, &err));
+    ck_assert_double_lt(largest_slope(&rows, 1e-3), 2e-5);
+    ck_assert_mem_eq(weight, alone, sizeof weight);
+    ngram_rows_close(&rows);
+}
+END_TEST
+
 SUITE("ngram_fit", it_ends_where_the_gradient_is_zero,
       labels_that_are_known_have_no_weights_and_the_others_end_beside_them,
       words_that_no_text_has_stay_without_weight,
       words_of_texts_that_are_left_out_alone_stay_without_weight,
-      rows_that_no_text_has_change_no_bit_of_the_others)
+      rows_that_no_text_has_change_no_bit_of_the_others,
+      many_texts_have_the_same_table_with_any_number_of_threads)
