@@ -66,7 +66,8 @@ BATCH_LIB   := $(BUILD)/libbatch.a
 BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
-.PHONY: all run test tests list-tests foreign-texts torture test-docs test-browser test-openapi test-bundle \
+.PHONY: all run test tests list-tests foreign-texts torture test-asan test-tsan test-docs \
+        test-browser test-openapi test-bundle \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
@@ -164,6 +165,14 @@ foreign-texts: $(BUILD)/tests/models/test_foreign_texts
 	@$<
 list-tests:
 	@printf '%s\n' $(patsubst $(BUILD)/tests/%,%,$(UNITS) $(REPLAYS) $(TORTURES))
+
+# Memory and undefined behaviour of all tests, races of those with threads (tests/sanitize.sh); SHARE=N:
+# one in N of them, drawn by the commit, as CI does.
+SHARE ?= 1
+test-asan:
+	@SHARE=$(SHARE) tests/sanitize.sh address
+test-tsan:
+	@SHARE=$(SHARE) tests/sanitize.sh thread
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The

@@ -1,14 +1,16 @@
 #!/bin/sh
 # Runs the given test programs, as many at once as there are processors (TEST_JOBS: so many), and
-# prints one line a program as it ends, the output of those that fail, and which of their tests were
-# skipped and why: the lines "skipped: TEST: WHY" of tests/support/suite.h.
+# prints one line a program as it ends, with its seconds, the output of those that fail, and which of
+# their tests were skipped and why: the lines "skipped: TEST: WHY" of tests/support/suite.h.
 # usage: tests/run-units.sh PROGRAM...    (from the repository's root)
 set -u
 if [ "${1-}" = --one ]; then
     results=$2 program=$3
     log=$results/$(printf '%s' "$program" | tr '/' '_')
+    began=$(date +%s)
     if "$program" >"$log" 2>&1; then
-        printf 'ok    %s  %s\n' "${program#*/tests/}" "$(tail -n 1 "$log")" >"$log.told"
+        printf 'ok    %s  %s  %d s\n' "${program#*/tests/}" "$(tail -n 1 "$log")" \
+            $(($(date +%s) - began)) >"$log.told"
         echo ok >"$log.result"
     else
         { printf 'FAIL  %s\n' "${program#*/tests/}"; cat "$log"; } >"$log.told"
