@@ -8,6 +8,7 @@
 #include "engine/model/config/refused.h"
 #include "engine/model/config/rotary_config.h"
 #include "engine/model/config/stage_config.h"
+#include "engine/model/family/activation_name.h"
 #include "engine/model/spec_labels.h"
 
 #include <float.h>
@@ -53,39 +54,16 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     return refused_type(model_type, known, err);
 }
 
-static enum err_code get_activation(const struct json_t *config, const char *key,
-                                    const char *fallback, enum activation *out, struct err *err)
-{
-    static const struct {
-        const char *name;
-        enum activation activation;
-    } known[] = {{"gelu", ACTIVATION_GELU},
-                 {"gelu_new", ACTIVATION_GELU_TANH},
-                 {"relu", ACTIVATION_RELU},
-                 {"quick_gelu", ACTIVATION_QUICK_GELU}};
-    const char *name = fallback != NULL ? fallback : "gelu";
-    if (doc_get_string(config, "$", key, &name, err))
-        return err->code;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].name, name) == 0) {
-            *out = known[i].activation;
-            return ERR_OK;
-        }
-    return err_set(err, ERR_UNSUPPORTED,
-                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)", key,
-                   name);
-}
-
 static enum err_code read_activations(struct spec *spec, const struct json_t *config,
                                       struct err *err)
 {
     const struct family *family = spec->family;
-    if (get_activation(config, family->key_activation, family->default_activation,
-                       &spec->activation, err) ||
+    if (activation_name_read(config, family->key_activation, family->default_activation,
+                             &spec->activation, err) ||
         family->key_pooler_activation == NULL)
         return err->code;
-    return get_activation(config, family->key_pooler_activation, NULL, &spec->pooler_activation,
-                          err);
+    return activation_name_read(config, family->key_pooler_activation, NULL,
+                                &spec->pooler_activation, err);
 }
 
 /* Which fields have no bias. */

@@ -1,8 +1,7 @@
 /* ngram_fit.c - see ngram_fit.h. Texts of one fit share few of a table's rows: the problem is
  * solved over those that a learnt text has, in their order, and spread over the table at the end.
  * The others would have no slope but the penalty's, and end at the zero that they begin with.
- * Texts are added up in blocks, and the blocks in their order, so that any number of threads has the
- * same sum. */
+ * Texts are added up in blocks, and the blocks in their order: the sum of any number of threads. */
 #include "learn/ngrams/ngram_fit.h"
 
 #include "engine/base/thread_pool.h"

@@ -1,0 +1,26 @@
+#include "engine/model/family/activation_name.h"
+
+#include <string.h>
+
+enum err_code activation_name_read(const struct json_t *config, const char *key,
+                                   const char *fallback, enum activation *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum activation activation;
+    } known[] = {{"gelu", ACTIVATION_GELU},
+                 {"gelu_new", ACTIVATION_GELU_TANH},
+                 {"relu", ACTIVATION_RELU},
+                 {"quick_gelu", ACTIVATION_QUICK_GELU}};
+    const char *name = fallback != NULL ? fallback : "gelu";
+    if (doc_get_string(config, "$", key, &name, err))
+        return err->code;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, name) == 0) {
+            *out = known[i].activation;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNSUPPORTED,
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)", key,
+                   name);
+}
