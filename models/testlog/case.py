@@ -38,7 +38,6 @@ class Case:
     def __init__(self, rng, parts=1, sites=1):
         self.rng, self.product = rng, Product(rng)
         self.kept, self.notes, self.retests = [], [], []
-        self.alike = False                          # dies of other sites fail with the same values
         number = rng.randint(1, 900)
         self.first_part = number
         self.parts = []

@@ -2,6 +2,7 @@
 
 Each function is one family: a mechanism with its own tests, pattern of values, passing neighbours and followers.
 """
+from case import neg
 from registry import family
 
 
@@ -141,8 +142,6 @@ def bus_contention(c):
     c.show(*c.find("leak", "ih", pin=pins[0]), *c.find("cont", "neg", pin=pins[0]))
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
-
 @family("functional")
 def protocol(c):
     """Frames with wrong words on one serial unit at both speeds, no analog test out of line."""
@@ -159,3 +158,96 @@ def no_wake(c):
     for test in c.find("func", "wake"):
         c.fault(test, c.rng.randint(5, 200), words=[c.word()] if c.rng.random() < 0.5 else [])
     c.show(c.one("idd", "sleep"), c.one("idd", "stby"), *c.some(c.find("func", "unit"), 2), c.find("func", "boot")[0])
+
+
+@family("functional")
+def select_line(c):
+    """Two units answer to one select: both drive a read at once, so that ones are lost and none is gained."""
+    for unit in c.rng.sample(c.product.units, 2):
+        for test in c.some(c.find("func", "unit", ip=unit), c.rng.randint(1, 2)):
+            wants = [c.rng.randrange(1, 0x10000) for _ in range(2)]
+            lost = [w & (c.rng.randrange(0x10000) | w & -w) for w in wants]         # one of them at least
+            c.fault(test, c.rng.randint(8, 200),
+                    words=[c.word(c.rng.randrange(0x40), want=w, flip=f) for w, f in zip(wants, lost)])
+    c.show(c.find("func", "boot")[0], *c.some(c.find("func", "reset"), 1), *c.some(c.find("mbist", "march"), 1))
+
+
+@family("functional")
+def lines_bridged(c):
+    """Two neighbouring data lines touch: words that differ in these bits read equal there, in unit after unit."""
+    bit = c.rng.randrange(15)
+    tests = [c.find("func", "unit", ip=u)[c.rng.randrange(3)] for u in c.rng.sample(c.product.units, 3)]
+    for test in tests + c.some(c.find("func", "prog") + c.find("func", "reset"), c.rng.randint(0, 1)):
+        words = [(0x5555, 0xAAAA)[k] for k in c.rng.sample(range(2), c.rng.randint(1, 2))]
+        c.fault(test, c.rng.randint(10, 400), words=[c.word(want=w, flip=w & 3 << bit) for w in words])
+    c.show(*c.some(c.find("idd", "iddq"), 1), *c.some(c.find("scan", "chain"), 1), *c.some(c.find("time", "tsu"), 1))
+
+
+@family("functional")
+def carry_lost(c):
+    """Sums are short by one power of two, always the same: a carry is lost, slow or fast."""
+    step = 1 << c.rng.randrange(3, 15)
+    unit = c.rng.choice(c.product.units)
+    for test in c.find("func", "prog") + c.some(c.find("func", "speed", ip=unit), c.rng.randint(0, 2)):
+        wants = [c.rng.randrange(step, 0x10000) for _ in range(2)]
+        c.fault(test, c.rng.randint(2, 30), pins=[], words=[c.word(want=w, flip=w ^ (w - step)) for w in wants])
+    c.show(*c.some(c.find("func", "unit"), 2), *c.some(c.find("time", "fmax"), 1), *c.some(c.find("scan", "tdf"), 1))
+
+
+@family("functional")
+def counts_half(c):
+    """A divider in front of a unit divides once too often: what it counts is half, at every supply and speed."""
+    unit, left = c.rng.choice(c.product.units), c.rng.random() < 0.3
+    tests = c.find("func", "unit", ip=unit) + c.find("func", "speed", ip=unit)
+    for test in c.some(tests, c.rng.randint(3, 5)):
+        wants = [c.rng.randrange(0x10, 0x4000) * 2 for _ in range(2)]
+        c.fault(test, c.rng.randint(2, 90), words=[c.word(want=w, flip=w ^ (w * 2 if left else w // 2)) for w in wants])
+    c.show(*c.find("time", "duty")[:1], c.one("ana", "osc"), c.one("ana", "vco"), *c.some(c.find("func", "unit"), 1))
+
+
+@family("functional")
+def output_always_on(c):
+    """An output that is never switched off: it drives milliamperes when it should float, and inputs on it fail."""
+    pin = c.rng.choice(c.product.banks[0])
+    drive = c.rng.uniform(2e-3, 2e-2)
+    high, low = c.find("leak", "ioz", pin=pin)
+    c.put(*c.rng.choice(((high, drive), (low, -drive))))
+    for test in c.some(c.find("func", "unit") + c.find("func", "speed"), c.rng.randint(2, 4)):
+        c.fault(test, c.rng.randint(90, 2000), pins=[pin])
+    c.show(neg(c, pin), *c.find("level", "voh", pin=pin), *c.find("level", "vol", pin=pin), high, low)
+
+
+@family("functional")
+def first_start(c):
+    """The state after power is applied is not defined: the first pattern fails, after a reset all is well."""
+    c.fault(c.find("func", "boot")[0], c.rng.randint(1, 60), cycle=c.rng.randint(3, 200),
+            words=[c.word(c.rng.randrange(0x20), flip=c.rng.randrange(1, 0x10000))])
+    if c.rng.random() < 0.4:
+        c.fault(c.find("func", "mode")[0], c.rng.randint(1, 60), cycle=c.rng.randint(3, 200))
+    for test in c.find("func", "reset")[:1] + c.some(c.find("func", "unit"), 2):
+        c.keep(test)
+    c.show(c.find("ref", "uvlo")[0], c.one("idd", "inrush"), *c.some(c.find("func", "prog"), 1))
+
+
+@family("functional")
+def fifo_shifted(c):
+    """A pointer is one ahead: every word read is the one before it, in the unit that queues them."""
+    unit = c.rng.choice(c.product.units)
+    for test in c.some(c.find("func", "unit", ip=unit) + c.find("func", "prog"), c.rng.randint(2, 3)):
+        queue = [c.rng.randrange(0x10000) for _ in range(4)]
+        base = c.rng.randrange(0x100)
+        c.fault(test, c.rng.randint(30, 500), words=[c.word(base + k, want=queue[k], flip=queue[k] ^ queue[k - 1])
+                                                     for k in (1, 2, 3)])
+    c.show(*c.some(c.find("func", "unit"), 2), *c.some(c.find("mbist", "port"), 1), *c.some(c.find("time", "tsu"), 1))
+
+
+@family("functional")
+def interrupt_lost(c):
+    """A request is never taken: whatever waits for it ends late with one fail, all that polls passes."""
+    pins = c.rng.sample(c.product.pins, 1)
+    tests = c.some(c.find("func", "prog"), c.rng.randint(1, 2)) + c.some(c.find("func", "wake"), c.rng.randint(0, 2))
+    for test in tests:
+        c.fault(test, 1, cycle=c.rng.choice((65535, 65536, 50000, 100000)), pins=pins)
+    for test in c.some(c.find("func", "unit", v="vnom"), 2):
+        c.keep(test)
+    c.show(c.find("func", "boot")[0], *c.some(c.find("idd", "sleep"), 1), *c.some(c.find("scan", "stuck"), 1))

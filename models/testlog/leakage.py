@@ -161,7 +161,129 @@ def same_at_any_heat(c):
     c.show(*c.find("leak", "il", pin=pin))
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
+@family("leakage")
+def flickers(c):
+    """A path that opens and closes by itself: each reading of the pin is another one, some of them in limits."""
+    late = c.one("leak", "late")
+    test = c.find("leak", "ih", pin=late.pin)[0]
+    top = test.high * c.rng.uniform(1.5, 20)
+    c.retests.append((test, [top * c.rng.uniform(0.7, 3), test.high * c.rng.uniform(0.05, 0.7)]))
+    c.put(test, top)
+    c.put(late, top * c.rng.uniform(0.05, 0.9))
+    c.show(neg(c, late.pin), *c.find("leak", "il", pin=late.pin))
+
+
+@family("leakage")
+def decays(c):
+    """Charge in a dielectric: too high when read at once, a fraction of it and in limits when read again."""
+    for late in c.some(c.find("leak", "late"), c.rng.randint(1, 3)):
+        c.put(c.find("leak", "ih", pin=late.pin)[0], late.high * c.rng.uniform(1.3, 5))
+        c.put(late, late.high * c.rng.uniform(0.2, 0.8))
+    c.show(*c.some(c.find("leak", "stress"), 1), neg(c, late.pin))
+
+
+@family("leakage")
+def creeps_under_bias(c):
+    """Ions move under bias: in limits when read first, past them when read later, without heat or stress."""
+    for late in c.some(c.find("leak", "late"), c.rng.randint(1, 3)):
+        first = late.high * c.rng.uniform(0.3, 0.95)
+        c.put(c.find("leak", "ih", pin=late.pin)[0], first)
+        c.put(late, late.high + first * c.rng.uniform(0.3, 8))
+    if c.rng.random() < 0.3:
+        c.over(c.one("leak", "refpin"), c.rng.uniform(0.05, 1))
+    c.show(*c.find("leak", "il", pin=late.pin), neg(c, late.pin))
+
+
+@family("leakage")
+def dendrite(c):
+    """A thread between two pads: what flows into one pin flows out of the next, far too little to move a diode."""
+    bank = c.rng.choice(c.product.banks)
+    i = c.rng.randrange(3)
+    one, other = c.rng.sample(bank[i:i + 2], 2)
+    amps = c.find("leak", "ih")[0].high * c.rng.uniform(1.3, 9)
+    c.put(c.find("leak", "ih", pin=one)[0], amps)
+    c.put(c.find("leak", "il", pin=other)[0], -amps * c.rng.uniform(0.98, 1.02))
+    for pin in (one, other):
+        c.put(c.find("cont", "adj", pin=pin)[0], amps * c.rng.uniform(0.3, 0.6))
+        c.show(neg(c, pin))
+
+
+@family("leakage")
+def junctions_hot(c):
+    """Every junction leaks when hot: all pins past the limit by about one factor, the supply current with them."""
+    top = c.find("leak", "hot", t="125c")[0].high * c.rng.uniform(1.15, 5)
+    for t, share in (("85c", 1 / 7), ("125c", 1)):
+        for test in c.find("leak", "hot", t=t):
+            c.put(test, top * share * c.rng.uniform(0.9, 1.1))
+    c.show(*c.find("leak", "hot", t="25c"))
+    if c.rng.random() < 0.6:
+        c.over(c.find("idd", "hot")[-1], c.rng.uniform(0.05, 0.6))
+
+
+@family("leakage")
+def mux_off_switches(c):
+    """Switches of channels that are not selected leak: all inputs alike, the channels pull each other along."""
+    level = c.find("leak", "refpin")[0].high * c.rng.choice((-1, 1)) * c.rng.uniform(1.2, 7)
+    for test in c.find("leak", "refpin"):
+        c.put(test, level * c.rng.uniform(0.93, 1.07))
+    if c.rng.random() < 0.7:
+        for test in c.some(c.find("ana", "mux"), c.rng.randint(1, 2)):
+            c.put(test, test.mean + (1 if level > 0 else -1) * c.rng.uniform(0.032, 0.07))
+    c.show(c.one("ana", "off"), c.one("ana", "gain"), *c.some(c.find("leak", "ih"), 1))
+
+
+@family("leakage")
+def charged_at_handling(c):
+    """Discharge in handling: pins at ends of banks leak both ways, each through its own resistor, diodes good."""
+    ends = [p for bank in c.product.banks for p in (bank[0], bank[-1])]
+    for pin in c.rng.sample(ends, c.rng.randint(2, 3)):
+        k = 10 ** c.rng.uniform(0.2, 2.3)
+        for test in leaks(c, pin) + c.find("leak", "ioff", pin=pin) + c.find("leak", "stress", pin=pin):
+            c.put(test, (test.low if test.what == "il" else test.high) * k * c.rng.uniform(0.85, 1.15))
+        c.show(neg(c, pin))
+    if c.rng.random() < 0.3:
+        c.follow("func", count=1)
+
+
+@family("leakage")
+def punch_through(c):
+    """Channels too short to block the high voltage: all pins out there by one factor, rings fast but in limits."""
+    top = c.find("leak", "volt")[0].high * c.rng.uniform(1.3, 6)
+    for v, share in (("vmin", 0.03), ("vnom", 0.14), ("vmax", 1)):
+        for test in c.find("leak", "volt", v=v):
+            c.put(test, top * share * c.rng.uniform(0.9, 1.1))
+    fast = c.rng.uniform(1.06, 1.13)
+    for ring in c.find("time", "ring"):
+        c.die.value[ring] = ring.mean * fast * c.rng.uniform(0.99, 1.01)
+    c.keep(ring)
+    if c.rng.random() < 0.4:
+        c.over(c.find("idd", "static", v="vmax")[0], c.rng.uniform(0.02, 0.3))
+
+
+@family("leakage")
+def droops_when_slow(c):
+    """A bus that only holds its charge loses it through a pin: the slow run fails, the fast one is quick enough."""
+    pin = c.rng.choice(c.product.pins)
+    test = c.rng.choice(leaks(c, pin))
+    c.put(test, (test.high if test.what == "ih" else test.low) * c.rng.uniform(1.4, 12))
+    for slow in c.some(c.find("func", "speed", speed="slow"), c.rng.randint(1, 2)):
+        c.fault(slow, pins=[pin])
+        c.keep(c.find("func", "speed", speed="fast", ip=slow.cond["ip"])[0])
+    c.show(*c.find("level", pin=pin), neg(c, pin))
+
+
+@family("leakage")
+def seen_by_the_rail(c):
+    """What flows out of a pin held low comes from the rail: the sleep current is up by that, awake it drowns."""
+    rail, test = c.product.rails[1], c.one("leak", "il")
+    asleep = c.find("idd", "sleep", pin=rail)[0]
+    amps = max(-test.low * 3, asleep.high * c.rng.uniform(0.8, 2.5))
+    c.put(test, -amps)
+    c.put(asleep, asleep.mean + amps * c.rng.uniform(0.99, 1.01))
+    c.show(*c.find("leak", "ih", pin=test.pin), *c.find("idd", "static", pin=rail)[:1], neg(c, test.pin))
+    for other in c.find("idd", "sleep", pin=c.product.rails[0]):
+        c.show(other)
+
 
 @family("leakage")
 def all_pins_offset(c):

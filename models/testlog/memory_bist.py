@@ -152,8 +152,6 @@ def ecc_overflow(c):
         c.fault(c.find("mbist", "ret", mem=mem)[0], c.rng.randint(1, 20), pins=[], words=[c.word()])
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
-
 @family("memory_bist")
 def weak_cells(c):
     """Scattered bits of several memories at the lowest supply, while logic there is at speed."""
@@ -173,3 +171,129 @@ def non_volatile(c):
         for test in c.some(c.find("mbist", "flash"), 2):
             c.fault(test, c.rng.randint(1, 900), pins=[], words=[c.word(want=0xFFFF), c.word(want=0xFFFF)])
     c.show(*c.find("mbist", "rom"), *c.some(c.find("mbist", "march"), 2))
+
+
+@family("memory_bist")
+def retention_hot(c):
+    """Cells hold at room heat, the weakest lose their datum at 85 degrees and many more at 125."""
+    mem, flip = c.rng.choice(c.product.mems[:2]), 1 << c.rng.randrange(16)
+    cold, warm, hot = c.find("mbist", "hotret", mem=mem)
+    few, weakest = c.rng.randint(1, 9), c.word(flip=flip)
+    c.keep(cold)
+    if c.rng.random() < 0.7:
+        c.fault(warm, few, pins=[], words=[weakest])
+    c.fault(hot, few * c.rng.randint(8, 60), pins=[], words=[weakest, c.word(), c.word()])
+    c.show(*c.find("mbist", "march", mem=mem), *c.find("leak", "hot", t="125c")[:1], *c.find("idd", "hot", t="125c"))
+
+
+@family("memory_bist")
+def sense_offset(c):
+    """Sense amplifiers of one bank lean to zero: ones are lost at many addresses of its half, zeros never."""
+    mem, base = c.rng.choice(c.product.mems), c.rng.choice((0, 0x400, 0x800))
+    tests = c.find("mbist", "march", mem=mem) + c.find("mbist", "ckbd", mem=mem) + c.find("mbist", "speed", mem=mem)
+    for test in c.some(tests, 3):
+        bits = [(w, 1 << c.rng.choice([b for b in range(16) if w >> b & 1])) for w in (0xFFFF, 0x5555, 0xAAAA)]
+        c.fault(test, c.rng.randint(90, 1500), pins=[],
+                words=[c.word(base + c.rng.randrange(0x400), want=w, flip=f) for w, f in bits])
+    c.show(*c.some(c.find("mbist", "march"), 2), c.find("mbist", "ret", mem=mem)[0])
+
+
+@family("memory_bist")
+def repair_misloaded(c):
+    """The record of repairs is loaded shifted: memories that were repaired all fail, at one row each."""
+    mems, count = c.rng.sample(c.product.mems, c.rng.randint(2, 3)), c.rng.choice((16, 32, 64))
+    for mem in mems:
+        c.put(c.find("mbist", "rep", mem=mem)[0], c.rng.randint(1, 2))
+        base = c.rng.randrange(0x40) * 0x40
+        c.fault(c.rng.choice(c.find("mbist", "march", mem=mem)), count, pins=[], words=mem_words(c, (base, base + 1)))
+    if c.rng.random() < 0.4:
+        c.fault(c.find("ref", "otp")[0], c.rng.randint(1, 4), pins=[])
+    c.show(*[c.find("mbist", "march", mem=m)[0] for m in c.product.mems if m not in mems])
+
+
+@family("memory_bist")
+def weak_word_line(c):
+    """A word line that reaches the far end late: the upper bits of one row, more of them at the low supply."""
+    mem, base, count = c.rng.choice(c.product.mems), c.rng.randrange(0x40) * 0x40, c.rng.randint(4, 20)
+    low, usual = c.find("mbist", "march", mem=mem)
+    c.fault(low, count * c.rng.randint(2, 3), pins=[],
+            words=[c.word(base + k, flip=0x8000 | 1 << c.rng.randrange(12, 15)) for k in range(3)])
+    for test in (usual, c.find("mbist", "ckbd", mem=mem)[0], c.find("mbist", "dist", mem=mem)[0]):
+        if c.rng.random() < 0.6:
+            c.fault(test, count, pins=[], words=[c.word(base + c.rng.randrange(9), flip=0x8000)])
+    c.show(*c.find("mbist", "speed", mem=mem, speed="slow"), *c.some(c.find("mbist", "march", v="vmin"), 2))
+
+
+@family("memory_bist")
+def precharge(c):
+    """A bit line keeps the last read: alternating backgrounds fail at every other word, solid ones pass."""
+    mem, flip, base = c.rng.choice(c.product.mems), 1 << c.rng.randrange(16), c.rng.randrange(0x400) * 2
+    want = 0x5555 if flip & 0x5555 else 0xAAAA
+    for test in c.find("mbist", "ckbd", mem=mem) + c.some(c.find("mbist", "speed", mem=mem), c.rng.randint(0, 2)):
+        c.fault(test, c.rng.choice((32, 64, 128)), pins=[],
+                words=[c.word(base + 2 * k, want=want, flip=flip) for k in range(3)])
+    for test in c.find("mbist", "march", mem=mem):
+        c.keep(test)
+    c.show(c.find("mbist", "uniq", mem=mem)[0], c.find("mbist", "ret", mem=mem)[0])
+
+
+@family("memory_bist")
+def charge_loss(c):
+    """Programmed cells have lost charge: the margin read of zeros finds ones, erase and program work."""
+    erase, program, zeros, ones = c.find("mbist", "flash")
+    base = c.rng.randrange(0x1000)
+    c.fault(zeros, c.rng.randint(1, 60), pins=[],
+            words=[c.word(base + c.rng.randrange(0x100), want=w) for w in (0x0000, 0x0000)])
+    if c.rng.random() < 0.4:
+        c.fault(c.one("mbist", "rom"), 1, pins=[], words=[c.word(0, want=c.rng.randrange(0x10000))])
+    c.keep(ones)
+    c.show(erase, program, c.find("ref", "otp")[0], *c.some(c.find("mbist", "ret"), 1))
+
+
+@family("memory_bist")
+def weak_pump(c):
+    """The pump of the non-volatile array is weak: nothing erases or programs, what was written reads right."""
+    erase, program, zeros, ones = c.find("mbist", "flash")
+    cycle, base = c.rng.randint(3000, 90000), c.rng.randrange(0x10) * 0x100
+    for test, want in ((erase, 0xFFFF), (program, 0x0000)):
+        c.fault(test, c.rng.randint(2000, 65535), cycle=cycle, pins=[],
+                words=[c.word(base + k, want=want, flip=c.rng.choice((0xFFFF, 0xFF0F, 0xF7FF))) for k in range(2)])
+    c.show(*c.find("mbist", "rom"), zeros, ones, *c.find("ref", "noload")[:1])
+
+
+@family("memory_bist")
+def compare_stuck(c):
+    """The comparator shared by all memories sees one bit wrong: the same in every memory, programs run from them."""
+    flip = 1 << c.rng.randrange(16)
+    for mem in c.product.mems:
+        for what in c.rng.sample(("march", "ckbd", "uniq", "dist"), c.rng.randint(1, 2)):
+            c.fault(c.find("mbist", what, mem=mem)[0], c.rng.choice((512, 1024, 2048)), cycle=c.rng.randint(4, 40),
+                    pins=[], words=mem_words(c, (0, 1), flip))
+    c.show(*c.find("func", "prog"), c.find("func", "boot")[0], c.one("mbist", "ecc"))
+
+
+@family("memory_bist")
+def open_load(c):
+    """One cell without its pull-up holds a one for a moment only: lost after a pause or many reads, never a zero."""
+    mem, address, flip = c.rng.choice(c.product.mems), c.rng.randrange(0x1000), 1 << c.rng.randrange(16)
+    tests = [c.find("mbist", "ret", mem=mem)[0], c.find("mbist", "dist", mem=mem)[0]]
+    for test in tests + c.find("mbist", "hotret", mem=mem):
+        if c.rng.random() < 0.8 or test is tests[0]:
+            c.fault(test, 1, pins=[], words=[c.word(address, want=0xFFFF, flip=flip)])
+    c.keep(c.find("mbist", "march", mem=mem)[1])
+    c.show(c.find("mbist", "ckbd", mem=mem)[0], c.find("mbist", "speed", mem=mem)[0])
+
+
+@family("memory_bist")
+def particle(c):
+    """A spot on the array: adjacent bits in adjacent rows, too many for the spares, one current a little high."""
+    mem, bit = c.rng.choice(c.product.mems), c.rng.randrange(14)
+    base = c.rng.randrange(0x38) * 0x40 + c.rng.randrange(0x38)
+    for what in c.rng.sample(("march", "ckbd", "uniq", "ret", "port"), 3):
+        c.fault(c.find("mbist", what, mem=mem)[0], c.rng.randint(6, 25), pins=[],
+                words=[c.word(base + 0x40 * k + c.rng.randrange(2), flip=c.rng.choice((1, 3, 7)) << bit)
+                       for k in range(3)])
+    if c.rng.random() < 0.5:
+        c.put(c.find("mbist", "rep", mem=mem)[0], c.rng.randint(3, 6))
+    if c.rng.random() < 0.4:
+        c.over(c.one("idd", "stby"), c.rng.uniform(0.02, 0.6))

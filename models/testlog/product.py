@@ -125,6 +125,9 @@ class Product:
         tests += [Test("cont", "again", self.w("cont", "neg", "again"), p, -mid, 0.025, -0.95, -0.25, "V")
                   for p in self.pins[::2]]
         tests += [Test("cont", "res", self.w("rc"), r, 0.8, 0.15, 0.0, 2.5, "Ohm") for r in self.rails]
+        tests += [Test("cont", "adj", self.w("cont", "adj"), p, 2e-8, 6e-9, -1e-6, 1e-6, "A")
+                  for bank in self.banks for p in bank[:4]]
+        tests.append(Test("cont", "pad", self.w("rc", "sub"), "", 0.3, 0.05, 0.0, 1.2, "Ohm"))
         return tests
 
     def _short(self):
@@ -145,6 +148,8 @@ class Product:
         tests += [Test("leak", "pull", self.w("pull"), p, -3e-5, 2e-6, -6e-5, -1e-5, "A") for p in self.pins[2:8:2]]
         tests += [Test("leak", "stress", self.w("leak", "ih", "stress"), p, base, base * 0.4, -limit, limit, "A")
                   for p in self.pins[::4]]
+        tests += [Test("leak", "late", self.w("leak", "ih", "again"), p, base, base * 0.4, -limit, limit, "A")
+                  for p in self.pins[1::5]]
         tests += [Test("leak", "volt", self.w("leak", "ih", v), p, base * k, base * 0.2, -limit, limit, "A", v=v)
                   for p in self.pins[3:10:3] for v, k in (("vmin", 0.8), ("vnom", 1), ("vmax", 1.3))]
         tests += [Test("leak", "ioff", self.w("ioff", "leak"), p, base * 2, base * 0.5, -limit, limit * 2, "A")
@@ -170,6 +175,8 @@ class Product:
                               mean * 0.05, "A"))
             tests.append(Test("idd", "sleep", self.w("idd", "sleep"), rail, mean * 2e-3, mean * 3e-4, 0,
                               mean * 6e-3, "A"))
+            tests.append(Test("idd", "rst", self.w("idd", "reset"), rail, mean * 0.4, mean * 0.03, mean * 0.1,
+                              mean * 0.7, "A"))
             tests.append(Test("idd", "post", self.w("idd", "static", "post"), rail, mean, mean * 0.05, mean * 0.3,
                               mean * 1.7, "A"))
             tests.append(Test("idd", "inrush", self.w("idd", "inrush"), rail, mean * 9, mean * 0.5, mean * 2, mean * 14,
@@ -201,6 +208,8 @@ class Product:
         for t, k in (("25c", 1.0), ("85c", 1.001), ("125c", 1.002)):
             tests.append(Test("ref", "hot", w("ref") + [t], self.reference, vref * k, vref * 0.001, vref * 0.99,
                               vref * 1.012, "V", t=t))
+        tests.append(Test("ref", "cold", w("ref") + ["m40c"], self.reference, vref * 0.998, vref * 0.001, vref * 0.985,
+                          vref * 1.01, "V"))
         for name in self.regulators:
             out = r.choice((1.2, 1.8, 0.9))
             for what in ("noload", "load"):
@@ -210,6 +219,8 @@ class Product:
         tests.append(Test("ref", "noise", w("ref", "noise"), self.reference, 3e-5, 3e-6, 0, 8e-5, "V"))
         tests.append(Test("ref", "settle", w("ref", "settle"), self.reference, 4e-5, 4e-6, 0, 1.5e-4, "s"))
         tests += [Test("ref", "drop", w("ldo", "drop"), name, 0.11, 0.006, 0, 0.2, "V") for name in self.regulators]
+        tests += [Test("ref", "dip", w("ldo", "dip"), name, 0.03, 0.003, 0, 0.08, "V") for name in self.regulators]
+        tests += [Test("ref", "ilim", w("ldo", "ilim"), name, 0.12, 0.004, 0.08, 0.18, "A") for name in self.regulators]
         for i in (1, 2, 3):
             cur = r.choice((1e-6, 5e-6, 1e-5, 4e-5))
             tests.append(Test("ref", "iref", w("iref") + [str(i)], "", cur, cur * 0.02, cur * 0.9, cur * 1.1, "A"))
@@ -247,6 +258,14 @@ class Product:
             tests.append(Test("time", "fhot", w("fmax") + [t], "", f * k, f * 0.03, f, None, "Hz", t=t))
         tests += [Test("time", "ring", w("ring") + [str(i)], "", f / 3, f * 0.006, f * 0.28, f * 0.39, "Hz")
                   for i in range(3)]
+        tests.append(Test("time", "fcold", w("fmax") + ["m40c"], "", f * 1.36, f * 0.03, f, None, "Hz"))
+        tests += [Test("time", "aged", w("ring", "stress") + [str(i)], "", f / 3.02, f * 0.006, f * 0.28, f * 0.39,
+                       "Hz") for i in range(3)]
+        tests += [Test("time", "sso", w("tpd", "sso"), p, ns * 3.2, ns * 0.1, ns, ns * 4.3, "s")
+                  for p in self.banks[0][:4]]
+        tests += [Test("time", "tz", w("tz"), p, ns * 2.5, ns * 0.1, ns * 0.5, ns * 4, "s") for p in self.banks[0][:3]]
+        tests += [Test("time", "tpw", w("clk", "tpw", level), self.pins[0], ns * 0.4, ns * 0.03, 0, ns * 0.8, "s")
+                  for level in ("ih", "il")]
         tests += [Test("time", "slew", w("slew") + [edge], p, ns * 0.8, ns * 0.05, ns * 0.2, ns * 1.2, "s", edge=edge)
                   for p in self.banks[1][:3] for edge in ("r", "f")]
         tests.append(Test("time", "skew", w("skew"), "", ns * 0.05, ns * 0.01, -ns * 0.2, ns * 0.2, "s"))
@@ -288,6 +307,8 @@ class Product:
             for s in ("slow", "fast"):
                 tests.append(Test("mbist", "speed", w("mem") + [m] + w(s), pattern=True, mem=m, speed=s))
             tests.append(Test("mbist", "rep", w("mem", "rep") + [m], "", 0, 0, 0, 2, "", mem=m))
+        tests += [Test("mbist", "hotret", w("mem") + [m] + w("ret") + [t], pattern=True, mem=m, t=t)
+                  for m in self.mems[:2] for t in ("25c", "85c", "125c")]
         tests += [Test("mbist", "rom", w("rom") + [str(i)], pattern=True) for i in range(2)]
         tests += [Test("mbist", "flash", w("flash") + [s], pattern=True) for s in ("er", "pg", "m0", "m1")]
         return tests
@@ -360,4 +381,6 @@ class Product:
         tests += [Test("sys", "gnd", w("gnd") + [str(i)], "", 2e-4, 4e-4, -5e-3, 5e-3, "V") for i in range(2)]
         tests += [Test("sys", "dps", w("dps") + [str(i)], self.rails[i], v, v * 0.001, v * 0.98, v * 1.02, "V")
                   for i, v in enumerate((self.vdd, 3.3))]
+        ohms = self.rng.choice((1e3, 2.2e3, 4.7e3, 1e4))
+        tests.append(Test("sys", "board", w("board"), "", ohms, ohms * 0.003, ohms * 0.95, ohms * 1.05, "Ohm"))
         return tests

@@ -5,6 +5,13 @@ Each function is one family: a mechanism with its own tests, pattern of values, 
 from registry import family
 
 
+def trimmed(c, k):
+    """The result of the trim, and all that is read of the reference after it, are off by one ratio."""
+    for test in c.find("ref", "aft") + c.find("ref", "hot") + c.find("ref", "cold"):
+        c.die.value[test] = test.mean * k * c.rng.uniform(0.9992, 1.0008)
+    c.keep(c.find("ref", "aft")[0])
+
+
 @family("reference_trim")
 def trim_at_its_end(c):
     """The raw reference is far off, the trim code sits at an end and the result is still off."""
@@ -187,7 +194,119 @@ def hysteresis(c):
 
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
+@family("reference_trim")
+def starts_sometimes(c):
+    """A weak start-up circuit: nothing at the first try, right at the next, and in the cold it does not start."""
+    bef, cold = c.find("ref", "bef")[0], c.find("ref", "cold")[0]
+    c.retests.append((bef, [c.rng.uniform(0.0, 0.25), c.die.value[bef]]))
+    c.keep(bef)
+    c.put(cold, c.rng.uniform(0.0, 0.3))
+    if c.rng.random() < 0.5:
+        c.over(c.find("ref", "settle")[0], c.rng.uniform(0.1, 6))
+    c.show(*c.find("ref", "hot")[:2], c.find("ref", "aft")[0])
+    if c.rng.random() < 0.3:
+        c.fault(c.find("func", "boot")[0], cycle=c.rng.randint(1, 200))
+
+
+@family("reference_trim")
+def too_curved(c):
+    """The curve over temperature bends too much: right in the middle, off by the same sign at both of its ends."""
+    cold, hot = c.find("ref", "cold")[0], c.find("ref", "hot")
+    off = c.rng.choice((-1, 1)) * c.rng.uniform(0.018, 0.05)
+    for test in (cold, hot[-1]):
+        c.put(test, test.mean * (1 + off * c.rng.uniform(0.85, 1.15)))
+    c.keep(hot[0])
+    c.show(hot[1], c.find("ref", "aft")[0])
+    if c.rng.random() < 0.3:
+        c.over(c.one("ref", "iref"), c.rng.choice((-1, 1)) * c.rng.uniform(0.02, 0.3))
+
+
+@family("reference_trim")
+def regulator_rings(c):
+    """A regulator short of phase margin: right at any steady load, far down at a step, fast patterns feel it."""
+    test = c.one("ref", "dip")
+    c.over(test, c.rng.uniform(0.1, 4))
+    c.keep(c.find("ref", "load", pin=test.pin)[0])
+    c.show(*c.find("ref", "noload", pin=test.pin), *c.find("ref", "dip"))
+    for fast in c.some(c.find("func", "speed", speed="fast"), c.rng.randint(0, 2)):
+        c.fault(fast, c.rng.randint(1, 9))
+        c.show(*c.find("func", "speed", speed="slow", ip=fast.cond["ip"]))
+
+
+@family("reference_trim")
+def limits_too_early(c):
+    """The current limit of a regulator bites below full load: the output breaks down there, unloaded it is right."""
+    test = c.one("ref", "ilim")
+    c.put(test, test.low * c.rng.uniform(0.3, 0.96))
+    if c.rng.random() < 0.7:
+        load = c.find("ref", "load", pin=test.pin)[0]
+        c.put(load, load.mean * c.rng.uniform(0.3, 0.93))
+    c.show(*c.find("ref", "noload", pin=test.pin), *c.find("ref", "drop", pin=test.pin), *c.find("ref", "ilim"))
+    if c.rng.random() < 0.3:
+        c.over(c.rng.choice(c.find("idd", "active")), -0.05)
+
+
+@family("reference_trim")
+def dead_bit(c):
+    """The lowest bit of the trim does nothing: the steps come in equal pairs and none is near enough."""
+    tests = c.find("ref", "sim")
+    for i, test in enumerate(tests):
+        c.put(test, tests[i | 1].mean * c.rng.uniform(0.9998, 1.0002))
+    trimmed(c, c.rng.choice((0.99, 1.01)))
+    c.show(*c.find("ref", "code"), *c.find("ref", "otp"))
+
+
+@family("reference_trim")
+def trims_away(c):
+    """The sign of the trim is wrong: steps go down where they should go up, the result is worse than the start."""
+    tests = c.find("ref", "sim")
+    for test, other in zip(tests, tests[::-1]):
+        c.put(test, other.mean * c.rng.uniform(0.9995, 1.0005))
+    bef, aft = c.find("ref", "bef")[0], c.find("ref", "aft")[0]
+    off = c.rng.choice((-1, 1)) * c.rng.uniform(0.01, 0.03)
+    c.put(bef, aft.mean * (1 + off))
+    trimmed(c, 1 + off * c.rng.uniform(1.8, 2.2))
+    c.show(*c.find("ref", "code"))
+
+
+@family("reference_trim")
+def one_fuse_too_many(c):
+    """A fuse that should be whole is blown: the code reads back with one more bit, all after it is off alike."""
+    bit = c.rng.randrange(2, 6)
+    k = 1 + c.rng.choice((-1, 1)) * 0.008 * 2 ** (bit - 2) * c.rng.uniform(1.05, 1.3)
+    c.fault(c.find("ref", "otp")[0], 1, words=[c.word(want=c.rng.randrange(64) & ~(1 << bit), flip=1 << bit)], pins=[])
+    trimmed(c, k)
+    c.keep(c.find("ref", "bef")[0])
+    c.show(*c.find("ref", "hot")[:2], *c.find("ref", "code"), *c.some(c.find("ref", "sim"), 2))
+
+
+@family("reference_trim")
+def buffer_after_reference(c):
+    """The buffer behind the reference has a wrong gain: the pin is right, all made from it off by one ratio."""
+    k = 1 + c.rng.choice((-1, 1)) * c.rng.uniform(0.065, 0.14)
+    tests = c.find("ref", "noload") + c.find("ref", "load") + c.find("ref", "uvlo")[:2]
+    for test in tests:
+        c.die.value[test] = test.mean * k * c.rng.uniform(0.997, 1.003)
+    for test in c.some(tests, c.rng.randint(3, 6)):
+        c.keep(test)
+    if c.rng.random() < 0.5:
+        c.over(c.one("ana", "gain"), (1 if k < 1 else -1) * c.rng.uniform(0.2, 2))
+    c.keep(c.find("ref", "aft")[0])
+    c.show(*c.find("ref", "hot")[:1], c.one("sys", "dps"))
+
+
+@family("reference_trim")
+def search_ran_over(c):
+    """The search for the code ran past its goal: a raw value near the goal, a code at its end, a result far off."""
+    bef, aft, code = c.find("ref", "bef")[0], c.find("ref", "aft")[0], c.find("ref", "code")[0]
+    sign = c.rng.choice((-1, 1))
+    c.put(bef, aft.mean * c.rng.uniform(0.996, 1.004))
+    c.put(code, c.product.code_max if sign > 0 else 0)
+    trimmed(c, 1 + sign * c.rng.uniform(0.03, 0.09))
+    c.show(*c.some(c.find("ref", "hot"), 1), *c.some(c.find("ref", "sim"), 3), *c.find("ref", "otp"))
+    if c.rng.random() < 0.4:
+        c.over(c.one("ana", "gain"), -sign * c.rng.uniform(0.1, 1))
+
 
 @family("reference_trim")
 def bias_ratio(c):

@@ -166,8 +166,6 @@ def output_channel(c):
     c.show(neg(c, chain.pin), *c.find("level", "voh", pin=chain.pin), *c.some(c.find("func", "unit"), 1))
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
-
 @family("scan")
 def test_port(c):
     """The identity register reads back wrong and the boundary ring with it; inner patterns are not reached."""
@@ -190,3 +188,97 @@ def logic_signature(c):
     if c.rng.random() < 0.6:
         c.fault(c.one("scan", "stuck", v="vnom"), c.rng.randint(1, 6))
     c.show(*tests, *c.some(c.find("mbist", "march"), 2))
+
+
+@family("scan")
+def reset_of_cells(c):
+    """Cells are cleared as they capture: each set fails at the patterns that move the reset, and at no other."""
+    cycle, count = c.rng.randint(500, 30000), c.rng.randint(20, 300)
+    for test in c.some(c.find("scan", "stuck", v=c.rng.choice(("vmin", "vnom", "vmax"))), 3):
+        c.fault(test, count + c.rng.randint(0, 2), cycle=cycle)
+    c.show(*c.some(c.find("scan", "tdf"), 2), *c.some(c.find("scan", "chain"), 1), *c.some(c.find("func", "reset"), 1))
+
+
+@family("scan")
+def boundary_cell(c):
+    """One cell of the boundary ring: its pin alone, though the pin itself conducts, drives and works."""
+    pin = c.rng.choice(c.product.pins[::3])
+    c.fault(c.find("scan", "bsr")[0], c.rng.randint(1, 3), pins=[pin])
+    if c.rng.random() < 0.3:
+        c.fault(c.rng.choice(c.find("scan", "wrap")), c.rng.randint(1, 2), pins=[pin])
+    c.keep(c.find("scan", "jtag")[0])
+    c.show(neg(c, pin), *c.find("level", "voh", pin=pin), *c.find("level", "vol", pin=pin), c.one("func", "unit"))
+
+
+@family("scan")
+def instruction_decode(c):
+    """The identity is right, yet no other instruction of the port takes effect: all behind it fails at once."""
+    c.keep(c.find("scan", "jtag")[0])
+    for test in c.find("scan", "bsr") + c.some(c.find("scan", "wrap"), c.rng.randint(1, 2)):
+        c.fault(test, c.rng.randint(200, 2000), cycle=c.rng.randint(20, 140))
+    for test in c.some(c.find("scan", "lbist"), c.rng.randint(0, 3)):
+        c.fault(test, 1, pins=[], words=[c.word(0, want=c.rng.randrange(1, 0x10000), flip=c.rng.randrange(1, 0x10000))])
+    c.show(*c.some(c.find("scan", "chain"), 2), *c.some(c.find("func", "boot"), 1))
+
+
+@family("scan")
+def self_test_idle(c):
+    """The self-test of logic never runs: every signature is still its seed; patterns from outside find nothing."""
+    seed, cycle = c.rng.choice((0x0000, 0xFFFF, 0x0001)), c.rng.randint(900, 90000)
+    for test in c.find("scan", "lbist"):
+        want = c.rng.randrange(2, 0xFFFF)
+        c.fault(test, 1, cycle=cycle, pins=[], words=[c.word(0, want=want, flip=want ^ seed)])
+    c.show(*c.some(c.find("scan", "stuck"), 2), *c.some(c.find("scan", "tdf", speed="fast"), 1),
+           *c.some(c.find("mbist", "march"), 1))
+
+
+@family("scan")
+def launch_pulse(c):
+    """One pulse comes where two should: sets of transitions fail by thousands, slow or fast; stuck sets pass."""
+    cycle = c.rng.randint(200, 2000)
+    for test in c.find("scan", "tdf"):
+        if c.rng.random() < 0.8:
+            c.fault(test, c.rng.randint(2000, 9000), cycle=cycle + c.rng.randint(0, 9))
+    if not c.kept:
+        c.fault(c.find("scan", "tdf", speed="slow")[0], c.rng.randint(2000, 9000), cycle=cycle)
+    c.show(*c.some(c.find("scan", "stuck"), 2), c.find("scan", "chain")[0], *c.find("ana", "lock", pll=0),
+           *c.some(c.find("time", "fmax"), 1))
+
+
+@family("scan")
+def domain_off(c):
+    """A switched domain stays off in test mode: its chain and its sets are dead from the start, in use it works."""
+    i = c.rng.randrange(2)
+    chain = c.find("scan", "chain", chain=i)[0]
+    for test in [chain] + c.find("scan", "chainv", chain=i)[:c.rng.randint(0, 2)]:
+        c.fault(test, c.rng.randint(2000, 4000), cycle=c.rng.randint(1, 4), pins=[chain.pin])
+    sets = c.find("scan", "stuck", block=i) + c.find("scan", "tdf", block=i)
+    for test in c.some(sets, c.rng.randint(2, 3)) + c.some(c.find("scan", "wrap"), c.rng.randint(0, 1)):
+        c.fault(test, c.rng.randint(2000, 9000), cycle=c.rng.randint(1, 90))
+    c.show(*c.some(c.find("func", "unit"), 2), *c.find("scan", "stuck", block=2)[:1])
+
+
+@family("scan")
+def clock_gate_open(c):
+    """A clock gate never closes: sets of one block fail where cells should hold, and the current runs on."""
+    block, cycle = c.rng.randrange(3), c.rng.randint(300, 9000)
+    for test in c.some(c.find("scan", "stuck", block=block), c.rng.randint(2, 3)):
+        c.fault(test, c.rng.randint(30, 250), cycle=cycle + c.rng.randint(0, 40))
+    for test in c.find("scan", "lbist", block=block)[:c.rng.randint(0, 1)]:
+        c.fault(test, 1, pins=[], words=[c.word(0, flip=c.rng.randrange(1, 0xFFFF))])
+    if c.rng.random() < 0.6:
+        c.over(c.one("idd", c.rng.choice(("active", "per"))), c.rng.uniform(0.02, 0.2))
+    c.show(*c.some(c.find("scan", "chain"), 2), *c.some(c.find("func", "unit"), 2))
+
+
+@family("scan")
+def cell_in_reach(c):
+    """A cell near the input of a chain cannot be loaded: late first fail in the chain, a few in every set."""
+    chain = c.one("scan", "chain")
+    count = c.rng.randint(2, 30)
+    c.fault(chain, count, cycle=c.rng.randint(900, 9000), pins=[chain.pin])
+    for test in c.find("scan", "chainv", chain=chain.cond["chain"]):
+        c.fault(test, count, cycle=c.rng.randint(900, 9000), pins=[chain.pin])
+    for test in c.some(c.find("scan", "stuck", v="vnom") + c.find("scan", "tdf", speed="slow"), 2):
+        c.fault(test, count * c.rng.randint(3, 20), pins=[chain.pin])
+    c.show(*c.some(c.find("scan", "chain"), 2), *c.find("scan", "shift")[:1])

@@ -138,7 +138,7 @@ def write(rng, function, needs, style_class):
     function(case)
     if all(d.passed(t) for t in case.kept for d in case.parts[-1]):     # a value drawn right at its limit: once more
         return write(rng, function, needs, style_class)
-    if rng.random() < 0.1:
+    if needs != "sites" and rng.random() < 0.1:                  # what sites have in common is a pattern of its own
         case.spread()
     shown = list(case.kept)
     shown += dict.fromkeys(context(rng, case, rng.randint(1, 5) // sites + 1))

@@ -162,7 +162,132 @@ def analog_bias_on(c):
     c.show(c.one("ana", "off"), c.one("ana", "lock"), *c.find("idd", "stby", pin=c.product.rails[0]))
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
+@family("supply_current")
+def in_reset_only(c):
+    """Two drivers fight while the part is held in reset: too much there, the current after release is right."""
+    test = c.one("idd", "rst")
+    c.over(test, c.rng.uniform(0.1, 5))
+    c.keep(c.find("idd", "static", pin=test.pin, v="vnom")[0])
+    c.show(*c.find("idd", "active", pin=test.pin), *c.find("func", "boot"), *c.find("idd", "rst"))
+
+
+@family("supply_current")
+def undefined_at_start(c):
+    """Nodes that power up anyhow: idle current another at each reading, right in reset and after the patterns."""
+    rail = c.rng.choice(c.product.rails)
+    for test in c.some(c.find("idd", "static", pin=rail), c.rng.randint(1, 3)):
+        c.times(test, c.rng.uniform(1.9, 7))
+    c.retests.append((test, [c.die.value[test] * c.rng.uniform(1.3, 2), test.mean]))
+    c.keep(c.find("idd", "post", pin=rail)[0])
+    c.show(*c.find("idd", "rst", pin=rail))
+    if c.rng.random() < 0.4:
+        c.fault(c.one("func", "reset"), cycle=c.rng.randint(1, 60))
+
+
+@family("supply_current")
+def clock_never_stops(c):
+    """The clock of one unit is never gated: enabling it adds nothing, stand-by carries what is missing there."""
+    test, rail = c.one("idd", "per"), c.product.rails[0]
+    c.put(test, test.mean * c.rng.uniform(-0.01, 0.03))
+    for other in c.find("idd", "stby", pin=rail) + c.find("idd", "static", pin=rail) + c.find("idd", "post", pin=rail):
+        c.die.value[other] = other.mean + test.mean * c.rng.uniform(0.95, 1.05)
+    c.keep(c.find("idd", "stby", pin=rail)[0])
+    c.show(*c.find("idd", "static", pin=rail, v="vnom"))
+    c.show(*c.find("idd", "per"), *c.some(c.find("func", "unit", ip=test.cond["ip"]), 1))
+
+
+@family("supply_current")
+def capacitor_leaks(c):
+    """A capacitor of the rail conducts: the same amount more in stand-by and asleep, too little to show awake."""
+    rail = c.rng.choice(c.product.rails)
+    amps = c.find("idd", "stby", pin=rail)[0].high * c.rng.uniform(0.9, 5)
+    for test in c.find("idd", "stby", pin=rail) + c.find("idd", "sleep", pin=rail):
+        c.put(test, test.mean + amps * c.rng.uniform(0.98, 1.02))
+    for test in c.find("idd", "rst", pin=rail) + c.find("idd", "static", pin=rail):
+        c.die.value[test] += amps
+        c.show(test)
+    c.show(*c.find("func", "wake"))
+    if c.rng.random() < 0.3:
+        c.over(c.find("short", pin=rail)[0], c.rng.uniform(0.02, 0.8))
+
+
+@family("supply_current")
+def every_other_vector(c):
+    """A bridged node that turns with each vector: every second quiescent vector is high by the same amount."""
+    tests, at = c.find("idd", "iddq"), c.rng.randint(0, 1)
+    extra = tests[0].mean * c.rng.uniform(1.2, 12)
+    for test in tests[at::2]:
+        c.put(test, test.mean + extra * c.rng.uniform(0.98, 1.02))
+    for test in tests[1 - at::2][:3]:
+        c.keep(test)
+    if c.rng.random() < 0.3:
+        c.fault(c.one("scan", "stuck"), c.rng.randint(1, 9))
+
+
+@family("supply_current")
+def settles_slowly(c):
+    """A floating node discharges: the first quiescent vector is highest, each next one lower, the last ones flat."""
+    share, slow = c.rng.uniform(4, 25), c.rng.uniform(0.45, 0.65)
+    for i, test in enumerate(c.find("idd", "iddq")):
+        c.put(test, test.mean * (1 + share * slow ** i) * c.rng.uniform(0.98, 1.02))
+    c.show(*c.find("idd", "post", pin=c.product.rails[0]), *c.find("idd", "stby", pin=c.product.rails[0]))
+
+
+@family("supply_current")
+def falls_with_heat(c):
+    """A sliver of metal across the rail: too much at room temperature and less the hotter, as metal does."""
+    tests = c.find("idd", "hot")
+    level = tests[0].high * c.rng.uniform(1.05, 1.4)
+    for test, share in zip(tests, (1, c.rng.uniform(0.83, 0.87), c.rng.uniform(0.7, 0.75))):
+        c.put(test, level * share)
+    for test, share in zip(c.find("idd", "static", pin=c.product.rails[0]), (0.85, 1, 1.15)):
+        c.die.value[test] = level * share * c.rng.uniform(0.99, 1.01)
+    c.keep(c.find("idd", "static", pin=c.product.rails[0], v="vnom")[0])
+    c.show(*c.some(c.find("leak", "hot"), 2), *c.some(c.find("func", "unit"), 1))
+
+
+@family("supply_current")
+def behind_the_regulator(c):
+    """A short behind a regulator: the rail before it draws a constant current, its output is down, its sister right."""
+    name, rail = c.rng.choice(c.product.regulators), c.product.rails[0]
+    left = c.rng.uniform(0.03, 0.4)
+    for test in c.find("ref", "noload", pin=name) + c.find("ref", "load", pin=name):
+        c.put(test, test.mean * left * c.rng.uniform(0.98, 1.0))
+    level = c.find("idd", "static", pin=rail, v="vmax")[0].high * c.rng.uniform(1.4, 5)
+    tests = c.find("idd", "static", pin=rail) + c.find("idd", "rst", pin=rail) + c.find("idd", "post", pin=rail)
+    for test in tests:
+        c.die.value[test] = level * c.rng.uniform(0.997, 1.003)
+    for test in c.some(tests, 3):
+        c.keep(test)
+    c.show(c.find("ref", "aft")[0], *[t for t in c.find("ref", "noload") if t.pin != name])
+    c.follow("func", "mbist", count=c.rng.randint(0, 2), cycle=c.rng.randint(1, 60))
+
+
+@family("supply_current")
+def short_channels(c):
+    """Transistors that never quite turn off: all quiescent vectors up by one factor, stand-by too, and fast."""
+    k = c.rng.uniform(1.95, 5)
+    fast = c.rng.uniform(1.06, 1.13)
+    for test, factor in [(t, k) for t in c.find("idd", "iddq")] + [(t, fast) for t in c.find("time", "ring")]:
+        c.die.value[test] = test.mean * factor * c.rng.uniform(0.98, 1.02)
+    for test in c.some(c.find("idd", "iddq"), c.rng.randint(4, 8)) + c.some(c.find("time", "ring"), 1):
+        c.keep(test)
+    if c.rng.random() < 0.6:
+        stby = c.find("idd", "stby", pin=c.product.rails[0])[0]
+        c.put(stby, stby.mean * k * c.rng.uniform(1.0, 1.4))
+    c.show(*c.find("time", "fmax")[:2], *c.some(c.find("leak", "ih"), 1))
+
+
+@family("supply_current")
+def turns_in_its_sleep(c):
+    """It wakes up again and again: each reading of the sleep current differs, all too high; idle is right."""
+    test = c.one("idd", "sleep")
+    c.retests.append((test, [test.high * c.rng.uniform(2, 40), test.high * c.rng.uniform(1.2, 30)]))
+    c.put(test, test.high * c.rng.uniform(1.5, 60))
+    if c.rng.random() < 0.4:
+        c.over(c.find("idd", "stby", pin=test.pin)[0], c.rng.uniform(0.05, 2))
+    c.show(*c.find("func", "wake"), *c.find("idd", "static", pin=test.pin)[:2], *c.find("idd", "sleep"))
+
 
 @family("supply_current")
 def never_sleeps(c):

@@ -187,8 +187,6 @@ def sites_swapped(c):
             c.put(test, c.product.clamp * c.rng.uniform(0.99, 1.0), die)
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
-
 @family("tester_handler", "sites")
 def ground_offset(c):
     """Every voltage of every site is up by the same amount, the ground sense with them."""
@@ -211,3 +209,187 @@ def pin_card(c):
         if c.rng.random() < 0.5:
             c.over(c.find("sys", "gnd")[0], c.rng.uniform(0.1, 1), die)
     c.show(*c.some(c.find("cont", "neg"), 1), c.one("idd", "static"))
+
+
+@family("tester_handler", "sites")
+def wrong_load_board(c):
+    """A load board of another revision: its resistor says so, and one suite sits elsewhere on every site alike."""
+    suite = c.rng.choice(((("level", "voh", -1), ("level", "vol", 1)), (("time", "slew", 1), ("time", "tpd", 1)),
+                          (("ana", "gbw", -1), ("ana", "vslew", -1)), (("ref", "settle", 1), ("ref", "load", -1)),
+                          (("ana", "ltime", 1), ("ana", "tune", 1)), (("ana", "amp", -1), ("ana", "eye", -1))))
+    board, share = c.one("sys", "board"), c.rng.uniform(0.1, 0.6)
+    for die in c.parts[-1]:
+        for kind, what, sign in suite:
+            for test in c.find(kind, what):
+                c.over(test, sign * share * c.rng.uniform(0.95, 1.05), die)
+    c.kept = c.some(c.kept, c.rng.randint(2, 4))
+    other = c.rng.choice([ohms for ohms in (1e3, 2.2e3, 4.7e3, 1e4) if ohms != board.mean])
+    for die in c.parts[-1] if c.rng.random() < 0.7 else ():
+        c.put(board, other * c.rng.uniform(0.995, 1.005), die)
+
+
+@family("tester_handler", "sites")
+def digitiser_unlocked(c):
+    """The digitiser samples on a clock of its own: noise, spurs and jitter bad on every site, static values right."""
+    noise, spur = c.rng.uniform(0.1, 0.6), c.rng.uniform(0.05, 0.5)
+    jitters = c.rng.random() < 0.5
+    for die in c.parts[-1]:
+        for i in range(2):
+            c.over(c.find("ana", "snr", adc=i)[0], -noise * c.rng.uniform(0.93, 1.07), die)
+            c.over(c.find("ana", "spur", pll=i)[0], spur * c.rng.uniform(0.93, 1.07), die)
+            if jitters:
+                c.over(c.find("ana", "jit", pll=i)[0], spur * 4 * c.rng.uniform(0.93, 1.07), die)
+    c.show(c.one("ana", "off"), c.one("ana", "dnl"), c.one("ana", "vco"), c.one("ref", "noise"))
+
+
+@family("tester_handler", "sites")
+def compliance_clamp(c):
+    """The source ends at a clamp set too low: every larger current of a rail is the same round number."""
+    i = c.rng.randrange(2)
+    tests, source = c.find("idd", pin=c.product.rails[i]), c.find("sys", "dps")[i]
+    clamp = float(f"{c.find('idd', 'active', pin=source.pin)[0].low * c.rng.uniform(0.6, 0.95):.2g}")
+    sags, level = c.rng.random() < 0.5, source.low * c.rng.uniform(0.6, 0.99)
+    for die in c.parts[-1]:
+        for test in tests:
+            if test.mean > clamp:
+                c.put(test, clamp * c.rng.choice((1, 1, 1.0004, 0.9996)), die)
+    c.kept = c.some(c.kept, c.rng.randint(3, 5))
+    for die in c.parts[-1]:
+        if sags:
+            c.put(source, level * c.rng.uniform(0.99, 1.0), die)
+        c.follow("func", count=c.rng.randint(0, 1), die=die)
+    c.show(*c.find("idd", "stby", pin=source.pin), *c.find("short", pin=source.pin))
+
+
+@family("tester_handler", "sites")
+def site_offset(c):
+    """The calibration of one site has expired: all its voltages are off by as much, those of its neighbours are not."""
+    shift = c.rng.choice((-1, 1)) * c.rng.uniform(0.035, 0.15)
+    for kind, whats in (("ref", "bef sim aft hot noload load"), ("level", "voh vol vih vil"), ("ana", "mux dacv"),
+                        ("cont", "neg pos rail again"), ("sys", "dps")):
+        tests = [t for what in whats.split() for t in c.find(kind, what)]
+        for test in tests:
+            c.die.value[test] += shift * c.rng.uniform(0.98, 1.02)
+        for test in c.some(tests, c.rng.randint(1, 2)):
+            c.keep(test)
+    c.show(*c.some(c.find("time", "fmax"), 1), *c.some(c.find("func", "unit"), 1), *c.find("ref", "line")[:1])
+
+
+@family("tester_handler")
+def die_lifted(c):
+    """The chuck drops in the middle of the flow: up to there all is right, from there on nothing conducts anywhere."""
+    order = list(dict.fromkeys(t.kind for t in c.product.tests if t.kind not in ("cont", "short", "sys")))
+    gone = [t for t in c.product.tests if t.kind in order[c.rng.randint(2, len(order) - 2):]]
+    for die in c.parts[-1]:
+        for test in gone:
+            if test.pattern:
+                c.fault(test, c.rng.randint(3990, 4000), cycle=c.rng.randint(0, 2), die=die)
+            else:
+                c.put(test, c.rng.gauss(0, {"A": 3e-9, "V": 2e-3}.get(test.unit, 0)), die)
+    c.kept = c.some([t for t in gone if t.pattern], 2) + \
+        c.some([t for t in gone if not t.pattern and not c.die.passed(t)], c.rng.randint(3, 5))
+    c.show(*c.find("cont", "neg")[:2], *c.some([t for t in c.product.tests if t not in gone], 2))
+
+
+@family("tester_handler")
+def other_product(c):
+    """A part of another product is in the socket: it answers with its own identity, contents and currents."""
+    names = {t: c.word(0, want=c.rng.randrange(0x10000), flip=c.rng.randrange(1, 0x10000))
+             for t in (c.find("scan", "jtag")[0], c.find("mbist", "rom")[0])[:c.rng.choice((1, 2, 2))]}
+    draws = {r: c.rng.choice((c.rng.uniform(0.1, 0.27), c.rng.uniform(1.8, 4))) for r in c.product.rails}
+    shown = c.some(c.find("idd", "static", v="vnom"), 3) + c.some(c.find("idd"), 1)
+    boots, everywhere = c.rng.random() < 0.5, c.rng.random() < 0.5
+    for die in c.parts[-1] if everywhere else [c.die]:
+        for test in c.find("idd"):
+            die.value[test] = test.mean * draws[test.pin] * c.rng.uniform(0.98, 1.02)
+        for test in shown:
+            c.keep(test)
+        for test, word in names.items():
+            c.fault(test, 1, pins=[], words=[word], die=die)
+        if boots:
+            c.fault(c.find("func", "boot")[0], c.rng.randint(200, 900), cycle=c.rng.randint(3, 90), die=die)
+    c.show(*c.some(c.find("cont", "neg"), 2), *c.find("ref", "noload")[:1])
+
+
+@family("tester_handler", "sites")
+def shifted_rows(c):
+    """The results have slipped by one: each test shows what belongs to the one before it, on every site."""
+    kind = c.rng.choice(("ref", "ana", "level", "idd", "time"))
+    tests = [t for t in c.find(kind) if t.unit and t.unit != "%"]
+    start, count = c.rng.randrange(len(tests) - 6), c.rng.randint(3, 5)
+    c.keep(tests[start])
+    for die in c.parts[-1]:
+        values = [die.value[t] for t in tests[start:start + count]]
+        for test, value in zip(tests[start + 1:], values):
+            c.put(test, value, die)
+
+
+@family("tester_handler", "sites")
+def limits_of_next_row(c):
+    """A line is missing in the table of limits: each test is judged by those of the next one, usual values fail."""
+    tests = [t for t in c.find(c.rng.choice(("level", "idd", "time", "ref", "ana"))) if t.unit]
+    start = c.rng.randrange(len(tests) - 5)
+    chosen = tests[start:start + c.rng.randint(3, 5)]
+    limits = [(t.low, t.high) for t in tests[start + 1:start + len(chosen) + 1]]
+    for test, (low, high) in zip(chosen, limits):
+        test.low, test.high = low, high
+        c.keep(test)
+
+
+@family("tester_handler")
+def settling_skipped(c):
+    """The meter is read before it has settled: far out at the first pin, half of it at the next, and so on down."""
+    kind, what, sign = c.rng.choice((("leak", "ih", 1), ("leak", "il", -1), ("leak", "ioff", 1), ("idd", "iddq", 1),
+                                     ("leak", "ih", -1)))
+    tests = c.find(kind, what)[:c.rng.randint(4, 6)]
+    first, fall = c.rng.uniform(3, 20), c.rng.uniform(0.3, 0.6)
+    for die in c.parts[-1]:
+        for k, test in enumerate(tests):
+            c.put(test, die.value[test] + sign * test.high * first * fall ** k * c.rng.uniform(0.97, 1.03), die)
+    c.show(*c.find("cont", "neg")[:2], *c.find("sys", "gnd")[:1])
+
+
+@family("tester_handler", "sites")
+def lamp_left_on(c):
+    """The lamp of the prober shines on the wafer: every pin of every die leaks as much, and so do sleeping rails."""
+    pins = [t for what in ("ih", "ioff", "ioz", "refpin", "volt", "stress", "hot") for t in c.find("leak", what)]
+    light, share = max(t.high for t in pins) * c.rng.uniform(1.05, 3), c.rng.uniform(0.1, 2)
+    rails = c.find("idd", "sleep") + c.find("idd", "stby")
+    for die in c.parts[-1]:
+        for test in pins:
+            die.value[test] += light * c.rng.uniform(0.97, 1.03)
+        for test in rails:
+            c.over(test, share * c.rng.uniform(0.95, 1.05), die)
+    c.kept = c.some(rails, c.rng.randint(1, 2)) + c.some(pins, c.rng.randint(4, 6))
+    c.show(*c.find("sys", "temp")[:1], *c.find("idd", "static")[:1], *c.some(c.find("cont", "neg"), 1))
+
+
+@family("tester_handler", "parts")
+def bypass_missing(c):
+    """A capacitor is off the board at one site: whatever lands there is noisy and slow, its direct values right."""
+    tests = c.some(c.find("ana", "jit") + c.find("ref", "noise") + c.find("ana", "spur"), 2)
+    edge, run = c.find("time", "fmax", v="vmin")[0], c.one("func", "speed", speed="fast")
+    for part in c.parts:
+        die = part[c.die.site]
+        for test in tests:
+            c.over(test, c.rng.uniform(0.1, 1.2), die)
+        if c.rng.random() < 0.7:
+            c.put(edge, edge.low * c.rng.uniform(0.7, 0.97), die)
+        if c.rng.random() < 0.7:
+            c.fault(run, c.rng.randint(2, 300), die=die)
+    c.show(c.find("sys", "dps")[0], *c.some(c.find("idd", "static"), 1), c.find("ref", "aft")[0])
+
+
+@family("tester_handler", "sites")
+def old_pattern(c):
+    """A pattern of an older revision is loaded: every die fails it at the same cycle by the same count."""
+    kind = c.rng.choice((("func", "unit"), ("func", "prog"), ("scan", "stuck"), ("scan", "tdf"), ("mbist", "rom"),
+                         ("func", "reset"), ("scan", "bsr")))
+    count, cycle, pins = c.rng.randint(1, 900), c.rng.randint(40, 90000), c.rng.sample(c.product.pins, 2)
+    words = [c.word() for _ in range(2)] if kind[0] == "func" and c.rng.random() < 0.4 else []
+    tests = c.some(c.find(*kind), c.rng.randint(1, 2))
+    for part in c.parts:
+        for die in part:
+            for test in tests:
+                c.fault(test, count, cycle=cycle, pins=pins, words=words, die=die)
+    c.show(*c.some(c.find(kind[0]), 3), c.one("idd", "active"))

@@ -187,7 +187,143 @@ def clock_tree_skew(c):
     slow_paths(c, 0.4)
 
 
-# ---- held out of training: keep these two last -------------------------------------------------------------------
+@family("timing")
+def slow_when_cold(c):
+    """High thresholds rule when cold: short of the frequency there, faster the warmer it gets."""
+    cold = c.find("time", "fcold")[0]
+    level = c.rng.uniform(0.7, 0.98)
+    c.put(cold, cold.low * level)
+    for test, gain in zip(c.find("time", "fhot"), (0.22, 0.3, 0.36)):
+        c.put(test, test.low * max(level + gain, 1.01) * c.rng.uniform(1.0, 1.02))
+    c.show(*c.find("time", "ring")[:1])
+    slow_paths(c, 0.4)
+
+
+@family("timing")
+def aged_by_stress(c):
+    """Transistors wear in the stress: rings right before it and slow after it, rising edges late, falling not."""
+    rings, aged = c.find("time", "ring"), c.find("time", "aged")
+    k = c.rng.uniform(0.68, 0.82)
+    for i in sorted(c.rng.sample(range(3), c.rng.randint(1, 3))):
+        c.put(aged[i], aged[i].mean * k * c.rng.uniform(0.98, 1.02))
+        c.keep(rings[i])
+    if c.rng.random() < 0.5:
+        late = c.one("time", "tpd", edge="r")
+        c.over(late, c.rng.uniform(0.02, 0.3))
+        c.keep(c.find("time", "tpd", pin=late.pin, edge="f")[0])
+    c.show(*c.some(c.find("leak", "stress"), 1))
+    slow_paths(c, 0.3)
+
+
+@family("timing")
+def edges_apart(c):
+    """A threshold off the middle: one edge late by what the other is early, the duty of a clock off with them."""
+    tests = c.find("time", "tpd")
+    late, shift = c.rng.choice("rf"), tests[0].low * c.rng.uniform(1.1, 2.4)
+    for pin in c.rng.sample(c.product.banks[0][:4], c.rng.randint(1, 3)):
+        for test in c.find("time", "tpd", pin=pin):
+            c.put(test, test.mean + (1 if test.cond["edge"] == late else -1) * shift * c.rng.uniform(0.97, 1.03))
+    if c.rng.random() < 0.6:
+        duty = c.one("time", "duty")
+        c.put(duty, 50 + (1 if late == "f" else -1) * c.rng.uniform(5.5, 12))
+    c.follow("func", count=c.rng.randint(0, 1), pins=[pin])
+
+
+@family("timing")
+def late_with_neighbours(c):
+    """Coupling of neighbours: an output is late when all switch with it and right when it switches alone."""
+    for test in c.some(c.find("time", "sso"), c.rng.randint(1, 3)):
+        c.over(test, c.rng.uniform(0.04, 1))
+        c.keep(c.find("time", "tpd", pin=test.pin)[0])
+    if c.rng.random() < 0.5:
+        c.fault(c.one("func", "speed", speed="fast"), c.rng.randint(1, 9), pins=[test.pin])
+    if c.rng.random() < 0.3:
+        c.over(c.one("time", "eye"), -c.rng.uniform(0.02, 0.4))
+    c.show(*c.find("time", "slew")[:1], *c.find("level", pin=test.pin))
+
+
+@family("timing")
+def jitter_at_the_fastest(c):
+    """Jitter eats the margin of the fastest mode: a fail or two in many cycles, in all units, windows never alike."""
+    for fast in c.some(c.find("func", "speed", speed="fast"), c.rng.randint(2, 4)):
+        c.fault(fast, c.rng.randint(1, 3))
+        c.show(*c.find("func", "speed", speed="slow", ip=fast.cond["ip"]))
+    test = c.one("time", "eye")
+    if c.rng.random() < 0.6:
+        c.put(test, test.low * c.rng.uniform(0.75, 0.98))
+        c.retests.append((test, [test.low * c.rng.uniform(0.6, 0.95), test.low * c.rng.uniform(1.02, 1.3)]))
+    c.show(*c.find("time", "fmax", v="vnom"), *c.find("time", "duty")[:1])
+    slow_paths(c, 0.3)
+
+
+@family("timing")
+def slow_to_let_go(c):
+    """Outputs leave a shared bus too late: turn-off is out, driven edges are right, the next owner collides."""
+    tests = c.some(c.find("time", "tz"), c.rng.randint(1, 3))
+    for test in tests:
+        c.over(test, c.rng.uniform(0.05, 1))
+        c.show(c.find("time", "tpd", pin=test.pin)[0])
+    for fast in c.some(c.find("func", "speed", speed="fast"), c.rng.randint(0, 2)):
+        c.fault(fast, pins=[t.pin for t in tests])
+        c.show(*c.find("func", "speed", speed="slow", ip=fast.cond["ip"]))
+    c.show(*c.some(c.find("leak", "ioz"), 1))
+
+
+@family("timing")
+def swallowed_pulse(c):
+    """A buffer eats short pulses: the shortest that passes is too long, duty is right, fast runs miss clocks."""
+    test = c.one("time", "tpw")
+    c.over(test, c.rng.uniform(0.05, 1.2))
+    c.show(*c.find("time", "tpw"), *c.find("time", "duty")[:1], *c.find("time", "ring")[:1])
+    if c.rng.random() < 0.5:
+        fast = c.one("mbist", "speed", speed="fast")
+        c.fault(fast, c.rng.randint(30, 2000), words=[c.word()], pins=[])
+        c.show(*c.find("mbist", "speed", mem=fast.cond["mem"], speed="slow"))
+    elif c.rng.random() < 0.5:
+        c.fault(c.find("scan", "shift", speed="fast")[0], c.rng.randint(30, 2000))
+        c.keep(c.find("scan", "shift", speed="slow")[0])
+
+
+@family("timing")
+def input_delay_off(c):
+    """The delay of an input is off: set-up has lost what hold has gained, or the other way, on one pin or more."""
+    shift = c.find("time", "tsu")[0].high * c.rng.choice((-1, 1)) * c.rng.uniform(0.5, 1.3)
+    for pin in c.rng.sample(c.product.banks[1][:4], c.rng.randint(1, 3)):
+        for what, sign in (("tsu", 1), ("th", -1)):
+            test = c.find("time", what, pin=pin)[0]
+            c.put(test, test.mean + sign * shift * c.rng.uniform(0.97, 1.03))
+    c.show(*c.find("time", "skew"), *c.find("level", "vih", pin=pin))
+    c.follow("func", count=c.rng.randint(0, 1), pins=[pin])
+
+
+@family("timing")
+def races(c):
+    """Transistors too fast: rings above their limit, data overtakes the clock, chains slip at the high supply."""
+    k = c.rng.uniform(1.19, 1.35)
+    for test in c.find("time", "ring"):
+        c.put(test, test.mean * k * c.rng.uniform(0.99, 1.01))
+    if c.rng.random() < 0.7:
+        c.over(c.one("time", "th"), c.rng.uniform(0.05, 0.8))
+    for high in c.some(c.find("scan", "chainv", v="vmax"), c.rng.randint(0, 2)):
+        c.fault(high, c.rng.randint(1, 60))
+        c.keep(c.find("scan", "chainv", v="vmin", chain=high.cond["chain"])[0])
+    if c.rng.random() < 0.4:
+        test = c.one("time", "tpd")
+        c.put(test, test.low * c.rng.uniform(0.5, 0.97))
+
+
+@family("timing")
+def slow_on_one_side(c):
+    """Speed falls across the die: the rings differ in steps, and what lies at the slow end fails its fast runs."""
+    shares = (1, c.rng.uniform(0.87, 0.93), c.rng.uniform(0.7, 0.82))
+    for test, k in zip(c.find("time", "ring")[::c.rng.choice((-1, 1))], shares):
+        c.put(test, test.mean * k * c.rng.uniform(0.99, 1.01))
+    for fast in c.some(c.find("func", "speed", speed="fast"), c.rng.randint(0, 1)):
+        c.fault(fast)
+        c.show(*c.find("func", "speed", speed="slow", ip=fast.cond["ip"]))
+    c.show(*c.find("time", "fmax")[1:])
+    slow_paths(c, 0.5)
+
 
 @family("timing")
 def transition_delay(c):

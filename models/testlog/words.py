@@ -10,6 +10,7 @@ SYNONYMS = {
     "pos": ("pos", "up", "p", "vdd", "hi side", "src"), "neg": ("neg", "dn", "n", "vss", "lo side", "snk"),
     "rc": ("rcon", "res", "path r", "kelvin", "cres", "rpath", "ohms"),
     "again": ("2nd", "end", "again", "post", "recheck", "late"), "sub": ("sub", "pad", "ep", "bulk", "tab"),
+    "adj": ("adj", "p2p", "x", "next", "neigh", "short"),
     "short": ("short", "pwr chk", "ps", "supply chk", "sht", "power up chk", "rail", "gross"),
     # leakage
     "leak": ("leak", "lkg", "ilk", "il", "leakage", "iin", "lk", "ilkg"),
@@ -39,6 +40,7 @@ SYNONYMS = {
     "uvlo": ("uvlo", "por", "bor", "th", "pgood", "lvd", "vmon"), "noise": ("noise", "rms", "vn", "nse", "0r1 10"),
     "settle": ("settle", "tset", "start", "t on", "ramp", "trise"), "drop": ("dropout", "vdo", "hdrm", "ldrop"),
     "otp": ("otp", "fuse", "nvm", "read", "efuse", "antifuse"), "sim": ("sim", "step", "s", "try", "sweep", "tap"),
+    "dip": ("dip", "trans", "step", "ovs", "ld step"), "ilim": ("ilim", "clim", "isc", "max i", "limit"),
     # levels
     "voh": ("voh", "oh", "drv h", "v out h", "high lvl"), "vol": ("vol", "ol", "drv l", "v out l", "low lvl"),
     "vih": ("vih", "in h", "vth r", "thr h", "vt up"), "vil": ("vil", "in l", "vth f", "thr l", "vt dn"),
@@ -50,6 +52,8 @@ SYNONYMS = {
     "eye": ("eye", "win", "margin", "window", "strobe", "width"),
     "taa": ("taa", "acc", "access", "t rd", "tacc", "toe"), "clk": ("clk", "ck", "sclk", "clock", "mclk"),
     "ring": ("ring", "ro", "pmon", "procmon", "psro", "dly line"), "slew": ("slew", "tr", "edge", "trf", "rise"),
+    "sso": ("sso", "all", "simul", "agg", "noisy"), "tz": ("tz", "dis", "hiz", "t off", "oe"),
+    "tpw": ("tpw", "pw", "width", "min p", "pulse"),
     # scan
     "scan": ("scan", "atpg", "sc", "dft", "scn", "tk", "struct"),
     "chain": ("chain", "shift", "integ", "flush", "chn", "scanchk", "tp"),
@@ -90,6 +94,7 @@ SYNONYMS = {
     # tester
     "temp": ("temp", "tsens", "chuck", "tj", "tcase", "therm", "deg"), "gnd": ("gnd", "agnd", "sense", "vss", "dutgnd"),
     "dps": ("dps", "vi", "src", "ps", "force", "vsup"),
+    "board": ("rid", "board", "lb", "hwid", "dib", "ext r", "rcal"),
     # conditions
     "vmin": ("vmin", "lv", "min", "vl", "low", "0v9"), "vnom": ("vnom", "nom", "typ", "vn", "mid"),
     "vmax": ("vmax", "hv", "max", "vh", "high", "1v1"), "slow": ("slow", "lf", "10m", "ls", "1mhz", "half"),
