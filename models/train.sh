@@ -27,13 +27,24 @@ judge() {
     "$BUILD/attnd-eval" ${THREADS:+--threads "$THREADS"} "$@"
 }
 
-# publish FROM NAME: the files of a checkpoint directory, and of no training state.
+# put FILE TO: into the checkout, and told if it is not what stood there.
+put() {
+    if ! cmp -s "$1" "$2"; then
+        cp "$1" "$2"
+        echo "train: $2 is not what it was"
+        changed=yes
+    fi
+}
+
+# publish FROM NAME: the files of a checkpoint directory, and of no training state. A recipe that is run
+# again, on a CPU of the same kind, ends in the bytes that stand in models/NAME.
 publish() {
     mkdir -p "models/$2"
+    changed=no
     for file in config.json vocab.txt tokenizer_config.json special_tokens_map.json \
                 preprocessor_config.json attnd.json attnd_head.safetensors model.safetensors; do
         if [ -f "$1/$file" ]; then
-            cp "$1/$file" "models/$2/$file"
+            put "$1/$file" "models/$2/$file"
         fi
     done
     # Reports name the model and the list, not where they lay on this machine.
@@ -41,5 +52,9 @@ publish() {
         sed -e "s|$1|models/$2|g" -e "s|$WORK/||g" -e "s|${DATA:-$WORK}/||g" "$1/$file" \
             > "models/$2/$file"
     done
-    echo "models/$2 is new: look at models/$2/report.html before you commit it"
+    if [ "$changed" = no ]; then
+        echo "models/$2 is what it was, byte for byte (its report says how long it took this time)"
+    else
+        echo "models/$2 is new: look at models/$2/report.html before you commit it"
+    fi
 }

@@ -9,7 +9,9 @@ COUNT=${COUNT:-240000}
 EPOCHS=${EPOCHS:-2}
 mkdir -p "$WORK/source"
 
-python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
+if [ ! -f "$WORK/data/style.jsonl" ]; then     # the part that is written last
+    python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
+fi
 "$BUILD/attnd-vocab" build --data "$WORK/data/train.jsonl" --size 4000 --out "$WORK/source"
 cp models/testlog-bert/config.json "$WORK/source/"
 
@@ -17,7 +19,7 @@ train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --validation "$WORK/data/validation.jsonl" --out "$WORK/model" \
       --epochs "$EPOCHS" --batch 32 --rate 6e-4 --warmup 0.05 --tokens 256 --weight-decay 0.05 \
       --beta2 0.98 --dropout 0.05 --attention-dropout 0.05 --word-dropout 0.05 --line-dropout 0.1 \
-      --label-smoothing 0.05 --average 0.999 --seed 1
+      --label-smoothing 0.05 --average 0.999 --ngrams 4000 --seed 1
 
 for part in families style; do
     "$BUILD/attnd-eval" --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
