@@ -1,9 +1,11 @@
 #include "learn/eval/calibrate.h"
 
+#include "engine/decide/argmax.h"
 #include "engine/model/head_parts.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/outlier.h"
+#include "learn/eval/fit/outlier_threshold.h"
 #include "learn/eval/fit/reference_fit.h"
 #include "learn/ngrams/ngram_rows.h"
 
@@ -220,15 +222,33 @@ static enum err_code open_answers(struct answers *out, const struct spec *spec,
     return ERR_OK;
 }
 
-static enum err_code choose_threshold(struct spec *spec, const struct assessment *assessment,
-                                      const struct head_bank *bank, struct arena *arena,
-                                      struct err *err)
+/* Of the label that an answer gives; of several independent ones the best, as policy.h judges. */
+static void take_labels(unsigned *labels, const struct evaluation *evaluation,
+                        const struct answers *answers)
 {
+    const size_t label_count = evaluation->label_count;
+    for (size_t i = 0; i < answers->count; i++)
+        labels[i] =
+            argmax(evaluation->logits + answers->items[i] * label_count, (unsigned)label_count);
+}
+
+static enum err_code choose_thresholds(struct spec *spec, const struct assessment *assessment,
+                                       const struct head_bank *bank, struct arena *arena,
+                                       struct err *err)
+{
+    struct ood *ood = &spec->policy.ood;
     struct answers answers = {0};
-    if (!open_answers(&answers, spec, assessment, bank, err))
-        outlier_calibrate(&spec->policy.ood, answers.ood_scores, answers.count,
-                          1 - CALIBRATE_UNKNOWN, arena, err);
+    unsigned *labels = calloc(assessment->evaluation.count + 1, sizeof *labels);
+    if (labels == NULL)
+        return err_no_memory(err, assessment->evaluation.count * sizeof *labels);
+    if (!open_answers(&answers, spec, assessment, bank, err)) {
+        const struct outlier_answers known = {answers.ood_scores, labels, answers.count};
+        take_labels(labels, &assessment->evaluation, &answers);
+        if (!outlier_threshold_fit(ood, &known, 1 - CALIBRATE_UNKNOWN, arena, err))
+            outlier_threshold_spare(ood, &known, CALIBRATE_UNKNOWN_LABEL, arena, err);
+    }
     close_answers(&answers);
+    free(labels);
     return err->code;
 }
 
@@ -245,8 +265,8 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
         return err->code;
     if (method == OOD_NEIGHBOURS && head_parts_neighbours(ood, bank, arena, err))
         return err->code;
-    return choose_threshold(spec, how->assessment, method == OOD_NEIGHBOURS ? bank : NULL, arena,
-                            err);
+    return choose_thresholds(spec, how->assessment, method == OOD_NEIGHBOURS ? bank : NULL, arena,
+                             err);
 }
 
 /* ---- what live predictions are compared with ---- */

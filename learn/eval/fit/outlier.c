@@ -425,30 +425,3 @@ void outlier_scores(const struct ood *ood, const float *logits, const struct out
                         : ood_score(ood, logits + row * data->label_count, features);
     }
 }
-
-static int compare(const void *left, const void *right)
-{
-    float a = *(const float *)left, b = *(const float *)right;
-    return (a > b) - (a < b);
-}
-
-enum err_code outlier_calibrate(struct ood *ood, float *scores, size_t count, double share,
-                                struct arena *arena, struct err *err)
-{
-    if (count == 0)
-        return err_set(err, ERR_UNUSABLE, "no inputs to choose a threshold from");
-    if (take(&ood->quantiles, OUTLIER_QUANTILES, arena, err))
-        return err->code;
-    qsort(scores, count, sizeof *scores, compare);
-    double last = (double)(count - 1), below = ceil(share * (double)count - 1e-9) - 1;
-    ood->threshold = scores[(size_t)fmin(fmax(below, 0), last)];
-    ood->has_threshold = true;
-    ood->quantile_count = OUTLIER_QUANTILES;
-    for (unsigned i = 0; i < OUTLIER_QUANTILES; i++) {
-        double at = last * i / (OUTLIER_QUANTILES - 1);
-        size_t low = (size_t)at, high = low + (low + 1 < count);
-        ood->quantiles[i] = (float)((double)scores[low] + (at - floor(at)) * ((double)scores[high] -
-                                                                              (double)scores[low]));
-    }
-    return ERR_OK;
-}

@@ -1,11 +1,10 @@
-/* outlier.h - fits the parameters of decide/ood.h: statistics of the features of labelled inputs,
- * and a threshold from inputs that the model was not trained on.
+/* outlier.h - fits the parameters of decide/ood.h: statistics of the features of labelled inputs.
+ * What score is too high is outlier_threshold.h's.
  *
  *     struct outlier_data data = {.features = evaluation.features, .classes = classes, ...};
  *     struct ood ood;
  *     outlier_fit(&ood, OOD_MAHALANOBIS, &data, 0, &arena, &err);          training part
  *     outlier_scores(&ood, logits, &validation, scores);                   validation part
- *     outlier_calibrate(&ood, scores, validation.count, 0.99, &arena, &err);
  *
  * Of OOD_NEIGHBOURS the caller sets `neighbours`: there is nothing to fit but the thresholds.
  *
@@ -19,10 +18,7 @@
 
 #include <stddef.h>
 
-enum {
-    OUTLIER_QUANTILES = 101,
-    OUTLIER_CLASSES_MAX = 1024
-};
+enum { OUTLIER_CLASSES_MAX = 1024 };
 
 /* Features with their classes. */
 struct outlier_data {
@@ -49,10 +45,5 @@ enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct 
 /* scores [count]; logits [.., label_count] by the same rows as the features. */
 void outlier_scores(const struct ood *ood, const float *logits, const struct outlier_data *data,
                     float *scores);
-
-/* A threshold that at least `share` (0 to 1) of these inputs do not exceed, and the quantiles from
- * which ranks are computed. Sorts the scores. */
-enum err_code outlier_calibrate(struct ood *ood, float *scores, size_t count, double share,
-                                struct arena *arena, struct err *err);
 
 #endif

@@ -114,6 +114,33 @@ static void expect_threshold(void)
     ck_assert_uint_ge(below + 1, (size_t)ceil(0.98 * (double)usable));
 }
 
+/* Twenty answers give label c, all with higher energies than any other: the five above the threshold
+ * for all are a quarter of them, and four may be. */
+START_TEST(calibration_spares_a_label_that_would_lose_more_than_its_share)
+{
+    size_t given = 0, above = 0;
+    open_all("");
+    for (size_t i = 0; i < COUNT; i++) {
+        float *logits = validation.logits + i * LABELS;
+        if (validation.problems[i] != NULL)
+            continue;
+        logits[2] = -20;
+        for (unsigned k = 0; k < LABELS && given < 20; k++)
+            logits[k] = (k == 2 ? -30.0f : -40.0f) - (float)given;
+        given++;
+    }
+    calibrate((struct calibrate){.method = OOD_ENERGY});
+    const struct ood *ood = &spec.policy.ood;
+    ck_assert(isnan(ood->label_thresholds[0]) && isnan(ood->label_thresholds[1]));
+    ck_assert_float_gt(ood->label_thresholds[2], ood->threshold);
+    for (size_t i = 0; i < COUNT; i++)
+        above += validation.problems[i] == NULL &&
+                 ood_score(ood, validation.logits + i * LABELS, NULL) > ood_threshold(ood, 2);
+    ck_assert_uint_eq(above, (size_t)(CALIBRATE_UNKNOWN_LABEL * 20));
+    close_all();
+}
+END_TEST
+
 START_TEST(calibration_writes_temperature_thresholds_and_purity)
 {
     open_all("");
@@ -334,7 +361,8 @@ START_TEST(a_reference_is_of_the_answers_that_are_expected)
 }
 END_TEST
 
-SUITE("calibrate", calibration_counts_the_labels_and_keeps_what_is_expected,
+SUITE("calibrate", calibration_spares_a_label_that_would_lose_more_than_its_share,
+      calibration_counts_the_labels_and_keeps_what_is_expected,
       a_reference_is_of_the_answers_that_are_expected,
       calibration_writes_temperature_thresholds_and_purity,
       calibration_fits_a_distance_to_what_was_learnt,

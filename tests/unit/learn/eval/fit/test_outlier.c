@@ -227,60 +227,6 @@ START_TEST(outlier_items_choose_the_rows)
 }
 END_TEST
 
-START_TEST(outlier_threshold_is_exceeded_by_the_share_left)
-{
-    static float scores[1000];
-    setup();
-    struct ood ood = fit(OOD_ENERGY, 0);
-    for (unsigned i = 0; i < 1000; i++)
-        scores[i] = (float)(i * 617 % 1000);
-    ck_assert_int_eq(outlier_calibrate(&ood, scores, 1000, 0.99, &arena, &err), ERR_OK);
-    ck_assert(ood.has_threshold && ood.threshold == 989); /* 990 to 999 exceed it */
-    ck_assert_uint_eq(ood.quantile_count, OUTLIER_QUANTILES);
-    ck_assert(ood.quantiles[0] == 0 && ood.quantiles[100] == 999);
-    ck_assert_double_eq_tol((double)ood_rank(&ood, 499.5f), 0.5, 1e-3);
-    float one[] = {7};
-    ck_assert_int_eq(outlier_calibrate(&ood, one, 1, 0.5, &arena, &err), ERR_OK);
-    ck_assert(ood.threshold == 7 && ood.quantiles[50] == 7);
-    ck_assert_int_eq(outlier_calibrate(&ood, one, 0, 0.5, &arena, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "no inputs to choose a threshold from");
-}
-END_TEST
-
-/* 0.55 of 100 is a little more than 55 in doubles, and no 56th is needed. */
-START_TEST(outlier_threshold_is_the_lowest_that_the_share_does_not_exceed)
-{
-    static const struct {
-        double share;
-        float threshold;
-    } cases[] = {{0, 0},     {0.01, 0},   {0.011, 1}, {0.54, 53},
-                 {0.55, 54}, {0.551, 55}, {0.99, 98}, {1, 99}};
-    float scores[100];
-    setup();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct ood ood = fit(OOD_ENERGY, 0);
-        for (unsigned k = 0; k < 100; k++)
-            scores[k] = (float)(99 - k);
-        ck_assert(!outlier_calibrate(&ood, scores, 100, cases[i].share, &arena, &err));
-        ck_assert(ood.has_threshold);
-        ck_assert_float_eq(ood.threshold, cases[i].threshold);
-    }
-}
-END_TEST
-
-/* Of 0, 10 and 30 the quantiles rise by 0.2 each to the middle, and by 0.4 from there. */
-START_TEST(outlier_quantiles_lie_on_lines_between_scores)
-{
-    float scores[] = {30, 0, 10, -5};
-    setup();
-    struct ood ood = fit(OOD_ENERGY, 0);
-    ck_assert(!outlier_calibrate(&ood, scores, 3, 1, &arena, &err));
-    for (unsigned i = 0; i < OUTLIER_QUANTILES; i++)
-        ck_assert_double_eq_tol((double)ood.quantiles[i], i <= 50 ? 0.2 * i : 0.4 * i - 10, 1e-5);
-    ck_assert(scores[3] == -5);
-}
-END_TEST
-
 START_TEST(outlier_fit_stays_within_the_room_of_a_file)
 {
     enum { WIDE = 700, ROWS = 400 };
@@ -448,8 +394,6 @@ SUITE("outlier", outlier_mahalanobis_finds_the_true_distance,
       outlier_relative_in_few_directions_is_the_full_distance,
       outlier_classes_weigh_alike_unless_they_are_small, outlier_items_choose_the_rows,
       outlier_covariance_is_shrunk_by_the_oracle_approximating_share,
-      outlier_threshold_is_exceeded_by_the_share_left,
-      outlier_threshold_is_the_lowest_that_the_share_does_not_exceed,
-      outlier_quantiles_lie_on_lines_between_scores, outlier_takes_what_varies_a_little,
-      outlier_relative_needs_classes_that_differ, outlier_scores_are_of_the_rows_of_items,
+      outlier_takes_what_varies_a_little, outlier_relative_needs_classes_that_differ,
+      outlier_scores_are_of_the_rows_of_items,
       outlier_fit_stays_within_the_room_of_a_file, outlier_refuses_what_has_no_statistics)
