@@ -146,6 +146,17 @@ static enum err_code test_products(const struct spec *spec, const struct weights
     return test_all(outside, OUTSIDE, kernels, err);
 }
 
+/* Of the head's file: the examples that an input is compared with, and the table of n-grams. */
+static size_t head_bytes(const struct engine_model *model)
+{
+    const struct neighbours *examples = &model->spec.policy.ood.neighbours;
+    const struct ngram_table *table = &model->ngrams;
+    size_t numbers = examples->count * examples->width;
+    if (table->weight != NULL)
+        numbers += ((size_t)table->reading.rows + 1) * table->labels;
+    return numbers * sizeof(float);
+}
+
 static void describe(struct engine_model *model, const struct choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
@@ -186,6 +197,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->parameters = model->weights.parameters;
     info->weight_bytes = weights_bytes(&model->weights, spec) +
                          (model->tower != NULL ? text_tower_bytes(model->tower) : 0);
+    info->head_bytes = head_bytes(model);
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
     info->explain_default = method_default(info->kind);

@@ -79,6 +79,7 @@ struct engine_info {
     bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
     size_t parameters;          /* weights in use, counted as numbers */
     size_t weight_bytes;        /* as held in memory */
+    size_t head_bytes;          /* so of the head's file: its examples and n-grams */
     const char *const *unbound; /* tensors of the checkpoint that the model does not use */
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */

@@ -34,8 +34,9 @@ START_TEST(engine_measure_bounds_the_weights)
         struct err err = {0};
         ck_assert_int_eq(engine_measure(&cost, dir, &options, 256, 2, &err), ERR_OK);
         ck_assert_msg(engine_open(&model, dir, &options, &err) == ERR_OK, "%s", err.text);
-        check_bound("weights", dir, cost.model_bytes, engine_describe(model)->weight_bytes);
-        ck_assert_uint_eq(cost.label_count, engine_describe(model)->label_count);
+        const struct engine_info *info = engine_describe(model);
+        check_bound("weights", dir, cost.model_bytes, info->weight_bytes + info->head_bytes);
+        ck_assert_uint_eq(cost.label_count, info->label_count);
         engine_close(model);
     }
 }

@@ -216,7 +216,7 @@ START_TEST(eval_tells_strange_inputs_apart)
     tempdir_write(&dir, "strange.csv", list, strlen(list));
     snprintf(path, sizeof path, "%s/strange.csv", dir.path);
     snprintf(claim, sizeof claim,
-             "\nOOD data  %s: 7 inputs, told apart by mahalanobis with AUROC "
+             "\nOOD data  %s: 7 inputs, told apart by neighbours with AUROC "
              "%.4f, FPR95 %.4f\n",
              path, won / (known_count * strange_count), pass / (double)strange_count);
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer", "--ood-data", path), 0, claim, "");
