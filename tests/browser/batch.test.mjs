@@ -55,7 +55,7 @@ test('images and logs that are dropped together have a row each, and an error it
             'crash.logBUG: kernel NULL pointer dereference, address: 0000000000000018',
             'scratch.png', 'none.png', 'center.png',
             'hang.logwatchdog: BUG: soft lockup - CPU#1 stuck']);
-        assert.equal(rows[0][1], 'Edge-Ring');
+        assert.equal(rows[0][1], 'Unknownnearest: Edge-Ring'); // drawn, and not quite as maps are
         assert.match(rows[0][2], /^\d+\.\d %$/);
         assert.deepEqual([rows[2][1], rows[2][3]], ['Scratch', 'Review']);
         assert.match(rows[2][4], /^Label 'Scratch' .* is always reviewed/);
