@@ -9,8 +9,8 @@ COUNT=${COUNT:-240000}
 EPOCHS=${EPOCHS:-2}
 mkdir -p "$WORK/source"
 
-if [ ! -f "$WORK/data/style.jsonl" ]; then     # the part that is written last
-    python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT"
+if [ ! -f "$WORK/data/calibration.jsonl" ]; then     # the part that is written last
+    python3 models/testlog/make_testlogs.py "$WORK/data" --seed 1 --count "$COUNT" --calibration 4000
 fi
 "$BUILD/attnd-vocab" build --data "$WORK/data/train.jsonl" --size 4000 --out "$WORK/source"
 cp models/testlog-bert/config.json "$WORK/source/"
@@ -21,8 +21,11 @@ train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --beta2 0.98 --dropout 0.05 --attention-dropout 0.05 --word-dropout 0.05 --line-dropout 0.1 \
       --label-smoothing 0.05 --average 0.999 --ngrams 4000 --seed 1
 
+# Thresholds want more logs than the choice of an epoch does.
+judge --model "$WORK/model" --data "$WORK/data/calibration.jsonl" --calibrate > "$WORK/calibration.txt"
+judge --model "$WORK/model" --data "$WORK/data/validation.jsonl" --out "$WORK/model"
 for part in families style; do
-    "$BUILD/attnd-eval" --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
+    judge --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
         sed -n '1,12p'
 done
 publish "$WORK/model" testlog-bert

@@ -1,12 +1,13 @@
 """Writes synthetic semiconductor test logs with the cause of the failure as label (see README.md beside).
 
     python3 models/testlog/make_testlogs.py OUT [--seed 1] [--count 6000] [--validation 1000] [--families 1000]
-                                            [--style 1000]
+                                            [--style 1000] [--calibration 0]
     python3 models/testlog/make_testlogs.py OUT --check          (also checks what it wrote)
     python3 models/testlog/make_testlogs.py OUT --real failing_dies.jsonl     (the real dies alone)
 
-OUT receives train.jsonl, validation.jsonl, families.jsonl and style.jsonl, one {"text", "label", "family", "style"}
-a line: the same bytes for the same seed and sizes. Needs Python 3 and nothing else.
+OUT receives train.jsonl, validation.jsonl, families.jsonl, style.jsonl and calibration.jsonl (more logs like those of
+validation.jsonl, for thresholds), one {"text", "label", "family", "style"} a line: the same bytes for the same seed
+and sizes. Needs Python 3 and nothing else.
 """
 import argparse
 import json
@@ -24,6 +25,7 @@ import story
 import styles
 
 
+SIZES = {"validation": 1000, "families": 1000, "style": 1000, "calibration": 0}
 DRAWN_SHARE = 0.6       # of the logs have a layout of their own, the others one of the six trained styles
 
 
@@ -57,8 +59,8 @@ def arguments():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=6000, help="training examples")
-    for split in ("validation", "families", "style"):
-        parser.add_argument(f"--{split}", type=int, default=1000, help=f"examples of the {split} part")
+    for split, count in SIZES.items():
+        parser.add_argument(f"--{split}", type=int, default=count, help=f"examples of the {split} part")
     parser.add_argument("--check", action="store_true", help="check the parts and print their statistics")
     parser.add_argument("--real", type=pathlib.Path, help="real dies (JSONL): write real.jsonl alone")
     return parser.parse_args()
@@ -70,8 +72,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     if options.real:
         return real.convert(options.real, options.out)
-    sizes = {"train": options.count, "validation": options.validation, "families": options.families,
-             "style": options.style}
+    sizes = {"train": options.count} | {split: getattr(options, split) for split in SIZES}
     parts = {split: lines(split, count, options.seed) for split, count in sizes.items()}
     for split, made in parts.items():
         (options.out / f"{split}.jsonl").write_text("".join(line + "\n" for line in made), encoding="utf-8")
