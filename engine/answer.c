@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -333,6 +334,18 @@ static json_t *prior_of(const struct engine_info *info)
     return built(&shares);
 }
 
+/* Of the labels that have a threshold of their own. */
+static json_t *ood_thresholds_of(const struct engine_info *info)
+{
+    if (info->ood_label_thresholds == NULL)
+        return json_null();
+    struct builder thresholds = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        if (!isnan(info->ood_label_thresholds[i]))
+            add(&thresholds, info->labels[i], json_real((double)info->ood_label_thresholds[i]));
+    return built(&thresholds);
+}
+
 struct json_t *answer_model(const struct engine_info *info)
 {
     bool image = info->kind == ENGINE_IMAGE;
@@ -349,6 +362,7 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
+    add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));

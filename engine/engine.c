@@ -205,6 +205,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->ood_method = ood_method_name(spec->policy.ood.method);
     info->reference = spec->reference;
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;
+    info->ood_label_thresholds = spec->policy.ood.label_thresholds;
 }
 
 static enum err_code choose_prior(struct engine_model *model, const struct engine_options *options,

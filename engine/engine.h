@@ -85,8 +85,10 @@ struct engine_info {
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
     double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
-    const char *ood_method;     /* "energy", "mahalanobis", "relative"; NULL: no ood_score */
+    const char *ood_method;     /* as in attnd.json; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
+    const float *ood_label_thresholds; /* [label_count] in place of it, for an answer that gives the
+                                          label; NaN: it; NULL: of all */
     const struct drift_reference *reference; /* attnd.json's; NULL: none */
     enum explain_method explain_default;
 };

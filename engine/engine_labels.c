@@ -74,7 +74,7 @@ static void forget_own_labels(struct engine_model *model)
     info->reference = NULL;
     info->target_precision = 0;
     info->ood_method = NULL;
-    info->ood_threshold = NULL;
+    info->ood_threshold = info->ood_label_thresholds = NULL;
 }
 
 /* Room for what is encoded, and for the classifier that it becomes. */

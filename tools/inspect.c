@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/selftest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -64,6 +65,10 @@ static void print_decisions(const struct engine_info *info)
     if (info->ood_threshold != NULL)
         printf(", unknown above %.9g", (double)*info->ood_threshold);
     putchar('\n');
+    for (unsigned i = 0; info->ood_label_thresholds != NULL && i < info->label_count; i++)
+        if (!isnan(info->ood_label_thresholds[i]))
+            printf("               above %-9.9g  %s\n", (double)info->ood_label_thresholds[i],
+                   info->labels[i]);
 }
 
 /* Where it moves no score there is nothing to tell. */

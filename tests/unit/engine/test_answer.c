@@ -175,6 +175,7 @@ START_TEST(answer_tells_how_a_model_decides)
     ck_assert(json_is_null(json_object_get(json, "target_precision")));
     ck_assert(json_is_null(json_object_get(json, "ood_method")));
     ck_assert(json_is_null(json_object_get(json, "ood_threshold")));
+    ck_assert(json_is_null(json_object_get(json, "ood_thresholds")));
     json_decref(json);
     decided.target_precision = 0.95;
     decided.ood_method = "mahalanobis";
@@ -280,11 +281,13 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .target_precision = 0.95,
                                        .ood_method = "energy",
                                        .ood_threshold = &threshold,
+                                       .ood_label_thresholds = (const float[]){NAN, 2.5f},
                                        .class_prior = &prior,
                                        .explain_default = EXPLAIN_GRADIENT},
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
                  "\"target_precision\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
+                 "\"ood_thresholds\":{\"b\":2.5},"
                  "\"class_prior\":{\"a\":0.75,\"b\":0.25},"
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
                  "\"zero_shot\":false,\"layers\":12,"
@@ -306,8 +309,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .ngram_rows = 65536},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
-        "\"ood_method\":null,\"ood_threshold\":null,\"class_prior\":\"natural\",\"explain_"
-        "default\":\"rollout\","
+        "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,\"class_prior\":\"natural\","
+        "\"explain_default\":\"rollout\","
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","

@@ -20,7 +20,8 @@ static const char config[] =
 static const char attnd[] =
     "{\"version\": \"7\", \"temperature\": 2.5, \"target_precision\": 0.875, \"thresholds\": "
     "{\"a\": 0.5, "
-    "\"b\": 0.75, \"c\": null}, \"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}";
+    "\"b\": 0.75, \"c\": null}, \"ood\": {\"method\": \"energy\", \"threshold\": 1.5, "
+    "\"thresholds\": {\"a\": null, \"b\": 2.5, \"c\": null}}}";
 
 /* A small BERT, to be closed by close_bert. */
 static struct engine_model *open_bert(const char *extra, const struct engine_options *options)
@@ -81,6 +82,7 @@ START_TEST(a_text_model_is_described_in_every_member)
     ck_assert_double_eq(info->target_precision, 0);
     ck_assert_str_eq(info->ood_method, "energy");
     ck_assert_ptr_null(info->ood_threshold);
+    ck_assert_ptr_null(info->ood_label_thresholds);
     ck_assert_int_eq(info->explain_default, EXPLAIN_GRADIENT_LAST);
     close_bert(model);
 }
@@ -99,6 +101,7 @@ START_TEST(what_attnd_json_says_is_described)
     ck_assert_double_eq(info->target_precision, 0.875);
     ck_assert_str_eq(info->ood_method, "energy");
     ck_assert_float_eq(*info->ood_threshold, 1.5f);
+    ck_assert_float_eq(info->ood_label_thresholds[1], 2.5f);
     close_bert(model);
 }
 END_TEST

@@ -72,10 +72,13 @@ START_TEST(inspect_says_how_a_checkpoint_decides)
     write_model(
         config,
         "{\"target_precision\": 0.9, \"thresholds\": {\"good\": 0.5, \"b d\": 0.5, \"c\": 0.5}, "
-        "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5}}");
+        "\"ood\": {\"method\": \"energy\", \"threshold\": 1.5, "
+        "\"thresholds\": {\"good\": null, \"b d\": 2.25, \"c\": -3}}}");
     outcome_expect(
         RUN(writer.dir), 0,
-        "\nprecision      0.9 of automatic answers\nood_score      energy, unknown above 1.5\n",
+        "\nprecision      0.9 of automatic answers\nood_score      energy, unknown above 1.5\n"
+        "               above 2.25       b d\n"
+        "               above -3         c\n",
         "");
     checkpoint_writer_close(&writer);
     outcome_expect(RUN("models/wafer-vit"), 0,
