@@ -11,6 +11,7 @@ and sizes. Needs Python 3 and nothing else.
 """
 import argparse
 import json
+import multiprocessing
 import pathlib
 import random
 import sys
@@ -26,6 +27,7 @@ import styles
 
 
 SIZES = {"validation": 1000, "families": 1000, "style": 1000, "calibration": 0}
+TOLD_EACH = 20000       # so many logs go by between two lines about them
 DRAWN_SHARE = 0.6       # of the logs have a layout of their own, the others one of the six trained styles
 
 
@@ -37,19 +39,25 @@ def style_of(split, rng):
     return rng.choice([s for s in styles.STYLES if s is not styles.HELD_OUT])
 
 
-def examples(split, count, seed):
-    """`count` examples of a split: labels in turn, then families and styles by chance."""
-    for i in range(count):
-        rng = random.Random(f"{seed}/{split}/{i}")
-        label = registry.LABELS[i % len(registry.LABELS)]
-        table = registry.held_out(label) if split == "families" else registry.trained(label)
-        name, function, needs = rng.choice(table)
-        style = style_of(split, rng)
-        yield {"text": story.write(rng, function, needs, style), "label": label, "family": name, "style": style.name}
+def line(place):
+    """The `i`th example of a split, as a line: labels in turn, then families and styles by chance."""
+    split, seed, i = place
+    rng = random.Random(f"{seed}/{split}/{i}")
+    label = registry.LABELS[i % len(registry.LABELS)]
+    table = registry.held_out(label) if split == "families" else registry.trained(label)
+    name, function, needs = rng.choice(table)
+    style = style_of(split, rng)
+    return json.dumps({"text": story.write(rng, function, needs, style), "label": label, "family": name,
+                       "style": style.name})
 
 
-def lines(split, count, seed):
-    made = [json.dumps(e) for e in examples(split, count, seed)]
+def lines(split, count, seed, pool):
+    """`count` examples of a split; each depends on its place alone, so all processors write at once."""
+    made = []
+    for one in pool.imap(line, ((split, seed, i) for i in range(count)), chunksize=100):
+        made.append(one)
+        if len(made) % TOLD_EACH == 0:
+            print(f"{split}: {len(made)} of {count} logs", file=sys.stderr)
     random.Random(f"{seed}/{split}").shuffle(made)
     return made
 
@@ -73,14 +81,16 @@ def main():
     if options.real:
         return real.convert(options.real, options.out)
     sizes = {"train": options.count} | {split: getattr(options, split) for split in SIZES}
-    parts = {split: lines(split, count, options.seed) for split, count in sizes.items()}
+    with multiprocessing.Pool(initializer=registry.load) as pool:
+        parts = {split: lines(split, count, options.seed, pool) for split, count in sizes.items()}
+        some = {split: min(count, 200) for split, count in sizes.items()} if options.check else {}
+        again = {split: lines(split, count, options.seed, pool) for split, count in some.items()}
     for split, made in parts.items():
-        (options.out / f"{split}.jsonl").write_text("".join(line + "\n" for line in made), encoding="utf-8")
+        (options.out / f"{split}.jsonl").write_text("".join(one + "\n" for one in made), encoding="utf-8")
     if not options.check:
         return 0
-    again = {split: lines(split, min(count, 200), options.seed) for split, count in sizes.items()}
     same = all(set(again[s]) <= set(parts[s]) for s in sizes)
-    return check.report({s: [json.loads(line) for line in made] for s, made in parts.items()}, same)
+    return check.report({s: [json.loads(one) for one in made] for s, made in parts.items()}, same)
 
 
 if __name__ == "__main__":
