@@ -1,12 +1,13 @@
 #include "learn/eval/calibrate.h"
 
-#include "engine/decide/argmax.h"
 #include "engine/model/head_parts.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/eval/fit/example_bank.h"
 #include "learn/eval/fit/outlier.h"
 #include "learn/eval/fit/outlier_threshold.h"
 #include "learn/eval/fit/reference_fit.h"
+#include "learn/eval/foreign.h"
+#include "learn/eval/ood_answers.h"
 #include "learn/ngrams/ngram_rows.h"
 
 #include <math.h>
@@ -60,36 +61,6 @@ static enum err_code take_prior(struct spec *spec, const struct calibrate *how, 
     return class_prior_refit(&spec->class_prior, counts, labels, arena, err);
 }
 
-/* The rows of an evaluation that have features. */
-static size_t *usable_items(const struct evaluation *evaluation, size_t *count, struct err *err)
-{
-    size_t *items = calloc(evaluation->count + 1, sizeof *items);
-    *count = 0;
-    if (items == NULL) {
-        err_no_memory(err, evaluation->count * sizeof *items);
-        return NULL;
-    }
-    for (size_t i = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] == NULL)
-            items[(*count)++] = i;
-    return items;
-}
-
-/* An evaluation as the OOD score is fitted on it; items are its usable rows. */
-static struct outlier_data data_of(const struct spec *spec, const struct evaluation *evaluation,
-                                   const unsigned *classes, const size_t *items, size_t count)
-{
-    return (struct outlier_data){.features = evaluation->features,
-                                 .classes = classes,
-                                 .items = items,
-                                 .count = count,
-                                 .width = evaluation->feature_size,
-                                 .hidden = spec_features(spec),
-                                 .label_count = evaluation->label_count,
-                                 .independent = spec->scores == SCORES_SIGMOID,
-                                 .digests = evaluation->digests};
-}
-
 /* The inputs whose statistics a distance takes, and of which examples are chosen. */
 static const struct evaluation *known_of(const struct calibrate *how, const unsigned **classes)
 {
@@ -127,7 +98,7 @@ static enum err_code choose_from(struct head_bank *out, const struct calibrate *
                                 .classes = classes,
                                 .digests = known->digests,
                                 .ngrams = ngrams};
-    size_t *items = usable_items(known, &rows.count, err);
+    size_t *items = ood_answers_items(known, &rows.count, err);
     rows.items = items;
     if (items != NULL && !example_bank_choose(out, &rows, arena, err))
         head_file_write(how->assessment->options.dir,
@@ -173,63 +144,12 @@ static enum err_code fit(struct spec *spec, const struct calibrate *how, enum oo
 {
     const unsigned *classes;
     const struct evaluation *known = known_of(how, &classes);
-    size_t count, *items = usable_items(known, &count, err);
-    const struct outlier_data data = data_of(spec, known, classes, items, count);
+    size_t count, *items = ood_answers_items(known, &count, err);
+    const struct outlier_data data = ood_answers_data(spec, known, classes, items, count);
     if (items != NULL)
         outlier_fit(&spec->policy.ood, method, &data, 0, arena, err);
     free(items);
     return err->code;
-}
-
-/* OOD scores of the assessment's usable inputs: those that came with the logits, if they are by
- * the method. Of neighbours an input that is an example counts without itself. */
-struct answers {
-    size_t count, *items;
-    float *ood_scores;
-};
-
-static void close_answers(struct answers *answers)
-{
-    free(answers->items);
-    free(answers->ood_scores);
-}
-
-static bool has_scores(const struct assessment *assessment, const struct spec *spec)
-{
-    const char *fitted = ood_method_name(spec->policy.ood.method);
-    return assessment->evaluation.ood != NULL && fitted != NULL &&
-           strcmp(fitted, engine_describe(assessment->model)->ood_method) == 0;
-}
-
-static enum err_code open_answers(struct answers *out, const struct spec *spec,
-                                  const struct assessment *assessment, const struct head_bank *bank,
-                                  struct err *err)
-{
-    const struct evaluation *evaluation = &assessment->evaluation;
-    *out = (struct answers){0};
-    out->items = usable_items(evaluation, &out->count, err);
-    out->ood_scores = calloc(evaluation->count + 1, sizeof *out->ood_scores);
-    if (out->items == NULL || out->ood_scores == NULL)
-        return err_no_memory(err, evaluation->count * sizeof *out->ood_scores);
-    struct outlier_data data =
-        data_of(spec, evaluation, assessment->classes, out->items, out->count);
-    data.bank = bank;
-    if (has_scores(assessment, spec))
-        for (size_t i = 0; i < out->count; i++)
-            out->ood_scores[i] = evaluation->ood[out->items[i]];
-    else
-        outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
-    return ERR_OK;
-}
-
-/* Of the label that an answer gives; of several independent ones the best, as policy.h judges. */
-static void take_labels(unsigned *labels, const struct evaluation *evaluation,
-                        const struct answers *answers)
-{
-    const size_t label_count = evaluation->label_count;
-    for (size_t i = 0; i < answers->count; i++)
-        labels[i] =
-            argmax(evaluation->logits + answers->items[i] * label_count, (unsigned)label_count);
 }
 
 static enum err_code choose_thresholds(struct spec *spec, const struct assessment *assessment,
@@ -237,18 +157,13 @@ static enum err_code choose_thresholds(struct spec *spec, const struct assessmen
                                        struct err *err)
 {
     struct ood *ood = &spec->policy.ood;
-    struct answers answers = {0};
-    unsigned *labels = calloc(assessment->evaluation.count + 1, sizeof *labels);
-    if (labels == NULL)
-        return err_no_memory(err, assessment->evaluation.count * sizeof *labels);
-    if (!open_answers(&answers, spec, assessment, bank, err)) {
-        const struct outlier_answers known = {answers.ood_scores, labels, answers.count};
-        take_labels(labels, &assessment->evaluation, &answers);
+    struct ood_answers answers;
+    if (!ood_answers_open(&answers, spec, assessment, bank, err)) {
+        const struct outlier_answers known = {answers.ood_scores, answers.labels, answers.count};
         if (!outlier_threshold_fit(ood, &known, 1 - CALIBRATE_UNKNOWN, arena, err))
             outlier_threshold_spare(ood, &known, CALIBRATE_UNKNOWN_LABEL, arena, err);
     }
-    close_answers(&answers);
-    free(labels);
+    ood_answers_close(&answers);
     return err->code;
 }
 
@@ -269,11 +184,21 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
                              err);
 }
 
+/* After the OOD score, by which most of them should be unknown. */
+static enum err_code take_foreign(struct spec *spec, const struct calibrate *how,
+                                  const struct head_bank *bank, struct arena *arena,
+                                  struct err *err)
+{
+    if (how->foreign == NULL || how->kept != NULL)
+        return ERR_OK;
+    return foreign_take(spec, how->assessment, how->foreign, bank, how->foreign_cost, arena, err);
+}
+
 /* ---- what live predictions are compared with ---- */
 
 /* Winners by the spec, which is not the open model's. */
 static enum err_code answer_again(const struct spec *spec, const struct assessment *assessment,
-                                  const struct answers *answers, struct verdict *verdicts,
+                                  const struct ood_answers *answers, struct verdict *verdicts,
                                   struct err *err)
 {
     struct evaluation again = assessment->evaluation;
@@ -295,18 +220,18 @@ static enum err_code take_reference(struct spec *spec, const struct assessment *
                                     const struct head_bank *bank, struct drift_reference *reference,
                                     struct arena *arena, struct err *err)
 {
-    struct answers answers = {0};
+    struct ood_answers answers = {0};
     struct verdict *verdicts = calloc(assessment->evaluation.count + 1, sizeof *verdicts);
     if (verdicts == NULL) {
         err_no_memory(err, assessment->evaluation.count * sizeof *verdicts);
-    } else if (!open_answers(&answers, spec, assessment, bank, err) &&
+    } else if (!ood_answers_open(&answers, spec, assessment, bank, err) &&
                !answer_again(spec, assessment, &answers, verdicts, err)) {
         const struct reference_answers given = {
             .verdicts = verdicts, .ood_scores = answers.ood_scores, .count = answers.count};
         if (!reference_fit(reference, &given, spec->labels, spec->label_count, arena, err))
             spec->reference = reference;
     }
-    close_answers(&answers);
+    ood_answers_close(&answers);
     free(verdicts);
     return err->code;
 }
@@ -337,12 +262,13 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     struct arena arena;
     arena_init(&arena);
     if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
-        !take_prior(&spec, how, &arena, err) && !take_outliers(&spec, how, &bank, &arena, err) &&
-        !take_reference(&spec, how->assessment, bank.count > 0 ? &bank : NULL, &reference, &arena,
-                        err)) {
+        !take_prior(&spec, how, &arena, err) && !take_outliers(&spec, how, &bank, &arena, err)) {
+        const struct head_bank *examples = bank.count > 0 ? &bank : NULL;
         if (how->version != NULL)
             spec.version = how->version;
-        attnd_json_write(dir, &spec, err);
+        if (!take_foreign(&spec, how, examples, &arena, err) &&
+            !take_reference(&spec, how->assessment, examples, &reference, &arena, err))
+            attnd_json_write(dir, &spec, err);
     }
     arena_deinit(&arena);
     return err->code;

@@ -11,6 +11,7 @@
 
 #include "engine/decide/ood.h"
 #include "learn/eval/assessment.h"
+#include "learn/eval/foreign.h"
 
 /* The share of validation inputs that may be called unknown. Of a wafer-vit that never saw Donut,
  * on maps as often as a fab has them: at 0.01 29 % of the Donuts are automatic, at 0.02 17 %, at
@@ -48,6 +49,10 @@ struct calibrate {
     enum ood_method
         method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
     const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */
+    /* Inputs that have none of the labels, with features: thresholds are chosen with them among the
+     * assessment's inputs (foreign.h), not if some are kept. NULL: none. */
+    const struct evaluation *foreign;
+    struct foreign_cost *foreign_cost; /* what that costs is told here */
     /* [label_count] counts that the head was fitted for; NULL: those of the assessment's inputs */
     const double *fitted_prior;
     const char *version; /* NULL: as it is */

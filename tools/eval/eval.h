@@ -4,7 +4,7 @@
  *                                                      what
  *     ... tools/eval.c opens and runs ...
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
- *                                                      report
+ *                                                      report; eval_calibrate.c: --calibrate
  *
  * Threads: one.
  */
@@ -24,7 +24,7 @@ enum { EVAL_FOLDS_MAX = 64 };
 struct eval {
     struct assessment_options how;
     struct dataset_options fields;
-    const char *data, *against, *ood_data, *examples, *stream, *out, *logits;
+    const char *data, *against, *ood_data, *examples, *foreign, *stream, *out, *logits;
     const char *unseen[STRANGENESS_LABELS_MAX]; /* labels of the data that the model lacks */
     unsigned unseen_count;
     const char *out_of_fold[EVAL_FOLDS_MAX]; /* files of logits */
@@ -56,6 +56,20 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
 /* Evaluation options with a progress line, if stderr is a terminal. */
 struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
                                        const char *name, size_t total);
+
+/* Inputs that need no labels, with what the model answers them, and features. */
+struct eval_inputs {
+    struct dataset dataset;
+    struct evaluation evaluation;
+};
+
+/* `name` is the progress line's. Close it in any case. */
+enum err_code eval_inputs_run(struct eval_inputs *out, const struct eval *eval, const char *path,
+                              const char *name, struct err *err);
+void eval_inputs_close(struct eval_inputs *inputs);
+
+/* Writes the checkpoint's attnd.json and, if examples or n-grams were chosen, its head's file. */
+enum err_code eval_calibrate(struct eval *eval, struct err *err);
 
 /* After the report: inputs that are unlike the data, how often labels occur, warnings, logits,
  * explanations, and what is written into the checkpoint. */

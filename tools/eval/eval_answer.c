@@ -4,7 +4,6 @@
 #include "engine/selftest.h"
 #include "learn/data/logit_list.h"
 #include "learn/eval/calibrate.h"
-#include "learn/eval/known_inputs.h"
 #include "learn/eval/prior_estimate.h"
 #include "learn/eval/report/explanations_report.h"
 #include "learn/eval/report/report_strange.h"
@@ -24,6 +23,28 @@ struct evaluation_options eval_watched(const struct eval *eval, struct progress 
     how.progress = progress->watched ? progress_show : NULL;
     how.context = progress;
     return how;
+}
+
+enum err_code eval_inputs_run(struct eval_inputs *out, const struct eval *eval, const char *path,
+                              const char *name, struct err *err)
+{
+    struct dataset_options fields = eval->fields;
+    struct progress progress;
+    fields.labels_optional = true;
+    *out = (struct eval_inputs){0};
+    if (dataset_open(&out->dataset, path, &fields, err))
+        return err->code;
+    struct evaluation_options how = eval_watched(eval, &progress, name, out->dataset.count);
+    how.features = true;
+    evaluation_run(&out->evaluation, eval->assessment.model, &out->dataset, &how, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+void eval_inputs_close(struct eval_inputs *inputs)
+{
+    evaluation_close(&inputs->evaluation);
+    dataset_close(&inputs->dataset);
 }
 
 /* ---- out-of-distribution inputs ---- */
@@ -75,21 +96,10 @@ static enum err_code put_estimate(const struct eval *eval, const struct evaluati
 
 static enum err_code run_stream(const struct eval *eval, struct err *err)
 {
-    struct dataset dataset;
-    struct dataset_options fields = eval->fields;
-    struct evaluation evaluation = {0};
-    struct progress progress;
-    fields.labels_optional = true;
-    if (!dataset_open(&dataset, eval->stream, &fields, err)) {
-        struct evaluation_options how = eval_watched(eval, &progress, "stream", dataset.count);
-        how.features = true;
-        evaluation_run(&evaluation, eval->assessment.model, &dataset, &how, err);
-        progress_end(&progress);
-        if (err->code == ERR_OK)
-            put_estimate(eval, &evaluation, err);
-    }
-    evaluation_close(&evaluation);
-    dataset_close(&dataset);
+    struct eval_inputs inputs;
+    if (!eval_inputs_run(&inputs, eval, eval->stream, "stream", err))
+        put_estimate(eval, &inputs.evaluation, err);
+    eval_inputs_close(&inputs);
     return err->code != ERR_OK ? err_prefix(err, "--estimate-prior: ") : ERR_OK;
 }
 
@@ -222,92 +232,6 @@ static enum err_code write_selftest(const struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code run_examples(struct eval *eval, struct known_inputs *known, struct err *err)
-{
-    struct progress progress;
-    const struct evaluation_options how =
-        eval_watched(eval, &progress, "examples", known->dataset.count);
-    known_inputs_run(known, eval->assessment.model, &how, err);
-    progress_end(&progress);
-    return err->code;
-}
-
-/* The model as it is now, on the same data. */
-static enum err_code assess_again(struct eval *eval, struct err *err)
-{
-    struct assessment *assessment = &eval->assessment;
-    struct progress progress;
-    assessment_close(assessment);
-    if (assessment_open(assessment, &eval->how, err) ||
-        assessment_take(assessment, &eval->dataset, eval->data, err))
-        return err->code;
-    assessment->options.evaluation =
-        eval_watched(eval, &progress, "with n-grams", eval->dataset.count);
-    assessment_run(assessment, err);
-    progress_end(&progress);
-    return err->code;
-}
-
-static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *known,
-                                struct err *err)
-{
-    const struct ngram_data data = {.learnt = &known->dataset,
-                                    .learnt_classes = known->classes,
-                                    .validation = &eval->dataset,
-                                    .classes = eval->assessment.classes,
-                                    .evaluation = &eval->assessment.evaluation,
-                                    .threads = eval->how.evaluation.threads};
-    struct ngram_result result;
-    if (eval->ngrams.characters == 0)
-        return ERR_OK;
-    if (engine_describe(eval->assessment.model)->ngram_rows > 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "--ngrams: %s has a table of n-grams already: take the model as it was "
-                       "before that",
-                       eval->how.dir);
-    if (ngram_branch_add(eval->how.dir, &data, &eval->ngrams, &result, err))
-        return err_prefix(err, "--ngrams: ");
-    if (result.weight == 0)
-        fprintf(stderr, "attnd-eval: n-grams would not help on the data: none are written\n");
-    else
-        fprintf(stderr,
-                "attnd-eval: n-grams weigh %.3g: the loss of the data falls from %.4f to %.4f\n",
-                result.weight, result.before, result.after);
-    return result.weight > 0 ? assess_again(eval, err) : ERR_OK;
-}
-
-static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate *how,
-                                             struct err *err)
-{
-    struct known_inputs known;
-    if (!known_inputs_open(&known, eval->assessment.model, eval->examples, &eval->fields, err) &&
-        !add_ngrams(eval, &known, err) && !run_examples(eval, &known, err)) {
-        how->known = &known.evaluation;
-        how->known_classes = known.classes;
-        how->known_data = &known.dataset;
-        calibrate_write(how, err);
-    }
-    known_inputs_close(&known);
-    return err->code;
-}
-
-/* A model that is served no longer because its scores were calibrated would surprise. */
-static enum err_code calibrate(struct eval *eval, struct err *err)
-{
-    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
-    struct selftest *selftest;
-    if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
-                               : calibrate_write(&how, err))
-        return err->code;
-    if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
-        fprintf(stderr,
-                "attnd-eval: warning: the scores may have changed: write %s again, with "
-                "--write-selftest\n",
-                SELFTEST_FILE);
-    selftest_close(selftest);
-    return ERR_OK;
-}
-
 /* ---- all of it ---- */
 
 enum err_code eval_answer(struct eval *eval, struct err *err)
@@ -324,5 +248,5 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
         return calibrate_write_reference(&eval->assessment, err);
     if (eval->selftest_cases > 0)
         return write_selftest(eval, err);
-    return eval->calibrates ? calibrate(eval, err) : ERR_OK;
+    return eval->calibrates ? eval_calibrate(eval, err) : ERR_OK;
 }

@@ -138,6 +138,12 @@ static const struct cli_option options[] = {
      .value = "PATH",
      .help = "With --calibrate: labelled inputs that the model learnt, of which it shall carry "
              "some, to compare new ones with (default: those that it has, else the data)."},
+    {.name = "foreign",
+     FIELD(foreign),
+     .value = "PATH",
+     .help = "With --calibrate: inputs that have none of the labels and need none here; whatever is "
+             "answered to them counts as a mistake when thresholds are chosen, so that "
+             "--target-precision holds where as many of them come."},
     {.name = "ngrams",
      COUNT(ngrams.characters, NGRAM_CHARACTERS_MAX),
      .help = "With --calibrate and --examples, of a model that reads texts: fits a table of word "
@@ -214,6 +220,9 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
                        eval->against != NULL ? "against" : "ngrams");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
+    if (eval->foreign != NULL && !eval->calibrates)
+        return err_set(err, ERR_UNUSABLE,
+                       "--foreign needs --calibrate, which chooses thresholds; --ood-data measures");
     if (eval->ngrams.characters > 0 && eval->examples == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "--ngrams needs --calibrate and --examples, whose texts it is fitted on");

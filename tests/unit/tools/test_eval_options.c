@@ -99,6 +99,8 @@ START_TEST(eval_says_what_is_missing)
     expect_refused(RUN("--calibrate", "--examples", "x.csv", "--ngrams", "9", "--ngram-lines", "2"),
                    "--ngram-lines and --ngram-words belong together: so many lines with one of the "
                    "words are read");
+    expect_refused(RUN("--foreign", "x.csv"),
+                   "--foreign needs --calibrate, which chooses thresholds; --ood-data measures");
     expect_refused(RUN("--calibrate", "--reference"),
                    "--calibrate writes the reference, too: give one of it and --reference");
     expect_refused(RUN("--explain-inputs", "1"), "--explain-inputs needs --explain");
@@ -257,6 +259,24 @@ START_TEST(eval_calibrates_with_the_energy_of_a_few)
 }
 END_TEST
 
+START_TEST(eval_calibrates_for_inputs_that_are_foreign)
+{
+    static const char rows[] = "{\"text\": \"w7 w8\"}\n{\"text\": \"w9\"}\n";
+    char path[96];
+    setup();
+    tempdir_write(&dir, "foreign.jsonl", rows, strlen(rows));
+    snprintf(path, sizeof path, "%s/foreign.jsonl", dir.path);
+    outcome_expect(RUN("--calibrate", "--foreign", path), 0, "\nforeign inputs  2: ", "");
+    struct outcome *outcome = RUN("--calibrate", "--foreign", path, "--json");
+    outcome_holds(outcome, 0, "\"accuracy\"", "foreign inputs  2: ");
+    ck_assert_ptr_null(strstr(outcome->out, "foreign inputs"));
+    free(outcome);
+    outcome_expect(RUN("--calibrate", "--foreign", "none.jsonl"), 1, "",
+                   "attnd-eval: --foreign: none.jsonl");
+    teardown();
+}
+END_TEST
+
 /* Inputs without labels, of which two are the known ones' twins. */
 START_TEST(eval_tells_strange_inputs_of_any_list)
 {
@@ -333,5 +353,6 @@ SUITE("eval_options", eval_help_is_the_golden, eval_says_what_is_missing, eval_n
       eval_takes_numbers_at_their_limits, eval_has_defaults, eval_reads_the_fields_that_are_named,
       eval_names_the_model_that_cannot_be_opened, eval_makes_the_folder_that_it_writes_to,
       eval_explains_as_many_as_are_said, eval_calibrates_with_the_energy_of_a_few,
+      eval_calibrates_for_inputs_that_are_foreign,
       eval_tells_strange_inputs_of_any_list, eval_says_that_nobody_got_its_report,
       eval_shows_progress_of_all_that_it_runs)

@@ -1,0 +1,111 @@
+/* eval_calibrate.c - attnd-eval --calibrate: the examples that the model shall carry, a table of
+ * n-grams, inputs that are none of its labels, and what is written of them. */
+#include "engine/selftest.h"
+#include "learn/eval/calibrate.h"
+#include "learn/eval/known_inputs.h"
+#include "tools/eval/eval.h"
+
+#include <stdio.h>
+
+static enum err_code run_examples(struct eval *eval, struct known_inputs *known, struct err *err)
+{
+    struct progress progress;
+    const struct evaluation_options how =
+        eval_watched(eval, &progress, "examples", known->dataset.count);
+    known_inputs_run(known, eval->assessment.model, &how, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+/* The model as it is now, on the same data. */
+static enum err_code assess_again(struct eval *eval, struct err *err)
+{
+    struct assessment *assessment = &eval->assessment;
+    struct progress progress;
+    assessment_close(assessment);
+    if (assessment_open(assessment, &eval->how, err) ||
+        assessment_take(assessment, &eval->dataset, eval->data, err))
+        return err->code;
+    assessment->options.evaluation =
+        eval_watched(eval, &progress, "with n-grams", eval->dataset.count);
+    assessment_run(assessment, err);
+    progress_end(&progress);
+    return err->code;
+}
+
+static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *known,
+                                struct err *err)
+{
+    const struct ngram_data data = {.learnt = &known->dataset,
+                                    .learnt_classes = known->classes,
+                                    .validation = &eval->dataset,
+                                    .classes = eval->assessment.classes,
+                                    .evaluation = &eval->assessment.evaluation,
+                                    .threads = eval->how.evaluation.threads};
+    struct ngram_result result;
+    if (eval->ngrams.characters == 0)
+        return ERR_OK;
+    if (engine_describe(eval->assessment.model)->ngram_rows > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--ngrams: %s has a table of n-grams already: take the model as it was "
+                       "before that",
+                       eval->how.dir);
+    if (ngram_branch_add(eval->how.dir, &data, &eval->ngrams, &result, err))
+        return err_prefix(err, "--ngrams: ");
+    if (result.weight == 0)
+        fprintf(stderr, "attnd-eval: n-grams would not help on the data: none are written\n");
+    else
+        fprintf(stderr,
+                "attnd-eval: n-grams weigh %.3g: the loss of the data falls from %.4f to %.4f\n",
+                result.weight, result.before, result.after);
+    return result.weight > 0 ? assess_again(eval, err) : ERR_OK;
+}
+
+/* With inputs that have none of the labels, if some are given, by the model as it is by then. */
+static enum err_code write_all(const struct eval *eval, struct calibrate *how, struct err *err)
+{
+    struct eval_inputs foreign;
+    struct foreign_cost cost;
+    if (eval->foreign == NULL)
+        return calibrate_write(how, err);
+    how->foreign = &foreign.evaluation;
+    how->foreign_cost = &cost;
+    if (eval_inputs_run(&foreign, eval, eval->foreign, "foreign", err))
+        err_prefix(err, "--foreign: ");
+    else if (!calibrate_write(how, err))
+        foreign_tell(&cost, eval->json ? stderr : stdout);
+    eval_inputs_close(&foreign);
+    return err->code;
+}
+
+static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate *how,
+                                             struct err *err)
+{
+    struct known_inputs known;
+    if (!known_inputs_open(&known, eval->assessment.model, eval->examples, &eval->fields, err) &&
+        !add_ngrams(eval, &known, err) && !run_examples(eval, &known, err)) {
+        how->known = &known.evaluation;
+        how->known_classes = known.classes;
+        how->known_data = &known.dataset;
+        write_all(eval, how, err);
+    }
+    known_inputs_close(&known);
+    return err->code;
+}
+
+/* A model that is served no longer because its scores were calibrated would surprise. */
+enum err_code eval_calibrate(struct eval *eval, struct err *err)
+{
+    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
+    struct selftest *selftest;
+    if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
+                               : write_all(eval, &how, err))
+        return err->code;
+    if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
+        fprintf(stderr,
+                "attnd-eval: warning: the scores may have changed: write %s again, with "
+                "--write-selftest\n",
+                SELFTEST_FILE);
+    selftest_close(selftest);
+    return ERR_OK;
+}
