@@ -21,8 +21,11 @@ train --model "$WORK/source" --data "$WORK/data/train.jsonl" \
       --beta2 0.98 --dropout 0.05 --attention-dropout 0.05 --word-dropout 0.05 --line-dropout 0.1 \
       --label-smoothing 0.05 --average 0.999 --ngrams 4000 --seed 1
 
-# Thresholds want more logs than the choice of an epoch does.
-judge --model "$WORK/model" --data "$WORK/data/calibration.jsonl" --calibrate > "$WORK/calibration.txt"
+# Thresholds want more logs than the choice of an epoch does, and as many texts that are no test logs.
+python3 models/make_foreign_texts.py "$WORK/foreign.jsonl" --count 4000 --seed 1
+judge --model "$WORK/model" --data "$WORK/data/calibration.jsonl" --calibrate \
+      --foreign "$WORK/foreign.jsonl" > "$WORK/calibration.txt"
+sed -n '/^foreign/,$p' "$WORK/calibration.txt"
 judge --model "$WORK/model" --data "$WORK/data/validation.jsonl" --out "$WORK/model"
 for part in families style; do
     judge --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
