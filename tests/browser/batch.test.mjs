@@ -182,10 +182,12 @@ for (const status of [429, 503])
 
 test('it can be cancelled, and goes on with what has no answer', () =>
     shared.open({ expected: FAILED }, async (page) => {
-        let asked = 0;
-        await page.route('**/predict', (route) => ++asked === 2 ? undefined : route.continue());
+        let asked = 0, hold;
+        const held = new Promise((resolve) => { hold = resolve; });
+        await page.route('**/predict', (route) => ++asked === 2 ? hold() : route.continue());
         await drop(page, 'body', Array.from({ length: 8 }, (_, i) => wafer(`${i}.png`)));
         await page.waitForSelector('#batch-status:has-text("4 of 8")');
+        await held;
         assert.equal(await page.$eval('#batch-progress', (bar) => bar.value / bar.max), 0.5);
         await page.click('text=Cancel');
         assert.match(await page.textContent('#batch-status'), /^Cancelled\. 4 of 8 answered/);
