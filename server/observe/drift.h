@@ -8,9 +8,9 @@
  *     if (figures.has_psi) ...                                     figures.psi[DRIFT_OOD]
  *     drift_close(drift);
  *
- * A window belongs to a name, a version and a reference: a version that is calibrated again begins
- * anew. Its memory is taken with its first prediction, and the window that was longest without one
- * is given up when there are DRIFT_MODELS_MAX; a model without a reference has none.
+ * A window belongs to a name, a version and a reference (version_table.h): a version that is
+ * calibrated again begins anew. Its memory is taken with its first prediction; a model without a
+ * reference has none.
  *
  * Measured (x86-64, one thread): 60 ns a prediction with its lock, 0.3 us a reading; 2.7 kB a model
  * with a window of 200.
@@ -23,8 +23,6 @@
 #include "engine/decide/drift_reference.h"
 #include "engine/engine.h"
 #include "server/observe/record.h"
-
-enum { DRIFT_MODELS_MAX = 128 }; /* twice as many as a configuration may have */
 
 struct drift;
 

@@ -3,6 +3,7 @@
 #include "engine/base/rng.h"
 #include "server/observe/drift.h"
 #include "server/observe/drift_window.h"
+#include "server/observe/version_table.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -235,9 +236,9 @@ END_TEST
 
 START_TEST(the_version_that_was_longest_without_a_prediction_is_given_up)
 {
-    char names[DRIFT_MODELS_MAX + 1][16];
+    char names[VERSION_TABLE_MAX + 1][16];
     open_drift(WINDOW);
-    for (unsigned i = 0; i < DRIFT_MODELS_MAX; i++) {
+    for (unsigned i = 0; i < VERSION_TABLE_MAX; i++) {
         snprintf(names[i], sizeof names[i], "model-%u", i);
         predict_of(names[i], &info, 0, 1, 1);
     }
@@ -256,7 +257,7 @@ END_TEST
 
 START_TEST(memory_is_bounded_by_the_window_alone)
 {
-    ck_assert_uint_eq(drift_bytes(1200) - drift_bytes(200), (size_t)DRIFT_MODELS_MAX * 8 * 1000);
+    ck_assert_uint_eq(drift_bytes(1200) - drift_bytes(200), (size_t)VERSION_TABLE_MAX * 8 * 1000);
     ck_assert_uint_lt(drift_bytes(200), 500000);
     drift_close(NULL);
 }
