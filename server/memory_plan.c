@@ -19,6 +19,7 @@
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics.h"
 #include "server/otlp/otlp_exporter.h"
@@ -77,6 +78,7 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
     out->model_bytes = memory_sum(out->items[MEMORY_MODELS], out->items[MEMORY_SESSIONS]);
     add(out, MEMORY_METRICS, metrics_bytes(routes_path_count(), config->model_count, labels));
     add(out, MEMORY_METRICS, drift_bytes(config->drift_window));
+    add(out, MEMORY_METRICS, label_shares_bytes());
     return ERR_OK;
 }
 

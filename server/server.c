@@ -24,6 +24,7 @@
 #include "server/fits/fits.h"
 #include "server/http/tls.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/observe/log.h"
 #include "server/observe/log_observer.h"
 #include "server/observe/metrics_observer.h"
@@ -228,11 +229,13 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .sources = scrape_sources(service),
     };
     if (metrics_open(&service->metrics, &setup, err) ||
-        drift_open(&service->drift, server->config->drift_window, err))
+        drift_open(&service->drift, server->config->drift_window, err) ||
+        label_shares_open(&service->label_shares, err))
         return err->code;
     observers_add(&service->observers, metrics_observer(service->metrics));
     observers_add(&service->observers, log_observer());
     observers_add(&service->observers, drift_observer(service->drift));
+    observers_add(&service->observers, label_shares_observer(service->label_shares));
     return ERR_OK;
 }
 
@@ -391,6 +394,7 @@ static void server_stop(struct server *server)
     otlp_exporter_close(service->otlp);
     metrics_close(service->metrics);
     drift_close(service->drift);
+    label_shares_close(service->label_shares);
     arena_deinit(&server->arena);
 }
 

@@ -5,6 +5,7 @@
 #include "server/api/versions.h"
 #include "server/feedback/feedback.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/protocol/codec.h"
 #include "server/serve/claim.h"
 
@@ -76,6 +77,20 @@ static enum err_code fill_versions(struct service *service, struct request *requ
                       &row->version_count, &request->err))
         return request->err.code;
     row->versions = versions;
+    return ERR_OK;
+}
+
+static enum err_code fill_label_shares(struct service *service, struct request *request,
+                                       struct model_row *row)
+{
+    struct label_shares_figures *figures =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *figures);
+    if (figures == NULL)
+        return err_no_memory(&request->err, sizeof *figures);
+    row->with_label_shares = service->label_shares != NULL;
+    if (row->with_label_shares &&
+        label_shares_read(service->label_shares, row->name, row->info, figures))
+        row->label_shares = figures;
     return ERR_OK;
 }
 
@@ -158,7 +173,8 @@ enum http_next models_one(struct service *service, struct request *request)
     struct model_row row;
     size_t len = 0;
     if (fill_row(service, request, model, true, &row) ||
-        fill_versions(service, request, model->name, &row))
+        fill_versions(service, request, model->name, &row) ||
+        fill_label_shares(service, request, &row))
         return reply(request, NULL, 0);
     row.with_confusion = options.with_confusion;
     const char *json = codec_encode_model(&row, &request->exchange->arena, &len);

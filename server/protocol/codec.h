@@ -60,6 +60,7 @@ enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, c
                               size_t len, struct arena *arena, struct err *err);
 
 struct drift_figures;
+struct label_shares_figures;
 struct feedback_accuracy;
 struct protocol_timing;
 struct reload_result;
@@ -92,6 +93,8 @@ struct model_row {
     const struct version_row *versions;       /* [version_count] NULL: not asked for */
     unsigned version_count;
     const struct drift_figures *drift;        /* NULL: the model has no reference */
+    bool with_label_shares;                   /* else they are not asked for */
+    const struct label_shares_figures *label_shares; /* NULL: the model is none that has them */
 };
 /* {"models": [...]} and one model alone. */
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,

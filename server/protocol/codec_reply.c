@@ -11,6 +11,7 @@
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/protocol/codec_dump.h"
 #include "server/protocol/codec_feedback.h"
 #include "server/protocol/codec_rollout.h"
@@ -150,6 +151,36 @@ static json_t *drift_json(const struct drift_figures *drift)
     return NULL;
 }
 
+static json_t *shares_json(const double *shares, const struct engine_info *info)
+{
+    json_t *object = json_object();
+    int failed = 0;
+    for (unsigned c = 0; c < info->label_count; c++)
+        failed |= codec_add(object, info->labels[c], json_real(shares[c]));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* {"count", "expected", "estimated"}: null while there are too few inputs. */
+static json_t *label_shares_json(const struct label_shares_figures *figures,
+                                 const struct engine_info *info)
+{
+    if (figures == NULL)
+        return json_null();
+    json_t *object = json_object();
+    int failed = codec_add(object, "count", json_integer((json_int_t)figures->count));
+    failed |= codec_add(object, "expected", shares_json(figures->expected, info));
+    failed |= codec_add(object, "estimated",
+                        figures->has_estimate ? shares_json(figures->estimated, info)
+                                              : json_null());
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *row_json(const struct model_row *row)
 {
     json_t *object = json_object(), *model = answer_model(row->info);
@@ -173,6 +204,9 @@ static json_t *row_json(const struct model_row *row)
     if (row->versions != NULL)
         failed |= codec_add(object, "versions",
                             codec_rollout_versions(row->versions, row->version_count));
+    if (row->with_label_shares)
+        failed |=
+            codec_add(object, "label_shares", label_shares_json(row->label_shares, row->info));
     failed |= codec_add(object, "drift", drift_json(row->drift));
     json_decref(model);
     if (!failed)

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 struct drift;
+struct label_shares;
 struct feedback;
 struct fits;
 struct otlp_exporter;
@@ -46,6 +47,7 @@ struct service {
     struct shadow *shadow;     /* copies for shadow versions */
     struct feedback *feedback; /* labels that people give; NULL: none are taken */
     struct drift *drift; /* how far predictions are from a model's reference */
+    struct label_shares *label_shares; /* how often each label occurs */
     struct otlp_exporter *otlp; /* of spans; NULL: none are sent */
     struct review *review;      /* inputs that are kept; NULL: none are */
     struct fits *fits;          /* new versions from labels; NULL: none are made */

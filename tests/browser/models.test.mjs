@@ -355,6 +355,25 @@ test('drift is told where the server measures it', () =>
             /^Drift of the last 1,200 predictions, .*: labels 0\.031, scores 0\.250$/);
     }));
 
+test('how often labels occur is told where it is furthest from what is expected', () =>
+    shared.open({ path: '#models' }, async (page) => {
+        const expected = { none: 0.85, Ring: 0.05, Loc: 0.04, Donut: 0.03, Scratch: 0.03 };
+        const answer = { count: 1200, expected, estimated: null };
+        await page.waitForSelector('.versions:has-text("primary")');
+        await page.route('**/models/text', async (route) => {
+            const response = await route.fetch();
+            await route.fulfill({ response, json: { ...await response.json(),
+                label_shares: answer } });
+        });
+        await page.waitForSelector('.shares:has-text("not yet estimated, from 1,200 inputs")');
+        answer.estimated = { none: 0.61, Ring: 0.2, Loc: 0.05, Donut: 0.03, Scratch: 0.11 };
+        await page.waitForSelector('.shares:has-text("estimated from 1,200 inputs")');
+        assert.match(await page.textContent('.shares'), new RegExp('^How often labels occur, ' +
+            'estimated from 1,200 inputs: none 61\\.0\\s% \\(expected 85\\.0\\s%\\), ' +
+            'Ring 20\\.0\\s% \\(expected 5\\.0\\s%\\), ' +
+            'Scratch 11\\.0\\s% \\(expected 3\\.0\\s%\\)\\.$'));
+    }));
+
 test('the view is reached by its address and by the keyboard, and by Escape nothing changes', () =>
     alone(registry.options, {}, async (page, server) => {
         assert.equal(await page.getAttribute('#tab-models', 'aria-selected'), 'true');

@@ -5,6 +5,7 @@
 #include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/observe/metrics.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
@@ -69,7 +70,8 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_SESSIONS] = 2 * (10 + 20);
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
-    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300);
+    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300) +
+                            label_shares_bytes();
     items[MEMORY_FEEDBACK] = feedback_bytes(10, false);
 }
 

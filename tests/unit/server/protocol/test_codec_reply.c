@@ -1,5 +1,6 @@
 #include "engine/base/doc.h"
 #include "server/observe/drift.h"
+#include "server/observe/label_shares.h"
 #include "server/protocol/protocol.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/suite.h"
@@ -279,6 +280,40 @@ START_TEST(a_model_tells_its_drift_as_far_as_it_is_known)
 }
 END_TEST
 
+static void expect_label_shares(const struct model_row *row, const char *expected)
+{
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    const char *text = codec_encode_model(row, &arena, &len);
+    ck_assert_ptr_nonnull(text);
+    if (expected != NULL)
+        ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+    else
+        ck_assert_ptr_null(strstr(text, "label_shares"));
+    arena_deinit(&arena);
+}
+
+START_TEST(a_model_tells_the_shares_of_its_labels_if_it_is_asked_alone)
+{
+    static struct label_shares_figures figures;
+    struct model_row row = {.name = "m", .version = "1", .info = &info};
+    expect_label_shares(&row, NULL);
+    row.with_label_shares = true;
+    expect_label_shares(&row, "\"label_shares\":null,");
+    row.label_shares = &figures;
+    figures.count = 99;
+    figures.expected[0] = 0.75;
+    figures.expected[1] = 0.25;
+    expect_label_shares(&row, "\"label_shares\":{\"count\":99,"
+                              "\"expected\":{\"Center\":0.75,\"Scratch\":0.25");
+    expect_label_shares(&row, ",\"estimated\":null},");
+    figures.has_estimate = true;
+    figures.estimated[0] = 0.5;
+    expect_label_shares(&row, ",\"estimated\":{\"Center\":0.5,");
+}
+END_TEST
+
 /* ---- allocation failure: every jansson allocation fails once, in turn ---- */
 
 static unsigned allocations_left, live;
@@ -328,9 +363,14 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
         live = 0;
         codec_encode_problem(&rows[1].err, "/predict", &fixture.arena, &len);
         const struct drift_figures drift = {.count = 1};
-        codec_encode_model(
-            &(struct model_row){.name = "m", .version = "1", .info = &info, .drift = &drift},
-            &fixture.arena, &len);
+        static const struct label_shares_figures shares = {.has_estimate = true};
+        codec_encode_model(&(struct model_row){.name = "m",
+                                               .version = "1",
+                                               .info = &info,
+                                               .drift = &drift,
+                                               .with_label_shares = true,
+                                               .label_shares = &shares},
+                           &fixture.arena, &len);
         ck_assert_uint_eq(live, 0);
     }
     json_set_alloc_funcs(malloc, free);
@@ -345,4 +385,6 @@ SUITE("codec_reply", reply_has_the_members_of_the_contract_in_its_order,
       reply_replaces_times_that_are_no_numbers, reply_stays_json_whatever_the_id,
       reply_of_a_thousand_labels_is_whole_and_sorted, problem_is_the_whole_body,
       models_are_listed_with_name_version_digest_and_description,
-      a_model_tells_its_drift_as_far_as_it_is_known, reply_survives_the_failure_of_any_allocation)
+      a_model_tells_its_drift_as_far_as_it_is_known,
+      a_model_tells_the_shares_of_its_labels_if_it_is_asked_alone,
+      reply_survives_the_failure_of_any_allocation)
