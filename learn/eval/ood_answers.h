@@ -10,8 +10,7 @@
 #ifndef ATTND_LEARN_EVAL_OOD_ANSWERS_H
 #define ATTND_LEARN_EVAL_OOD_ANSWERS_H
 
-#include "engine/format/head_file.h"
-#include "engine/model/spec.h"
+#include "engine/model/head_parts.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/fit/outlier.h"
 

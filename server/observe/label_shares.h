@@ -16,11 +16,11 @@
  * with half an input of each label more, so that none becomes impossible. It begins with e, as
  * LABEL_SHARES_START inputs would have it, and remembers about LABEL_SHARES_WINDOW. What is unknown
  * does not count. Wrong in all (sum of |error| over nine labels) on wafer-vit's validation maps
- * drawn with 30 to 98 % `none` instead of 86 %: after 1000 inputs 0.011 to 0.054, after 10 000 0.007
- * to 0.036; by ordinary EM over all of those 0.006 to 0.040; answers counted 0.013 to 0.095. With a
- * window of 10 000 it is no better, and follows a stream that turns a third as fast. attnd-eval
- * --estimate-prior, which has labelled inputs to correct the scores by, errs half as much
- * (learn/eval/fit/prior_fit.h).
+ * drawn with 30 to 98 % `none` instead of 86 %: after 1000 inputs 0.011 to 0.054, after 10 000
+ * 0.007 to 0.036; by ordinary EM over all of those 0.006 to 0.040; answers counted 0.013 to 0.095.
+ * With a window of 10 000 it is no better, and follows a stream that turns a third as fast.
+ * attnd-eval --estimate-prior, which has labelled inputs to correct the scores by, errs half as
+ * much (learn/eval/fit/prior_fit.h).
  *
  * Models: those with fixed labels of which one is right, at most LABEL_SHARES_LABELS, whose
  * attnd.json says what their scores hold for (fitted_prior). A version that has other labels begins

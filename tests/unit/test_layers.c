@@ -18,8 +18,8 @@
         "engine/model/input_window.h", "engine/model/attention_stats.h",                           \
         "engine/decide/decision.h", "engine/decide/class_codes.h", "engine/decide/wilson.h",       \
         "engine/decide/mcnemar.h", "engine/decide/psi.h", "engine/decide/drift_reference.h",       \
-        "engine/decide/stratified.h", "engine/explain/explanation.h", "engine/explain/method.h",   \
-        "engine/vision/region.h"
+        "engine/decide/class_prior.h", "engine/decide/stratified.h",                               \
+        "engine/explain/explanation.h", "engine/explain/method.h", "engine/vision/region.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
  * What a closed room includes may not drag in anything else either.
