@@ -141,8 +141,8 @@ static const struct cli_option options[] = {
     {.name = "foreign",
      FIELD(foreign),
      .value = "PATH",
-     .help = "With --calibrate: inputs that have none of the labels and need none here; whatever is "
-             "answered to them counts as a mistake when thresholds are chosen, so that "
+     .help = "With --calibrate: inputs that have none of the labels and need none here; whatever "
+             "is answered to them counts as a mistake when thresholds are chosen, so that "
              "--target-precision holds where as many of them come."},
     {.name = "ngrams",
      COUNT(ngrams.characters, NGRAM_CHARACTERS_MAX),
@@ -222,7 +222,8 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (eval->foreign != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE,
-                       "--foreign needs --calibrate, which chooses thresholds; --ood-data measures");
+                       "--foreign needs --calibrate, which chooses thresholds; --ood-data "
+                       "measures");
     if (eval->ngrams.characters > 0 && eval->examples == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "--ngrams needs --calibrate and --examples, whose texts it is fitted on");

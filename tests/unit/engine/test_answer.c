@@ -309,7 +309,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .ngram_rows = 65536},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
-        "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,\"class_prior\":\"natural\","
+        "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,"
+        "\"class_prior\":\"natural\","
         "\"explain_default\":\"rollout\","
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"

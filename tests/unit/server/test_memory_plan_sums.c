@@ -36,7 +36,8 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
 
 static struct config_model models[] = {{.name = "a", .dir = "dir-a"},
                                        {.name = "b", .dir = "dir-b", .dtype = "int8"}};
-static const struct plan plan = {.workers = 2, .threads_per_worker = 3, .batch_tokens = 256, .copies = 1};
+static const struct plan plan = {
+    .workers = 2, .threads_per_worker = 3, .batch_tokens = 256, .copies = 1};
 
 enum { MIB = 1024 * 1024, IO_THREADS = 5, MAX_BYTES = 512 * MIB };
 

@@ -241,7 +241,7 @@ END_TEST
 static void look_at_observers(void)
 {
     const struct observers *observers = &parts.service->observers;
-    ck_assert_uint_eq(observers->count, 5); /* and drift, shares of labels, what remembers predictions */
+    ck_assert_uint_eq(observers->count, 5); /* and drift, shares, what remembers predictions */
     ck_assert_ptr_eq(observers->list[0].context, &parts_made[PART_METRICS]);
     ck_assert(observers->list[1].request == log_observer().request);
 }

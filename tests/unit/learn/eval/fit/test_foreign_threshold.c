@@ -65,8 +65,8 @@ START_TEST(without_foreign_inputs_thresholds_are_those_of_the_validation_inputs)
 }
 END_TEST
 
-/* Sixty answers are above the foreign ones, forty below: with 5 the precision is 60 of 65 and 100 of
- * 105, with 20 it is 60 of 80 and 100 of 120. */
+/* Sixty answers are above the foreign ones, forty below: with 5 the precision is 60 of 65 and 100
+ * of 105, with 20 it is 60 of 80 and 100 of 120. */
 START_TEST(a_threshold_rises_above_foreign_inputs_that_would_spoil_the_precision)
 {
     fill_known();
