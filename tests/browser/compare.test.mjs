@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { MODELS, drop, fixture, seriousFindings, shoot } from './support.mjs';
-import { waferPng } from './wafers.mjs';
+import { SIDE, waferPng } from './wafers.mjs';
 
 const shared = fixture([...MODELS, '--model', 'wafer-int8=models/wafer-vit,dtype=int8']);
 const WAFER = { name: 'a.png', type: 'image/png', bytes: waferPng('scratch') };
@@ -31,8 +31,8 @@ test('an image and two models: both pictures, both heat maps, and the difference
         await page.selectOption('#second', 'wafer-int8');
         const [first, second] = await answers(page);
         assert.deepEqual([first.model.name, second.model.name], ['wafer-vit', 'wafer-int8']);
-        assert.equal(await page.locator('.pair .stage img').evaluateAll((images) =>
-            images.filter((image) => image.naturalWidth === 52).length), 2);
+        assert.equal(await page.locator('.pair .stage img').evaluateAll((images, side) =>
+            images.filter((image) => image.naturalWidth === side).length, SIDE), 2);
         assert.equal(await page.locator('.pair canvas.heat').count(), 2);
         assert.match(await page.textContent('#compared'), /^Both say Scratch, review$/);
         const [, wide] = await page.locator('#differences tbody tr:first-child td')

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { greyPng } from './png.mjs';
 import { drop, fixture, shoot, shownAnswer } from './support.mjs';
-import { waferPng } from './wafers.mjs';
+import { SIDE, waferPng } from './wafers.mjs';
 
 const shared = fixture();
 
@@ -130,7 +130,7 @@ test('a region smaller than the image is where the canvas lies', () =>
         await page.route('**/predict?*', async (route) => {
             const response = await route.fetch();
             const answer = await response.json();
-            answer.explanation.region = [13, 0, 26, 52];
+            answer.explanation.region = [SIDE / 4, 0, SIDE / 2, SIDE];
             await route.fulfill({ response, json: answer });
         });
         await drop(page, '#drop', [wafer('upper_left')]);

@@ -1,8 +1,11 @@
 /* Wafer maps drawn by rule, as WM-811K has them: 0 outside, 127 a die that passes, 255 one that
- * fails. The same seed draws the same wafer. */
+ * fails, now and then anywhere, and patterns without a sharp edge: with one, wafer-vit calls them
+ * unknown. The same seed draws the same wafer. */
 import { greyPng } from './png.mjs';
 
 const OUTSIDE = 0, PASS = 127, FAIL = 255;
+
+export const SIDE = 40;
 
 /** Numbers in 0..1 (mulberry32). */
 function random(seed) {
@@ -21,11 +24,16 @@ function fromLine(x, y, [x0, y0], [x1, y1]) {
     return Math.hypot(x - x0 - along * (x1 - x0), y - y0 - along * (y1 - y0));
 }
 
+/** Rises from 0 to 1 about `at`, most of it within four times `width`. */
+function rise(r, at, width) {
+    return 1 / (1 + Math.exp((at - r) / width));
+}
+
 /** How likely a die fails, at x, y in -1..1 and the distance r from the centre. */
 export const PATTERNS = {
     none: () => 0,
-    center: (x, y, r) => (r < 0.32 ? 0.85 : 0),
-    edge_ring: (x, y, r) => (r > 0.87 ? 0.85 : 0),
+    center: (x, y, r) => 0.9 * rise(-r, -0.33, 0.06),
+    edge_ring: (x, y, r) => 0.9 * rise(r, 0.88, 0.04),
     scratch: (x, y) => (fromLine(x, y, [-0.5, -0.6], [0.35, 0.3]) < 0.028 ? 0.95 : 0),
     /* A blob in the upper left quarter and nowhere else. */
     upper_left: (x, y) => (Math.hypot(x + 0.42, y + 0.42) < 0.24 ? 0.9 : 0),
@@ -38,7 +46,7 @@ export const PATTERNS = {
  * @param {number} side  dies across
  * @returns {Buffer} a PNG of side x side pixels
  */
-export function waferPng(pattern, side = 52, seed = 1, noise = 0.03) {
+export function waferPng(pattern, side = SIDE, seed = 1, noise = 0.08) {
     const next = random(seed);
     const grey = new Uint8Array(side * side);
     for (let i = 0; i < grey.length; i++) {
