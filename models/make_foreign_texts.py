@@ -19,7 +19,7 @@ ENGLISH = """the a of to and in is was on that with for at by from this our your
 meeting paper plan window summer morning price market order door train ticket road budget lesson school team report visit music
 paint story winter table coffee doctor phone friend house water child engine kitchen market hotel""".split()
 VERBS = "opens closes sends reads moves likes sells buys finds needs changes brings shows starts ends writes".split()
-GREETINGS = """hello|hi|hey all|dear team|good evening|good night|thank you|many thanks|see you|bye|welcome back|are you there|yes|no
+GREETINGS = """howdy|hi|hey all|dear team|good evening|good night|thank you|many thanks|see you|bye|welcome back|are you there|yes|no
 maybe|sure|done|please call back|how is it going|what time is lunch|best regards|sorry for the delay|happy birthday|to do""".replace(
     "\n", "|").split("|")
 LANGUAGES = {

@@ -103,6 +103,25 @@ static enum err_code expect(struct class_prior *prior, unsigned count, struct ar
     return ERR_OK;
 }
 
+/* The inputs of a label that has this share of so many. */
+static double inputs_of(double share, double fitted)
+{
+    return share * fitted + UNSEEN;
+}
+
+static enum err_code assume(struct class_prior *prior, unsigned count, struct arena *arena,
+                            struct err *err)
+{
+    const double fitted = sum_of(prior->fitted, count);
+    double *shares = take_array(count, arena, err);
+    if (shares == NULL)
+        return err->code;
+    for (unsigned i = 0; i < count; i++)
+        shares[i] = inputs_of(prior->expected[i], fitted) / (fitted + UNSEEN * count);
+    prior->assumed = shares;
+    return ERR_OK;
+}
+
 static enum err_code shift(struct class_prior *prior, unsigned count, struct arena *arena,
                            struct err *err)
 {
@@ -112,7 +131,7 @@ static enum err_code shift(struct class_prior *prior, unsigned count, struct are
         return err_no_memory(err, count * sizeof *shifts);
     for (unsigned i = 0; i < count; i++)
         shifts[i] =
-            (float)(log(prior->expected[i] * fitted + UNSEEN) - log(prior->fitted[i] + UNSEEN));
+            (float)(log(inputs_of(prior->expected[i], fitted)) - log(prior->fitted[i] + UNSEEN));
     prior->shifts = shifts;
     return ERR_OK;
 }
@@ -123,14 +142,15 @@ static enum err_code settle(struct class_prior *prior, unsigned count, struct ar
 {
     prior->shifts = NULL;
     if (prior->fitted == NULL && prior->kind == CLASS_PRIOR_NATURAL) {
-        prior->expected = NULL;
+        prior->expected = prior->assumed = NULL;
         return ERR_OK;
     }
     if (prior->fitted == NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "class_prior needs fitted_prior, the counts of the labels that the scores "
                        "were fitted for: attnd-eval --calibrate writes it");
-    if (expect(prior, count, arena, err) || prior->kind == CLASS_PRIOR_NATURAL)
+    if (expect(prior, count, arena, err) || assume(prior, count, arena, err) ||
+        prior->kind == CLASS_PRIOR_NATURAL)
         return err->code;
     return shift(prior, count, arena, err);
 }

@@ -39,6 +39,8 @@ struct class_prior {
     enum class_prior_kind kind;
     const double *fitted;   /* counts; NULL: not known */
     const double *expected; /* shares, their sum is 1; NULL: not known, which only natural may be */
+    const double *assumed;  /* shares that the scores go by, all above 0: the expected ones with
+                               half an input of each label more; NULL as `expected` */
     const float *shifts;    /* of what softmax takes; NULL: natural, none */
 };
 

@@ -3,6 +3,7 @@
 #include "learn/eval/fit/foreign_threshold.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What is not unknown of an assessment. */
 struct side {
@@ -40,7 +41,7 @@ static enum err_code raise_thresholds(float *thresholds, const struct spec *spec
     validation.classes = assessment->classes;
     validation.items = items;
     if (items != NULL)
-        foreign_thresholds(thresholds, &validation, foreign, spec->temperature, &goal, err);
+        foreign_raise(thresholds, &validation, foreign, spec->temperature, &goal, err);
     free(items);
     return err->code;
 }
@@ -66,6 +67,7 @@ static enum err_code take(struct spec *spec, const struct assessment *assessment
     float *thresholds = arena_alloc_array(arena, spec->label_count, sizeof *thresholds);
     if (thresholds == NULL)
         return err_no_memory(err, spec->label_count * sizeof *thresholds);
+    memcpy(thresholds, spec->policy.thresholds, spec->label_count * sizeof *thresholds);
     if (raise_thresholds(thresholds, spec, assessment, &foreign->set, err) ||
         count(cost, spec, thresholds, &known->set, &foreign->set, err))
         return err->code;

@@ -51,18 +51,7 @@ static bool is_estimated(const struct engine_info *info)
     const bool gives_one_of_its_own =
         strcmp(info->scores, "softmax") == 0 && !info->has_given_labels;
     return gives_one_of_its_own && info->label_count <= LABEL_SHARES_LABELS &&
-           info->class_prior != NULL && info->class_prior->expected != NULL;
-}
-
-static void expected_by(const struct engine_info *info, double *shares)
-{
-    const struct class_prior *prior = info->class_prior;
-    double fitted = 0;
-    for (unsigned c = 0; c < info->label_count; c++)
-        fitted += prior->fitted[c];
-    for (unsigned c = 0; c < info->label_count; c++)
-        shares[c] =
-            (prior->expected[c] * fitted + UNSEEN) / (fitted + UNSEEN * info->label_count);
+           info->class_prior != NULL && info->class_prior->assumed != NULL;
 }
 
 /* FNV-1a over the labels, each with its end. */
@@ -124,13 +113,11 @@ static void on_prediction(void *context, const struct prediction_record *record)
         return;
     const struct engine_info *info = answer->info;
     const uint64_t digest = digest_of(info);
-    double expected[LABEL_SHARES_LABELS];
-    expected_by(info, expected);
     pthread_mutex_lock(&shares->lock);
     struct sums *sums =
         version_table_take(&shares->sums, answer->model_name, answer->model_version, digest);
     if (sums != NULL) /* without memory the prediction is not counted */
-        put(sums, answer->scores, expected, info->label_count);
+        put(sums, answer->scores, info->class_prior->assumed, info->label_count);
     pthread_mutex_unlock(&shares->lock);
 }
 
@@ -145,7 +132,7 @@ bool label_shares_read(struct label_shares *shares, const char *model,
     *out = (struct label_shares_figures){0};
     if (!is_estimated(info))
         return false;
-    expected_by(info, out->expected);
+    out->expected = info->class_prior->assumed;
     pthread_mutex_lock(&shares->lock);
     const struct sums *sums =
         version_table_find(&shares->sums, model, info->version, digest_of(info));

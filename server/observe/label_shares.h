@@ -54,7 +54,8 @@ struct observer label_shares_observer(struct label_shares *shares);
 struct label_shares_figures {
     uint64_t count;                        /* inputs so far, of which the last count most */
     bool has_estimate;                     /* they are LABEL_SHARES_LEAST at least */
-    double expected[LABEL_SHARES_LABELS];  /* [label_count] by the scores, their sum is 1 */
+    const double *expected;                /* [label_count] by the scores, their sum is 1; the
+                                              model's */
     double estimated[LABEL_SHARES_LABELS]; /* [label_count], their sum is 1, if there is one */
 };
 

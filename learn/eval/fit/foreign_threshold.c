@@ -3,49 +3,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As findings.c judges: winners or, with independent labels, all labels. */
-static size_t judge(const struct calibration_set *set, double temperature, struct verdict *out)
+/* The stricter of both, since labels that are judged together may be other ones with the foreign
+ * inputs. */
+static void make_stricter(float *threshold, const struct selective_threshold *chosen)
 {
-    (set->sigmoid ? calibration_labels : calibration_predictions)(set, temperature, out);
-    return set->count * (set->sigmoid ? set->label_count : 1);
+    const float score = chosen->reachable ? chosen->score : NAN;
+    if (!isnan(*threshold) && !(score <= *threshold))
+        *threshold = score;
 }
 
-/* NaN: never. */
-static float lowest(const struct selective_threshold *threshold)
-{
-    return threshold->reachable ? threshold->score : NAN;
-}
-
-/* Of the validation inputs alone, then with the foreign ones; the stricter of both, since labels
- * that are judged together may be other ones the second time. */
-static void choose(float *thresholds, struct selective_threshold *chosen, struct verdict *verdicts,
-                   const struct calibration_set *validation, const struct calibration_set *foreign,
-                   double temperature, const struct selective_goal *goal)
+enum err_code foreign_raise(float *thresholds, const struct calibration_set *validation,
+                            const struct calibration_set *foreign, double temperature,
+                            const struct selective_goal *goal, struct err *err)
 {
     const unsigned labels = validation->label_count;
-    size_t known = judge(validation, temperature, verdicts);
-    selective_thresholds(chosen, labels, verdicts, known, goal);
-    for (unsigned c = 0; c < labels; c++)
-        thresholds[c] = lowest(&chosen[c]);
-    known += judge(foreign, temperature, verdicts + known);
-    selective_thresholds(chosen, labels, verdicts, known, goal);
-    for (unsigned c = 0; c < labels; c++)
-        if (!(lowest(&chosen[c]) <= thresholds[c]))
-            thresholds[c] = isnan(thresholds[c]) ? NAN : lowest(&chosen[c]);
-}
-
-enum err_code foreign_thresholds(float *thresholds, const struct calibration_set *validation,
-                                 const struct calibration_set *foreign, double temperature,
-                                 const struct selective_goal *goal, struct err *err)
-{
-    const size_t each = validation->sigmoid ? validation->label_count : 1;
-    const size_t count = (validation->count + foreign->count) * each;
-    struct selective_threshold *chosen = calloc(validation->label_count, sizeof *chosen);
-    struct verdict *verdicts = calloc(count + 1, sizeof *verdicts);
-    if (chosen == NULL || verdicts == NULL)
-        err_no_memory(err, count * sizeof *verdicts);
-    else
-        choose(thresholds, chosen, verdicts, validation, foreign, temperature, goal);
+    const size_t room = (validation->count + foreign->count) * calibration_verdicts_each(foreign);
+    struct selective_threshold *chosen = calloc(labels, sizeof *chosen);
+    struct verdict *verdicts = calloc(room + 1, sizeof *verdicts);
+    if (chosen == NULL || verdicts == NULL) {
+        err_no_memory(err, room * sizeof *verdicts);
+    } else {
+        size_t count = calibration_verdicts(validation, temperature, verdicts);
+        count += calibration_verdicts(foreign, temperature, verdicts + count);
+        selective_thresholds(chosen, labels, verdicts, count, goal);
+        for (unsigned c = 0; c < labels; c++)
+            make_stricter(&thresholds[c], &chosen[c]);
+    }
     free(verdicts);
     free(chosen);
     return err->code;

@@ -1,6 +1,6 @@
 /* foreign_threshold.h - thresholds that hold where inputs come that have none of the labels.
  *
- *     foreign_thresholds(thresholds, &validation, &foreign, temperature, &goal, &err);
+ *     foreign_raise(thresholds, &validation, &foreign, temperature, &goal, &err);
  *     foreign_automatic(&count, &foreign, temperature, thresholds, &err);
  *
  * Whatever is answered to such an input is wrong, so those that the OOD score lets pass stand as
@@ -16,12 +16,12 @@
 
 #include "learn/eval/measure/selective.h"
 
-/* thresholds [label_count], NaN: never automatic. `foreign` has those that are not unknown; their
- * class is label_count, which no answer is. No threshold is below that of the validation inputs
- * alone. */
-enum err_code foreign_thresholds(float *thresholds, const struct calibration_set *validation,
-                                 const struct calibration_set *foreign, double temperature,
-                                 const struct selective_goal *goal, struct err *err);
+/* thresholds [label_count], NaN: never automatic: those of the validation inputs, of which none
+ * gets lower. `foreign` has the inputs that are not unknown; their class is label_count, which no
+ * answer is. */
+enum err_code foreign_raise(float *thresholds, const struct calibration_set *validation,
+                            const struct calibration_set *foreign, double temperature,
+                            const struct selective_goal *goal, struct err *err);
 
 /* How many inputs have a winner whose score is at least its threshold. */
 enum err_code foreign_automatic(size_t *out, const struct calibration_set *set, double temperature,

@@ -185,6 +185,18 @@ void calibration_labels(const struct calibration_set *set, double temperature, s
     }
 }
 
+size_t calibration_verdicts_each(const struct calibration_set *set)
+{
+    return set->sigmoid ? set->label_count : 1;
+}
+
+size_t calibration_verdicts(const struct calibration_set *set, double temperature,
+                            struct verdict *out)
+{
+    (set->sigmoid ? calibration_labels : calibration_predictions)(set, temperature, out);
+    return set->count * calibration_verdicts_each(set);
+}
+
 /* ---- bins ---- */
 
 static void add_to_bin(struct calibration_bin *bin, const struct verdict *verdict)

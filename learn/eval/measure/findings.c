@@ -27,11 +27,6 @@ struct work {
 
 /* ---- memory ---- */
 
-static size_t verdicts_each(const struct work *work)
-{
-    return work->set.sigmoid ? work->set.label_count : 1;
-}
-
 static enum err_code open_work(struct work *work, const struct evaluation *evaluation,
                                const unsigned *classes, const struct findings_options *options,
                                struct err *err)
@@ -43,7 +38,7 @@ static enum err_code open_work(struct work *work, const struct evaluation *evalu
                               .label_count = evaluation->label_count,
                               .sigmoid = options->sigmoid},
                       .goal = {.target_precision = options->target_precision, .z = SELECTIVE_Z}};
-    size_t each = verdicts_each(work);
+    size_t each = calibration_verdicts_each(&work->set);
     work->items = reallocarray(NULL, count, sizeof *work->items);
     work->dealt = reallocarray(NULL, count, sizeof *work->dealt);
     work->rest = reallocarray(NULL, count, sizeof *work->rest);
@@ -82,13 +77,6 @@ static struct calibration_set part_of(const struct work *work, const size_t *ite
     return part;
 }
 
-/* The verdicts that measure scores: winners or, with independent labels, all labels. */
-static size_t judge(const struct calibration_set *set, double temperature, struct verdict *out)
-{
-    (set->sigmoid ? calibration_labels : calibration_predictions)(set, temperature, out);
-    return set->count * (set->sigmoid ? set->label_count : 1);
-}
-
 /* Sorts the verdicts. */
 static void measure_bins(struct findings_figures *out, struct verdict *verdicts, size_t count)
 {
@@ -118,7 +106,7 @@ static void measure_at(struct findings_figures *out, struct selective_curve *cur
     const struct calibration_set *set = &work->set;
     double count = (double)set->count;
     struct calibration_losses losses = calibration_losses(set, temperature);
-    size_t judged = judge(set, temperature, work->labels);
+    size_t judged = calibration_verdicts(set, temperature, work->labels);
     out->temperature = temperature;
     out->nll = losses.nll / count;
     out->brier = losses.brier / count;
@@ -190,7 +178,7 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     struct calibration_set fold = part_of(work, work->dealt + begin, held);
     struct selective_curve curve;
     double bound, temperature = calibration_temperature_within(&other, &bound);
-    size_t judged = judge(&other, temperature, work->labels);
+    size_t judged = calibration_verdicts(&other, temperature, work->labels);
     selective_thresholds(work->thresholds, other.label_count, work->labels, judged, &work->goal);
     calibration_predictions(&other, temperature, work->winners);
     selective_curve(&curve, work->winners, other.count, work->goal.target_precision);
@@ -199,7 +187,7 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
     out->temperature += log(temperature) / FINDINGS_FOLDS;
     out->nll += losses.nll / (double)work->set.count;
     out->brier += losses.brier / (double)work->set.count;
-    judge(&fold, temperature, crossed);
+    calibration_verdicts(&fold, temperature, crossed);
     calibration_predictions(&fold, temperature, work->winners);
     selective_decide(&out->by_class, work->thresholds, work->winners, held);
     decide_by_score(&out->by_score, &curve, work->winners, held);
@@ -208,7 +196,7 @@ static void cross_fold(struct findings_figures *out, struct work *work, unsigned
 static enum err_code cross(struct findings_figures *out, struct work *work, uint64_t seed,
                            struct err *err)
 {
-    size_t count = work->set.count, each = verdicts_each(work);
+    size_t count = work->set.count, each = calibration_verdicts_each(&work->set);
     if (deal(work, seed, err))
         return err->code;
     for (unsigned i = 0; i < FINDINGS_FOLDS; i++)

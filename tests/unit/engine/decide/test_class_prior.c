@@ -35,10 +35,12 @@ START_TEST(without_a_member_the_prior_is_natural_and_shifts_nothing)
     ck_assert_int_eq(read_prior("{}"), ERR_OK);
     ck_assert_str_eq(class_prior_name(&prior), "natural");
     ck_assert(prior.shifts == NULL && prior.fitted == NULL && prior.expected == NULL);
+    ck_assert_ptr_null(prior.assumed);
     ck_assert_int_eq(read_prior("{" FITTED ", \"class_prior\": \"natural\"}"), ERR_OK);
     ck_assert_ptr_null(prior.shifts);
     ck_assert_double_eq(prior.fitted[0], 80);
     ck_assert_double_eq_tol(prior.expected[1], 0.2, 1e-15);
+    ck_assert_double_eq_tol(prior.assumed[1], 20.5 / 101.5, 1e-15);
 }
 END_TEST
 
@@ -51,6 +53,7 @@ START_TEST(shifts_are_the_logs_of_expected_over_fitted_counts_with_half_an_input
     ck_assert_str_eq(class_prior_name(&prior), "counts");
     for (unsigned i = 0; i < LABELS; i++)
         ck_assert_double_eq_tol((double)prior.shifts[i], log(expected[i]), 1e-6);
+    ck_assert_double_eq_tol(prior.assumed[2], 10.5 / 101.5, 1e-15);
 }
 END_TEST
 

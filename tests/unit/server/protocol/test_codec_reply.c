@@ -296,15 +296,13 @@ static void expect_label_shares(const struct model_row *row, const char *expecte
 
 START_TEST(a_model_tells_the_shares_of_its_labels_if_it_is_asked_alone)
 {
-    static struct label_shares_figures figures;
+    static const double expected[] = {0.75, 0.25};
+    static struct label_shares_figures figures = {.count = 99, .expected = expected};
     struct model_row row = {.name = "m", .version = "1", .info = &info};
     expect_label_shares(&row, NULL);
     row.with_label_shares = true;
     expect_label_shares(&row, "\"label_shares\":null,");
     row.label_shares = &figures;
-    figures.count = 99;
-    figures.expected[0] = 0.75;
-    figures.expected[1] = 0.25;
     expect_label_shares(&row, "\"label_shares\":{\"count\":99,"
                               "\"expected\":{\"Center\":0.75,\"Scratch\":0.25");
     expect_label_shares(&row, ",\"estimated\":null},");
@@ -363,7 +361,9 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
         live = 0;
         codec_encode_problem(&rows[1].err, "/predict", &fixture.arena, &len);
         const struct drift_figures drift = {.count = 1};
-        static const struct label_shares_figures shares = {.has_estimate = true};
+        static const double expected[] = {0.75, 0.25};
+        static const struct label_shares_figures shares = {.has_estimate = true,
+                                                           .expected = expected};
         codec_encode_model(&(struct model_row){.name = "m",
                                                .version = "1",
                                                .info = &info,

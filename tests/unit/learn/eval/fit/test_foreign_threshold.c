@@ -2,6 +2,7 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { COUNT = 200, LABELS = 2, NONE = LABELS };
 
@@ -9,6 +10,7 @@ enum { COUNT = 200, LABELS = 2, NONE = LABELS };
 static const struct selective_goal goal = {.target_precision = 0.9};
 
 static float known_logits[COUNT * LABELS], foreign_logits[COUNT * LABELS], thresholds[LABELS];
+static float validation[LABELS]; /* thresholds of the validation inputs alone */
 static unsigned known_classes[COUNT], foreign_classes[COUNT];
 static struct err err;
 
@@ -30,6 +32,8 @@ static void put(float *logits, unsigned *classes, size_t at, unsigned label, flo
 static void fill_known(void)
 {
     err = (struct err){0};
+    for (unsigned c = 0; c < LABELS; c++)
+        validation[c] = score_of(0.01f);
     for (unsigned i = 0; i < COUNT; i++)
         put(known_logits, known_classes, i, i / 100, 0.01f * (float)(i % 100 + 1), i / 100);
 }
@@ -52,16 +56,28 @@ static void choose(size_t known_count, size_t foreign_count, bool sigmoid)
     struct calibration_set known = set_of(known_logits, known_classes, known_count);
     struct calibration_set foreign = set_of(foreign_logits, foreign_classes, foreign_count);
     known.sigmoid = foreign.sigmoid = sigmoid;
-    ck_assert_msg(!foreign_thresholds(thresholds, &known, &foreign, 1, &goal, &err), "%s",
+    memcpy(thresholds, validation, sizeof thresholds);
+    ck_assert_msg(!foreign_raise(thresholds, &known, &foreign, 1, &goal, &err), "%s",
                   err.text);
 }
 
-START_TEST(without_foreign_inputs_thresholds_are_those_of_the_validation_inputs)
+START_TEST(without_foreign_inputs_thresholds_stay)
 {
     fill_known();
     choose(COUNT, 0, false);
     for (unsigned c = 0; c < LABELS; c++)
         ck_assert_float_eq_tol(thresholds[c], score_of(0.01f), 1e-6f);
+}
+END_TEST
+
+/* The validation inputs alone would have lower ones, and so would they with these. */
+START_TEST(no_threshold_gets_lower)
+{
+    fill_known();
+    fill_foreign(5, 0.405f);
+    validation[0] = 0.7f;
+    choose(COUNT, 5, false);
+    ck_assert_float_eq(thresholds[0], 0.7f);
 }
 END_TEST
 
@@ -95,6 +111,7 @@ START_TEST(foreign_inputs_make_no_label_automatic)
     fill_known();
     for (unsigned i = 0; i < 100; i++)
         known_classes[i] = 1;
+    validation[0] = NAN;
     fill_foreign(20, 0.405f);
     choose(COUNT, 20, false);
     ck_assert(isnan(thresholds[0]));
@@ -126,8 +143,7 @@ START_TEST(what_passes_is_counted_by_the_winners_threshold)
 }
 END_TEST
 
-SUITE("foreign_threshold",
-      without_foreign_inputs_thresholds_are_those_of_the_validation_inputs,
+SUITE("foreign_threshold", without_foreign_inputs_thresholds_stay, no_threshold_gets_lower,
       a_threshold_rises_above_foreign_inputs_that_would_spoil_the_precision,
       a_label_whose_surest_answers_are_foreign_is_never_automatic,
       foreign_inputs_make_no_label_automatic, independent_labels_are_judged_each_by_itself,
