@@ -107,19 +107,23 @@ bool sockets_unread(int fd)
     return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* An older kernel fills in less of the struct. */
+/* An older kernel fills in less of the struct. What arrives between the two calls is among the
+ * unread alone, and is taken off again; asked the other way round it would seem to have been read.
+ */
 struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
     int unread = 0;
-    if (ioctl(fd, FIONREAD, &unread) != 0 ||
-        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
-        len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent)
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
+        len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent ||
+        ioctl(fd, FIONREAD, &unread) != 0)
         return (struct sockets_traffic){.known = false};
+    uint64_t received = info.tcpi_bytes_received;
     return (struct sockets_traffic){.known = true,
-                                    .received = info.tcpi_bytes_received,
-                                    .unread = (unsigned)unread,
+                                    .received = received,
+                                    .unread =
+                                        (unsigned)unread < received ? (unsigned)unread : received,
                                     .sent = info.tcpi_bytes_sent};
 }
 

@@ -35,7 +35,9 @@ bool sockets_peer_left(int fd);
 /* What TCP has carried so far, both ways. */
 struct sockets_traffic {
     bool known; /* false: not provided by the kernel (since Linux 4.19) */
-    uint64_t received, unread, sent; /* unread: those of the received that nobody has read yet */
+    /* unread: those of the received that nobody has read yet; while bytes arrive, rather too many
+     * than too few */
+    uint64_t received, unread, sent;
 };
 struct sockets_traffic sockets_traffic(int fd);
 

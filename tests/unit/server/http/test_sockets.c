@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { BYTES_SAID = 4000 };
+
 static int listen_on(const char *address)
 {
     struct err err = {0};
@@ -132,6 +134,30 @@ START_TEST(sockets_see_unread_bytes_and_what_tcp_has_carried)
     ck_assert(!sockets_unread(pair.ours));
     ck_assert(!sockets_unread(-1));
     ck_assert(!sockets_traffic(-1).known);
+    tcp_pair_close(&pair);
+}
+END_TEST
+
+static void *say_much(void *pair)
+{
+    for (int i = 0; i < BYTES_SAID; i++)
+        send(((const struct tcp_pair *)pair)->theirs, "a", 1, MSG_NOSIGNAL);
+    return NULL;
+}
+
+/* The kernel is asked for the two counts one after the other. */
+START_TEST(sockets_take_no_byte_that_arrives_meanwhile_for_one_that_was_read)
+{
+    struct tcp_pair pair = tcp_pair_open();
+    struct sockets_traffic traffic;
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, say_much, &pair), 0);
+    do {
+        traffic = sockets_traffic(pair.ours);
+        ck_assert(traffic.known);
+        ck_assert_uint_eq(traffic.unread, traffic.received);
+    } while (traffic.received < BYTES_SAID);
+    pthread_join(thread, NULL);
     tcp_pair_close(&pair);
 }
 END_TEST
@@ -368,6 +394,7 @@ SUITE("sockets", sockets_take_every_port_there_is,
       sockets_listen_on_the_same_port_of_ipv6, sockets_say_why_they_cannot_listen,
       sockets_let_no_new_connection_in_but_keep_those_that_knocked,
       sockets_see_unread_bytes_and_what_tcp_has_carried,
+      sockets_take_no_byte_that_arrives_meanwhile_for_one_that_was_read,
       sockets_tell_a_peer_that_has_said_all_from_one_that_left, sockets_know_a_broken_connection,
       sockets_send_the_beginning_in_order_and_no_more_than_fits,
       sockets_name_the_loopback_address_on_which_a_connection_came,
