@@ -399,6 +399,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--tls", action="store_true")
     args = parser.parse_args()
+    if shutil.which("haproxy") is None:
+        return "haproxy is missing: deploy/install-deps.sh haproxy installs it"
     farm = Farm(args.build, args.tls)
     try:
         passed = all([operations(farm), largest(farm), nobody(farm), labels(farm), kept_back(farm), trace(farm),
