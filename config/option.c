@@ -4,6 +4,7 @@
 #include "config/option.h"
 
 #include "engine/base/utf8.h"
+#include "engine/cli/shipped.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -157,9 +158,13 @@ enum err_code option_add_model(struct config *config, const struct config_model 
     if (config->models == NULL)
         return err_no_memory(err, CONFIG_MODELS_MAX * sizeof *config->models);
     struct config_model copy = *model;
+    char found[PATH_MAX];
     copy.dtype = NULL;
+    /* A name that is not found stays: whoever opens it says what is wrong. */
+    if (shipped_find(found, model->dir, &(struct err){0}) == ERR_OK)
+        copy.dir = found;
     if (set_string(&copy.name, config, model->name, strlen(model->name), err) ||
-        set_string(&copy.dir, config, model->dir, strlen(model->dir), err))
+        set_string(&copy.dir, config, copy.dir, strlen(copy.dir), err))
         return err->code;
     if (model->dtype != NULL &&
         set_string(&copy.dtype, config, model->dtype, strlen(model->dtype), err))
@@ -317,6 +322,8 @@ const struct cli option_cli = {
     .program = "attnd",
     .usage = "attnd [--config FILE] [--model NAME=DIR]... [--OPTION VALUE]...",
     .summary = "Serves Hugging Face checkpoints of wafer-image and test-log models over HTTP.",
+    .examples = "  attnd --model wafer-vit=wafer-vit --model logs=testlog-bert,dtype=int8\n"
+                "  attnd --config /etc/attnd/attnd.json --check-config",
     .options = option_table,
     .option_count = OPTION_TOTAL + OPTION_SWITCHES,
     .epilogue =

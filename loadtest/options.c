@@ -164,6 +164,7 @@ const struct cli options_cli = {
     .program = "attnd-load",
     .usage = "attnd-load [OPTION]... SOURCE...",
     .summary = "Sends requests to an attnd on this machine, measures and checks the answers.",
+    .examples = "  attnd-load --connections 8 --duration 10 --text-file fail.log",
     .options = table,
     .option_count = sizeof table / sizeof table[0],
 #define X(code, name, sentence) "  " name "\n                            " sentence "\n"

@@ -81,6 +81,7 @@ static const struct cli verify_cli = {
         "a log that was written anew as a whole, do not: compare the number and the head with\n"
         "those that attnd_audit_sequence and attnd_audit_head, or its log, told elsewhere; with a\n"
         "key only who has it can write anew.",
+    .examples = "  attnd-audit verify /var/lib/attnd/audit --key-file audit.key",
     .options = verify_options,
     .option_count = COUNT(verify_options),
     .positional = add_place,
@@ -89,6 +90,7 @@ static const struct cli show_cli = {
     .program = "attnd-audit",
     .usage = "attnd-audit show DIR|FILE... [OPTION]...",
     .summary = "Prints the lines of an audit log for people, one a line.",
+    .examples = "  attnd-audit show /var/lib/attnd/audit --model wafer-vit",
     .options = show_options,
     .option_count = COUNT(show_options),
     .positional = add_place,
@@ -97,6 +99,7 @@ static const struct cli export_cli = {
     .program = "attnd-audit",
     .usage = "attnd-audit export DIR|FILE... [OPTION]...",
     .summary = "Prints the lines of an audit log for programs.",
+    .examples = "  attnd-audit export /var/lib/attnd/audit > audit.jsonl",
     .options = export_options,
     .option_count = COUNT(export_options),
     .positional = add_place,

@@ -8,6 +8,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/shipped.h"
 #include "learn/eval/measure/progress.h"
 #include "learn/eval/report/report.h"
 #include "learn/fit/fit_decide.h"
@@ -41,8 +42,9 @@ static const struct cli_option options[] = {
     {.name = "model",
      FIELD(model),
      .value = "DIR",
+     .apply = shipped_option,
      .is_required = true,
-     .help = "The checkpoint directory to begin with; it stays as it is."},
+     .help = "The checkpoint directory, or the shipped model, to begin with; it stays as it is."},
     {.name = "data",
      FIELD(data),
      .value = "PATH",
@@ -124,6 +126,7 @@ static const struct cli cli = {
         "on. The report is of answers to inputs that were left out of the fit, beside those of\n"
         "the model as it was. Writes a checkpoint directory that attnd and transformers open,\n"
         "with temperature, thresholds and OOD score fitted anew.",
+    .examples = "  attnd-fit --model wafer-vit --data corrected/ --out models/wafers",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
 };
@@ -263,10 +266,11 @@ static enum err_code write_whole(struct program *program, struct err *err)
 static void print_next(const struct program *program)
 {
     const char *out = program->options.out;
+    char attnd[CLI_COMMAND_BYTES];
     fprintf(stderr,
-            "next: attnd --model model=%s    serve it\n"
+            "next: %s --model model=%s    serve it\n"
             "      %s/report.html    what it can do\n",
-            out, out);
+            cli_command("attnd", attnd), out, out);
 }
 
 static enum err_code run_all(struct program *program, struct err *err)

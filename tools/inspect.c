@@ -3,6 +3,7 @@
 #include "engine/base/doc_edit.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/shipped.h"
 #include "engine/decide/class_prior.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
@@ -26,7 +27,7 @@ static enum err_code set_dir(const struct cli_option *option, void *target, cons
     if (inspect->dir != NULL)
         return err_set(err, ERR_UNUSABLE, "one directory at a time; '%s' is the second", value);
     inspect->dir = value;
-    return ERR_OK;
+    return shipped_dir(&inspect->dir, err);
 }
 
 static const struct cli_option options[] = {
@@ -38,6 +39,7 @@ static const struct cli cli = {
     .usage = "attnd-inspect DIR [--json]",
     .summary = "Opens a Hugging Face checkpoint directory and says what it is: sizes, labels, and\n"
                "the tensors that no part of the model uses.",
+    .examples = "  attnd-inspect wafer-vit",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .positional = set_dir,

@@ -6,6 +6,7 @@
 #include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/shipped.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/input_list.h"
@@ -147,8 +148,9 @@ static const struct cli_option options[] = {
     {.name = "model",
      FIELD(dir),
      .value = "DIR",
+     .apply = shipped_option,
      .is_required = true,
-     .help = "The checkpoint directory."},
+     .help = "The checkpoint directory, or the name of a shipped model."},
     {.name = "text", INPUT(VALUE_TEXT), .value = "S", .help = "Predicts this text."},
     {.name = "text-pair",
      .type = CLI_OTHER,
@@ -235,6 +237,8 @@ static const struct cli cli = {
         "Classifies texts or images with a Hugging Face checkpoint directory. A PATH is a file,\n"
         "a folder with all that lies below it, or a pattern; PNG, JPEG and STDF files are known\n"
         "by their content, all others are texts.",
+    .examples = "  attnd-predict --model wafer-vit lot7/*.png --explain rollout\n"
+                "  attnd-predict --model testlog-bert --text-file fail.log --json",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .positional = add_path,

@@ -8,8 +8,8 @@
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/ctrl_c.h"
+#include "engine/cli/shipped.h"
 #include "learn/prune/prune_options.h"
-#include "learn/train/loop/shipped.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -19,14 +19,12 @@
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, TERMINAL_MS = 200, LINE_MS = 60000 };
 
 static const char summary[] =
-    "Cuts whole attention heads and MLP columns out of a checkpoint, those that the answers hang "
-    "on\n"
-    "least, and fine-tunes what is left with the whole model for a teacher. Writes a checkpoint "
-    "that\n"
-    "attnd and transformers open, and prints what it gains and costs. Ctrl-C saves; the same "
-    "command\n"
-    "goes on where it stopped.\n"
-    "\n"
+    "Cuts the attention heads and MLP columns that change the answers least out of a checkpoint,\n"
+    "and fine-tunes the rest with the whole model as its teacher. Writes a checkpoint that attnd\n"
+    "and transformers open, and prints what it gains and costs. Ctrl-C saves; the same command\n"
+    "goes on where it stopped.";
+
+static const char examples[] =
     "  attnd-prune --model kernel-bert --data logs.jsonl --out models/small --mlp 0.5 --heads "
     "0.25\n"
     "  attnd-prune --model wafer-vit --data wafers/ --out models/quick --mlp 0.5 --mirror --turn";
@@ -144,10 +142,11 @@ static void print_table(const struct prune_result *result)
 
 static void print_next(const char *out)
 {
+    char attnd[CLI_COMMAND_BYTES];
     fprintf(stderr,
-            "next: attnd --model model=%s    serve it\n"
+            "next: %s --model model=%s    serve it\n"
             "      %s/report.html    what it can do\n",
-            out, out);
+            cli_command("attnd", attnd), out, out);
 }
 
 /* ---- main ---- */
@@ -193,10 +192,10 @@ int main(int argc, char **argv)
     struct cli cli = {.program = "attnd-prune",
                       .usage = "attnd-prune --model DIR --data PATH --out DIR --heads SHARE --mlp "
                                "SHARE [OPTION]...",
-                      .summary = summary};
+                      .summary = summary,
+                      .examples = examples};
     struct prune_options options;
     enum cli_action action;
-    char model[PATH_MAX];
     struct err err = {0};
     openblas_set_environment();
     cli.options = prune_cli_options(&cli.option_count);
@@ -209,10 +208,7 @@ int main(int argc, char **argv)
         cli_print_version(&cli, stdout);
     if (action != CLI_RUN)
         return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    if (shipped_find(model, options.train.model, &err))
-        return fail(&err);
-    options.train.model = model;
-    if (prune_options_check(&options, &err))
+    if (shipped_dir(&options.train.model, &err) || prune_options_check(&options, &err))
         return fail(&err);
     return prune(&options);
 }

@@ -8,7 +8,7 @@
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/ctrl_c.h"
-#include "learn/train/loop/shipped.h"
+#include "engine/cli/shipped.h"
 #include "learn/train/trainer.h"
 
 #include <signal.h>
@@ -20,8 +20,9 @@ enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, BAR_WIDTH = 24, LINE_MS = 60000 };
 
 static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
-    "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.\n"
-    "\n"
+    "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.";
+
+static const char examples[] =
     "  attnd-train --model testlog-bert --data logs.csv --out models/logs --epochs 8 --rate 1e-4\n"
     "  attnd-train --model vit-scratch --data wafers/ --out models/wafers --epochs 40 \\\n"
     "              --rate 1e-3 --mirror --turn --average 0.999";
@@ -192,15 +193,18 @@ static void show_next(const struct train_options *options, const struct trainer_
     const char *out = options->out;
     int len;
     const char *name = name_of(out, &len);
+    char attnd[CLI_COMMAND_BYTES]; /* the other programs lie beside it */
+    cli_command("attnd", attnd);
     if (result->is_mlm) {
-        fprintf(stderr, "next, with labels: attnd-train --model %s --data LABELLED --out DIR\n",
+        fprintf(stderr, "next, with labels: %s-train --model %s --data LABELLED --out DIR\n", attnd,
                 out);
         return;
     }
-    fprintf(stderr, "next: attnd --model %.*s=%s                  serve it\n", len, name, out);
-    fprintf(stderr, "      attnd-eval --model %s --data FRESH --calibrate    calibrate it\n", out);
-    fprintf(stderr, "      attnd-predict --model %s --%s --explain %s    explain an answer\n", out,
-            result->is_image ? "image FILE" : "text-file FILE",
+    fprintf(stderr, "next: %s --model %.*s=%s                  serve it\n", attnd, len, name, out);
+    fprintf(stderr, "      %s-eval --model %s --data FRESH --calibrate    calibrate it\n", attnd,
+            out);
+    fprintf(stderr, "      %s-predict --model %s --%s --explain %s    explain an answer\n", attnd,
+            out, result->is_image ? "image FILE" : "text-file FILE",
             result->is_image ? "rollout" : "gradient-last");
 }
 
@@ -267,6 +271,7 @@ int main(int argc, char **argv)
     struct cli cli = {.program = "attnd-train",
                       .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
                       .summary = summary,
+                      .examples = examples,
                       .options = train_cli_options,
                       .option_count = train_cli_option_count};
     struct train_options options = {0};
@@ -281,11 +286,7 @@ int main(int argc, char **argv)
         cli_print_version(&cli, stdout);
     if (action != CLI_RUN)
         return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    char model[PATH_MAX];
-    if (shipped_find(model, options.model, &err))
-        return fail(&err);
-    options.model = model;
-    if (train_options_check(&options, &err))
+    if (shipped_dir(&options.model, &err) || train_options_check(&options, &err))
         return fail(&err);
     return train(&options);
 }

@@ -7,6 +7,7 @@
  * afterwards with 1. */
 #include "engine/base/clock.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/shipped.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
 #include "engine/text/word_counts.h"
@@ -91,8 +92,9 @@ static const struct cli_option trim_options[] = {
     {.name = "model",
      FIELD(dir),
      .value = "DIR",
+     .apply = shipped_option,
      .is_required = true,
-     .help = "The checkpoint directory, with a vocab.txt."},
+     .help = "The checkpoint directory, or the name of a shipped model, with a vocab.txt."},
     {DATA},
     {.name = "out",
      FIELD(output),
@@ -116,6 +118,7 @@ static const struct cli build_cli = {
         "Trains a WordPiece vocabulary on texts, and writes vocab.txt,\n"
         "tokenizer_config.json and special_tokens_map.json. Labels are not needed; each line\n"
         "of a .txt or .log is a text.",
+    .examples = "  attnd-vocab build --data logs.csv --size 8000 --out models/words",
     .options = build_options,
     .option_count = sizeof build_options / sizeof build_options[0],
     .positional = add_data,
@@ -128,6 +131,7 @@ static const struct cli trim_cli = {
         "Writes a checkpoint directory without the words that the texts never use. What the\n"
         "texts do use, special tokens and ASCII characters stay; answers to the texts do not\n"
         "change.",
+    .examples = "  attnd-vocab trim --model models/bert --data logs.csv --out models/small",
     .options = trim_options,
     .option_count = sizeof trim_options / sizeof trim_options[0],
     .positional = add_data,

@@ -18,6 +18,7 @@
 
 struct cli {
     const char *program, *usage, *summary;
+    const char *examples; /* command lines, each line after two blanks; NULL: none */
     const struct cli_option *options;
     size_t option_count;
     const char *epilogue; /* the end of --help; NULL: what the exit statuses of a tool are */
@@ -61,6 +62,11 @@ void cli_print_version(const struct cli *cli, FILE *file);
 
 /* Was all that was printed to standard output taken? What stdio flushed before counts, too. */
 bool cli_printed(void);
+
+/* How a user of this process calls another program of attnd: "build/attnd" where this one was
+ * called as build/attnd-fit, "attnd" where it was found on the PATH. */
+enum { CLI_COMMAND_BYTES = 512 };
+const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES]);
 
 /* --help, in lines of at most 100 columns (cli_help.c). */
 void cli_help(const struct cli *cli, FILE *file);

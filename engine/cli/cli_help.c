@@ -1,5 +1,6 @@
 #include "engine/cli/cli.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* GAP: least blanks before a sentence; help2man takes a single one for a part of the value. */
@@ -52,6 +53,8 @@ void cli_help(const struct cli *cli, FILE *file)
         {.name = "help", .type = CLI_FLAG, .help = "Prints this page."},
         {.name = "version", .type = CLI_FLAG, .help = "Prints the version."}};
     fprintf(file, "usage: %s\n\n%s\n\n", cli->usage, cli->summary);
+    if (cli->examples != NULL)
+        fprintf(file, "%s\n\n", cli->examples);
     for (size_t i = 0; i < cli->option_count; i++) {
         const struct cli_option *option = &cli->options[i];
         if (option->type == CLI_HEADING)
@@ -64,4 +67,12 @@ void cli_help(const struct cli *cli, FILE *file)
     print_option(file, &last[0]);
     print_option(file, &last[1]);
     fprintf(file, "\n%s", cli->epilogue != NULL ? cli->epilogue : tool_epilogue);
+}
+
+const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES])
+{
+    const char *slash = strrchr(program_invocation_name, '/');
+    int folder = slash != NULL ? (int)(slash + 1 - program_invocation_name) : 0;
+    int used = snprintf(out, CLI_COMMAND_BYTES, "%.*s%s", folder, program_invocation_name, program);
+    return used < CLI_COMMAND_BYTES ? out : program;
 }

@@ -2,6 +2,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/utf8.h"
+#include "engine/cli/shipped.h"
 #include "tools/answers/answer_words.h"
 
 #include <stdio.h>
@@ -45,7 +46,8 @@ static const struct cli_option table[] = {
     {.name = "model",
      FIELD(model),
      .value = "DIR",
-     .help = "The checkpoint directory; with --url the name of a model that is served there "
+     .help = "The checkpoint directory, or the name of a shipped model; with --url the name of a "
+             "model that is served there "
              "(default: the server's)."},
     {.name = "lines",
      .type = CLI_OTHER,
@@ -136,6 +138,10 @@ const struct cli batch_options_cli = {
         "STDF lots by their PATH, a file, a folder or a pattern. One result a line in the order\n"
         "of the inputs; an input that fails has its problem in its place. Ctrl-C or a kill lose\n"
         "nothing: with --out the same command goes on.",
+    .examples =
+        "  attnd-batch --model testlog-bert --lines fails.log --out verdicts.jsonl\n"
+        "  attnd-batch --model wafer-vit lot7.stdf --format csv\n"
+        "  attnd-batch --url http://127.0.0.1:8080 --data inputs.jsonl --out verdicts.jsonl",
     .options = table,
     .option_count = sizeof table / sizeof table[0],
     .positional = add_source,
@@ -187,6 +193,8 @@ enum err_code batch_options_read(struct batch_options *out, enum cli_action *act
     if (cli_parse(&batch_options_cli, argc, argv, out, action, err) || *action != CLI_RUN)
         return err->code;
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
+    if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
+        return err->code;
     out->local.answers.dir = out->model;
     out->remote.model = out->model;
     out->remote.explain = out->explain;

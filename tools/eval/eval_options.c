@@ -1,6 +1,7 @@
 #include "tools/eval/eval.h"
 
 #include "engine/base/cpu.h"
+#include "engine/cli/shipped.h"
 #include "engine/selftest.h"
 
 #include <stdlib.h>
@@ -45,8 +46,9 @@ static const struct cli_option options[] = {
     {.name = "model",
      FIELD(how.dir),
      .value = "DIR",
+     .apply = shipped_option,
      .is_required = true,
-     .help = "The checkpoint directory."},
+     .help = "The checkpoint directory, or the name of a shipped model."},
     {.name = "data",
      FIELD(data),
      .value = "PATH",
@@ -199,6 +201,8 @@ const struct cli eval_cli = {
         "without a person and from which scores on, and the surest mistakes. A list has\n"
         "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
         "list; a folder has <class>/NAME.png or .jpg.",
+    .examples = "  attnd-eval --model testlog-bert --data labelled.csv --out report\n"
+                "  attnd-eval --model models/wafers --data fresh/ --calibrate",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
 };

@@ -3,6 +3,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/nearest.h"
+#include "engine/cli/shipped.h"
 #include "tools/answers/answer_words.h"
 
 #include <arpa/inet.h>
@@ -27,7 +28,8 @@ static const struct cli_option table[] = {
     {.name = "model",
      FIELD(model),
      .value = "DIR",
-     .help = "The checkpoint directory. A text model reads logs, an image model PNG or JPEG."},
+     .help = "The checkpoint directory, or the name of a shipped model. A text model reads logs, "
+             "an image model PNG or JPEG."},
     {.name = "dtype",
      FIELD(dtype),
      .value = "NAME",
@@ -215,10 +217,13 @@ const struct cli stream_options_cli = {
         "POST /predict answers, in an output topic. Verdicts and the offsets of their inputs are\n"
         "committed in one transaction, so each message is answered exactly once for readers of\n"
         "committed messages. SIGTERM finishes what is begun and leaves the group.",
+    .examples = "  attnd-stream --config stream.json\n"
+                "  attnd-stream --model testlog-bert --brokers kafka:9092 --topics fails "
+                "--output-topic verdicts",
     .options = table,
     .option_count = OPTIONS,
     .epilogue = "Exit status: 0 after SIGTERM or Ctrl-C, 1 on a failure that a restart may mend,\n"
-                "2 on wrong use or an unusable model.",
+                "2 on wrong use or an unusable model.\n",
 };
 
 /* ---- the file ---- */
@@ -361,6 +366,8 @@ static enum err_code split_listen(struct stream_options *options, struct err *er
 static enum err_code set_answers(struct stream_options *options, struct err *err)
 {
     struct answers_options *answers = &options->answers;
+    if (shipped_dir(&options->model, err))
+        return err_prefix(err, "model: ");
     answers->dir = options->model;
     answers->engine.dtype = options->dtype;
     answers->engine.linear_backend = options->linear_backend;

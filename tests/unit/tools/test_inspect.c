@@ -154,7 +154,7 @@ END_TEST
 START_TEST(inspect_refuses_wrong_use_with_2)
 {
     outcome_expect(RUN("--json"), 2, "", "attnd-inspect: DIR is missing; --help shows the usage\n");
-    outcome_expect(RUN("a", "b"), 2, "", "one directory at a time; 'b' is the second");
+    outcome_expect(RUN("models", "b"), 2, "", "one directory at a time; 'b' is the second");
     outcome_expect(RUN("/no/where"), 2, "", "attnd-inspect: /no/where: ");
     outcome_expect(RUN("--help"), 0, "usage: attnd-inspect DIR [--json]\n", "");
     outcome_expect(RUN("--version"), 0, "attnd-inspect " ATTND_VERSION "\n", "");

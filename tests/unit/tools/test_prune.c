@@ -40,7 +40,7 @@ START_TEST(a_table_tells_what_was_cut_and_what_it_costs)
     outcome_holds(outcome, 0, "\nas it was    1.0000 [", "");
     outcome_holds(outcome, 0, "\ncut          ", "");
     outcome_holds(outcome, 0, "\nfine-tuned   ", "epoch   2  loss ");
-    outcome_expect(outcome, 0, "", "next: attnd --model model=");
+    outcome_expect(outcome, 0, "", "/attnd --model model=");
     remove_cuts(f.second.path);
     train_fixture_close(&f);
 }

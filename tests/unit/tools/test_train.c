@@ -70,7 +70,7 @@ START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
         "(6 of 6 answers right); it takes 32 right answers to inputs that were not learnt");
     snprintf(want, sizeof want, "report: %s/report.html\n", f.first.path);
     outcome_holds(outcome, 0, "", want);
-    snprintf(want, sizeof want, "next: attnd --model %s=%s ", strrchr(f.first.path, '/') + 1,
+    snprintf(want, sizeof want, "/attnd --model %s=%s ", strrchr(f.first.path, '/') + 1,
              f.first.path);
     outcome_holds(outcome, 0, "", want);
     outcome_expect(outcome, 0, "", " --text-file FILE --explain gradient-last ");

@@ -8,6 +8,7 @@ int train_main(int argc, char **argv);
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -213,6 +214,7 @@ static void expect_end(struct trainer_result result, const char *text)
 {
     struct train_options options = {.out = "models/x"};
     result.best_epoch = 3;
+    program_invocation_name = (char[]){"bin/attnd-train"};
     log_capture_start();
     show_end(&options, &result);
     ck_assert_str_eq(log_capture_end(), text);
@@ -222,16 +224,16 @@ START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
 {
     static const char served[] =
         "models/x has the weights of epoch 3\n"
-        "next: attnd --model x=models/x                  serve it\n"
-        "      attnd-eval --model models/x --data FRESH --calibrate    calibrate it\n"
-        "      attnd-predict --model models/x --text-file FILE --explain gradient-last    "
+        "next: bin/attnd --model x=models/x                  serve it\n"
+        "      bin/attnd-eval --model models/x --data FRESH --calibrate    calibrate it\n"
+        "      bin/attnd-predict --model models/x --text-file FILE --explain gradient-last    "
         "explain an answer\n";
     char want[1024];
     expect_end((struct trainer_result){0}, served);
     expect_end((struct trainer_result){.interrupted = true},
                "stopped; the same command goes on from models/x\n");
     expect_end((struct trainer_result){.is_mlm = true},
-               "models/x has the weights of epoch 3\nnext, with labels: attnd-train --model "
+               "models/x has the weights of epoch 3\nnext, with labels: bin/attnd-train --model "
                "models/x --data LABELLED --out DIR\n");
     snprintf(want, sizeof want, "no better epoch for a while: stopped early; %s", served);
     expect_end((struct trainer_result){.early = true}, want);

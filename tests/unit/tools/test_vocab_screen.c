@@ -214,10 +214,10 @@ START_TEST(each_option_has_its_field_and_bounds)
         memcpy(&value, (const char *)vocab + rows[i].offset, sizeof value);
         ck_assert_uint_eq(value, (unsigned)strtoul(rows[i].high, NULL, 10));
     }
-    ck_assert(!set(&build_cli, "out", vocab, "o") && !set(&trim_cli, "model", vocab, "m"));
+    ck_assert(!set(&build_cli, "out", vocab, "o") && !set(&trim_cli, "model", vocab, "./m"));
     ck_assert(!set(&build_cli, "text-field", vocab, "t"));
     ck_assert_str_eq(vocab->output, "o");
-    ck_assert_str_eq(vocab->dir, "m");
+    ck_assert_str_eq(vocab->dir, "./m");
     ck_assert_str_eq(vocab->fields.text_field, "t");
     ck_assert(!vocab->cased && !vocab->without_numbers);
     ck_assert(!set(&build_cli, "cased", vocab, NULL) && vocab->cased && !vocab->without_numbers);

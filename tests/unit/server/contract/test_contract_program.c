@@ -1,6 +1,7 @@
 /* attnd as a program: its ready line, its end, its exit codes; and attnd-predict, which must say
  * what the server says. */
 #include "tests/support/contract.h"
+#include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
 
 #include "engine/base/doc.h"
@@ -161,20 +162,31 @@ START_TEST(a_port_in_use_ends_with_1)
 }
 END_TEST
 
+static const char *const programs[] = {"attnd",         "attnd-audit", "attnd-batch",
+                                       "attnd-eval",    "attnd-fit",   "attnd-healthcheck",
+                                       "attnd-inspect", "attnd-load",  "attnd-predict",
+                                       "attnd-prune",   "attnd-train", "attnd-vocab"};
+
 START_TEST(help_and_version_end_with_0)
 {
-    static const char *const programs[] = {"attnd", "attnd-predict", "attnd-inspect"};
-    char out[16384], errors[1024];
-    for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(run_program(programs[i], (const char *[]){"--version", NULL}, out,
-                                     sizeof out, errors, sizeof errors),
-                         0);
-        ck_assert_int_eq(strncmp(out, programs[i], strlen(programs[i])), 0);
-        ck_assert_str_eq(errors, "");
-        ck_assert_int_eq(run_program(programs[i], (const char *[]){"--help", NULL}, out, sizeof out,
-                                     errors, sizeof errors),
-                         0);
-        ck_assert_ptr_nonnull(strstr(out, "--"));
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        outcome_expect(outcome_of(programs[i], (const char *[]){"--version", NULL}), 0, programs[i],
+                       "");
+        outcome_expect(outcome_of(programs[i], (const char *[]){"--help", NULL}), 0, "--", "");
+    }
+}
+END_TEST
+
+/* A line of its own with the program's name after two blanks, and a line end after the last word. */
+START_TEST(help_shows_an_example_and_ends_its_last_line)
+{
+    char example[64];
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct outcome *result = outcome_of(programs[i], (const char *[]){"--help", NULL});
+        snprintf(example, sizeof example, "\n  %s ", programs[i]);
+        outcome_holds(result, 0, example, "");
+        ck_assert_msg(result->out[strlen(result->out) - 1] == '\n', "%s --help", programs[i]);
+        free(result);
     }
 }
 END_TEST
@@ -291,6 +303,7 @@ SUITE("contract_program", the_ready_line_names_the_models_in_their_order,
       an_unusable_model_ends_with_2_and_says_why, a_bad_option_ends_with_2_and_says_why,
       check_config_sums_up_the_memory_of_the_shipped_models,
       what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum, a_port_in_use_ends_with_1,
-      help_and_version_end_with_0, attnd_predict_says_of_an_image_what_the_server_says,
+      help_and_version_end_with_0, help_shows_an_example_and_ends_its_last_line,
+      attnd_predict_says_of_an_image_what_the_server_says,
       attnd_predict_says_of_a_text_what_the_server_says,
       attnd_predict_prints_a_problem_in_the_place_of_a_failed_input)

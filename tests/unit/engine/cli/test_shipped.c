@@ -1,6 +1,6 @@
 /* shipped.h: models by their names, from a build and from an installation. */
+#include "engine/cli/shipped.h"
 #include "engine/model/spec.h"
-#include "learn/train/loop/shipped.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
@@ -109,6 +109,39 @@ START_TEST(train_begins_with_a_name)
 }
 END_TEST
 
+/* A test for each program that asks for a checkpoint directory: attnd-stream is left out where
+ * librdkafka is. */
+START_TEST(every_program_refuses_a_name_that_no_shipped_model_has)
+{
+    static const char *const calls[][9] = {
+        {"attnd-batch", "--model", "vit-tiny", "--lines", "README.md"},
+        {"attnd-eval", "--model", "vit-tiny", "--data", "README.md"},
+        {"attnd-fit", "--model", "vit-tiny", "--data", "README.md", "--out", "no/where"},
+        {"attnd-inspect", "vit-tiny"},
+        {"attnd-predict", "--model", "vit-tiny", "--text", "scan"},
+        {"attnd-prune", "--model", "vit-tiny", "--data", "README.md", "--out", "no/where"},
+        {"attnd-train", "--model", "vit-tiny", "--data", "README.md", "--out", "no/where"},
+        {"attnd-vocab", "trim", "--model", "vit-tiny", "--data", "README.md", "--out", "no/where"},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        outcome_expect(outcome_of(calls[i][0], &calls[i][1]), 2, "",
+                       "vit-tiny: no directory and no shipped model has this name (there are: ");
+}
+END_TEST
+
+START_TEST(every_program_takes_a_shipped_model_by_its_name)
+{
+    outcome_expect(RUN("attnd-inspect", "wafer-vit"), 0, "family         vit", "");
+    outcome_expect(RUN("attnd-predict", "--model", "testlog-bert", "--text", "scan fail", "--json"),
+                   0, "\"name\":\"testlog-bert\"", "");
+    outcome_expect(RUN("attnd-batch", "--model", "testlog-bert", "--lines", ".version"), 0,
+                   "\"name\":\"testlog-bert\"", "");
+    outcome_expect(RUN("attnd", "--check-config", "--model", "maps=wafer-vit"), 0, "", "");
+    outcome_expect(RUN("attnd", "--print-config", "--model", "maps=wafer-vit"), 0,
+                   "models/wafer-vit\"", "");
+}
+END_TEST
+
 START_TEST(a_vocabulary_and_a_configuration_make_a_bert)
 {
     char command[256];
@@ -161,5 +194,7 @@ END_TEST
 
 SUITE("shipped", a_name_is_looked_for_beside_the_build, a_name_is_looked_for_in_an_installation,
       a_path_is_itself, every_configuration_is_one_that_is_served, train_begins_with_a_name,
-      a_vocabulary_and_a_configuration_make_a_bert, sizes_that_a_configuration_leaves_out_are_told,
+      every_program_refuses_a_name_that_no_shipped_model_has,
+      every_program_takes_a_shipped_model_by_its_name, a_vocabulary_and_a_configuration_make_a_bert,
+      sizes_that_a_configuration_leaves_out_are_told,
       sizes_of_a_family_with_stages_have_names_of_their_own)

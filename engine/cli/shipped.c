@@ -1,4 +1,4 @@
-#include "learn/train/loop/shipped.h"
+#include "engine/cli/shipped.h"
 
 #include "engine/base/nearest.h"
 
@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_BYTES = 256 };
+/* KEPT_MAX: models that one command line names, a teacher and a student for example. */
+enum { NAMES_BYTES = 256, KEPT_MAX = 8 };
 
 static const char *const places[] = {"../models", "../models/configs", "../share/attnd/models",
                                      "../share/attnd/models/configs"};
@@ -76,4 +77,30 @@ enum err_code shipped_find(char out[PATH_MAX], const char *name, struct err *err
     if (slash != NULL)
         *slash = '\0';
     return shipped_find_from(out, slash != NULL ? bin : ".", name, err);
+}
+
+enum err_code shipped_dir(const char **dir, struct err *err)
+{
+    static char kept[KEPT_MAX][PATH_MAX];
+    char found[PATH_MAX];
+    unsigned at = 0;
+    if (shipped_find(found, *dir, err))
+        return err->code;
+    if (strcmp(found, *dir) == 0)
+        return ERR_OK;
+    while (at < KEPT_MAX && kept[at][0] != '\0' && strcmp(kept[at], found) != 0)
+        at++;
+    if (at == KEPT_MAX)
+        return err_set(err, ERR_UNUSABLE, "%.80s: at most %d models are given by name", *dir,
+                       KEPT_MAX);
+    *dir = strcpy(kept[at], found);
+    return ERR_OK;
+}
+
+enum err_code shipped_option(const struct cli_option *option, void *target, const char *value,
+                             struct err *err)
+{
+    const char **dir = (const char **)((char *)target + option->offset);
+    *dir = value;
+    return shipped_dir(dir, err);
 }
