@@ -287,7 +287,8 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
 /* After engine_run, for an input with a capture: how relevant each token was, [input->tokens],
  * special ones included, each window or view weighted by what it alone scores for the label, views
  * one behind the other as they were turned; `label` is what a class-specific method explains. From
- * the arena; any thread. ERR_NO_MEMORY. */
+ * the arena; any thread. The capture is only read: an input may be explained again, by another
+ * method. ERR_NO_MEMORY. */
 enum err_code engine_relevance(const struct engine_model *model, const struct engine_input *input,
                                const struct explain_options *options, unsigned label,
                                struct arena *arena, const float **relevance, struct err *err);

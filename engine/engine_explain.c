@@ -10,6 +10,8 @@
 #include "engine/prepare/views.h"
 #include "engine/text/utf8.h"
 
+#include <string.h>
+
 static enum explain_method method_of(const struct engine_model *model,
                                      const struct explain_options *options)
 {
@@ -139,14 +141,15 @@ static enum err_code window_relevance(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* What a window or view alone scores for the label; of a regression all weigh alike. */
+/* The score of the label by a window or view alone; for a regression all weigh alike. The capture
+ * keeps its logits, for the next method. scores: scratch [labels]. */
 static float weight_of(const struct engine_model *model, const struct capture *capture,
-                       unsigned label)
+                       unsigned label, float *scores)
 {
     if (capture->logits == NULL || model->spec.scores == SCORES_NONE)
         return 1;
-    head_scores(&model->spec, model->kernels, capture->logits, capture->logits);
-    return capture->logits[label];
+    head_scores(&model->spec, model->kernels, capture->logits, scores);
+    return scores[label];
 }
 
 static enum err_code find_relevance(const struct engine_model *model,
@@ -154,13 +157,15 @@ static enum err_code find_relevance(const struct engine_model *model,
                                     const struct explain_options *options, unsigned label,
                                     struct arena *arena, float **relevance, struct err *err)
 {
+    const unsigned labels = model->spec.label_count;
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
-    if (found == NULL)
-        return err_no_memory(err, input->tokens * 2 * sizeof *found);
+    float *scores = arena_alloc_array(arena, labels, sizeof *scores);
+    if (found == NULL || scores == NULL)
+        return err_no_memory(err, (2 * (size_t)input->tokens + labels) * sizeof *found);
     *relevance = found;
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
         const struct engine_input window = engine_input_window(input, i);
-        const float weight = weight_of(model, window.capture, label);
+        const float weight = weight_of(model, window.capture, label, scores);
         if (window_relevance(model, window.capture, options, label, arena, found, err))
             return err->code;
         for (unsigned t = 0; t < window.tokens; t++)
@@ -220,20 +225,29 @@ static enum err_code explain_image(const struct engine_model *model,
     return ERR_OK;
 }
 
-/* Of windows or views their mean, which the first one keeps. */
-static struct attention_stats *stats_of(const struct engine_model *model,
-                                        const struct engine_input *input)
+/* The mean over windows or views, in the arena: the captures keep theirs. */
+static enum err_code mean_stats(const struct engine_model *model, const struct engine_input *input,
+                                struct arena *arena, const struct attention_stats **out,
+                                struct err *err)
 {
     const unsigned windows = engine_input_windows(input);
-    const size_t numbers = (size_t)model->spec.layers * model->spec.heads *
-                           (sizeof(struct attention_stats) / sizeof(float));
-    float *sum = (float *)input->capture->stats;
-    for (unsigned w = 1; sum != NULL && w < windows; w++)
+    const size_t heads = (size_t)model->spec.layers * model->spec.heads;
+    const size_t numbers = heads * (sizeof(struct attention_stats) / sizeof(float));
+    *out = input->capture->stats;
+    if (*out == NULL || windows == 1)
+        return ERR_OK;
+    struct attention_stats *mean = arena_alloc_array(arena, heads, sizeof *mean);
+    if (mean == NULL)
+        return err_no_memory(err, heads * sizeof *mean);
+    float *sum = (float *)mean;
+    memcpy(mean, input->capture->stats, heads * sizeof *mean);
+    for (unsigned w = 1; w < windows; w++)
         for (size_t i = 0; i < numbers; i++)
             sum[i] += ((const float *)input->capture[w].stats)[i];
-    for (size_t i = 0; sum != NULL && windows > 1 && i < numbers; i++)
+    for (size_t i = 0; i < numbers; i++)
         sum[i] /= (float)windows;
-    return input->capture->stats;
+    *out = mean;
+    return ERR_OK;
 }
 
 enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
@@ -243,11 +257,11 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     float *relevance = NULL;
     *out = (struct explanation){.method = method_of(model, options),
                                 .layer = options->layer,
-                                .stats = stats_of(model, input),
                                 .layers = model->spec.layers,
                                 .heads = model->spec.heads,
                                 .heads_left = model->spec.pruned.left};
-    if (find_relevance(model, input, options, label, arena, &relevance, err))
+    if (mean_stats(model, input, arena, &out->stats, err) ||
+        find_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;
     if (input->kind == ENGINE_TEXT)
         return explain_text(input, relevance, arena, out, err);

@@ -187,6 +187,34 @@ START_TEST(an_explanation_is_of_the_views_turned_back_each_weighted_by_its_score
 }
 END_TEST
 
+/* One capture, explained by every method in turn, and in turn again. */
+START_TEST(a_second_method_explains_the_views_as_it_would_alone)
+{
+    const struct explain_options all = {.method = EXPLAIN_GRADIENT};
+    struct explanation first[EXPLAIN_METHODS], again;
+    struct answer alone;
+    float logits[LABELS], *out = logits;
+    struct fixture f;
+    setup(&f, "{\"views\": 8}");
+    const struct image image = make_image(SIDE, &f);
+    struct engine_input input = prepare(&f, &image);
+    const struct engine_input *inputs[] = {&input};
+    ck_assert(!engine_capture(f.model, &input, &all, &f.arena, &f.err));
+    engine_run(f.session, inputs, 1, &out);
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (unsigned m = EXPLAIN_ROLLOUT; m < EXPLAIN_METHODS; m++) {
+            const struct explain_options how = {.method = m};
+            ck_assert(!engine_explain(f.model, &input, &how, LABEL, &f.arena,
+                                      turn == 0 ? &first[m] : &again, &f.err));
+            ask(&f, &image, m, &alone);
+            ck_assert_mem_eq(first[m].patches, alone.patches, PATCHES * sizeof *alone.patches);
+            if (turn > 0)
+                ck_assert_mem_eq(again.patches, alone.patches, PATCHES * sizeof *alone.patches);
+        }
+    drop(&f);
+}
+END_TEST
+
 START_TEST(a_turned_image_has_the_same_answer_and_the_turned_map)
 {
     static unsigned char rgb[BYTES];
@@ -312,6 +340,7 @@ END_TEST
 
 SUITE("image_reading", an_answer_is_the_mean_over_the_views_and_so_are_its_features,
       an_explanation_is_of_the_views_turned_back_each_weighted_by_its_score,
+      a_second_method_explains_the_views_as_it_would_alone,
       a_turned_image_has_the_same_answer_and_the_turned_map,
       views_that_run_by_themselves_are_joined_to_the_same_answer, what_views_take_is_known_before,
       a_larger_image_is_shrunk_so_that_lines_stay_and_a_smaller_one_as_ever,

@@ -273,6 +273,45 @@ START_TEST(a_window_weighs_what_it_alone_scores)
 }
 END_TEST
 
+/* One capture, explained by two methods: the second answer is that of a run for it alone. */
+static void check_again(struct fixture *f, struct engine_input *input, enum explain_method first,
+                        enum explain_method second)
+{
+    const struct explain_options all = {.method = EXPLAIN_GRADIENT, .statistics = true};
+    struct explanation alone, before, after;
+    float logits[LABELS], features[FEATURES];
+    const size_t heads = sizeof(struct attention_stats) * 2 * 4;
+    struct explain_options how = all;
+    ck_assert(!engine_capture(f->model, input, &all, &f->arena, &f->err));
+    run(f, input, logits, features);
+    how.method = second;
+    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &alone, &f->err));
+    ck_assert(!engine_capture(f->model, input, &all, &f->arena, &f->err));
+    run(f, input, logits, features);
+    how.method = first;
+    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &before, &f->err));
+    how.method = second;
+    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &after, &f->err));
+    ck_assert_uint_eq(after.word_count, alone.word_count);
+    for (unsigned i = 0; i < alone.word_count; i++)
+        ck_assert_float_eq(after.words[i].relevance, alone.words[i].relevance);
+    ck_assert_mem_eq(after.stats, alone.stats, heads);
+    ck_assert_mem_eq(before.stats, alone.stats, heads);
+}
+
+START_TEST(a_second_method_explains_as_it_would_alone)
+{
+    struct fixture f;
+    setup(&f, "{\"window_stride\": 4}");
+    struct engine_input input = prepare(&f, words(&f, 0, 25), &in_windows);
+    ck_assert_uint_gt(input.windows, 2);
+    for (unsigned first = EXPLAIN_ROLLOUT; first < EXPLAIN_METHODS; first++)
+        for (unsigned second = EXPLAIN_ROLLOUT; second < EXPLAIN_METHODS; second++)
+            check_again(&f, &input, first, second);
+    drop(&f);
+}
+END_TEST
+
 START_TEST(what_attnd_json_says_wrongly_is_refused)
 {
     static const struct {
@@ -308,4 +347,5 @@ SUITE("long_text", a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so
       texts_with_and_without_windows_share_a_run,
       a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out,
       the_memory_of_windows_is_foreseen, an_explanation_is_of_the_whole_text,
-      a_window_weighs_what_it_alone_scores, what_attnd_json_says_wrongly_is_refused)
+      a_second_method_explains_as_it_would_alone, a_window_weighs_what_it_alone_scores,
+      what_attnd_json_says_wrongly_is_refused)
