@@ -1,8 +1,7 @@
 /* options.c - the rows of the table, the target's address and what excludes what.
  *
- * The target must be a loopback address: a typing error must not direct load at the plant's
- * network, and measurements through a network say little about the server. For the first reason a
- * run is always bounded in time. */
+ * The target is a loopback address unless --yes-this-is-mine stands beside it: a typing error must
+ * not direct load at the plant's network. For the same reason a run is always bounded in time. */
 #include "loadtest/options.h"
 
 #include <string.h>
@@ -68,7 +67,11 @@ static const struct cli_option table[] = {
      FIELD(url),
      .value = "URL",
      .fallback = "http://127.0.0.1:8080/predict",
-     .help = "http://HOST:PORT[/PATH] or https://, on a loopback address."},
+     .help =
+         "http://HOST:PORT[/PATH] or https://, on a loopback address or with --yes-this-is-mine."},
+    {.name = "yes-this-is-mine",
+     CLI_FIELD(struct options, is_mine),
+     .help = "Takes a --url of another machine."},
     {.name = "connections",
      COUNT(connections, "N", 1, 10000),
      .fallback = "8",
@@ -179,10 +182,14 @@ static enum err_code read_target(struct options *out, struct err *err)
 {
     if (server_url_read(&out->target, out->url, "/predict", err))
         return err->code;
-    if (!server_url_take_loopback(&out->target))
+    if (server_url_take_loopback(&out->target))
+        return ERR_OK;
+    if (!out->is_mine)
         return err_set(err, ERR_UNUSABLE,
-                       "--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served");
-    return ERR_OK;
+                       "--url: %s is not this machine (127.0.0.0/8, [::1], localhost); add "
+                       "--yes-this-is-mine if load on it is wanted",
+                       out->target.host);
+    return server_url_resolve(&out->target, err);
 }
 
 /* ---- the whole ---- */

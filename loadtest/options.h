@@ -45,6 +45,7 @@ struct options {
     const char *key_file;                 /* NULL: no key is sent */
     const char *ca_file;                  /* NULL: the system's authorities */
     const char *cert_file, *key_pem_file; /* the client's own; NULL: none */
+    bool is_mine;                         /* another machine may be the target */
     bool insecure;                        /* any certificate will do */
     const char *expect;
     double tolerance;

@@ -352,7 +352,8 @@ static bool predict_one(struct predict *predict, unsigned index)
         if (predict->json)
             print_json(predict, source, &input, why, &err);
         else if (!print_table(predict, source, &input, &err) && why != NULL)
-            answer_table_explain(why, stdout);
+            answer_table_explain(why, predict->reader.text, predict->reader.text_len, source->pair,
+                                 stdout);
     }
     if (err.code != ERR_OK)
         report(predict, index, &err);

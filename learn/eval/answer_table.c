@@ -1,5 +1,6 @@
 #include "learn/eval/answer_table.h"
 
+#include "engine/base/utf8.h"
 #include "engine/explain/method.h"
 
 #include <stdlib.h>
@@ -55,14 +56,39 @@ static void print_grid(FILE *file, const struct explanation *explanation)
     }
 }
 
-void answer_table_explain(const struct explanation *explanation, FILE *file)
+/* "  34 %  "Unable to handle kernel paging request"  characters 356 to 395". A control character
+ * becomes a blank, so that a log cannot write to the terminal; a long span shows its beginning. */
+static void print_span(FILE *file, const char *text, size_t len, const struct excerpt *span)
+{
+    enum { SHOWN = 60 };
+    size_t at = 0;
+    unsigned character = 0;
+    for (; character < span->start && at < len; character++)
+        at += utf8_character_bytes(text + at, len - at);
+    fprintf(file, "  %3.0f %%  \"", 100 * (double)span->relevance);
+    for (; character < span->end && character < span->start + SHOWN && at < len; character++) {
+        size_t bytes = utf8_character_bytes(text + at, len - at);
+        bool is_control =
+            (unsigned char)text[at] < 0x20 || text[at] == 0x7F ||
+            (bytes == 2 && (unsigned char)text[at] == 0xC2 && (unsigned char)text[at + 1] < 0xA0);
+        fprintf(file, "%.*s", is_control ? 1 : (int)bytes, is_control ? " " : text + at);
+        at += bytes;
+    }
+    fprintf(file, "%s\"  characters %u to %u\n", character < span->end ? "..." : "", span->start,
+            span->end);
+}
+
+void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
+                          const char *pair, FILE *file)
 {
     fprintf(file, "  %s:\n", method_name(explanation->method));
     if (explanation->words == NULL)
         print_grid(file, explanation);
     for (unsigned i = 0; i < explanation->span_count; i++)
-        fprintf(file, "  characters %u to %u: %.0f %%\n", explanation->spans[i].start,
-                explanation->spans[i].end, 100 * (double)explanation->spans[i].relevance);
+        if (explanation->spans[i].of_pair)
+            print_span(file, pair, strlen(pair), &explanation->spans[i]);
+        else
+            print_span(file, text, len, &explanation->spans[i]);
 }
 
 enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err)

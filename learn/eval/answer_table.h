@@ -27,7 +27,10 @@ struct answer_table {
 /* Goes on in the line that names the input. ERR_NO_MEMORY. */
 enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err);
 
-/* The grid of patches, two characters each, the darker the less relevant; of a text its spans. */
-void answer_table_explain(const struct explanation *explanation, FILE *file);
+/* The grid of patches, two characters each, the darker the less relevant. For a text its spans:
+ * relevance, the first words of each, character offsets; text[0..len) is what was prepared, UTF-8,
+ * `pair` the second text of a pair or NULL. */
+void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
+                          const char *pair, FILE *file);
 
 #endif

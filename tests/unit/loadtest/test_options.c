@@ -73,6 +73,17 @@ START_TEST(options_read_loopback_targets)
 }
 END_TEST
 
+/* An address for documents, RFC 5737; nothing is sent. */
+START_TEST(options_read_another_machine_that_is_claimed)
+{
+    struct options options;
+    ck_assert_int_eq(
+        LOAD(&options, "--text", "x", "--url", "http://192.0.2.1:80", "--yes-this-is-mine"),
+        ERR_OK);
+    ck_assert_uint_eq(ntohl(options.target.address.v4.sin_addr.s_addr), 0xC0000201);
+}
+END_TEST
+
 START_TEST(options_weigh_the_source_before)
 {
     struct options options;
@@ -138,8 +149,9 @@ START_TEST(options_say_what_is_wrong)
     REFUSED("--url: expected http://HOST:PORT[/PATH] or https://", "--text", "x", "--url",
             "httpss://[::1]:1");
     REFUSED("--url: expected a port from 1 to 65535", "--text", "x", "--url", "http://[::1]:0");
-    REFUSED("--url: only loopback addresses (127.0.0.0/8, [::1], localhost) are served", "--text",
-            "x", "--url", "http://126.0.0.1:80");
+    REFUSED("--url: 192.0.2.1 is not this machine (127.0.0.0/8, [::1], localhost); add "
+            "--yes-this-is-mine if load on it is wanted",
+            "--text", "x", "--url", "http://192.0.2.1:80");
     REFUSED("--url: the path holds a blank, '?' or '#'", "--text", "x", "--url",
             "http://127.0.0.1:80/a?b");
     ck_assert_int_eq(LOAD(&options, "--help"), ERR_OK);
@@ -222,6 +234,6 @@ END_TEST
 
 SUITE("options", options_of_tls_need_https_and_each_other, options_bound_every_run,
       options_refuse_targets_off_this_machine, options_read_loopback_targets,
-      options_weigh_the_source_before, options_accept_statuses_and_outcomes_by_name,
-      options_say_what_is_wrong, options_have_the_defaults_that_help_tells,
-      options_bound_the_host_and_the_number_of_sources)
+      options_read_another_machine_that_is_claimed, options_weigh_the_source_before,
+      options_accept_statuses_and_outcomes_by_name, options_say_what_is_wrong,
+      options_have_the_defaults_that_help_tells, options_bound_the_host_and_the_number_of_sources)

@@ -120,11 +120,25 @@ START_TEST(predict_prints_what_is_decided_and_why)
 }
 END_TEST
 
-/* The spans that JSON gives as numbers. */
+/* The whole file, ASCII, with blanks for line ends; yours. */
+static char *read_text(const char *path)
+{
+    enum { BYTES = 1 << 16 };
+    char *text = calloc(1, BYTES);
+    FILE *file = fopen(path, "r");
+    ck_assert(text != NULL && file != NULL && fread(text, 1, BYTES - 1, file) > 0);
+    fclose(file);
+    for (char *c = text; *c != '\0'; c++)
+        *c = *c < 0x20 ? ' ' : *c;
+    return text;
+}
+
+/* The spans that JSON gives as numbers, with their words. */
 START_TEST(predict_explains_texts_by_their_spans)
 {
     static const char report[] = "tests/data/examples/kernel_report.txt";
-    char want[512] = "  gradient-last:\n";
+    char want[1024] = "  gradient-last:\n";
+    char *text = read_text(report);
     struct json_t *found = outcome_json(RUN("--model", "models/kernel-bert", "--text-file", report,
                                             "--explain", "default", "--json"));
     size_t spans = doc_array_count(contract_at(found, "explanation.spans"));
@@ -135,10 +149,14 @@ START_TEST(predict_explains_texts_by_their_spans)
         for (unsigned n = 0; n < 3; n++)
             snprintf(path[n], sizeof path[n], "explanation.spans.%zu.%s", i, names[n]);
         size_t len = strlen(want);
-        snprintf(want + len, sizeof want - len, "  characters %.0f to %.0f: %.0f %%\n",
-                 outcome_number(found, path[0]), outcome_number(found, path[1]),
-                 100 * outcome_number(found, path[2]));
+        unsigned start = (unsigned)outcome_number(found, path[0]);
+        unsigned end = (unsigned)outcome_number(found, path[1]);
+        int shown = end - start > 60 ? 60 : (int)(end - start);
+        snprintf(want + len, sizeof want - len, "  %3.0f %%  \"%.*s%s\"  characters %u to %u\n",
+                 100 * outcome_number(found, path[2]), shown, text + start,
+                 end - start > 60 ? "..." : "", start, end);
     }
+    free(text);
     doc_free(found);
     outcome_expect(
         RUN("--model", "models/kernel-bert", "--text-file", report, "--explain", "default"), 0,
