@@ -161,6 +161,7 @@ static const struct room {
       "engine/cli",
       "engine/base",
       "server/audit",
+      "server/auth", /* attnd-keys writes what the daemon's own reader takes */
       "server/protocol/problem.h"}},
 
     {"config", true, {"engine/cli", "engine/base"}},

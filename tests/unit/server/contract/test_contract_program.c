@@ -164,8 +164,9 @@ END_TEST
 
 static const char *const programs[] = {"attnd",         "attnd-audit", "attnd-batch",
                                        "attnd-eval",    "attnd-fit",   "attnd-healthcheck",
-                                       "attnd-inspect", "attnd-load",  "attnd-predict",
-                                       "attnd-prune",   "attnd-train", "attnd-vocab"};
+                                       "attnd-inspect", "attnd-keys",  "attnd-load",
+                                       "attnd-predict", "attnd-prune", "attnd-train",
+                                       "attnd-vocab"};
 
 START_TEST(help_and_version_end_with_0)
 {
