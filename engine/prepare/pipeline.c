@@ -28,13 +28,14 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
 
 enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err)
 {
-    unsigned size = spec->image_size;
+    unsigned size;
+    const char *name;
     if (!spec->family->takes_any_size)
         return ERR_OK;
-    if (preprocess_size(dir, &size, err))
+    if (preprocess_size(dir, spec->family->image_processor, &size, err) ||
+        preprocess_file(dir, &name, err))
         return err->code;
-    return spec_fit_image_size(spec, size, err) ? err_prefix(err, "preprocessor_config.json: ")
-                                                : ERR_OK;
+    return spec_fit_image_size(spec, size, err) ? err_prefix(err, "%s: ", name) : ERR_OK;
 }
 
 /* Patches of a turned image are the turned patches only where patches cover it. */
@@ -45,7 +46,8 @@ static enum err_code open_preprocess(struct pipeline *pipeline, const char *dir,
         return err_set(err, ERR_UNSUPPORTED,
                        "attnd.json: $.views: patches of %u pixels do not cover an image of %u",
                        spec->patch, spec->image_size);
-    if (preprocess_open(&pipeline->preprocess, dir, spec->image_size, err))
+    if (preprocess_open(&pipeline->preprocess, dir, spec->family->image_processor, spec->image_size,
+                        err))
         return err->code;
     pipeline->preprocess.keeps_lines = spec->image_reading.reduction == REDUCTION_LINES;
     return ERR_OK;

@@ -28,7 +28,7 @@ struct pipeline {
 };
 
 /* A family that takes images of any size, by interpolating its positions, sees them in the size
- * that DIR/preprocessor_config.json makes: tells the spec, before anything else is opened with it.
+ * that its preprocessor's file makes: tells the spec, before anything else is opened with it.
  * Of other families, and without the file, nothing changes. ERR_UNSUPPORTED for a shape that is not
  * square, or a size that spec_fit_image_size refuses. */
 enum err_code pipeline_fit(struct spec *spec, const char *dir, struct err *err);

@@ -1,9 +1,10 @@
 /* preprocess.h - RGB pixels -> the normalised inputs of a vision transformer, by
- * preprocessor_config.json: resize, centre crop, rescale, normalise, as Hugging Face's slow image
- * processors (ViTImageProcessor, DeiTImageProcessor, BitImageProcessor, CLIPImageProcessor) do it
- * over PIL.
+ * preprocessor_config.json or processor_config.json: resize, centre crop, rescale, normalise, as
+ * the image processors of transformers 4.57 do it over PIL (ViTImageProcessor, DeiTImageProcessor,
+ * BeitImageProcessor, BitImageProcessor, CLIPImageProcessor, SiglipImageProcessor). Their fast
+ * classes (ViTImageProcessorFast, ...) are read by their own rules: they crop and take other sizes.
  *
- *     preprocess_open(&preprocess, "models/wafer-vit", 224, &err);
+ *     preprocess_open(&preprocess, "models/wafer-vit", "ViT", 224, &err);
  *     preprocess_geometry(&preprocess, &image, &arena, &fitted, &err);
  *     preprocess_patches(&preprocess, &fitted, 16, patches);
  *
@@ -23,6 +24,9 @@ struct preprocess {
     unsigned resize_height, resize_width; /* both 0: by shortest_edge */
     unsigned shortest_edge;               /* 0: by height and width */
     unsigned crop_height, crop_width;
+    /* Of a crop larger than the image, an odd margin: a fast class has the larger half behind the
+     * image, a slow one before it. */
+    bool pads_more_behind;
     enum resample resample;
     /* Where an image is shrunk, a pixel is the mean of what the filter and what resize_lines.h
      * give: of the ways that were tried (resize_lines.h), the best. preprocess_open says false. */
@@ -31,15 +35,22 @@ struct preprocess {
     float mean[3], std[3];
 };
 
-/* Reads DIR/preprocessor_config.json. `image_size` (from config.json) is the model's input size: a
- * configuration that does not end in image_size x image_size is ERR_UNSUPPORTED. Absent file: ViT's
- * defaults at image_size. Error texts start with the file's name. */
-enum err_code preprocess_open(struct preprocess *out, const char *dir, unsigned image_size,
+/* The file of DIR that says how images are prepared; *name NULL: there is none. ERR_IO. */
+enum err_code preprocess_file(const char *dir, const char **name, struct err *err);
+
+/* Reads that file; one that names no class is read by `family_class` ("ViT": ViTImageProcessor).
+ * `image_size` (from config.json) is the model's input size: a configuration that does not end in
+ * image_size x image_size is ERR_UNSUPPORTED, and so is a missing file. Error texts start with the
+ * file's name. */
+enum err_code preprocess_open(struct preprocess *out, const char *dir, const char *family_class,
+                              unsigned image_size, struct err *err);
+
+/* The side of the square that the file makes of every image. Errors as preprocess_open. */
+enum err_code preprocess_size(const char *dir, const char *family_class, unsigned *image_size,
                               struct err *err);
 
-/* The side of the square that DIR/preprocessor_config.json makes of every image; *image_size stays
- * what it was if there is no such file. Errors as preprocess_open. */
-enum err_code preprocess_size(const char *dir, unsigned *image_size, struct err *err);
+/* Rescale and normalise, for one channel and every value of a byte. */
+void preprocess_table(const struct preprocess *preprocess, size_t channel, float table[256]);
 
 /* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
  * image so thin that its resized length would exceed IMAGE_SIDE_MAX; what the interrupt (or NULL)

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct preprocess preprocess;
     struct err err = {0};
     fuzz_file("preprocessor_config.json", data, size);
-    if (preprocess_open(&preprocess, fuzz_dir(), IMAGE_SIZE, &err) == ERR_OK &&
+    if (preprocess_open(&preprocess, fuzz_dir(), "ViT", IMAGE_SIZE, &err) == ERR_OK &&
         is_cheap(&preprocess))
         prepare(&preprocess);
     fuzz_check_err(&err);

@@ -106,6 +106,8 @@ struct family {
      * no classifier is in the checkpoint. config.json's sizes are those of its member `part`. */
     bool is_zero_shot;
     const char *part;        /* NULL: config.json itself */
+    const char *image_processor; /* the class of a preprocessor_config.json that names none, without
+                                    "ImageProcessor" */
     bool prunes_heads;       /* layers may lack heads: config/pruned_heads.h */
     bool plain_tables;       /* of an image: [D] and [places, D], no dimensions of 1 before them */
     bool patch_unbiased;     /* the patches' convolution has no bias */

@@ -139,7 +139,8 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
     *image_size = (unsigned)size;
     /* The preprocessor's own size then, from which its steps are scaled. */
     if (what->parameters->spec.family->takes_any_size)
-        return preprocess_size(what->source_dir, image_size, err);
+        return preprocess_size(what->source_dir, what->parameters->spec.family->image_processor,
+                               image_size, err);
     return ERR_OK;
 }
 
@@ -187,7 +188,8 @@ static enum err_code write_files(const char *dir, const struct export *what,
     if (spec->family->kind == ENGINE_TEXT)
         export_files_tokenizer(dir, tokenizer, what->tokens_max, err);
     else
-        export_files_preprocessor(dir, what->source_dir, source_size, spec->image_size, err);
+        export_files_preprocessor(dir, what->source_dir, spec->family->image_processor, source_size,
+                                  spec->image_size, err);
     if (err->code != ERR_OK || doc_edit_save(config, path, err))
         return err->code;
     return write_weights(dir, what, err);

@@ -14,8 +14,6 @@
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
-static const char preprocessor_name[] = "preprocessor_config.json";
-
 enum err_code export_files_make_dir(const char *dir, struct err *err)
 {
     struct stat status;
@@ -79,13 +77,10 @@ enum err_code export_files_tokenizer(const char *dir, const char *source, unsign
                                      struct err *err)
 {
     enum { VOCABULARIES = 3 }; /* one of these there must be */
-    static const char *const names[] = {"vocab.txt",
-                                        "tokenizer.json",
-                                        "vocab.json",
-                                        "merges.txt",
-                                        "tokenizer_config.json",
-                                        "special_tokens_map.json",
-                                        "added_tokens.json"};
+    static const char *const names[] = {
+        "vocab.txt",        "tokenizer.json",        "vocab.json",
+        "merges.txt",       "tokenizer_config.json", "special_tokens_map.json",
+        "added_tokens.json"};
     char path[PATH_MAX];
     bool found = false;
     for (size_t i = 0; i < VOCABULARIES && !found; i++)
@@ -138,49 +133,36 @@ static enum err_code put_sizes(struct json_t *root, const struct preprocess *was
                       scaled(was->resize_width, source_size, image_size), err);
 }
 
-static enum err_code put_defaults(struct json_t *root, struct err *err)
-{
-    if (doc_edit_text(root, "image_processor_type", "ViTImageProcessor", err) ||
-        doc_edit_bool(root, "do_resize", true, err) ||
-        doc_edit_integer(root, "resample", RESAMPLE_BILINEAR, err) ||
-        doc_edit_bool(root, "do_rescale", true, err) ||
-        doc_edit_number(root, "rescale_factor", 1.0 / 255.0, err) ||
-        doc_edit_bool(root, "do_normalize", true, err) ||
-        doc_edit_number(root, "image_mean", 0.5, err))
-        return err->code;
-    return doc_edit_number(root, "image_std", 0.5, err);
-}
-
-/* The tree of the file to write; `exists` if the source has one. */
-static enum err_code edit(struct json_t **root, const char *source, const char *from, bool exists,
+/* The steps are those of the source's file, at its root or in a member of its own. */
+static enum err_code edit(struct json_t **root, const char *from, const struct preprocess *was,
                           unsigned source_size, unsigned image_size, struct err *err)
 {
-    struct preprocess was;
-    if (preprocess_open(&was, source, source_size, err))
-        return err_prefix(err, "%s: ", source);
-    if (exists ? doc_edit_open(root, from, err) : doc_edit_new(root, err))
+    if (doc_edit_open(root, from, err))
         return err->code;
-    if (!exists && put_defaults(*root, err))
-        return err->code;
-    return put_sizes(*root, &was, source_size, image_size, err);
+    struct json_t *nested = doc_edit_member(*root, "image_processor");
+    return put_sizes(nested != NULL ? nested : *root, was, source_size, image_size, err);
 }
 
-enum err_code export_files_preprocessor(const char *dir, const char *source, unsigned source_size,
+enum err_code export_files_preprocessor(const char *dir, const char *source,
+                                        const char *family_class, unsigned source_size,
                                         unsigned image_size, struct err *err)
 {
     char from[PATH_MAX], to[PATH_MAX];
     struct json_t *root = NULL;
-    struct preprocess is;
+    struct preprocess was, is;
     struct err misfit = {0};
-    bool exists;
-    if (file_path(from, source, preprocessor_name, err) ||
-        file_path(to, dir, preprocessor_name, err) || file_exists(from, &exists, err))
-        return err->code;
-    if (exists && preprocess_open(&is, source, image_size, &misfit) == ERR_OK)
-        return copy(from, to, err);
+    const char *name;
+    const bool fits = preprocess_open(&is, source, family_class, image_size, &misfit) == ERR_OK;
     if (err_is_of_system(misfit.code))
         return err_set(err, misfit.code, "%s: %s", source, misfit.text);
-    if (!edit(&root, source, from, exists, source_size, image_size, err))
+    if (!fits && preprocess_open(&was, source, family_class, source_size, err))
+        return err_prefix(err, "%s: ", source);
+    if (preprocess_file(source, &name, err) || file_path(from, source, name, err) ||
+        file_path(to, dir, name, err))
+        return err->code;
+    if (fits)
+        return copy(from, to, err);
+    if (!edit(&root, from, &was, source_size, image_size, err))
         doc_edit_save(root, to, err);
     doc_free(root);
     return err->code;

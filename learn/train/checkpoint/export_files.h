@@ -21,10 +21,12 @@ enum err_code export_files_copy(const char *dir, const char *source, const char 
 enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
                                      struct err *err);
 
-/* preprocessor_config.json for another image size: as it is if it yields that size already; else
- * the crop, or without a crop the size, becomes image_size, and a size before a crop grows with it.
- * `source_size` is the source model's. A source without the file gives ViT's defaults. */
-enum err_code export_files_preprocessor(const char *dir, const char *source, unsigned source_size,
+/* preprocessor_config.json, or what the source has of its kind (preprocess.h), for another image
+ * size: as it is if it yields that size already; else the crop, or without a crop the size, becomes
+ * image_size, and a size before a crop grows with it. `source_size` is the source model's.
+ * ERR_UNSUPPORTED if the source has none. */
+enum err_code export_files_preprocessor(const char *dir, const char *source,
+                                        const char *family_class, unsigned source_size,
                                         unsigned image_size, struct err *err);
 
 #endif

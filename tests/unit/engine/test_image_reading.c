@@ -297,7 +297,7 @@ START_TEST(a_larger_image_is_shrunk_so_that_lines_stay_and_a_smaller_one_as_ever
     setup(&plain, "{\"reduction\": \"filter\"}");
     const struct image large = make_image(150, &f), small = make_image(50, &f);
     const struct resize_window whole = {.width = SIDE, .height = SIDE};
-    ck_assert(!preprocess_open(&preprocess, GOLDEN "vit-0", SIDE, &f.err));
+    ck_assert(!preprocess_open(&preprocess, GOLDEN "vit-0", "ViT", SIDE, &f.err));
     ck_assert(!resize_lines(&large, SIDE, SIDE, whole, NULL, &f.arena, &lines, &f.err));
     ck_assert(!resize_rgb(&large, SIDE, SIDE, RESAMPLE_BILINEAR, &f.arena, &fitted, &f.err));
     for (unsigned i = 0; i < BYTES; i++)

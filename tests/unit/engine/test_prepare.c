@@ -51,7 +51,7 @@ START_TEST(an_image_is_prepared_as_its_patches)
     memset(&input, 0x55, sizeof input);
     ck_assert(!engine_prepare_image(model, png, len, PIXELS, NULL, &arena, &input, &err));
     size_t kept = arena.bytes;
-    ck_assert(!preprocess_open(&preprocess, IMAGE_MODEL, 64, &err));
+    ck_assert(!preprocess_open(&preprocess, IMAGE_MODEL, "ViT", 64, &err));
     ck_assert(!image_decode(&image, png, len, &options, &arena, &err));
     ck_assert(!preprocess_geometry(&preprocess, &image, NULL, &arena, &resized, &err));
     preprocess_patches(&preprocess, &resized, 16, expected);

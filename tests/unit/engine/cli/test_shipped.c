@@ -169,6 +169,7 @@ START_TEST(sizes_that_a_configuration_leaves_out_are_told)
                                  "\"image_size\":16,\"patch_size\":4}";
     train_fixture_images(&f, "right");
     tempdir_write(&f.model, "config.json", config, strlen(config));
+    tempdir_write(&f.model, "preprocessor_config.json", "{\"size\": 16}", strlen("{\"size\": 16}"));
     f.options.epochs = 1;
     train_fixture_learn(&f);
     ck_assert_str_eq(f.remarks,
@@ -185,6 +186,7 @@ START_TEST(sizes_of_a_family_with_stages_have_names_of_their_own)
                                  "\"image_size\":16,\"patch_size\":4}";
     train_fixture_images(&f, "right");
     tempdir_write(&f.model, "config.json", config, strlen(config));
+    tempdir_write(&f.model, "preprocessor_config.json", "{\"size\": 16}", strlen("{\"size\": 16}"));
     f.options.epochs = 1;
     train_fixture_learn(&f);
     ck_assert_str_eq(f.remarks, "");

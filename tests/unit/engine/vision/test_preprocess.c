@@ -4,6 +4,7 @@
 #include "engine/vision/preprocess.h"
 
 #include "engine/base/doc.h"
+#include "tests/support/tempdir.h"
 #include "tests/unit/engine/vision/fixture.h"
 
 #include <math.h>
@@ -70,6 +71,7 @@ static void check_golden_case(const char *model, const struct preprocess *prepro
 /* Returns the number of images checked. */
 static size_t check_golden(const char *checkpoints, const char *model, const char *images)
 {
+    const char *family = strncmp(model, "vit", 3) == 0 ? "ViT" : "DeiT";
     struct arena arena;
     struct err err = {0};
     struct json_t *config, *cases;
@@ -80,9 +82,9 @@ static size_t check_golden(const char *checkpoints, const char *model, const cha
         doc_parse_file(&config, arena_format(&arena, "%s/config.json", dir), 1 << 20, &err), 0);
     ck_assert_int_eq(
         doc_parse_file(&cases, arena_format(&arena, "%s/cases.json", dir), 1 << 24, &err), 0);
-    ck_assert_msg(
-        preprocess_open(&preprocess, dir, (unsigned)number_of(config, "image_size"), &err) == 0,
-        "%s: %s", model, err.text);
+    ck_assert_msg(preprocess_open(&preprocess, dir, family,
+                                  (unsigned)number_of(config, "image_size"), &err) == 0,
+                  "%s: %s", model, err.text);
     size_t count = doc_array_count(cases);
     for (size_t i = 0; i < count; i++)
         check_golden_case(model, &preprocess, doc_array_item(cases, i), images);
@@ -130,7 +132,7 @@ static enum err_code open_config(struct preprocess *out, const char *config, uns
         fclose(file);
     }
     *err = (struct err){0};
-    enum err_code code = preprocess_open(out, dir, image_size, err);
+    enum err_code code = preprocess_open(out, dir, "ViT", image_size, err);
     unlink(path);
     rmdir(dir);
     ck_assert_int_eq(code, err->code);
@@ -171,29 +173,118 @@ START_TEST(preprocess_gives_the_very_floats_of_transformers)
 }
 END_TEST
 
-START_TEST(preprocess_without_a_file_is_vit_at_the_models_size)
+START_TEST(preprocess_without_a_file_is_refused_with_what_to_write)
 {
     struct err err;
     struct preprocess preprocess;
-    ck_assert_int_eq(open_config(&preprocess, NULL, 96, &err), ERR_OK);
-    ck_assert_uint_eq(preprocess.resize_height, 96);
-    ck_assert_uint_eq(preprocess.resize_width, 96);
-    ck_assert_int_eq(preprocess.resample, RESAMPLE_BILINEAR);
-    ck_assert(preprocess.do_resize && preprocess.do_rescale && preprocess.do_normalize);
-    ck_assert(!preprocess.do_center_crop);
-    ck_assert(preprocess.mean[1] == 0.5f && preprocess.std[2] == 0.5f);
+    ck_assert_int_eq(open_config(&preprocess, NULL, 96, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(
+        err.text,
+        "there is no preprocessor_config.json, which says how images are resized and normalised: "
+        "copy it from where the model comes from, or write what it was trained with, such as "
+        "{\"image_processor_type\": \"ViTImageProcessor\", \"size\": {\"height\": 96, \"width\": "
+        "96}, \"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}");
+    ck_assert_int_eq(open_config(&preprocess, strchr(err.text, '{'), 96, &err), ERR_OK);
 }
 END_TEST
 
-START_TEST(preprocess_reads_a_file_that_names_no_processor_by_its_members)
+/* ---- files, as transformers reads them: tests/data/preprocess/make_files.py ---- */
+
+enum { FILE_SIDE = 48 };
+
+static enum err_code open_files(struct preprocess *out, const struct json_t *item, struct err *err)
 {
-    struct err err;
-    struct preprocess preprocess;
-    ck_assert_int_eq(open_config(&preprocess, "{\"size\": 224}", 224, &err), ERR_OK);
-    ck_assert(!preprocess.do_center_crop && preprocess.resample == RESAMPLE_BILINEAR);
-    ck_assert_int_eq(open_config(&preprocess, "{\"size\": 256, \"crop_size\": 224}", 224, &err),
-                     ERR_OK);
-    ck_assert(preprocess.do_center_crop && preprocess.resample == RESAMPLE_BICUBIC);
+    static const char *const names[] = {"preprocessor_config.json", "processor_config.json"};
+    struct tempdir dir;
+    tempdir_open(&dir);
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = doc_as_string(doc_member(doc_member(item, "files"), names[i]));
+        if (text != NULL)
+            tempdir_write(&dir, names[i], text, strlen(text));
+    }
+    preprocess_open(out, dir.path, doc_as_string(doc_member(item, "family")), FILE_SIDE, err);
+    tempdir_close(&dir);
+    return err->code;
+}
+
+static const char *files_of(const struct json_t *item)
+{
+    const struct json_t *files = doc_member(item, "files");
+    const char *text = doc_as_string(doc_member(files, "preprocessor_config.json"));
+    return text != NULL ? text : doc_as_string(doc_member(files, "processor_config.json"));
+}
+
+/* Every 19th row and every 13th column. A fast class filters bytes with other roundings than PIL:
+ * a level or two of 255. */
+static void check_pixels(const struct json_t *item, const struct preprocess *preprocess)
+{
+    static const char *const images[] = {"0_center.png", "4_loc.png"};
+    const bool is_fast = strstr(files_of(item), "Fast") != NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const struct json_t *row = doc_array_item(doc_member(item, "rows"), i);
+        struct arena arena;
+        struct image fitted;
+        size_t at = 0;
+        arena_init(&arena);
+        const float *pixels =
+            run(preprocess, arena_format(&arena, GOLDEN_IMAGES "/%s", images[i]), &arena, &fitted);
+        for (size_t c = 0; c < 3; c++) {
+            float table[256];
+            preprocess_table(preprocess, c, table);
+            const double near = is_fast ? 2.01 * fabs((double)table[1] - table[0]) : 1e-4;
+            for (size_t y = 5; y < FILE_SIDE; y += 19)
+                for (size_t x = 3; x < FILE_SIDE; x += 13, at++) {
+                    double expected = NAN, found = pixels[(c * FILE_SIDE + y) * FILE_SIDE + x];
+                    doc_as_number(doc_array_item(row, at), &expected);
+                    ck_assert_msg(fabs(found - expected) <= near, "%s: %s: %g, not %g at %zu",
+                                  files_of(item), images[i], found, expected, at);
+                }
+        }
+        ck_assert_uint_eq(doc_array_count(row), at);
+        arena_deinit(&arena);
+    }
+}
+
+/* What transformers reads and this does not, and the reverse, each with its reason. */
+static bool is_left_out(const struct json_t *item)
+{
+    static const char *const reasons[] = {
+        "\"ConvNextImageProcessor\"",     /* crops by a share of the size */
+        "\"DonutImageProcessor\"",        /* pads and rotates */
+        "\"size\": 40, \"do_pad\": true", /* zeros beside the image */
+        "Fast\", \"size\": {\"shortest_edge\": 48, \"longest_edge\": 60}", /* its own rounding */
+        "\"ViTImageProcessorPil\"", /* transformers 5 writes it, 4.57 has none */
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (files_of(item) != NULL && strstr(files_of(item), reasons[i]) != NULL)
+            return true;
+    return false;
+}
+
+START_TEST(preprocess_reads_and_refuses_the_files_that_transformers_does)
+{
+    struct json_t *cases;
+    struct err err = {0};
+    unsigned read = 0, left_out = 0;
+    ck_assert_int_eq(doc_parse_file(&cases, PREPROCESS "files.json", 1 << 20, &err), ERR_OK);
+    for (size_t i = 0; i < doc_array_count(cases); i++) {
+        const struct json_t *item = doc_array_item(cases, i);
+        const bool is_read = doc_member(item, "rows") != NULL;
+        struct preprocess preprocess;
+        err = (struct err){0};
+        open_files(&preprocess, item, &err);
+        if (is_left_out(item) && is_read == (err.code != ERR_OK)) {
+            left_out++;
+            continue;
+        }
+        ck_assert_msg(is_read == (err.code == ERR_OK), "%s: %s", files_of(item), err.text);
+        if (is_read)
+            check_pixels(item, &preprocess);
+        read += is_read;
+    }
+    ck_assert_uint_ge(read, 90);
+    ck_assert_uint_eq(left_out, 5);
+    doc_free(cases);
 }
 END_TEST
 
@@ -203,7 +294,7 @@ END_TEST
 #define PIXELS "$.rescale_factor, $.image_mean and $.image_std make pixels that are "
 #define NO_PROCESSOR(name)                                                                         \
     "$.image_processor_type: '" name                                                               \
-    "' is not one of the image processors of ViT, DeiT, BEiT, Bit and CLIP"
+    "' is not one of the image processors of ViT, DeiT, BEiT, Bit, CLIP and SigLIP"
 
 struct refusal {
     const char *config, *text;
@@ -233,11 +324,14 @@ START_TEST(preprocess_refuses_sizes_that_the_model_does_not_take)
         {"{\"size\": [0, 224]}", NO_SIZE("size")},
         {"{\"size\": 16384}", "images become 16384 x 16384; the model takes 224 x 224"},
         {"{\"size\": 16385}", NO_SIZE("size")},
-        {"{\"do_center_crop\": true, \"crop_size\": [224, 200]}",
+        {"{\"image_processor_type\": \"DeiTImageProcessor\", \"crop_size\": [224, 200]}",
          "images become 224 x 200; the model takes 224 x 224"},
-        {"{\"do_center_crop\": true, \"crop_size\": 200}",
+        {"{\"image_processor_type\": \"DeiTImageProcessor\", \"crop_size\": 200}",
          "images become 200 x 200; the model takes 224 x 224"},
         {"{\"size\": {\"shortest_edge\": 224}}",
+         "$.size: ViTImageProcessor takes a height and a width, not a shortest edge"},
+        {"{\"image_processor_type\": \"ViTImageProcessorFast\", \"size\": {\"shortest_edge\": "
+         "224}}",
          "images would keep their own shape; the model takes 224 x 224"},
         {"{\"do_resize\": false}", "images would keep their own shape; the model takes 224 x 224"},
         {"{\"size\": {\"longest_edge\": 224}}", NO_SIZE("size")},
@@ -333,8 +427,8 @@ END_TEST
 SUITE("preprocess", preprocess_gives_the_golden_pixels,
       preprocess_gives_all_golden_pixels_of_the_full_set,
       preprocess_gives_the_very_floats_of_transformers,
-      preprocess_without_a_file_is_vit_at_the_models_size,
-      preprocess_reads_a_file_that_names_no_processor_by_its_members,
+      preprocess_without_a_file_is_refused_with_what_to_write,
+      preprocess_reads_and_refuses_the_files_that_transformers_does,
       preprocess_refuses_sizes_that_the_model_does_not_take,
       preprocess_refuses_what_it_cannot_do_and_says_where,
       preprocess_lays_patches_out_row_by_row_and_channel_by_channel,

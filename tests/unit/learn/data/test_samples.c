@@ -134,7 +134,7 @@ static void expect_doubled(const char *dir)
     samples_fixture_open(&fixture, dir, "tests/data/eval/wafer");
     unsigned size = fixture.spec.image_size, patch = fixture.spec.patch;
     struct err *err = &fixture.err;
-    ck_assert(!preprocess_open(&twice, dir, size, err));
+    ck_assert(!preprocess_open(&twice, dir, "ViT", size, err));
     twice.resize_height *= 2, twice.resize_width *= 2, twice.shortest_edge *= 2;
     twice.crop_height *= 2, twice.crop_width *= 2;
     ck_assert(!file_read(&bytes, &len, fixture.dataset.items[0].input, 1 << 24, err));

@@ -236,7 +236,7 @@ static unsigned opens_at(const struct fixture *fixture, unsigned image_size)
 {
     struct preprocess preprocess;
     struct err err = {0};
-    return preprocess_open(&preprocess, fixture->dir.path, image_size, &err) == ERR_OK;
+    return preprocess_open(&preprocess, fixture->dir.path, "ViT", image_size, &err) == ERR_OK;
 }
 
 START_TEST(export_at_another_resolution_resizes_to_it)
@@ -288,13 +288,11 @@ START_TEST(export_scales_the_size_before_a_crop)
 }
 END_TEST
 
-START_TEST(export_from_a_configuration_alone_writes_a_preprocessor)
+START_TEST(export_takes_a_preprocessor_from_a_shipped_configuration)
 {
-    static const char config[] = "{\"model_type\": \"vit\", \"image_size\": 48}";
     struct fixture fixture;
     setup(&fixture, WAFER);
-    fixture.what.source_dir = fixture.source.path;
-    tempdir_write(&fixture.source, "config.json", config, strlen(config));
+    fixture.what.source_dir = "models/configs/vit-scratch";
     export_it(&fixture);
     struct json_t *root = json_of(&fixture, "preprocessor_config.json");
     expect_text(root, "image_processor_type", "ViTImageProcessor");
@@ -359,5 +357,5 @@ SUITE("export", export_of_a_model_gives_the_same_logits, export_writes_the_value
       export_names_what_was_learnt_in_the_configuration,
       export_of_a_pretrained_encoder_names_the_mlm_class,
       export_at_another_resolution_resizes_to_it, export_scales_the_size_before_a_crop,
-      export_from_a_configuration_alone_writes_a_preprocessor,
+      export_takes_a_preprocessor_from_a_shipped_configuration,
       export_takes_the_tokenizer_from_where_it_is_told, export_says_what_the_source_lacks)

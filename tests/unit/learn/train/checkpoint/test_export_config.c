@@ -51,6 +51,7 @@ static void open_model(const char *model_type, const char *architecture, enum fa
     put("config.json", "{\"num_labels\": 7, \"torch_dtype\": \"float64\", \"mine\": [3], "
                        "\"problem_type\": \"old\", \"id2label\": {\"0\": \"old\", \"5\": \"o\"}}");
     put("vocab.txt", "a\n");
+    put("preprocessor_config.json", "{\"size\": 16, \"do_center_crop\": false}");
     ck_assert_msg(!parameters_open(&parameters, &spec, head, &err), "%s", err.text);
     for (size_t i = 0; i < parameters.numbers; i++)
         parameters.values[i] = (float)(i % 512);

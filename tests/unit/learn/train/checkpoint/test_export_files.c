@@ -85,8 +85,8 @@ START_TEST(a_path_that_is_too_long_is_refused)
     ck_assert_int_eq(export_files_copy(long_dir, "/tmp", "xy", &found, &err), ERR_IO);
     ck_assert_int_eq(export_files_copy("/tmp", long_dir, "xy", &found, &err), ERR_IO);
     ck_assert_int_eq(export_files_tokenizer("/tmp", long_dir, 0, &err), ERR_IO);
-    ck_assert_int_eq(export_files_preprocessor("/tmp", long_dir, 1, 1, &err), ERR_IO);
-    ck_assert_int_eq(export_files_preprocessor(long_dir, "/tmp", 1, 1, &err), ERR_IO);
+    ck_assert_int_eq(export_files_preprocessor("/tmp", long_dir, "ViT", 1, 1, &err), ERR_IO);
+    ck_assert_int_eq(export_files_preprocessor(long_dir, "/tmp", "ViT", 1, 1, &err), ERR_IO);
 }
 END_TEST
 
@@ -233,7 +233,7 @@ static struct json_t *preprocessor(const char *text, unsigned from, unsigned to)
 {
     if (text != NULL)
         put(&source, "preprocessor_config.json", text);
-    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, from, to, &err), "%s",
+    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", from, to, &err), "%s",
                   err.text);
     return json_of("preprocessor_config.json");
 }
@@ -249,23 +249,34 @@ START_TEST(a_preprocessor_that_fits_is_copied)
 }
 END_TEST
 
-START_TEST(without_a_preprocessor_the_defaults_are_written)
+START_TEST(without_a_preprocessor_there_is_nothing_to_write)
 {
-    static const char *const numbers[] = {"resample",  "rescale_factor", "image_mean",
-                                          "image_std", "size.height",    "size.width"};
-    static const double values[] = {2, 1.0 / 255, 0.5, 0.5, 24, 24};
-    static const char *const flags[] = {"do_resize", "do_rescale", "do_normalize"};
+    char want[PATH_MAX];
     open_dirs();
-    put(&dir, "preprocessor_config.json", "older");
-    struct json_t *root = preprocessor(NULL, 48, 24);
-    ck_assert_str_eq(doc_as_string(doc_member(root, "image_processor_type")), "ViTImageProcessor");
-    for (unsigned i = 0; i < 6; i++)
-        outcome_expect_number(root, numbers[i], values[i]);
-    for (unsigned i = 0; i < 3; i++) {
-        bool is_set = false;
-        ck_assert(!doc_get_bool(root, "$", flags[i], &is_set, &err) && is_set);
-    }
-    ck_assert_uint_eq(doc_object_count(root), 9);
+    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err),
+                     ERR_UNSUPPORTED);
+    snprintf(want, sizeof want, "%s: there is no preprocessor_config.json, ", source.path);
+    ck_assert_int_eq(strncmp(err.text, want, strlen(want)), 0);
+    ck_assert(!has("preprocessor_config.json"));
+    close_dirs();
+}
+END_TEST
+
+/* As transformers 5 writes them: the file keeps its name, and what stands beside them. */
+START_TEST(steps_in_a_member_of_processor_config_are_resized_there)
+{
+    static const char text[] = "{\"image_processor\": {\"image_processor_type\": "
+                               "\"ViTImageProcessor\", \"size\": {\"height\": 48, \"width\": 48}}, "
+                               "\"mine\": 5}";
+    open_dirs();
+    put(&source, "processor_config.json", text);
+    ck_assert_msg(!export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err), "%s",
+                  err.text);
+    ck_assert(!has("preprocessor_config.json"));
+    struct json_t *root = json_of("processor_config.json");
+    outcome_expect_number(root, "image_processor.size.height", 24);
+    outcome_expect_number(root, "image_processor.size.width", 24);
+    outcome_expect_number(root, "mine", 5);
     doc_free(root);
     close_dirs();
 }
@@ -315,7 +326,7 @@ START_TEST(a_preprocessor_that_cannot_be_understood_is_told)
     char want[PATH_MAX];
     open_dirs();
     put(&source, "preprocessor_config.json", "{\"size\": \"huge\"}");
-    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, 48, 24, &err),
+    ck_assert_int_eq(export_files_preprocessor(dir.path, source.path, "ViT", 48, 24, &err),
                      ERR_UNSUPPORTED);
     snprintf(want, sizeof want, "%s: preprocessor_config.json: ", source.path);
     ck_assert_int_eq(strncmp(err.text, want, strlen(want)), 0);
@@ -328,5 +339,6 @@ SUITE("export_files", a_path_that_is_too_long_is_refused, a_directory_is_made_un
       a_copy_is_the_file_or_its_absence, a_file_that_cannot_be_read_is_told_by_its_path,
       a_tokenizer_is_all_of_its_files_and_no_older_ones,
       a_tokenizer_without_a_vocabulary_is_refused, a_texts_length_is_put_beside_what_is_there,
-      a_preprocessor_that_fits_is_copied, without_a_preprocessor_the_defaults_are_written,
-      a_size_before_a_crop_grows_with_it, a_preprocessor_that_cannot_be_understood_is_told)
+      a_preprocessor_that_fits_is_copied, without_a_preprocessor_there_is_nothing_to_write,
+      steps_in_a_member_of_processor_config_are_resized_there, a_size_before_a_crop_grows_with_it,
+      a_preprocessor_that_cannot_be_understood_is_told)
