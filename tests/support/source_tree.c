@@ -12,6 +12,8 @@
 bool source_include_read(struct source_include *out, const char *line)
 {
     char quote;
+    if (line[strspn(line, " \t")] != '#') /* sscanf measures the whole of its text */
+        return false;
     if (sscanf(line, " # include %c%199[^\">]", &quote, out->name) != 2)
         return false;
     out->is_system = quote == '<';
@@ -106,13 +108,14 @@ void source_tree_close(struct source_tree *tree)
     free(tree->files);
 }
 
+static int compare_path_with(const void *path, const void *file)
+{
+    return strcmp(path, ((const struct source_file *)file)->path);
+}
+
 const struct source_file *source_tree_find(const struct source_tree *tree, const char *path)
 {
-    struct source_file key = {0};
-    if (strlen(path) >= sizeof key.path)
-        return NULL;
-    strcpy(key.path, path);
-    return bsearch(&key, tree->files, tree->count, sizeof *tree->files, compare_paths);
+    return bsearch(path, tree->files, tree->count, sizeof *tree->files, compare_path_with);
 }
 
 static size_t add_included(const struct source_tree *tree, const struct source_file *file,

@@ -118,18 +118,19 @@ static bool is_part_of(const char *module, const char *whole)
 /* Whether a way of includes leads from `at` to `goal`; seen: [tree.count] files that were left. */
 static bool leads_to(const char *at, const char *goal, bool *seen)
 {
-    for (size_t f = 0; f < tree.count; f++) {
-        const struct source_file *file = &tree.files[f];
-        char module[SOURCE_PATH_SIZE], next[SOURCE_PATH_SIZE];
-        module_of(file->path, module);
-        if (seen[f] || strcmp(module, at) != 0)
+    static const char *const endings[] = {".c", ".h", ".def"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        char path[SOURCE_PATH_SIZE + sizeof ".def"], next[SOURCE_PATH_SIZE];
+        snprintf(path, sizeof path, "%s%s", at, endings[e]);
+        const struct source_file *file = source_tree_find(&tree, path);
+        if (file == NULL || seen[file - tree.files])
             continue;
-        seen[f] = true;
+        seen[file - tree.files] = true;
         for (size_t i = 0; i < file->include_count; i++) {
             if (file->includes[i].is_system)
                 continue;
             module_of(file->includes[i].name, next);
-            if (strcmp(next, module) == 0 || is_part_of(module, next))
+            if (strcmp(next, at) == 0 || is_part_of(at, next))
                 continue;
             if (strcmp(next, goal) == 0 || leads_to(next, goal, seen))
                 return true;
