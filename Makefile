@@ -51,7 +51,14 @@ PROGRAMS := $(if $(wildcard server/main.c),$(BUILD)/attnd) \
             $(patsubst tools/%.c,$(BUILD)/attnd-%,$(TOOL_SRC)) \
             $(if $(wildcard loadtest/main.c),$(BUILD)/attnd-load) \
             $(if $(wildcard deploy/healthcheck.c),$(BUILD)/attnd-healthcheck)
+# Tests are listed by file. Those of a folder of tests/unit, of tests/torture and of tests/fuzz are one
+# program, its runner, and $(BUILD)/tests/FOLDER/test_x is a link to it; a few (tests/alone.sh) are programs.
+ALONE_SRC := $(filter $(UNIT_SRC),$(shell sh tests/alone.sh))
+ROOM_SRC  := $(filter-out $(ALONE_SRC),$(UNIT_SRC))
 UNITS    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(UNIT_SRC))
+ALONE    := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(ALONE_SRC))
+ROOMS    := $(sort $(dir $(ROOM_SRC)))
+RUNNERS  := $(patsubst tests/unit/%,$(BUILD)/tests/%runner,$(ROOMS))
 REPLAYS  := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SRC))
 FUZZERS  := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 TORTURES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TORTURE_SRC))
@@ -126,15 +133,38 @@ $(BUILD)/attnd-stream: LDLIBS += $(STREAM_LIBS)
 $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
+# What stands before the libraries is also what they call, so a runner's objects may define nothing.
+UNIT_LIBS := $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) \
+             $(LEARN_LIB) $(ENGINE_LIB)
 $(BUILD)/tests/tools/stream/%: LDLIBS += $(STREAM_LIBS)
-$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) \
-                   $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+$(ALONE): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+$(RUNNERS):
+	@mkdir -p $(@D)
+	@! nm -A --defined-only --extern-only $(filter %.o,$^) | grep . || \
+	    { echo 'make: these functions of tests have to be static' >&2; exit 1; }
+	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+define room
+$(patsubst tests/unit/%,$(BUILD)/tests/%runner,$(1)): \
+    $(call objects,$(foreach source,$(ROOM_SRC),$(if $(filter $(1),$(dir $(source))),$(source)))) $(UNIT_LIBS)
+endef
+$(foreach folder,$(ROOMS),$(eval $(call room,$(folder))))
 
-# A fuzz target with the committed inputs as a test, and with libFuzzer.
+# The name that stands before a test's is its runner's.
+LINKED := $(filter-out $(ALONE),$(UNITS)) $(REPLAYS) $(TORTURES)
+define link
+$(1): $(dir $(1))runner
+	@ln -sf runner $$@
+endef
+$(foreach test,$(LINKED),$(eval $(call link,$(test))))
+
+# The fuzz targets with the committed inputs as tests, and each with libFuzzer.
 FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
-$(BUILD)/tests/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(call objects,tests/fuzz/driver/replay.c) $(FUZZED)
+ifeq ($(findstring fuzzer,$(SANITIZE)),)
+$(call objects,$(FUZZ_SRC)): CFLAGS += -DFUZZ_TARGET='"$(basename $(notdir $<))"'
+endif
+$(BUILD)/tests/fuzz/runner: $(call objects,$(FUZZ_SRC) tests/fuzz/driver/replay.c) $(FUZZED)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -145,8 +175,8 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 # The functions that make calls fail are linked before the C library, so they are an object and not
 # in a library; those of the arena replace it by an option of the linker.
 WRAPPED := arena_alloc arena_alloc_array arena_copy arena_format
-$(BUILD)/tests/torture/%: $(BUILD)/obj/tests/torture/%.o $(call objects,$(TORTURE_OWN)) \
-                           $(SUPPORT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+$(BUILD)/tests/torture/runner: $(call objects,$(TORTURE_SRC) $(TORTURE_OWN)) \
+                                $(SUPPORT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $^ $(LDLIBS) $(CHECK) -o $@
 
@@ -156,7 +186,7 @@ run: $(BUILD)/attnd
 	@exec $(BUILD)/attnd --listen $(LISTEN) --model wafer-vit=models/wafer-vit \
 	    --model testlog-bert=models/testlog-bert --model kernel-bert=models/kernel-bert
 
-# Unit tests, one program a file, run from the repository's root.
+# Unit tests, run from the repository's root.
 tests: $(UNITS) $(REPLAYS) $(TORTURES) $(BUILD)/attnd-bench
 test: $(PROGRAMS) tests
 	@sh tests/run-units.sh $(UNITS) $(REPLAYS) $(TORTURES)

@@ -21,16 +21,12 @@ struct reply {
     struct json_t *json; /* NULL: the body is not JSON */
 };
 
-/* The main() of a suite whose tests share one server: both models and the given options. It must
- * still end with 0 after whatever the tests did to it. */
+/* Runs a suite whose tests share one server: both models and the given options. It must still end
+ * with 0 after whatever the tests did to it. */
 int contract_run(const char *name, const char *const *options, const TTest *const *tests,
                  int count);
 #define CONTRACT_SUITE(name, options, ...)                                                         \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return contract_run(name, options, tests, (int)(sizeof tests / sizeof tests[0]));          \
-    }
+    SUITE_BY(name, contract_run(name, options, suite_tests, suite_count), __VA_ARGS__)
 
 /* The shared server's port. */
 unsigned contract_port(void);

@@ -1,4 +1,4 @@
-/* suite.h - the main() of every unit test, over the check library.
+/* suite.h - what every unit test is written with, over the check library.
  *
  *     START_TEST(arena_returns_aligned_memory) { ... } END_TEST
  *     SUITE("arena", arena_returns_aligned_memory, ...)
@@ -6,6 +6,9 @@
  * Names are claims. Tests are independent of order; each runs in a process of its own (CK_FORK=no
  * in the environment runs them in one, for a debugger or a sanitizer). Programs run from the
  * repository's root, so fixtures are "tests/data/...".
+ *
+ * The suites of a folder of tests/unit are linked into one program, its runner (runner.c); a test
+ * that defines a function which is not static stays a program of its own (tests/alone.sh).
  */
 #ifndef ATTND_TESTS_SUPPORT_SUITE_H
 #define ATTND_TESTS_SUPPORT_SUITE_H
@@ -31,14 +34,32 @@ void suite_skipped(const char *test, const char *why);
  * not ours keeps them. Every other test must end with as many as it began with. */
 void suite_forgive_descriptors(unsigned count);
 
-/* Runs the listed tests, each with a time limit of a minute; the exit code of main. */
+/* Runs the listed tests, each with a time limit of a minute; 0 if all passed. */
 int suite_run(const char *name, const TTest *const *tests, int count);
 
-#define SUITE(name, ...)                                                                           \
-    int main(void)                                                                                 \
+/* One of a program's suites; name: of the suite, file: of its source. */
+struct suite {
+    const char *name, *file;
+    int (*run)(void);
+    struct suite *next;
+};
+
+/* Before main. */
+void suite_add(struct suite *suite);
+
+/* call runs suite_count tests, suite_tests; 0 if all passed. */
+#define SUITE_BY(name_, call, ...)                                                                 \
+    static int suite_run_it(void)                                                                  \
     {                                                                                              \
-        const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return suite_run(name, tests, (int)(sizeof tests / sizeof tests[0]));                      \
+        const TTest *const suite_tests[] = {__VA_ARGS__};                                          \
+        const int suite_count = (int)(sizeof suite_tests / sizeof suite_tests[0]);                 \
+        return call;                                                                               \
+    }                                                                                              \
+    __attribute__((constructor)) static void suite_add_it(void)                                    \
+    {                                                                                              \
+        static struct suite suite = {.name = name_, .file = __FILE__, .run = suite_run_it};        \
+        suite_add(&suite);                                                                         \
     }
+#define SUITE(name, ...) SUITE_BY(name, suite_run(name, suite_tests, suite_count), __VA_ARGS__)
 
 #endif

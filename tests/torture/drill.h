@@ -51,14 +51,9 @@ enum drill_outcome drill_refused(const struct err *err, char *why, size_t size);
 /* All faults of a drill; the number of bad outcomes, each printed. */
 unsigned drill_run(const struct drill *drill);
 
-/* The main() of a program of drills: runs its tests and prints, as the last line, how many failures
- * were injected and how many outcomes were bad. */
+/* Runs a suite of drills and prints, as the last line, how many failures were injected and how many
+ * outcomes were bad. */
 int drill_main(const char *name, const TTest *const *tests, int count);
-#define DRILLS(name, ...)                                                                          \
-    int main(void)                                                                                 \
-    {                                                                                              \
-        const TTest *const tests[] = {__VA_ARGS__};                                                \
-        return drill_main(name, tests, (int)(sizeof tests / sizeof tests[0]));                     \
-    }
+#define DRILLS(name, ...) SUITE_BY(name, drill_main(name, suite_tests, suite_count), __VA_ARGS__)
 
 #endif

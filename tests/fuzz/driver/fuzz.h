@@ -2,7 +2,7 @@
  * reader that cuts an input into parts.
  *
  * A target is one file, tests/fuzz/NAME.c, around LLVMFuzzerTestOneInput. libFuzzer links it for
- * `make fuzz`; replay.c links it for `make test` and runs the committed inputs. Besides:
+ * `make fuzz`; replay.c runs the committed inputs of all targets for `make test`. Besides:
  *
  *     tests/fuzz/corpus/NAME/   inputs that reach each part of the parser, and all that ever failed
  *     tests/fuzz/NAME.options   a word a line: libFuzzer's options, and folders with more inputs
@@ -24,6 +24,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The replays are one program, so there the target's functions are its file's own and it says its
+ * name (Makefile) to replay.c, before main. */
+struct fuzz_target {
+    const char *name;
+    int (*run)(const uint8_t *data, size_t size);
+    struct fuzz_target *next;
+};
+void fuzz_target_add(struct fuzz_target *target);
+#ifdef FUZZ_TARGET
+static int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#pragma weak LLVMFuzzerCustomMutator
+__attribute__((constructor)) static void fuzz_target_add_it(void)
+{
+    static struct fuzz_target target = {.name = FUZZ_TARGET, .run = LLVMFuzzerTestOneInput};
+    fuzz_target_add(&target);
+}
+#endif
 
 /* The target's: 0. It leaves nothing behind: memory, descriptors, state. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
