@@ -4,6 +4,7 @@
 #include "engine/selftest.h"
 #include "server/addresses.h"
 #include "server/auth/keys.h"
+#include "server/http/http.h"
 #include "server/http/tls.h"
 #include "server/otlp/otlp_exporter.h"
 #include "server/placement/placement.h"
@@ -54,7 +55,7 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     struct memory_plan memory;
     struct placement placement;
     struct plan plan;
-    if (check_files(config, err) || addresses_check(config, err) ||
+    if (http_check_library(err) || check_files(config, err) || addresses_check(config, err) ||
         otlp_exporter_check(config->otlp_endpoint, err) ||
         placement_make(&placement, &plan, config, err))
         return err->code;

@@ -446,7 +446,7 @@ enum err_code server_run(const struct config *config, const struct reload_source
 {
     struct config effective;
     log_set_level(config->log_level);
-    if (restore_config(&effective, config, err) == ERR_OK) {
+    if (http_check_library(err) == ERR_OK && restore_config(&effective, config, err) == ERR_OK) {
         struct server server = {
             .config = &effective, .read = config, .source = source, .service.config = &effective};
         serve(&server, ready, err);

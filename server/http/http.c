@@ -1,4 +1,4 @@
-/* http.c - see http.h. The life of a request, as libmicrohttpd (0.9.75) tells it:
+/* http.c - see http.h. The life of a request, as libmicrohttpd (library.h: which) tells it:
  *
  *   on_connected   a socket of the edge (edge.h) has become a connection
  *   on_line        the request line is whole: the target as sent, before the library decodes it
@@ -208,20 +208,32 @@ static void ignore_log(void *context, const char *format, va_list args)
     (void)args;
 }
 
-static enum MHD_Result refuse_too_large(struct http_request *request)
+static enum MHD_Result refuse_too_large(struct http_request *request, unsigned status)
 {
     struct err err = {0};
-    if (request->phase == HTTP_PHASE_LINE)
+    const bool is_lax = request->shared->library.is_lax;
+    const bool is_head = request->phase == HTTP_PHASE_LINE;
+    if (is_head && !is_lax && status == 413)
+        err_set(&err, ERR_TOO_LARGE, "request body: larger than %zu bytes",
+                request->shared->options.body_bytes_max);
+    else if (is_head)
         err_set(&err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
     else
         err_set(&err, ERR_TOO_LARGE, "request body: the lines between or behind chunks too long");
-    return http_answer_refuse(request, &err) ? MHD_YES : MHD_NO;
+    if (is_head || is_lax)
+        return http_answer_refuse(request, &err) ? MHD_YES : MHD_NO;
+    /* 1.0.1 would wait for bytes that it has no room for, and send nothing; so does its closing. */
+    http_request_break_off(request, &err);
+    shutdown(request->connection->conn.fd,
+             request->shared->options.tls != NULL ? SHUT_RDWR : SHUT_WR);
+    return MHD_NO;
 }
 
 /* Stands before the library's function of that name, which the library calls for its own refusals,
  * too: through the dynamic linker, which finds this one first. What does not fit into the pool
  * (413, 414 and 431 and, from a line of a chunked body, 500, all in HTML) is a refusal like others
- * here. */
+ * here. 1.0.x says 501 of an endless method, and 413 also of a Content-Length of 2^64 - 1 and more.
+ */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned status,
                                    struct MHD_Response *response)
 {
@@ -230,7 +242,8 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned stat
         enum MHD_Result (*call)(struct MHD_Connection *, unsigned, struct MHD_Response *);
     } next = {.symbol = dlsym(RTLD_NEXT, "MHD_queue_response")};
     struct http_connection *connection = connection_of(library);
-    bool is_too_large = status == 413 || status == 414 || status == 431 || status == 500;
+    bool is_too_large =
+        status == 413 || status == 414 || status == 431 || status == 500 || status == 501;
     if (connection == NULL || !is_too_large)
         return next.call(library, status, response);
     if (connection->request == NULL) { /* not even a request line */
@@ -241,7 +254,7 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned stat
     struct http_request *request = connection->request;
     if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
         return next.call(library, status, response);
-    return refuse_too_large(request);
+    return refuse_too_large(request, status);
 }
 
 /* -------------------------------------------------------------------------------------------- */
@@ -268,24 +281,23 @@ static void fill_tls(struct MHD_OptionItem items[4], struct tls *tls)
         items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
                                                  tls_certificate_callback(tls)};
         if (authorities.from != NULL)
-            items[count++] =
-                (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, authorities.to};
+            items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, authorities.to};
     }
     items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
 }
 
 /* The library's own limit is divided by its threads; the edge keeps the true one, so this is only
- * out of the way. STRICT_FOR_CLIENT is -1 on purpose: it refuses space before a colon, which 1 does
- * not in this version. */
+ * out of the way. */
 static enum err_code start_daemon(struct http_server *server, struct err *err)
 {
     const unsigned threads = server->shared.options.io_threads;
+    const struct library *library = &server->shared.library;
     struct MHD_OptionItem tls[4];
     struct MHD_OptionItem items[] = {
         {MHD_OPTION_ARRAY, 0, tls},
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)ignore_log, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, POOL_BYTES, NULL},
-        {MHD_OPTION_STRICT_FOR_CLIENT, -1, NULL},
+        {(enum MHD_OPTION)library->strict_option, library->strict_level, NULL},
         {MHD_OPTION_CONNECTION_LIMIT,
          (intptr_t)(server->shared.options.connections_max + 256) * (threads > 1 ? threads : 1),
          NULL},
@@ -349,15 +361,25 @@ static enum err_code open_edge(struct http_server *server, struct err *err)
     return ERR_OK;
 }
 
+enum err_code http_check_library(struct err *err)
+{
+    struct library library;
+    return library_identify(&library, MHD_get_version(), err);
+}
+
 enum err_code http_start(struct http_server **out, const struct http_options *options,
                          const struct http_app *app, struct err *err)
 {
     *out = NULL;
+    struct library library;
+    if (library_identify(&library, MHD_get_version(), err))
+        return err->code;
     struct http_server *server = calloc(1, sizeof *server);
     if (server == NULL)
         return err_no_memory(err, sizeof *server);
     server->shared.app = *app;
     server->shared.options = *options;
+    server->shared.library = library;
     if (!init_conns(server)) {
         free(server);
         return err_set(err, ERR_IO, "no event descriptor");
@@ -434,8 +456,8 @@ const char *const *http_client_names(const struct http_exchange *exchange, unsig
             MHD_get_connection_info(request->library, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         connection->names_known = true;
         if (info != NULL && info->tls_session != NULL)
-            connection->names = tls_client_names(info->tls_session, &connection->name_count,
-                                                 &connection->arena);
+            connection->names =
+                tls_client_names(info->tls_session, &connection->name_count, &connection->arena);
     }
     *count = connection->name_count;
     return connection->names;

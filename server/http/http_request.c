@@ -75,7 +75,7 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     request->chunks.buffer = request->chunks.end = head->method + head->bytes;
     if (head->bytes > LIMIT_HEAD_BYTES)
         return err_set(err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
-    if (layout_check_head(head, fields, count, err))
+    if (request->shared->library.is_lax && layout_check_head(head, fields, count, err))
         return err->code;
     char *path = arena_alloc(&exchange->arena, path_bytes);
     if (path == NULL)
@@ -117,18 +117,24 @@ enum err_code http_request_check_length(const struct http_request *request, stru
     return over ? too_large(request, err) : ERR_OK;
 }
 
-/* In the middle of a body; what the client still sends is read and dropped until it stops. */
-static bool break_off(struct http_request *request)
+/* What the client still sends is read and dropped until it stops. */
+static bool end_early(struct http_request *request)
 {
     request->connection->linger = true;
     answer_raw(request);
     return false;
 }
 
+bool http_request_break_off(struct http_request *request, const struct err *err)
+{
+    http_request_refuse(request, err);
+    return end_early(request);
+}
+
 static bool drop(struct http_request *request, size_t len)
 {
     if (len > request->body_bytes_max - request->dropped)
-        return break_off(request);
+        return end_early(request);
     request->dropped += len;
     return true;
 }
@@ -141,8 +147,7 @@ static bool keep(struct http_request *request, const void *bytes, size_t len)
         too_large(request, &err);
     else if (!body_append(&request->body, bytes, len, announced, &err))
         return true;
-    http_request_refuse(request, &err);
-    return break_off(request);
+    return http_request_break_off(request, &err);
 }
 
 /* An end of file that the library has missed came with the bytes that it read last, so one look for
@@ -158,11 +163,9 @@ bool http_request_take_body(struct http_request *request, const void *bytes, siz
 {
     struct err err = {0};
     bool is_first = true;
-    if (request->framing.body == FRAMING_CHUNKED &&
-        layout_check_chunk(&request->chunks, bytes, len, &is_first, &err)) {
-        http_request_refuse(request, &err);
-        return break_off(request);
-    }
+    if (request->framing.body == FRAMING_CHUNKED && request->shared->library.is_lax &&
+        layout_check_chunk(&request->chunks, bytes, len, &is_first, &err))
+        return http_request_break_off(request, &err);
     if (!(request->phase == HTTP_PHASE_DROP ? drop(request, len) : keep(request, bytes, len)))
         return false;
     return !is_first || is_still_there(request);

@@ -12,6 +12,7 @@
 #include "server/http/framing.h"
 #include "server/http/http_app.h"
 #include "server/http/layout.h"
+#include "server/http/library.h"
 #include "server/http/query.h"
 #include "server/http/sockets.h"
 
@@ -23,6 +24,7 @@ struct MHD_Connection;
 struct http_shared {
     struct http_app app;
     struct http_options options;
+    struct library library;
     struct conns conns;
     atomic_bool draining; /* alone: read when a reply is queued */
     /* Partners: a thread that enters the application increments `entered`, then reads stopping;
@@ -96,6 +98,9 @@ enum err_code http_request_check_length(const struct http_request *request, stru
 
 /* A piece of body. False: the request has been answered here and its connection must end. */
 bool http_request_take_body(struct http_request *request, const void *bytes, size_t len);
+
+/* Answers a refusal in the middle of a body, past the library; its connection must end. False. */
+bool http_request_break_off(struct http_request *request, const struct err *err);
 
 /* Gives the application the whole body; it answers or suspends. */
 enum http_next http_request_begin(struct http_request *request);

@@ -1,6 +1,6 @@
 /* layout.h - checks that the parts that the HTTP library found in a request are all that was sent.
  *
- * libmicrohttpd 0.9.75 parses in place: it writes a NUL over each byte that separates two parts and
+ * libmicrohttpd 0.9.x parses in place: it writes a NUL over each byte that separates two parts and
  * hands out pointers to the parts. So the parts of a head lie one behind the other between its
  * first and its last byte, and what stands between them can be looked at after the fact, whether
  * the bytes came over TCP or TLS. A strict reader sees
@@ -16,6 +16,9 @@
  * front of a request line (skipped as if empty), and whatever follows the last piece of a chunked
  * body. No intermediary forwards the first two; because of the third the connection is closed after
  * the answer.
+ *
+ * libmicrohttpd 1.0.x refuses all of this by itself at its strictest and leaves other bytes behind
+ * a line, so it is asked only under 0.9.x (library.h).
  *
  * Threads: no state but the caller's.
  */

@@ -417,6 +417,12 @@ void request_row_done(struct row *row)
         row->err.code == ERR_NOT_READY && strcmp(row->err.text, "the server is stopping") == 0;
 }
 
+enum err_code http_check_library(struct err *err)
+{
+    const bool fails = parts.fails != NULL && strcmp(parts.fails, "library") == 0;
+    return fails ? err_set(err, parts.failure, "library failed") : ERR_OK;
+}
+
 enum err_code http_start(struct http_server **out, const struct http_options *options,
                          const struct http_app *app, struct err *err)
 {

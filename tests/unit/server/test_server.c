@@ -495,6 +495,20 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 }
 END_TEST
 
+START_TEST(an_http_library_of_another_version_is_refused_before_anything_is_opened)
+{
+    char printed[256] = "";
+    struct err err = {0};
+    parts.fails = "library";
+    parts.failure = ERR_UNUSABLE;
+    ck_assert_int_eq(run(&usual, &err), ERR_UNUSABLE);
+    FILE *out = fmemopen(printed, sizeof printed, "w");
+    ck_assert_int_eq(server_check(&usual, out, &err), ERR_UNUSABLE);
+    fclose(out);
+    ck_assert_str_eq(parts.capture, "");
+}
+END_TEST
+
 START_TEST(fits_are_taken_once_all_runs_and_stopped_before_the_drain_waits)
 {
     struct err err;
@@ -525,4 +539,5 @@ SUITE("server", fits_are_taken_once_all_runs_and_stopped_before_the_drain_waits,
       a_drain_takes_the_time_that_is_configured_when_it_begins,
       the_line_puts_an_address_of_version_six_in_brackets, the_server_asks_for_descriptors,
       the_server_ignores_a_broken_pipe_and_waits_for_the_signals_that_end_it,
-      a_check_prints_the_plan_or_says_what_is_wrong)
+      a_check_prints_the_plan_or_says_what_is_wrong,
+      an_http_library_of_another_version_is_refused_before_anything_is_opened)

@@ -90,6 +90,7 @@ static inline void bench_open(struct bench *bench)
                                           .finish = app_finish,
                                           .refuse = app_refuse,
                                           .done = app_done};
+    bench->shared.library.is_lax = true;
     bench->shared.options = (struct http_options){.body_bytes_max = LIMIT,
                                                   .header_timeout_ms = 111,
                                                   .body_timeout_ms = 222,

@@ -46,8 +46,20 @@ static const struct {
     {"rfc9112_target_authority_ipv6_01.bin", "405", "CONNECT"},
 };
 
+/* Where libmicrohttpd 1.0.1 differs on top of that: it takes the LF behind a chunk's extension for
+ * the chunk's first byte, and then does not find the CR LF behind the chunk. */
+static const struct {
+    const char *name, *statuses, *reason;
+} newer_differences[] = {
+    {"013.bin", "400", "an extension of a chunk"},
+    {"rfc9112_chunked_ext_quoted_01.bin", "400", "an extension of a chunk"},
+};
+
 static const char *expected_statuses(const char *name)
 {
+    for (size_t i = 0; i < sizeof newer_differences / sizeof newer_differences[0]; i++)
+        if (!library_is_lax() && strcmp(newer_differences[i].name, name) == 0)
+            return newer_differences[i].statuses;
     for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++)
         if (strcmp(differences[i].name, name) == 0)
             return differences[i].statuses;
@@ -171,10 +183,18 @@ END_TEST
 
 /* ---- cuts and mutations ---- */
 
-static const char good[] = "POST /p?a=b%20c HTTP/1.1\r\nHost: h\r\nX-A: b\r\n"
-                           "Transfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: u\r\n\r\n";
+static char good[] = "POST /p?a=b%20c HTTP/1.1\r\nHost: h\r\nX-A: b\r\n"
+                     "Transfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nT: u\r\n\r\n";
 
 enum { AT_ONCE = 64 };
+
+/* Without the extension where it is refused (newer_differences). */
+static struct app *start_for_good(void)
+{
+    if (!library_is_lax())
+        memcpy(strstr(good, "5;x=y"), "00005", 5);
+    return start_quick();
+}
 
 /* Sends requests, each on a connection that is then closed on this side, and waits until the server
  * has closed all of them. */
@@ -197,7 +217,7 @@ static void throw_at(const struct app *app, char requests[][sizeof good], const 
 
 START_TEST(http_survives_a_request_cut_at_every_byte)
 {
-    struct app *app = start_quick();
+    struct app *app = start_for_good();
     for (size_t len = 0; len < sizeof good - 1;) {
         char requests[AT_ONCE][sizeof good];
         size_t lens[AT_ONCE];
@@ -216,7 +236,7 @@ END_TEST
 
 START_TEST(http_survives_random_mutations)
 {
-    struct app *app = start_quick();
+    struct app *app = start_for_good();
     unsigned seed = 1;
     const char *count = getenv("ATTND_HTTP_MUTATIONS");
     for (long left = count != NULL ? strtol(count, NULL, 10) : 1000; left > 0; left -= AT_ONCE) {

@@ -16,7 +16,8 @@ static void check_refused(struct app *app, const char *request, unsigned status,
     client_say(fd, hidden);
     struct answer answer = client_read(fd, true);
     ck_assert_msg(answer.status == status, "%u for %s", answer.status, request);
-    ck_assert_msg(why == NULL || strstr(answer.body, why) != NULL, "%s: %s", request, answer.body);
+    if (why != NULL && (library_is_lax() || strncmp(answer.body, "refused", 7) == 0))
+        ck_assert_msg(strstr(answer.body, why) != NULL, "%s: %s", request, answer.body);
     struct exchange_text rest = {.len = 0};
     drain_socket(fd, &rest);
     close(fd);
@@ -26,7 +27,7 @@ static void check_refused(struct app *app, const char *request, unsigned status,
 static const struct {
     const char *request;
     unsigned status;
-    const char *why; /* NULL: the library's own refusal */
+    const char *why; /* NULL: the library's own refusal, as 1.0.x has for more of them */
 } refusals[] = {
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length : 3\r\n\r\nabc", 400, NULL},
     {"POST /p HTTP/1.1\r\nHost: h\r\nContent-Length\t: 3\r\n\r\nabc", 400, NULL},
@@ -174,9 +175,11 @@ START_TEST(http_answers_nothing_after_a_chunked_body)
         drain_socket(fd, &got);
         close(fd);
         list_statuses(got.text, statuses, sizeof statuses);
-        ck_assert_msg(strcmp(statuses, "200") == 0, "%s: %s", bodies[i], statuses);
+        bool is_good = i < 2 || library_is_lax();
+        ck_assert_msg(strcmp(statuses, is_good ? "200" : "400") == 0, "%s: %s", bodies[i],
+                      statuses);
         ck_assert_ptr_nonnull(strstr(got.text, "Connection: close\r\n"));
-        ck_assert_ptr_nonnull(strstr(got.text, "POST /c 5\n"));
+        ck_assert(!is_good || strstr(got.text, "POST /c 5\n") != NULL);
     }
     ck_assert_ptr_null(strstr(app->paths, "/hidden"));
     app_stop(app);
@@ -238,15 +241,18 @@ END_TEST
 /* However the bytes come, the lines between the pieces are found where they are. */
 START_TEST(http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut)
 {
-    static const char body[] = "5;a=b\r\nhello\r\n1\r\n \r\n00000a;x\r\n5\r\nworld\r\n\r\n"
-                               "1\r\n!\r\n1\r\n?\r\n0\r\nX: y\r\n\r\n";
+    const char *body = library_is_lax()
+                           ? "5;a=b\r\nhello\r\n1\r\n \r\n00000a;x\r\n5\r\nworld\r\n\r\n"
+                             "1\r\n!\r\n1\r\n?\r\n0\r\nX: y\r\n\r\n"
+                           : "5\r\nhello\r\n1\r\n \r\n00000a\r\n5\r\nworld\r\n\r\n"
+                             "1\r\n!\r\n1\r\n?\r\n0\r\nX: y\r\n\r\n";
     struct app *app = app_start();
-    for (size_t cut = 1; cut < sizeof body - 1; cut++) {
+    for (size_t cut = 1; cut < strlen(body); cut++) {
         int fd = client_open(app);
         client_say(fd, CHUNKED);
         client_send(fd, body, cut);
         usleep(2000);
-        client_send(fd, body + cut, sizeof body - 1 - cut);
+        client_say(fd, body + cut);
         struct answer answer = client_read(fd, true);
         ck_assert_msg(strcmp(answer.body, "POST /c 18\n") == 0, "cut at %zu: %s", cut, answer.body);
         close(fd);
@@ -334,12 +340,13 @@ START_TEST(http_takes_a_head_with_optional_blanks)
         "GET /p HTTP/1.1\r\nHost: \t  h \t\r\nX:\r\nY: \t\r\nZ:  a \t b\t \r\n\r\n",
         "POST /p?a=%20b&c&=d+e HTTP/1.1\r\nHost:h\r\nContent-Length:0\r\n\r\n",
         "POST /p HTTP/1.1\r\nHost: h\r\nContent-Length: \t 0\r\nCookie: a=b; c=d\r\n\r\n",
-        "\r\nGET /p HTTP/1.1\r\nHost: h\r\n\r\n",
+        "\r\nGET /p HTTP/1.1\r\nHost: h\r\n\r\n", /* not to 1.0.x at its strictest */
     };
+    const size_t count = sizeof heads / sizeof heads[0] - (library_is_lax() ? 0 : 1);
     struct app *app = app_start();
     int fd = client_open(app);
     for (int round = 0; round < 3; round++)
-        for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        for (size_t i = 0; i < count; i++) {
             client_say(fd, heads[i]);
             struct answer answer = client_read(fd, true);
             ck_assert_msg(answer.status == 200, "head %zu: %u %s", i, answer.status, answer.body);
