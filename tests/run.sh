@@ -4,4 +4,5 @@
 set -eu
 cd "$(dirname "$0")/.."
 deploy/install-deps.sh test
-exec make -s -j"$(nproc)" test
+deploy/progress.sh . 'all tests' make -s -j"$(nproc)" all tests
+exec make -s test

@@ -5,7 +5,8 @@
 # usage: deploy/package/bundle.sh BUILD       (from the repository's root, after deb.sh)
 set -eu
 
-build=$(realpath "$1")
+given=$1
+build=$(realpath "$given")
 version=$(cat .version)
 name=attnd-$version-debian12-amd64
 package=$build/attnd_${version}_amd64.deb
@@ -67,6 +68,7 @@ download() {
 umask 022
 export LC_ALL=C.UTF-8
 [ -f "$package" ] || complain "$package is missing; make deb"
+echo 'bundle: fetching the packages that it needs' >&2
 prepare_apt
 download
 cp deploy/package/bundle/install.sh deploy/package/bundle/README "$work/$name/"
@@ -77,5 +79,5 @@ mv ../SHA256SUMS .
 # Not compressed: packages are already.
 tar -C .. --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$date" \
     -cf "$build/$name.tar" "$name"
-cd "$build"
-sha256sum "$name.tar"
+(cd "$build" && sha256sum "$name.tar")
+printf 'bundle: made %s\n' "$given/$name.tar"

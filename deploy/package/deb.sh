@@ -36,9 +36,11 @@ packaged=$(dpkg-parsechangelog -l deploy/debian/changelog -S Version)
 [ "$packaged" = "$version" ] ||
     complain "deploy/debian/changelog says $packaged, .version $version: add an entry"
 copy_sources
+given=$1
 cd "$tree"
-dpkg-buildpackage -b -us -uc >../log 2>&1 || {
+deploy/progress.sh . all sh -c 'exec dpkg-buildpackage -b -us -uc >../log 2>&1' || {
     cat ../log >&2
     complain 'dpkg-buildpackage failed'
 }
 mv "../attnd_${version}_amd64.deb" "../attnd-stream_${version}_amd64.deb" "$build/"
+printf 'deb: made %s and %s\n' "$given/attnd_${version}_amd64.deb" "$given/attnd-stream_${version}_amd64.deb"

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Runs a command that compiles, and shows how far it has come: "building: 120 of 276 files", which
+# overwrites itself on a terminal and is a line for each tenth elsewhere.
+# usage: deploy/progress.sh TREE TARGETS COMMAND...    (TARGETS of TREE's Makefile, one word; BUILD: build)
+set -eu
+tree=$1 targets=$2
+shift 2
+objects=$tree/${BUILD:-build}/obj
+# shellcheck disable=SC2086  # a list of words
+files=$(make -n -C "$tree" ${BUILD:+"BUILD=$BUILD"} $targets 2>/dev/null | grep -c -- ' -c [^ ]*\.c -o ') || true
+
+watch_files() {
+    told=0
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+        built=$(find "$objects" -name '*.o' -newer "$objects/.begun" | wc -l)
+        if [ -t 2 ]; then
+            printf '\rattnd: building: %d of %d files' "$built" "$files" >&2
+        elif [ $((10 * (built - told))) -ge "$files" ]; then
+            printf 'attnd: building: %d of %d files\n' "$built" "$files" >&2
+            told=$built
+        fi
+    done
+}
+
+[ "$files" -gt 0 ] || exec "$@"
+printf 'attnd: building %d files, about %d s\n' "$files" $((files / 8 / $(nproc) + 2)) >&2
+mkdir -p "$objects"
+touch "$objects/.begun"
+watch_files &
+watcher=$!
+status=0
+"$@" || status=$?
+kill "$watcher"
+[ ! -t 2 ] || printf '\r\033[K' >&2
+exit "$status"
