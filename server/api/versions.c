@@ -23,6 +23,7 @@ static struct version_row row_of(const struct snapshot *snapshot, unsigned index
         .disagrees = shadowed(model, SHADOW_DISAGREES),
         .skipped = shadowed(model, SHADOW_SKIPPED),
         .failed = shadowed(model, SHADOW_FAILED),
+        .waiting = atomic_load_explicit(&model->shadow_waiting, memory_order_relaxed),
     };
 }
 

@@ -141,6 +141,7 @@ static json_t *row_json(const struct version_row *row)
     failed |= codec_add(object, "agreement", share_json(row->agrees, row->agrees + row->disagrees));
     failed |= codec_add(object, "skipped", json_integer((json_int_t)row->skipped));
     failed |= codec_add(object, "failed", json_integer((json_int_t)row->failed));
+    failed |= codec_add(object, "waiting", json_integer((json_int_t)row->waiting));
     failed |= codec_add(object, "accuracy", share_json(row->accuracy.right, row->accuracy.count));
     failed |= codec_add(object, "compared", paired_json(&row->paired));
     return codec_whole(object, failed);

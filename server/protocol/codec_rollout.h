@@ -39,6 +39,7 @@ struct version_row {
     uint64_t predictions;           /* inputs that it answered since it was opened */
     uint64_t agrees, disagrees;     /* of the copies that it judged as a shadow */
     uint64_t skipped, failed;       /* of those that it did not */
+    uint64_t waiting;               /* of those that it is still to judge */
     struct feedback_share accuracy; /* of the inputs that it answered or judged, with a label */
     struct feedback_paired paired;
 };

@@ -63,6 +63,7 @@ struct served_model {
     struct thread_pool *shadow_pool;
     atomic_uint_fast64_t answered;                 /* inputs; alone, as the next */
     atomic_uint_fast64_t shadowed[SHADOW_RESULTS]; /* copies */
+    atomic_uint shadow_waiting;                    /* copies that were taken and not yet judged */
     char digest_text[72];
     _Atomic(const char *) digest; /* NULL until known, then digest_text; partner: snapshots.c */
     atomic_uint users;

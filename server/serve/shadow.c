@@ -137,6 +137,7 @@ static bool is_full(struct shadow *shadow)
 static void drop(struct shadow *shadow, struct job *job)
 {
     memory_give(shadow->options.memory, job->held);
+    atomic_fetch_sub_explicit(&job->model->shadow_waiting, 1, memory_order_relaxed);
     served_model_release(job->model);
     free(job);
 }
@@ -160,6 +161,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
         return false;
     }
     served_model_acquire(model);
+    atomic_fetch_add_explicit(&model->shadow_waiting, 1, memory_order_relaxed);
     job->model = model;
     job->pixels_max = pixels_max;
     job->reading = reading;

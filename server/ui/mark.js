@@ -1,6 +1,7 @@
 /* The right label of an answer, said by a person: the model's own in one press, another from the
  * list of the model, or one that it has never heard of. */
 import { announce, el } from './dom.js';
+import { isWanted } from './new_label.js';
 
 /**
  * @param {{entry: object, labels: string[], feedback: import('./feedback.js').Feedback}} subject
@@ -16,6 +17,10 @@ export function markForm({ entry, labels, feedback }, suffix) {
     const mark = async (label) => {
         if (label === '') {
             told.textContent = 'Choose a label or type one.';
+            field.focus();
+            return;
+        }
+        if (!labels.includes(label) && label !== before && !await isWanted(label, labels)) {
             field.focus();
             return;
         }

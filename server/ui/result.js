@@ -4,7 +4,7 @@ import { curlOf } from './curl.js';
 import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
 import { heatMap } from './heat_map.js';
-import { UNKNOWN, chip, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
+import { UNKNOWN, chip, figures, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { shadedWords } from './words.js';
 
 /* Labels that are shown at once; a model of ImageNet has a thousand. */
@@ -42,6 +42,8 @@ function headOf(answer, name) {
     const unread = unreadNote(answer);
     return el('div', { class: 'panel verdict' }, ...headline(answer),
         el('p', { class: 'reason', id: 'reason' }, `${reason(answer)}${strangeness(answer)}`),
+        figures(answer) === '' ? null : el('details', { id: 'figures' },
+            el('summary', { class: 'hint' }, 'Figures'), el('p', { class: 'hint' }, figures(answer))),
         unread === '' ? null : el('p', { class: 'note' }, unread),
         el('p', { class: 'hint source' }, `${name} · `, el('span', { title: digest },
             `${answer.model.name}, version ${answer.model.version}`),

@@ -1,5 +1,6 @@
 /* The labels to choose from, each with its key, and one that the model has never heard of. */
 import { el } from './dom.js';
+import { isWanted, nearest } from './new_label.js';
 
 /* Letters that do something else are left out (review_keys.js). */
 const KEYS = '123456789abcdefghilmopqrstvwyz';
@@ -73,9 +74,12 @@ export class Labels {
         this.opener.focus();
     }
 
-    takeNew() {
+    /** Whoever opened the form wants a new label; a question only where it is nearly a known one. */
+    async takeNew() {
         const label = this.field.value.trim();
-        if (label === '')
+        const known = this.choices.map((choice) => choice.label);
+        if (label === '' || (!known.includes(label) && nearest(label, known) !== undefined &&
+            !await isWanted(label, known)))
             return;
         this.closeNew();
         this.choose(label, !this.known.includes(label));

@@ -1,4 +1,4 @@
-/* What changes the versions of a model: forms under "Change", a question before what takes effect
+/* What changes the versions of a model: forms under "Manage versions", a question before what takes effect
  * on many answers, and what the server said of it. Whether the key may do it, only asking tells. */
 import { Refusal, changeModels } from './api.js';
 import { confirmed } from './confirm.js';
@@ -38,7 +38,7 @@ export class Rollout {
         this.picked = null; // the version that a person chose
         this.isRunning = false;
         this.buildFields();
-        this.element = el('details', { class: 'rollout' }, el('summary', {}, 'Change'),
+        this.element = el('details', { class: 'rollout' }, el('summary', {}, 'Manage versions'),
             this.chosenForms(), this.loadForm(), this.told, this.problem);
     }
 

@@ -6,10 +6,10 @@ import { percent } from './format.js';
 export const DECISIONS = {
     auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
     review: { word: 'Review', why: 'A person should look at it' },
-    unknown: { word: 'Unknown', why: 'Unlike what the model learnt' },
+    unknown: { word: 'Unknown', why: 'Unlike anything the model has learnt' },
 };
 
-export const UNKNOWN = 'Unknown: unlike what the model learnt';
+export const UNKNOWN = 'Unknown: unlike anything the model has learnt';
 const END_UNREAD = 'The text is longer than the model reads: its end was not read';
 
 export function isUnknown(answer) {
@@ -41,9 +41,15 @@ function sentence(text) {
     return text === '' ? '' : `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Why it was decided so. */
+/** Why it was decided so; for an unknown input without the server's figures. */
 export function reason(answer) {
-    return sentence(answer.reason ?? DECISIONS[answer.decision]?.why ?? '');
+    const why = DECISIONS[answer.decision]?.why;
+    return sentence((isUnknown(answer) ? why : answer.reason ?? why) ?? '');
+}
+
+/** The figures of an unknown input, as the server tells them; '' for all others. */
+export function figures(answer) {
+    return isUnknown(answer) ? sentence(answer.reason ?? '') : '';
 }
 
 /** What else is to be known of it: that its end was not read, if no reason says so already. */

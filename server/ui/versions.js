@@ -23,10 +23,14 @@ function shareText({ share, shadow }) {
     return shadow > 0 ? `${percent(share)}, copies of ${percent(shadow)}` : percent(share);
 }
 
-/* What a shadow was given and did not judge. */
-function missedText({ skipped = 0, failed = 0 }) {
-    return [[skipped, 'skipped'], [failed, 'failed']].filter(([count]) => count > 0)
-        .map(([count, word]) => `${integer(count)} ${word}`).join(', ');
+/** '1 of 9 copies judged; 7 skipped, 1 waiting'; '' if all were judged. */
+export function copiesText({ agreement, skipped = 0, failed = 0, waiting = 0 }) {
+    const judged = agreement?.n ?? 0;
+    const others = [[skipped, 'skipped'], [failed, 'failed'], [waiting, 'waiting']]
+        .filter(([count]) => count > 0).map(([count, word]) => `${integer(count)} ${word}`);
+    const all = judged + skipped + failed + waiting;
+    return others.length === 0 ? ''
+        : `${integer(judged)} of ${integer(all)} copies judged; ${others.join(', ')}`;
 }
 
 function versionCell({ version, digest }) {
@@ -35,20 +39,28 @@ function versionCell({ version, digest }) {
         el('div', { class: 'hint' }, short));
 }
 
+/* The heads stand in each cell, too: on a narrow screen a row becomes a card. */
+const HEADS = ['Version', 'Role', 'Share', 'Predictions', 'Agreement', 'Accuracy',
+    'Shadow against answers'];
+
+function cell(head, attributes, ...content) {
+    return el('td', { ...attributes, 'data-head': HEADS[head] }, ...content);
+}
+
 function rowOf(one) {
-    const missed = missedText(one);
-    return el('tr', {}, versionCell(one), el('td', {}, one.role), el('td', {}, shareText(one)),
-        el('td', { class: 'number' }, integer(one.predictions)),
-        el('td', {}, intervalOf(one.agreement),
-            missed === '' ? null : el('div', { class: 'hint' }, missed)),
-        el('td', {}, intervalOf(one.accuracy)),
-        el('td', { class: 'in-words' }, comparedText(one.compared)));
+    const copies = copiesText(one);
+    return el('tr', {}, versionCell(one), cell(1, {}, one.role), cell(2, {}, shareText(one)),
+        cell(3, { class: 'number' }, integer(one.predictions)),
+        cell(4, {}, intervalOf(one.agreement),
+            copies === '' ? null : el('div', { class: 'hint' }, copies)),
+        cell(5, {}, intervalOf(one.accuracy)),
+        cell(6, { class: 'in-words' }, comparedText(one.compared)));
 }
 
 /** @returns {{element: Element, draw: (versions: object[]) => void}} */
 export function versionsTable(name) {
-    const { element, fill } = table(null, `Versions of ${name}`, ['Version', 'Role', 'Share',
-        num('Predictions'), 'Agreement', 'Accuracy', 'Shadow against answers']);
+    const { element, fill } = table(null, `Versions of ${name}`,
+        HEADS.map((head) => head === 'Predictions' ? num(head) : head));
     element.classList.add('versions');
     return { element, draw: (versions) => fill(versions.map(rowOf)) };
 }

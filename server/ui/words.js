@@ -5,6 +5,9 @@
 import { el } from './dom.js';
 import { percent } from './format.js';
 
+/* Characters of a phrase or span that are shown; a log may hold a word of thousands. */
+const EXCERPT_SHOWN = 120;
+
 /* How much of a text is shown behind the last word that the model has read. */
 const UNREAD_SHOWN = 400;
 
@@ -85,13 +88,20 @@ function walk(container, elements, tell) {
     return go;
 }
 
+/** A part of the text in one line: its beginning, and how much more there is. */
+export function excerptOf(text, units, { start, end }) {
+    const shown = Math.min(end, start + EXCERPT_SHOWN);
+    const words = visible(text.slice(units[start], units[shown]));
+    return shown < end ? `${words} … ${end - shown} more characters` : words;
+}
+
 /** A span of the text, to read and to go to. */
 function spanItem(text, span, words, units, go) {
     const first = words.findIndex((word) => word.start >= span.start);
-    const excerpt = visible(text.slice(units[span.start], units[span.end]));
     return el('li', {},
         el('span', { class: 'number' }, percent(span.relevance)), ' ',
-        el('button', { type: 'button', class: 'link', click: () => go(first) }, excerpt));
+        el('button', { type: 'button', class: 'link', click: () => go(first) },
+            excerptOf(text, units, span)));
 }
 
 /** What the table of n-grams takes for the label: it may lie behind what the encoder reads. */
@@ -102,7 +112,7 @@ function phraseList(text, phrases) {
     return [el('h3', {}, 'Phrases that speak for it'),
         el('ol', { class: 'spans', id: 'phrases' }, ...phrases.map((phrase) => el('li', {},
             el('span', { class: 'number' }, `+${phrase.evidence.toFixed(2)}`), ' ',
-            visible(text.slice(units[phrase.start], units[phrase.end])))))];
+            excerptOf(text, units, phrase))))];
 }
 
 /** Ranks by falling relevance, from 1. */

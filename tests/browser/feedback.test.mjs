@@ -49,6 +49,7 @@ test('a right label goes to the server with the id of its answer', () =>
         await mark(page, 'Donut');
         await told(page, 'Marked as Donut. Sent to the server.');
         await mark(page, 'Bullseye');
+        await page.click('#confirm button:text-is("Add the label")');
         await told(page, 'Marked as Bullseye. Sent');
         await page.click('text=“Center” is right');
         await told(page, 'Marked as Center. Sent');
@@ -57,12 +58,31 @@ test('a right label goes to the server with the id of its answer', () =>
         await shoot(page, 'mark');
     }));
 
+test('a label that the model lacks is added only when a person says so', () =>
+    shared.open({}, async (page) => {
+        const got = await taking(page);
+        const { id } = await predicted(page);
+        for (const [typed, meant] of [['Dount', /Did you mean “Donut”\?/], ['edge-ring', /“Edge-Ring”/],
+            ['Bullseye', /^The model does not know this label\. A new label counts/]]) {
+            await mark(page, typed);
+            assert.equal(await page.textContent('#confirm-title'),
+                `“${typed}” is a new label. Add it?`);
+            assert.match(await page.textContent('#confirm-text'), meant);
+            await page.click('#confirm button:text-is("Cancel")');
+        }
+        assert.deepEqual(got, []);
+        await mark(page, 'Donut');
+        await told(page, 'Marked as Donut. Sent to the server.');
+        assert.deepEqual(got, [{ id, label: 'Donut' }]);
+    }));
+
 test('a real server takes labels, and says how often its model was right', () =>
     shared.open({}, async (page) => {
         const { id } = await predicted(page);
         await mark(page, 'Donut');
         await told(page, 'Marked as Donut. Sent to the server.');
         await mark(page, 'Bullseye'); // the model lacks it
+        await page.click('#confirm button:text-is("Add the label")');
         await told(page, 'Marked as Bullseye. Sent');
         await page.click('text=“Center” is right');
         await told(page, 'Marked as Center. Sent');

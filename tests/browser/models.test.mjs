@@ -114,6 +114,21 @@ test('what the server knows of the versions is in words, figures and bars', () =
         }
         await page.setViewportSize({ width: 360, height: 740 });
         assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+        assert.ok(await page.evaluate(() => [...document.querySelectorAll('.versions')]
+            .every((table) => table.scrollWidth <= table.clientWidth)));
+        await shoot(page, 'models-narrow');
+    }));
+
+test('copies that a shadow did not judge are counted', () =>
+    shared.open({ path: '#models' }, async (page) => {
+        const told = await page.evaluate(async () => {
+            const { copiesText } = await import('/ui/versions.js');
+            return [copiesText({ agreement: { n: 1 }, skipped: 5, failed: 0, waiting: 3 }),
+                copiesText({ agreement: null, skipped: 0, failed: 2, waiting: 0 }),
+                copiesText({ agreement: { n: 9 }, skipped: 0, failed: 0, waiting: 0 })];
+        });
+        assert.deepEqual(told, ['1 of 9 copies judged; 5 skipped, 3 waiting',
+            '0 of 2 copies judged; 2 failed', '']);
     }));
 
 test('versions are promoted, rolled back, weighed and unloaded by clicks', () =>

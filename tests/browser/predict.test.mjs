@@ -114,9 +114,13 @@ test('what is unknown never has its label for a headline', () => shared.open({},
         bytes: greyPng(noise, 48, 48) }]);
     const { label, decision } = await shownAnswer(page);
     assert.equal(decision, 'unknown');
-    assert.equal(await page.textContent('#verdict'), 'Unknown: unlike what the model learnt');
+    assert.equal(await page.textContent('#verdict'),
+        'Unknown: unlike anything the model has learnt');
+    assert.match(await page.textContent('#reason'),
+        /^Unlike anything the model has learnt\. Stranger than [\d.]+ % of the validation inputs\.$/);
+    assert.match(await page.textContent('#figures'), /ood_score [\d.]+ is above its threshold/);
     assert.match(await page.textContent('.nearest'), new RegExp(`^Nearest label: ${label}, \\d`));
-    assert.match(await page.textContent('#announce'), /^Unknown: unlike what the model learnt/);
+    assert.match(await page.textContent('#announce'), /^Unknown: unlike anything the model has learnt/);
     await page.click('#tab-live');
     assert.equal(await page.locator('#recent td >> nth=1').textContent(),
         `Unknown (nearest: ${label})`);

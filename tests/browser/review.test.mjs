@@ -120,6 +120,12 @@ test('a label that the model lacks is typed once and then has a key', () =>
         await page.keyboard.type('Bullseye x'); // letters that are typed do nothing else
         await page.keyboard.press('Enter');
         await told(page, '5 inputs labelled Bullseye x.');
+        await page.keyboard.press('n');
+        await page.keyboard.type('Dount');
+        await page.keyboard.press('Enter');
+        assert.match(await page.textContent('#confirm-text'), /Did you mean “Donut”/);
+        await page.click('#confirm button:text-is("Cancel")');
+        await page.click('.labelling button:text-is("Cancel")');
         assert.equal(await page.textContent('.choice:has-text("Bullseye")'), 'aBullseye x');
         await page.keyboard.press('a');
         await told(page, '4 inputs labelled Bullseye x.');

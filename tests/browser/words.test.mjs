@@ -70,6 +70,16 @@ test('the spans are listed and lead to their words', () => shared.open({}, async
     assert.ok(cut(PLAIN, spans[0]).startsWith(focused));
 }));
 
+test('a span or phrase of thousands of characters shows its beginning', () =>
+    shared.open({}, async (page) => {
+        const shown = await page.evaluate(async () => {
+            const { excerptOf, unitsOf } = await import('/ui/words.js');
+            const text = '🔥'.repeat(3000);
+            return excerptOf(text, unitsOf(text, 3000), { start: 0, end: 3000 });
+        });
+        assert.equal(shown, `${'🔥'.repeat(120)} … 2880 more characters`);
+    }));
+
 test('a text that is cut shows what was not read', () => shared.open({}, async (page) => {
     const long = `${PLAIN}\n`.repeat(200);
     await explained(page, long);

@@ -171,6 +171,8 @@ START_TEST(what_there_is_no_room_for_is_skipped)
     for (unsigned i = 0; i < SHADOW_JOBS_MAX + 5; i++)
         offer(&bench, 0, "p", ERR_OK);
     ck_assert_uint_eq(count(&bench, 1, SHADOW_SKIPPED), 5);
+    ck_assert_uint_eq(atomic_load(&bench.snapshot->models[1]->shadow_waiting),
+                      SHADOW_JOBS_MAX + 1);
     ck_assert_uint_gt(memory_taken(&bench.models.memory), 0);
     fake_gate(false);
     await(&bench, 1, SHADOW_AGREES, SHADOW_JOBS_MAX + 1);
