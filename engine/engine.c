@@ -216,6 +216,18 @@ static enum err_code choose_prior(struct engine_model *model, const struct engin
     return spec_choose_prior(&model->spec, options->class_prior, &model->arena, err);
 }
 
+/* All files but the weights. */
+static enum err_code open_files(struct engine_model *model, const char *dir,
+                                const struct engine_options *options, struct choice *choice,
+                                struct head_parts *head, struct err *err)
+{
+    if (choose(options, choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
+        choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
+        head_parts_open(&model->spec, dir, head, &model->arena, err))
+        return err->code;
+    return pipeline_open(&model->pipeline, &model->spec, dir, err);
+}
+
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
@@ -223,10 +235,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     struct head_parts head;
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
-    if (choose(options, &choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
-        head_parts_open(&model->spec, dir, &head, &model->arena, err) ||
-        pipeline_open(&model->pipeline, &model->spec, dir, err) ||
+    if (open_files(model, dir, options, &choice, &head, err) ||
         open_weights(model, dir, &choice, threads, err) ||
         (head.matrix.weight != NULL &&
          head_parts_classify(&model->weights, &model->spec, &head.matrix, choice.other, err)))
@@ -240,6 +249,23 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     describe(model, &choice);
     model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
+}
+
+enum err_code engine_check(const char *dir, const struct engine_options *options, struct err *err)
+{
+    struct engine_model model = {0};
+    struct checkpoint *checkpoint = NULL;
+    struct choice choice;
+    struct head_parts head;
+    arena_init(&model.arena);
+    if (!open_files(&model, dir, options, &choice, &head, err) &&
+        !checkpoint_open(&checkpoint, dir, err) && !weights_check(&model.spec, checkpoint, err) &&
+        model.spec.family->is_zero_shot)
+        text_tower_check(dir, checkpoint, err);
+    checkpoint_close(checkpoint);
+    pipeline_close(&model.pipeline);
+    arena_deinit(&model.arena);
+    return err->code;
 }
 
 enum err_code engine_open(struct engine_model **out, const char *dir,

@@ -100,6 +100,10 @@ enum err_code engine_open(struct engine_model **out, const char *dir,
 void engine_close(struct engine_model *model);
 const struct engine_info *engine_describe(const struct engine_model *model);
 
+/* The errors of engine_open with the same arguments, but those of the weights' numbers: every file
+ * is opened, and of the weights the headers alone. */
+enum err_code engine_check(const char *dir, const struct engine_options *options, struct err *err);
+
 /* What a checkpoint will take in memory: upper bounds from its headers, without loading it. */
 struct engine_cost {
     size_t model_bytes;    /* weights and tokenizer, once */

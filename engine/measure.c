@@ -116,6 +116,10 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
     if (tokenizer_measure(spec, dir, &bytes, &tokens, err) ||
         checkpoint_open(&checkpoint, dir, err))
         return err->code;
+    if (weights_check(spec, checkpoint, err)) {
+        checkpoint_close(checkpoint);
+        return err->code;
+    }
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
     out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir) +
                        head_parts_bytes(dir);

@@ -34,6 +34,18 @@ static enum err_code read_scale(struct text_tower *tower, const struct checkpoin
     return ERR_OK;
 }
 
+enum err_code text_tower_check(const char *dir, const struct checkpoint *checkpoint,
+                               struct err *err)
+{
+    struct text_tower tower = {0};
+    if (!spec_read_labels(&tower.spec, dir, err) &&
+        !pipeline_open(&tower.pipeline, &tower.spec, dir, err) &&
+        !read_scale(&tower, checkpoint, err))
+        weights_check(&tower.spec, checkpoint, err);
+    pipeline_close(&tower.pipeline);
+    return err->code;
+}
+
 static enum err_code test_products(const struct weights *weights, const struct kernels *kernels,
                                    struct err *err)
 {

@@ -39,6 +39,9 @@ enum err_code text_tower_open(struct text_tower **out, const char *dir,
                               const struct checkpoint *checkpoint,
                               const struct linear_backend *backend, const struct kernels *kernels,
                               unsigned threads, struct err *err);
+/* The same without reading a weight but the scale, and with the errors that are found before. */
+enum err_code text_tower_check(const char *dir, const struct checkpoint *checkpoint,
+                               struct err *err);
 void text_tower_close(struct text_tower *tower); /* NULL is allowed */
 
 /* UTF-8, NUL-terminated; what is longer than the encoder reads is cut before its last token.

@@ -1,6 +1,7 @@
 #include "server/check.h"
 
 #include "config/config_load.h"
+#include "engine/engine.h"
 #include "engine/selftest.h"
 #include "server/addresses.h"
 #include "server/auth/keys.h"
@@ -25,13 +26,17 @@ static enum err_code check_files(const struct config *config, struct err *err)
     return ERR_OK;
 }
 
-/* What they say is read, and not run: that takes a model that is open. */
-static enum err_code check_selftests(const struct config *config, struct err *err)
+/* Everything that the start opens, but the numbers of the weights: a check beside a running server
+ * takes no memory for them. What a self-test says is read, and not run. */
+static enum err_code check_each(const struct config *config, struct err *err)
 {
     for (unsigned i = 0; i < config->model_count; i++) {
+        const struct config_model *model = &config->models[i];
+        const struct engine_options options = {.linear_backend = config->linear_backend,
+                                               .dtype = model->dtype};
         struct selftest *selftest;
-        if (selftest_open(&selftest, config->models[i].dir, err))
-            return err_prefix(err, "model %s: ", config->models[i].name);
+        if (engine_check(model->dir, &options, err) || selftest_open(&selftest, model->dir, err))
+            return err_prefix(err, "model %s: ", model->name);
         selftest_close(selftest);
     }
     return ERR_OK;
@@ -44,7 +49,7 @@ static enum err_code check_models(const struct config *config, const struct plan
     if (restore_config(&effective, config, err))
         return err->code;
     if (server_memory_plan(memory, &effective, plan, err) == ERR_OK &&
-        check_selftests(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
+        check_each(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
         err->code = ERR_UNUSABLE;
     config_deinit(&effective);
     return err->code;

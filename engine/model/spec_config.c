@@ -42,7 +42,9 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
     if (doc_get_string(config, "$", "model_type", &model_type, err))
         return err->code;
     const struct json_t *architectures = doc_member(config, "architectures");
-    const char *architecture = doc_as_string(doc_array_item(architectures, 0));
+    const char *architecture = doc_array_count(architectures) > 0
+                                   ? doc_as_string(doc_array_item(architectures, 0))
+                                   : doc_as_string(architectures);
     spec->family = family_find(model_type, architecture);
     if (architecture != NULL)
         snprintf(spec->architecture, sizeof spec->architecture, "%.63s",

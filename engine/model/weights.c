@@ -8,6 +8,7 @@
 #include "engine/model/bias/reach.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
+#include "engine/model/config/served_head.h"
 #include "engine/model/family_tensors.h"
 #include "engine/model/loader.h"
 #include "engine/model/positions.h"
@@ -116,50 +117,40 @@ static void mark_bound(struct binder *binder, const struct tensor_info *info)
     }
 }
 
-static bool ends_in(const char *text, const char *tail)
+static struct served_head head_of(const struct spec *spec)
 {
-    size_t len = strlen(text), tail_len = strlen(tail);
-    return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
-}
-
-/* Not every checkpoint of a family is a classifier: which it is, is of more use than the name of a
- * tensor. Those that only lack the head can be given one by training. */
-static enum err_code refuse_missing(struct binder *binder, const struct tensor_row *row)
-{
-    const struct spec *spec = binder->spec;
-    const char *served = spec->family->architectures[HEAD_CLASSIFIER], *found = spec->architecture;
-    bool is_bare = ends_in(found, "Model") || ends_in(found, "ForMaskedLM") ||
-                   ends_in(found, "ForPreTraining") || ends_in(found, "ForMaskedImageModeling");
-    bool is_other = found[0] != '\0' && strcmp(found, served) != 0;
-    if (!is_other)
-        is_bare = false;
-    if (is_other && !is_bare)
-        return err_set(binder->err, ERR_UNSUPPORTED,
-                       "tensor '%s' is missing: config.json says %s, which is not served; %s is",
-                       row->name, found, served);
-    if (is_bare ||
-        (row->is_of_head && row->part == TENSOR_WEIGHT && row->field != TENSOR_PROJECTION))
-        return err_set(binder->err, ERR_UNSUPPORTED,
-                       "tensor '%s' is missing: %s has no classifier head: fine-tune it with "
-                       "attnd-train",
-                       row->name, is_bare ? found : "the checkpoint");
-    return err_set(binder->err, ERR_UNSUPPORTED, "tensor '%s' is missing", row->name);
+    return (struct served_head){.architecture = spec->architecture,
+                                .served = spec->family->architectures[HEAD_CLASSIFIER],
+                                .is_text = spec->family->kind == ENGINE_TEXT,
+                                .is_zero_shot = spec->family->is_zero_shot,
+                                .labels = spec->labels,
+                                .label_count = spec->label_count};
 }
 
 /* The row's tensor, which must have its shape and numbers that can be read as fp32. */
+static enum err_code find_tensor(const struct spec *spec, const struct checkpoint *checkpoint,
+                                 const struct tensor_row *row, const struct tensor_info **out,
+                                 struct err *err)
+{
+    const struct tensor_info *info = family_tensors_find(row, checkpoint, NULL);
+    const struct served_head head = head_of(spec);
+    if (info == NULL)
+        return served_head_missing(
+            &head, checkpoint, row->name,
+            row->is_of_head && row->part == TENSOR_WEIGHT && row->field != TENSOR_PROJECTION, err);
+    if (!family_tensors_fits(row, info))
+        return family_tensors_misfit(row, info, err);
+    *out = info;
+    return checkpoint_check_f32(checkpoint, info, err);
+}
+
 static enum err_code bind(struct binder *binder, const struct tensor_row *row,
                           const struct tensor_info **out)
 {
-    const struct tensor_info *info = family_tensors_find(row, binder->checkpoint, NULL);
-    if (info == NULL)
-        return refuse_missing(binder, row);
-    if (!family_tensors_fits(row, info))
-        return family_tensors_misfit(row, info, binder->err);
-    if (checkpoint_check_f32(binder->checkpoint, info, binder->err))
+    if (find_tensor(binder->spec, binder->checkpoint, row, out, binder->err))
         return binder->err->code;
-    mark_bound(binder, info);
-    binder->weights->parameters += info->count;
-    *out = info;
+    mark_bound(binder, *out);
+    binder->weights->parameters += (*out)->count;
     return ERR_OK;
 }
 
@@ -287,6 +278,9 @@ static enum err_code bind_all(struct binder *binder)
 {
     struct weights *weights = binder->weights;
     unsigned count = spec_blocks(binder->spec);
+    const struct served_head head = head_of(binder->spec);
+    if (served_head_check(&head, binder->err))
+        return binder->err->code;
     weights->layers = arena_alloc_array(&weights->arena, count, sizeof *weights->layers);
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
@@ -423,6 +417,20 @@ static enum err_code fill_rotary(struct weights *weights, const struct spec *spe
     }
     for (unsigned i = 0; i < spec->layers; i++)
         weights->layers[i].rotary = tables[spec_reach(spec, i) > 0];
+    return ERR_OK;
+}
+
+enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
+                            struct err *err)
+{
+    const struct tensor_info *info;
+    struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
+    const struct served_head head = head_of(spec);
+    if (served_head_check(&head, err))
+        return err->code;
+    for (struct tensor_row row; family_tensors_next(&walk, &row);)
+        if (find_tensor(spec, checkpoint, &row, &info, err))
+            return err->code;
     return ERR_OK;
 }
 

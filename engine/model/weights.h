@@ -69,6 +69,11 @@ struct weights {
     struct arena arena; /* everything above but the linears' own memory */
 };
 
+/* Whether the head is one that is served, and every tensor is there with its shape and a dtype that
+ * can be read: what weights_open refuses before it reads. ERR_UNSUPPORTED names the tensor. */
+enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
+                            struct err *err);
+
 /* Binds and reads every tensor, with so many threads (at least 1). `encoder` multiplies in the
  * blocks; `other`, in fp32, in patch embedding, pooler and classifier. ERR_UNSUPPORTED names the
  * tensor. Yours to close. */

@@ -480,8 +480,10 @@ START_TEST(a_check_prints_the_plan_or_says_what_is_wrong)
 {
     char printed[256] = "";
     struct err err = {0};
+    struct config config = usual;
+    config.model_count = 0;
     FILE *out = fmemopen(printed, sizeof printed, "w");
-    ck_assert_int_eq(server_check(&usual, out, &err), ERR_OK);
+    ck_assert_int_eq(server_check(&config, out, &err), ERR_OK);
     fclose(out);
     ck_assert_str_eq(printed, "attnd: the configuration is valid\nthe table of 5000\n");
     ck_assert_str_eq(parts.capture, "plan ");
@@ -506,6 +508,19 @@ START_TEST(an_http_library_of_another_version_is_refused_before_anything_is_open
     ck_assert_int_eq(server_check(&usual, out, &err), ERR_UNUSABLE);
     fclose(out);
     ck_assert_str_eq(parts.capture, "");
+}
+END_TEST
+
+/* The plan is content with them here; whether they can be opened is asked as well. */
+START_TEST(a_check_opens_each_model_and_names_the_one_that_fails)
+{
+    char printed[256] = "";
+    struct err err = {0};
+    FILE *out = fmemopen(printed, sizeof printed, "w");
+    ck_assert_int_eq(server_check(&usual, out, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "model logs: there is no directory text");
+    ck_assert_int_eq(ftell(out), 0);
+    fclose(out);
 }
 END_TEST
 
@@ -540,4 +555,5 @@ SUITE("server", fits_are_taken_once_all_runs_and_stopped_before_the_drain_waits,
       the_line_puts_an_address_of_version_six_in_brackets, the_server_asks_for_descriptors,
       the_server_ignores_a_broken_pipe_and_waits_for_the_signals_that_end_it,
       a_check_prints_the_plan_or_says_what_is_wrong,
-      an_http_library_of_another_version_is_refused_before_anything_is_opened)
+      an_http_library_of_another_version_is_refused_before_anything_is_opened,
+      a_check_opens_each_model_and_names_the_one_that_fails)

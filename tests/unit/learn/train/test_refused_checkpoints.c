@@ -19,12 +19,19 @@ static void open_masked(void)
     train_fixture_learn(&f);
 }
 
+/* In the same words before anything is loaded: where memory is measured, and by --check-config. */
 static void expect_refused(const char *dir, const char *why)
 {
+    const struct engine_options options = {0};
     struct engine_model *model;
-    struct err err = {0};
-    ck_assert_int_eq(engine_open(&model, dir, &(struct engine_options){0}, &err), ERR_UNSUPPORTED);
+    struct engine_cost cost;
+    struct err err = {0}, checked = {0}, measured = {0};
+    ck_assert_int_eq(engine_open(&model, dir, &options, &err), ERR_UNSUPPORTED);
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+    ck_assert_int_eq(engine_check(dir, &options, &checked), err.code);
+    ck_assert_str_eq(checked.text, err.text);
+    ck_assert_int_eq(engine_measure(&cost, dir, &options, 1, 1, &measured), err.code);
+    ck_assert_str_eq(measured.text, err.text);
 }
 
 static void say_architecture(const char *name)
@@ -60,8 +67,8 @@ START_TEST(another_task_is_named_with_what_is_served)
 {
     open_masked();
     say_architecture("BertForTokenClassification");
-    expect_refused(f.first.path, "is missing: config.json says BertForTokenClassification, which "
-                                 "is not served; BertForSequenceClassification is");
+    expect_refused(f.first.path, "config.json says BertForTokenClassification, which is not served; "
+                                 "BertForSequenceClassification is");
     say_architecture("BertForSequenceClassification"); /* which it only says */
     expect_refused(f.first.path, "is missing");
     say_architecture(NULL);

@@ -1,0 +1,41 @@
+/* served_head.h - what sits on a checkpoint's encoder, and whether that is what is served: a
+ * classifier of whole texts or images. A head of another kind (labels of tokens, answers, choices,
+ * boxes) may have tensors of the same names and shapes, and would answer as a classifier does.
+ *
+ *     if (served_head_check(&head, &err))                              // by config.json
+ *         return err.code;
+ *     served_head_missing(&head, checkpoint, name, true, &err);        // by what is not there
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_MODEL_CONFIG_SERVED_HEAD_H
+#define ATTND_ENGINE_MODEL_CONFIG_SERVED_HEAD_H
+
+#include "engine/base/err.h"
+
+#include <stdbool.h>
+
+struct checkpoint;
+
+/* What config.json says, and what the family is served as. Borrowed. */
+struct served_head {
+    const char *architecture; /* "": none */
+    const char *served;       /* the class of the family's classifier */
+    bool is_text, is_zero_shot;
+    const char *const *labels; /* [label_count] */
+    unsigned label_count;
+};
+
+/* ERR_UNSUPPORTED for an architecture that is neither a classifier nor a bare or pre-trained
+ * encoder, which is judged by its tensors; and, where config.json names none, for labels that are
+ * those of tokens (O, B-..., I-...). */
+enum err_code served_head_check(const struct served_head *head, struct err *err);
+
+/* ERR_UNSUPPORTED, always: the tensor `name` is missing; `is_of_classifier`: it is one that only a
+ * classifier has. Says what the checkpoint is, by its architecture or by the tensors that it has
+ * instead. */
+enum err_code served_head_missing(const struct served_head *head,
+                                  const struct checkpoint *checkpoint, const char *name,
+                                  bool is_of_classifier, struct err *err);
+
+#endif
