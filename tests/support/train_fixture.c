@@ -16,6 +16,7 @@ static const char text_config[] =
     "\"num_attention_heads\":2,\"intermediate_size\":32,\"vocab_size\":9,"
     "\"max_position_embeddings\":16,\"type_vocab_size\":2}";
 static const char vocabulary[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nred\ngreen\nblue\ngrey\n";
+static const char image_steps[] = "{\"image_processor_type\": \"ViTImageProcessor\", \"size\": 16}";
 static const char image_config[] =
     "{\"model_type\":\"vit\",\"hidden_size\":24,\"num_hidden_layers\":2,"
     "\"num_attention_heads\":2,\"intermediate_size\":32,\"image_size\":16,\"patch_size\":4,"
@@ -113,6 +114,7 @@ void train_fixture_images(struct train_fixture *f, const char *other)
 {
     open_dirs(f);
     tempdir_write(&f->model, "config.json", image_config, strlen(image_config));
+    tempdir_write(&f->model, "preprocessor_config.json", image_steps, strlen(image_steps));
     write_images(f, other);
 }
 

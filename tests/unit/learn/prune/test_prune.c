@@ -390,6 +390,8 @@ START_TEST(families_that_cannot_lack_heads_are_refused_before_anything_is_read)
                  "\"1\": \"b\"}}",
                  cases[i].model_type);
         tempdir_write(&p.f.second, "config.json", config, strlen(config));
+        tempdir_write(&p.f.second, "preprocessor_config.json",
+                      "{\"image_processor_type\": \"ViTImageProcessor\", \"size\": 224}", 58);
         p.options.heads = cases[i].heads;
         p.options.mlp = cases[i].mlp;
         ck_refused(&p, ERR_UNSUPPORTED, cases[i].words);

@@ -399,6 +399,7 @@ START_TEST(a_student_learns_images_from_a_teacher_of_another_shape)
     tempdir_write(&f.model, "config.json", teacher, strlen(teacher));
     train_fixture_learn(&f);
     tempdir_write(&f.model, "config.json", student, strlen(student));
+    tempdir_write(&f.model, "preprocessor_config.json", "{\"size\": 12}", 12);
     f.options.teacher = (struct train_paths){{f.first.path}, 1};
     f.options.teacher_share = 1;
     f.options.out = f.second.path;
