@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,6 +192,25 @@ bool doc_as_integer(const struct json_t *value, long long *out)
     if (!json_is_integer(value))
         return false;
     *out = json_integer_value(value);
+    return true;
+}
+
+bool doc_number_text(const struct json_t *value, char out[DOC_NUMBER_BYTES])
+{
+    enum { DIGITS_MIN = 15, DIGITS_MAX = 17 }; /* every double survives so many */
+    static const double exact_max = 9007199254740992.0;
+    double number = json_number_value(value);
+    out[0] = '\0';
+    if (json_is_integer(value)) {
+        snprintf(out, DOC_NUMBER_BYTES, "%lld", (long long)json_integer_value(value));
+        return true;
+    }
+    if (!json_is_real(value) || fabs(number) >= exact_max)
+        return false;
+    int digits = DIGITS_MIN;
+    do
+        snprintf(out, DOC_NUMBER_BYTES, "%.*g", digits, number);
+    while (strtod(out, NULL) != number && digits++ < DIGITS_MAX);
     return true;
 }
 

@@ -94,6 +94,11 @@ bool doc_as_number(const struct json_t *value, double *out);
  * parsed with integers_as_reals. */
 bool doc_as_integer(const struct json_t *value, long long *out);
 
+/* A number as its shortest decimal text: 42, -1.5. False, and out is "", for a value that is no
+ * number, and for one that a double may have changed: a real from 2^53 on. */
+enum { DOC_NUMBER_BYTES = 32 };
+bool doc_number_text(const struct json_t *value, char out[DOC_NUMBER_BYTES]);
+
 /* "an object", "a string", ...: how error texts name a value's type. */
 const char *doc_type_name(const struct json_t *value);
 

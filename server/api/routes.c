@@ -11,6 +11,7 @@
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
 #include "server/bounds/limits.h"
+#include "server/protocol/codec_check.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -340,6 +341,29 @@ static size_t body_bytes_max(const struct request *request)
     return request->route->method == HTTP_POST ? LIMIT_UNUSED_BODY_BYTES : 0;
 }
 
+static void refuse_option(void *context, const char *name, const char *value)
+{
+    static const struct codec_names none = {NULL, 0};
+    struct request *request = context;
+    (void)value;
+    if (request->err.code != ERR_OK)
+        return;
+    codec_check_unknown(CODEC_CHECK_QUERY, name, "option", &none, &request->err);
+    err_prefix(&request->err,
+               request->route->has_body
+                   ? "this route takes no options in its query; put them into the JSON body: "
+                   : "this route takes no options in its query: ");
+}
+
+/* Something that changes the state, and that asks for more than it would get. */
+static enum err_code check_query(struct request *request)
+{
+    const struct route *route = request->route;
+    if (route_changes_state(route) && route->protocol == NULL && route->says.option == NULL)
+        http_query_each(request->exchange, refuse_option, request);
+    return request->err.code;
+}
+
 static enum http_next app_head(void *context, struct http_exchange *exchange)
 {
     struct service *service = context;
@@ -355,7 +379,7 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     exchange->body_bytes_max = body_bytes_max(request);
     if (check_key(service, request))
         return not_authorized(request);
-    if (route_changes_state(route) && guard_check(request))
+    if ((route_changes_state(route) && guard_check(request)) || check_query(request))
         return problem(request);
     if (route->head != NULL && route->head(service, request))
         return problem(request);

@@ -24,6 +24,7 @@
 #include "server/protocol/codec_context.h"
 #include "server/protocol/codec_inputs.h"
 #include "server/protocol/codec_labels.h"
+#include "server/protocol/codec_query.h"
 #include "server/protocol/elide.h"
 
 #include <jansson.h>
@@ -47,7 +48,8 @@ struct reader {
     struct predict_call *call;
     struct arena *arena;
     const struct elided *elided;
-    struct interrupt *interrupt; /* NULL: none */
+    struct interrupt *interrupt;     /* NULL: none */
+    const struct codec_query *query; /* likewise */
 };
 
 struct string {
@@ -83,20 +85,25 @@ static struct string kept_string(const struct reader *reader, const json_t *valu
     return string;
 }
 
-/* A printable string; *out stays as it is if there is none. */
+/* A printable string, or a number of which the text is taken; *out stays as it is if there is none.
+ */
 static enum err_code read_label(const struct reader *reader, const json_t *object, const char *path,
                                 const char *key, size_t bytes_max, const char **out,
                                 struct err *err)
 {
+    char digits[DOC_NUMBER_BYTES];
     const json_t *value = doc_member(object, key);
     if (value == NULL)
         return ERR_OK;
-    if (!json_is_string(value))
+    bool is_number = strcmp(key, "id") == 0 && doc_number_text(value, digits);
+    if (!json_is_string(value) && !is_number)
         return wrong_type(path, key, "a string", value, err);
-    struct string label = string_of(reader, value);
+    struct string label =
+        is_number ? (struct string){digits, strlen(digits)} : string_of(reader, value);
     if (codec_check_label(label.bytes, label.len, bytes_max, path, key, err))
         return err->code;
-    const char *kept = kept_string(reader, value).bytes;
+    const char *kept =
+        is_number ? arena_copy(reader->arena, digits, label.len) : kept_string(reader, value).bytes;
     if (kept == NULL)
         return err_no_memory(err, label.len + 1);
     *out = kept;
@@ -181,7 +188,7 @@ static enum err_code read_explanation(const struct reader *reader, struct err *e
         doc_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
         return err->code;
     call->how.layer = (unsigned)layer;
-    return codec_check_explain(call, "$", err);
+    return ERR_OK;
 }
 
 static enum err_code read_long_text(const struct reader *reader, struct err *err)
@@ -216,11 +223,16 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
     struct predict_call *call = reader->call;
     if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
         read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
-        read_long_text(reader, err) ||
-        doc_get_bool(reader->tree, "$", "keep", &call->keep, err) ||
-        codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err))
+        read_long_text(reader, err) || doc_get_bool(reader->tree, "$", "keep", &call->keep, err) ||
+        codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err) ||
+        read_context(reader, err))
         return err->code;
-    return read_context(reader, err);
+    if (reader->query != NULL &&
+        codec_query_merge(call, reader->query, reader->tree, reader->arena, err))
+        return err->code;
+    if (codec_check_explain(call, codec_query_place_of_explain(reader->query), err))
+        return err->code;
+    return codec_labels_check(&call->labels, codec_query_place_of_labels(reader->query), err);
 }
 
 /* ---- inputs ---- */
@@ -481,12 +493,17 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
         return err->code;
     if (elided.fault != ERR_OK && elided.len > json.bytes_max)
         return string_fault(&elided, err);
-    struct reader reader = {
-        .call = out, .arena = arena, .elided = &elided, .interrupt = limits->interrupt};
+    struct reader reader = {.call = out,
+                            .arena = arena,
+                            .elided = &elided,
+                            .interrupt = limits->interrupt,
+                            .query = limits->query};
     if (!doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided, err))
         read_call(&reader, limits, err);
     else if (err->code == ERR_TOO_LARGE)
         name_inputs(&elided, limits, err);
     doc_free(reader.tree);
+    if (out->id == NULL && limits->query != NULL)
+        out->id = limits->query->asked.id;
     return err->code;
 }

@@ -21,11 +21,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct codec_query;
+
 struct codec_limits {
     unsigned inputs_max;
     /* NULL: none. Looked at while images are decoded from base64, when all of the call but its
      * inputs has been read. */
     struct interrupt *interrupt;
+    const struct codec_query *query; /* options beside the body; NULL: none */
 };
 
 /* An `application/json` body, which must stay in place as long as the call: a long text is not

@@ -151,3 +151,42 @@ enum err_code codec_context_set(const char **context, const char **lot, const ch
     json_decref(object);
     return err->code;
 }
+
+/* A number in the body is the same as its digits in the query. */
+static bool is_same_value(const json_t *in_body, const json_t *in_query)
+{
+    char digits[2][DOC_NUMBER_BYTES];
+    const char *body = json_string_value(in_body), *query = json_string_value(in_query);
+    if (body == NULL && doc_number_text(in_body, digits[0]))
+        body = digits[0];
+    if (query == NULL && doc_number_text(in_query, digits[1]))
+        query = digits[1];
+    return body != NULL && query != NULL && strcmp(body, query) == 0;
+}
+
+enum err_code codec_context_merge(const char **context, const char **lot, const char *asked,
+                                  struct arena *arena, struct err *err)
+{
+    if (asked == NULL)
+        return ERR_OK;
+    json_t *object = *context != NULL ? json_loads(*context, 0, NULL) : json_object();
+    json_t *more = json_loads(asked, 0, NULL);
+    if (object == NULL || more == NULL)
+        err_no_memory(err, LIMIT_CONTEXT_BYTES);
+    for (void *at = json_object_iter(more); at != NULL && err->code == ERR_OK;
+         at = json_object_iter_next(more, at)) {
+        const char *key = json_object_iter_key(at);
+        json_t *value = json_object_iter_value(at);
+        const json_t *there = doc_member(object, key);
+        if (there == NULL && json_object_set(object, key, value) != 0)
+            err_no_memory(err, LIMIT_CONTEXT_BYTES);
+        else if (there != NULL && !is_same_value(there, value))
+            err_set(err, ERR_UNUSABLE, "?context.%s: the body has another value; send one of them",
+                    key);
+    }
+    if (err->code == ERR_OK && put_lot(object, arena, lot, err) == ERR_OK)
+        put_text(object, arena, context, err);
+    json_decref(object);
+    json_decref(more);
+    return err->code;
+}

@@ -28,4 +28,9 @@ enum err_code codec_context_read(struct json_t *context, const char *path,
 enum err_code codec_context_set(const char **context, const char **lot, const char *name,
                                 const char *value, struct arena *arena, struct err *err);
 
+/* Puts the members of `asked`, a context as codec_context_set makes it or NULL, into another one,
+ * which may be NULL. ERR_UNUSABLE if that one has another value of a member. */
+enum err_code codec_context_merge(const char **context, const char **lot, const char *asked,
+                                  struct arena *arena, struct err *err);
+
 #endif

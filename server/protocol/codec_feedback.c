@@ -40,12 +40,17 @@ static enum err_code check_members(const char *path, const struct codec_names *k
     return doc_each_member(object, check_member, &reader, err);
 }
 
-/* A printable string; *out stays NULL if there is none. */
+/* A printable string, or the text of a number that is an id or a label; *out stays NULL if there is
+ * none. */
 static enum err_code read_string(const struct reader *reader, const json_t *object, const char *key,
                                  size_t bytes_max, const char **out, struct err *err)
 {
+    char digits[DOC_NUMBER_BYTES];
     const char *text = NULL;
-    if (doc_get_string(object, reader->path, key, &text, err) || text == NULL)
+    bool may_be_number = strcmp(key, "id") == 0 || strcmp(key, "label") == 0;
+    if (may_be_number && doc_number_text(doc_member(object, key), digits))
+        text = digits;
+    else if (doc_get_string(object, reader->path, key, &text, err) || text == NULL)
         return err->code;
     size_t len = strlen(text);
     if (codec_check_label(text, len, bytes_max, reader->path, key, err))

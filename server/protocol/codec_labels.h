@@ -17,7 +17,7 @@
 struct elided;
 struct json_t;
 
-/* Of an object whose long strings were cut out; checked. */
+/* Of an object whose long strings were cut out. */
 enum err_code codec_labels_read(struct engine_labels *out, const struct json_t *object,
                                 const struct elided *elided, struct arena *arena, struct err *err);
 
@@ -25,7 +25,7 @@ enum err_code codec_labels_read(struct engine_labels *out, const struct json_t *
 enum err_code codec_labels_set(struct engine_labels *labels, const char *value, struct arena *arena,
                                struct err *err);
 
-/* All of them together, once the last option is read. */
+/* All of them together, once the last member and the last option are read. */
 enum err_code codec_labels_check(const struct engine_labels *labels, const char *path,
                                  struct err *err);
 

@@ -160,8 +160,7 @@ static void place(const struct predict_call *call, unsigned index, char out[CALL
 enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
                               size_t len, struct arena *arena, struct err *err)
 {
-    *out =
-        (struct predict_call){.top_k = 1, .model_place = "?model", .place = place, .keep = true};
+    *out = (struct predict_call){.top_k = 1, .model_place = "?model", .place = place, .keep = true};
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "the body is empty");
     out->items = arena_alloc_array(arena, 1, sizeof *out->items);

@@ -172,9 +172,9 @@ static json_t *label_shares_json(const struct label_shares_figures *figures,
     json_t *object = json_object();
     int failed = codec_add(object, "count", json_integer((json_int_t)figures->count));
     failed |= codec_add(object, "expected", shares_json(figures->expected, info));
-    failed |= codec_add(object, "estimated",
-                        figures->has_estimate ? shares_json(figures->estimated, info)
-                                              : json_null());
+    failed |=
+        codec_add(object, "estimated",
+                  figures->has_estimate ? shares_json(figures->estimated, info) : json_null());
     if (!failed)
         return object;
     json_decref(object);

@@ -2,6 +2,7 @@
  * reads and writes them. */
 #include "server/protocol/codec.h"
 #include "server/protocol/codec_labels.h"
+#include "server/protocol/codec_query.h"
 #include "server/protocol/content.h"
 #include "server/protocol/media_type.h"
 #include "server/protocol/protocol.h"
@@ -29,41 +30,38 @@ static enum err_code accept_head(struct request *request)
     return ERR_OK;
 }
 
-static void count_labels(void *context, const char *name, const char *value)
+static void count_option(void *context, const char *name, const char *value)
 {
+    size_t *bytes = context;
+    size_t least = strcmp(name, "candidate_labels") == 0 ? CODEC_RAW_BYTES + CODEC_LABELS_BYTES
+                                                         : CODEC_RAW_BYTES;
     (void)value;
-    if (strcmp(name, "candidate_labels") == 0)
-        *(size_t *)context = CODEC_LABELS_BYTES;
+    *bytes = *bytes > least ? *bytes : least;
 }
 
-static size_t raw_bytes(const struct request *request)
+/* What the options of the query take. */
+static size_t option_bytes(const struct request *request)
 {
-    size_t labels = 0;
-    http_query_each(request->exchange, count_labels, &labels);
-    return CODEC_RAW_BYTES + labels;
+    size_t bytes = 0;
+    http_query_each(request->exchange, count_option, &bytes);
+    return bytes;
 }
 
 static size_t parse_bytes(const struct request *request)
 {
     const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
-    size_t content = content_bytes(request);
-    return content + (request->body == REQUEST_JSON
-                          ? codec_parse_bytes(content_len_max(request), &limits)
-                          : raw_bytes(request));
+    size_t call = request->body == REQUEST_JSON
+                      ? codec_parse_bytes(content_len_max(request), &limits)
+                      : CODEC_RAW_BYTES;
+    return content_bytes(request) + call + option_bytes(request);
 }
-
-struct options {
-    struct request *request;
-    struct err *err;
-};
 
 static void visit_option(void *context, const char *name, const char *value)
 {
-    struct options *options = context;
-    struct request *request = options->request;
-    if (options->err->code == ERR_OK)
+    struct request *request = context;
+    if (request->err.code == ERR_OK)
         codec_parse_option(&request->call, name, value != NULL ? value : "",
-                           &request->exchange->arena, options->err);
+                           &request->exchange->arena, &request->err);
 }
 
 static enum err_code parse_raw(struct request *request)
@@ -73,10 +71,21 @@ static enum err_code parse_raw(struct request *request)
     if (codec_parse_raw(&request->call, kind, request->content, request->content_len,
                         &exchange->arena, &request->err))
         return request->err.code;
-    http_query_each(exchange, visit_option, &(struct options){request, &request->err});
+    http_query_each(exchange, visit_option, request);
     if (request->err.code == ERR_OK)
         codec_check_options(&request->call, &request->err);
     return request->err.code;
+}
+
+struct reading {
+    struct codec_query query;
+    struct arena *arena;
+};
+
+static void visit_beside(void *context, const char *name, const char *value)
+{
+    struct reading *reading = context;
+    codec_query_add(&reading->query, name, value != NULL ? value : "", reading->arena);
 }
 
 /* The deadline is not known until the options are read, which is before the first check. */
@@ -93,8 +102,12 @@ static enum err_code parse_json(const struct service *service, struct request *r
 {
     struct http_exchange *exchange = request->exchange;
     struct watch watch;
+    struct reading reading = {.arena = &exchange->arena};
+    codec_query_init(&reading.query);
+    http_query_each(exchange, visit_beside, &reading);
     struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max,
-                                  .interrupt = watch_begin(&watch, service, request)};
+                                  .interrupt = watch_begin(&watch, service, request),
+                                  .query = &reading.query};
     limits.interrupt->look = look_while_reading;
     return codec_parse_json(&request->call, request->content, request->content_len, &limits,
                             &exchange->arena, &request->err);

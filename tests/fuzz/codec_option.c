@@ -1,18 +1,21 @@
-/* The query string of a raw body, "name=value&name&...", as the HTTP library cuts it; also an
- * X-Request-Id. */
+/* The query string of a raw body, "name=value&name&...", as the HTTP library cuts it, and the same
+ * beside a JSON body; also an X-Request-Id. */
 #include "server/bounds/limits.h"
 #include "server/protocol/codec.h"
+#include "server/protocol/codec_query.h"
 #include "server/serve/request.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void parse_one(struct predict_call *call, char *option, struct arena *arena, struct err *err)
+static void parse_one(struct predict_call *call, struct codec_query *query, char *option,
+                      struct arena *arena, struct err *err)
 {
     char *value = strchr(option, '=');
     if (value != NULL)
         *value++ = '\0';
+    codec_query_add(query, option, value, arena);
     codec_parse_option(call, option, value, arena, err);
 }
 
@@ -24,6 +27,22 @@ static void check_call(const struct predict_call *call, struct arena *arena)
     FUZZ_CLAIM(call->id == NULL || strlen(call->id) <= LIMIT_ID_BYTES);
     const char *problem = codec_encode_problem(&failed, call->id, arena, &len);
     FUZZ_CLAIM(problem != NULL && fuzz_is_json(problem, len));
+}
+
+/* What is beside a body is in the call or refused. */
+static void check_beside(const struct codec_query *query, struct arena *arena)
+{
+    static const char body[] = "{\"text\": \"a\", \"explain\": true, \"top_k\": 3, \"context\": "
+                               "{\"lot\": \"A\", \"die_x\": 5}}";
+    const struct codec_limits limits = {.inputs_max = 1, .query = query};
+    struct predict_call call;
+    struct err err = {0};
+    if (codec_parse_json(&call, body, sizeof body - 1, &limits, arena, &err) == ERR_OK) {
+        FUZZ_CLAIM(query->err.code == ERR_OK && call.top_k == 3 && call.explain);
+        FUZZ_CLAIM(query->asked.model == NULL || strcmp(query->asked.model, call.model) == 0);
+        check_call(&call, arena);
+    }
+    fuzz_check_err(&err);
 }
 
 static void check_plain(const char *id)
@@ -40,17 +59,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct predict_call call;
     struct arena arena;
     struct err err = {0};
+    struct codec_query query;
     arena_init(&arena);
+    codec_query_init(&query);
     FUZZ_CLAIM(codec_parse_raw(&call, ENGINE_TEXT, "a", 1, &arena, &err) == ERR_OK);
     while (input.left > 0 && err.code == ERR_OK) {
         char *option = fuzz_part(&input, '&', NULL);
         check_plain(option);
-        parse_one(&call, option, &arena, &err);
+        parse_one(&call, &query, option, &arena, &err);
         free(option);
     }
     if (err.code == ERR_OK && codec_check_options(&call, &err) == ERR_OK)
         check_call(&call, &arena);
     fuzz_check_err(&err);
+    check_beside(&query, &arena);
     arena_deinit(&arena);
     return 0;
 }

@@ -152,6 +152,42 @@ START_TEST(a_raw_text_is_answered_with_options_from_the_query)
 }
 END_TEST
 
+START_TEST(options_beside_a_json_body_are_obeyed_or_refused)
+{
+    static const char wafer[] = "{\"text\":\"BIN 7 FAIL\",\"top_k\":2,\"id\":42}";
+    struct reply reply = contract_post_as("/predict?model=kernel-bert&top_k=2&context.lot=A1",
+                                          "application/json", wafer, strlen(wafer));
+    expect_answer(&reply, "kernel-bert", 2);
+    reply_expect_text(&reply, "id", "42");
+    reply_expect_text(&reply, "context.lot", "A1");
+    reply_free(&reply);
+    reply = contract_post_as("/predict?top_k=3", "application/json", wafer, strlen(wafer));
+    reply_expect_problem(&reply, 422, "unusable", "?top_k: the body has another value");
+    reply_free(&reply);
+    reply = contract_post_as("/predict?topk=3", "application/json", wafer, strlen(wafer));
+    reply_expect_problem(&reply, 422, "unusable", "?topk: unknown option; did you mean \"top_k\"?");
+    reply_free(&reply);
+    reply = contract_post_as("/predict?model=nosuch", "application/json", wafer, strlen(wafer));
+    reply_expect_problem(&reply, 404, "not_found", "?model: no model of this name is served");
+    reply_free(&reply);
+}
+END_TEST
+
+START_TEST(a_route_without_options_refuses_a_query)
+{
+    static const char json[] = "Content-Type: application/json\r\n";
+    struct reply reply = contract_ask(contract_port(), "POST", "/feedback?new=true", json,
+                                      "{\"id\":\"a\",\"label\":\"b\"}");
+    reply_expect_problem(&reply, 422, "unusable",
+                         "this route takes no options in its query; put them into the JSON body: "
+                         "?new: unknown option");
+    reply_free(&reply);
+    reply = contract_ask(contract_port(), "POST", "/admin/reload?force=true", "", "");
+    reply_expect_problem(&reply, 422, "unusable", "this route takes no options in its query: ");
+    reply_free(&reply);
+}
+END_TEST
+
 START_TEST(a_data_url_prefix_is_accepted)
 {
     static const char *const prefixes[] = {"data:image/png;base64,", "data:image/jpeg;base64,"};
@@ -347,16 +383,15 @@ START_TEST(one_connection_carries_many_requests)
 }
 END_TEST
 
-CONTRACT_SUITE("contract_predict", options, an_image_is_answered, a_text_is_answered,
-               a_form_type_and_no_type_are_read_as_json,
-               a_raw_image_is_answered_with_options_from_the_query,
-               a_raw_text_is_answered_with_options_from_the_query, a_data_url_prefix_is_accepted,
-               top_k_counts_and_is_clamped, all_scores_of_a_softmax_sum_to_one,
-               context_comes_back_as_it_was_sent,
-               a_text_longer_than_the_model_is_truncated_and_says_so, a_nul_in_a_text_is_removed,
-               an_id_is_the_members_or_the_headers_and_returned_in_both,
-               without_an_id_each_reply_has_one_of_its_own,
-               an_id_that_no_header_can_hold_is_returned_in_the_body,
-               several_inputs_are_answered_in_order_and_a_bad_one_spoils_none,
-               an_input_scores_the_same_alone_and_among_others,
-               one_connection_carries_many_requests)
+CONTRACT_SUITE(
+    "contract_predict", options, an_image_is_answered, a_text_is_answered,
+    a_form_type_and_no_type_are_read_as_json, a_raw_image_is_answered_with_options_from_the_query,
+    a_raw_text_is_answered_with_options_from_the_query,
+    options_beside_a_json_body_are_obeyed_or_refused, a_route_without_options_refuses_a_query,
+    a_data_url_prefix_is_accepted, top_k_counts_and_is_clamped, all_scores_of_a_softmax_sum_to_one,
+    context_comes_back_as_it_was_sent, a_text_longer_than_the_model_is_truncated_and_says_so,
+    a_nul_in_a_text_is_removed, an_id_is_the_members_or_the_headers_and_returned_in_both,
+    without_an_id_each_reply_has_one_of_its_own,
+    an_id_that_no_header_can_hold_is_returned_in_the_body,
+    several_inputs_are_answered_in_order_and_a_bad_one_spoils_none,
+    an_input_scores_the_same_alone_and_among_others, one_connection_carries_many_requests)

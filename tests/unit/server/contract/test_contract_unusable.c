@@ -147,7 +147,7 @@ START_TEST(an_option_of_the_wrong_type_or_size_is_422)
         {"{\"text\":\"a\",\"top_k\":\"many\"}", "$.top_k: expected an integer or \"all\""},
         {"{\"text\":\"a\",\"top_k\":true}", "$.top_k: expected an integer or \"all\""},
         {"{\"text\":\"a\",\"deadline_ms\":0}", "$.deadline_ms: must be from 1 to 86400000"},
-        {"{\"text\":\"a\",\"id\":7}", "$.id: expected a string, found a number"},
+        {"{\"text\":\"a\",\"id\":[]}", "$.id: expected a string, found an array"},
         {"{\"text\":\"a\",\"id\":\"a\\u0007\"}", "$.id: must not contain control characters"},
         {"{\"text\":\"a\",\"model\":[]}", "$.model: expected a string, found an array"},
         {"{\"text\":\"a\",\"context\":[]}", "$.context: expected an object, found an array"},

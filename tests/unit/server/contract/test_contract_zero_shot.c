@@ -117,7 +117,7 @@ START_TEST(labels_that_cannot_be_used_are_told_by_their_place)
          "$.image: candidate_labels: the labels of the model fixed are fixed"},
         {"any", "{\"candidate_labels\": []}", "$.candidate_labels: empty"},
         {"any", "{\"candidate_labels\": \"a\"}", "$.candidate_labels: expected an array"},
-        {"any", "{\"candidate_labels\": [\"a\", 1]}", "$.candidate_labels[1]: expected a string"},
+        {"any", "{\"candidate_labels\": [\"a\", true]}", "$.candidate_labels[1]: expected a string"},
         {"any", "{\"candidate_labels\": [\"a\", \"\"]}", "$.candidate_labels[1]: empty"},
         {"any", "{\"candidate_labels\": [\"a\", \"a\"]}", "$.candidate_labels[1]: the same as"},
         {"any", "{\"candidate_labels\": [\"a\\u0000\"]}",

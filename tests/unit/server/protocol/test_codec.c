@@ -51,6 +51,30 @@ START_TEST(codec_reads_a_text)
 }
 END_TEST
 
+START_TEST(codec_takes_a_numeric_id_as_its_text)
+{
+    static const struct {
+        const char *number, *text;
+    } cases[] = {{"42", "42"},
+                 {"-7", "-7"},
+                 {"0.1", "0.1"},
+                 {"42.0", "42"},
+                 {"9223372036854775807", "9223372036854775807"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct call_fixture fixture;
+        char body[200];
+        snprintf(body, sizeof body, "{\"id\": %s, \"inputs\": [{\"text\": \"a\", \"id\": %s}]}",
+                 cases[i].number, cases[i].number);
+        call_fixture_setup(&fixture, body);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        ck_assert_str_eq(fixture.call.id, cases[i].text);
+        ck_assert_str_eq(fixture.call.items[0].id, cases[i].text);
+        call_fixture_drop(&fixture);
+    }
+    expect_member("\"id\": 1e300", "$.id: expected a string, found a number");
+}
+END_TEST
+
 START_TEST(codec_reads_a_context_as_json_text)
 {
     struct call_fixture fixture;
@@ -189,7 +213,7 @@ START_TEST(codec_names_expected_and_found_types)
     expect_unusable("{\"image\": {}}", "$.image: expected a string, found an object");
     expect_unusable("{\"inputs\": {}}", "$.inputs: expected an array, found an object");
     expect_member("\"model\": 1", "$.model: expected a string, found a number");
-    expect_member("\"id\": 1", "$.id: expected a string, found a number");
+    expect_member("\"id\": true", "$.id: expected a string, found a boolean");
     expect_member("\"context\": []", "$.context: expected an object, found an array");
     expect_member("\"overlay\": 1", "$.overlay: expected true or false, found a number");
     expect_member("\"attention_stats\": \"\"",
@@ -427,8 +451,8 @@ START_TEST(codec_keeps_an_items_error_in_the_item)
     expect_item_error("{\"text\": \"a\", \"image\": \"AAAA\"}",
                       "$.inputs[1]: expected one of \"text\" and \"image\", found both");
     expect_item_error("{\"text\": \"\"}", "$.inputs[1].text: empty");
-    expect_item_error("{\"text\": \"a\", \"id\": 7}",
-                      "$.inputs[1].id: expected a string, found a number");
+    expect_item_error("{\"text\": \"a\", \"id\": []}",
+                      "$.inputs[1].id: expected a string, found an array");
     expect_item_error("{\"text\": \"a\", \"context\": {\"lott\": 7}}",
                       "$.inputs[1].context.lott: unknown member; did you mean \"lot\"?");
     expect_item_error("{\"text\": \"a\", \"context\": {\"die_x\": 0.30000000000000004}}",
@@ -465,12 +489,13 @@ START_TEST(codec_bounds_the_number_of_inputs)
 }
 END_TEST
 
-SUITE("codec", codec_reads_a_context_as_json_text, codec_leaves_id_and_model_in_a_call_that_fails,
-      codec_reads_the_id_whatever_else_is_wrong, codec_reads_a_text, codec_keeps_nul_in_a_text,
-      codec_reads_an_image, codec_refuses_what_is_not_base64_with_its_offset,
-      codec_wants_exactly_one_input, codec_names_expected_and_found_types,
-      codec_names_the_nearest_known_member, codec_repeats_only_names_that_look_like_identifiers,
-      codec_reads_top_k, codec_reads_a_deadline, codec_reads_what_is_to_be_explained,
+SUITE("codec", codec_takes_a_numeric_id_as_its_text, codec_reads_a_context_as_json_text,
+      codec_leaves_id_and_model_in_a_call_that_fails, codec_reads_the_id_whatever_else_is_wrong,
+      codec_reads_a_text, codec_keeps_nul_in_a_text, codec_reads_an_image,
+      codec_refuses_what_is_not_base64_with_its_offset, codec_wants_exactly_one_input,
+      codec_names_expected_and_found_types, codec_names_the_nearest_known_member,
+      codec_repeats_only_names_that_look_like_identifiers, codec_reads_top_k,
+      codec_reads_a_deadline, codec_reads_what_is_to_be_explained,
       codec_refuses_explanations_that_there_are_not, codec_bounds_id_and_model,
       codec_checks_the_context, codec_refuses_broken_json_with_its_offset,
       codec_reads_inputs_in_order, codec_keeps_an_items_error_in_the_item,

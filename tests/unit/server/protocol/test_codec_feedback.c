@@ -50,6 +50,14 @@ START_TEST(a_bad_item_of_a_list_leaves_the_others)
 }
 END_TEST
 
+START_TEST(a_numeric_id_and_label_are_taken_as_their_text)
+{
+    ck_assert_int_eq(parse("{\"id\":42,\"label\":7}"), ERR_OK);
+    ck_assert_str_eq(call.items[0].id, "42");
+    ck_assert_str_eq(call.items[0].label, "7");
+}
+END_TEST
+
 START_TEST(what_is_wrong_is_told_with_its_place)
 {
     static const struct {
@@ -64,7 +72,9 @@ START_TEST(what_is_wrong_is_told_with_its_place)
         {"{\"id\":\"a\"}", ERR_UNUSABLE, "$: expected \"label\", found none"},
         {"{\"id\":\"\",\"label\":\"b\"}", ERR_UNUSABLE, "$.id: empty"},
         {"{\"id\":\"a\",\"label\":\"\"}", ERR_UNUSABLE, "$.label: empty"},
-        {"{\"id\":7,\"label\":\"b\"}", ERR_UNUSABLE, "$.id: expected a string, found a number"},
+        {"{\"id\":true,\"label\":\"b\"}", ERR_UNUSABLE, "$.id: expected a string, found a boolean"},
+        {"{\"id\":\"a\",\"label\":\"b\",\"source\":7}", ERR_UNUSABLE,
+         "$.source: expected a string, found a number"},
         {"{\"id\":\"a\",\"labl\":\"b\"}", ERR_UNUSABLE,
          "$.labl: unknown member; did you mean \"label\"?"},
         {"{\"id\":\"a\",\"label\":\"b\",\"\\u001b[2J\":1}", ERR_UNUSABLE, "$: an unknown member"},
@@ -197,7 +207,8 @@ START_TEST(an_accuracy_has_wilsons_interval_classes_and_pairs)
 END_TEST
 
 SUITE("codec_feedback", one_label_is_read_with_all_its_members,
-      a_bad_item_of_a_list_leaves_the_others, what_is_wrong_is_told_with_its_place,
-      strings_have_their_bounds, more_tokens_than_labels_can_have_are_refused,
-      an_answer_has_results_and_problems_in_order, an_accuracy_of_none_is_null_and_may_be_anything,
+      a_bad_item_of_a_list_leaves_the_others, a_numeric_id_and_label_are_taken_as_their_text,
+      what_is_wrong_is_told_with_its_place, strings_have_their_bounds,
+      more_tokens_than_labels_can_have_are_refused, an_answer_has_results_and_problems_in_order,
+      an_accuracy_of_none_is_null_and_may_be_anything,
       an_accuracy_has_wilsons_interval_classes_and_pairs)

@@ -143,7 +143,7 @@ START_TEST(codec_refuses_labels_of_a_query)
         {{"candidate_labels", "a", "candidate_labels", "a"},
          "?candidate_labels[1]: the same as candidate_labels[0]"},
         {{"candidate_labels", "a\xFF"}, "?candidate_labels[0]: not valid UTF-8"},
-        {{"candidate_labels", "[1]"}, "?candidate_labels[0]: expected a string, found a number"},
+        {{"candidate_labels", "[true]"}, "?candidate_labels[0]: expected a string, found a boolean"},
         {{"candidate_labels", "[[]]"}, "?candidate_labels: "},
         {{"candidate_labels", "[\"a\""}, "?candidate_labels: JSON ends too early"},
         {{"hypothesis_template", "{}"}, "?hypothesis_template: it goes with candidate_labels"},
