@@ -4,6 +4,7 @@
 #include <b64/cencode.h>
 
 #include <stdbool.h>
+#include <string.h>
 
 enum {
     SCAN_BLOCK = 64,
@@ -90,6 +91,97 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
                             struct err *err)
 {
     return base64_decode_while(out, out_len, text, len, origin, NULL, err);
+}
+
+/* ---- as people send it ---- */
+
+/* 0 to 63; of the URL-safe alphabet's two characters those of the other's. */
+static unsigned value_of(char c)
+{
+    return (unsigned)base64_decode_value(c == '-' ? '+' : c == '_' ? '/' : c);
+}
+
+/* What has been seen of a text with line ends, or in the URL-safe alphabet. */
+struct sent {
+    size_t data, padding; /* characters */
+    bool is_url_safe, is_standard;
+    unsigned bits; /* that are not yet written */
+    size_t last_at;
+};
+
+static enum err_code take_sent(struct sent *sent, char c, size_t at, char **out, struct err *err)
+{
+    sent->is_url_safe = sent->is_url_safe || c == '-' || c == '_';
+    sent->is_standard = sent->is_standard || c == '+' || c == '/';
+    if (c == '=') {
+        sent->padding++;
+        return ERR_OK;
+    }
+    if (sent->padding > 0)
+        return err_set(err, ERR_UNUSABLE, "a character behind '=' at offset %zu", at);
+    if (!in_alphabet(c) && c != '-' && c != '_')
+        return err_set(err, ERR_UNUSABLE, "invalid character at offset %zu", at);
+    if (sent->is_url_safe && sent->is_standard)
+        return err_set(err, ERR_UNUSABLE,
+                       "characters of both alphabets, the standard and the URL-safe one, at offset "
+                       "%zu",
+                       at);
+    sent->bits = sent->bits << 6 | value_of(c);
+    sent->last_at = at;
+    if (++sent->data % 4 == 0) {
+        *(*out)++ = (char)(sent->bits >> 16);
+        *(*out)++ = (char)(sent->bits >> 8);
+        *(*out)++ = (char)sent->bits;
+        sent->bits = 0;
+    }
+    return ERR_OK;
+}
+
+/* The last group, which needs no padding in the URL-safe alphabet (RFC 4648, section 5). */
+static enum err_code end_sent(const struct sent *sent, char **out, struct err *err)
+{
+    size_t rest = sent->data % 4;
+    bool is_open = sent->is_url_safe && sent->padding == 0;
+    if (rest == 1 || sent->padding > 2 || (!is_open && (sent->data + sent->padding) % 4 != 0))
+        return err_set(err, ERR_UNUSABLE, "%zu characters are not a multiple of 4",
+                       sent->data + sent->padding);
+    unsigned unused = rest == 3 ? 2 : rest == 2 ? 4 : 0;
+    if ((sent->bits & ((1u << unused) - 1)) != 0)
+        return err_set(err, ERR_UNUSABLE, "unused bits are not zero at offset %zu", sent->last_at);
+    for (unsigned left = rest == 3 ? 2 : rest == 2 ? 1 : 0, bits = sent->bits >> unused; left > 0;)
+        *(*out)++ = (char)(bits >> 8 * --left);
+    return ERR_OK;
+}
+
+size_t base64_sent_size(size_t len)
+{
+    return len / 4 * 3 + 3;
+}
+
+enum err_code base64_decode_sent(char *out, size_t *out_len, const char *text, size_t len,
+                                 size_t origin, struct interrupt *interrupt, struct err *err)
+{
+    struct sent sent = {0};
+    char *end = out;
+    size_t plain = base64_prefix(text, len);
+    if (plain == len || memchr("-_\r\n", text[plain], 4) == NULL) {
+        size_t tail = plain;
+        while (tail < len && text[tail] == '=')
+            tail++;
+        if (tail == len || memchr("\r\n", text[tail], 2) == NULL)
+            return base64_decode_while(out, out_len, text, len, origin, interrupt, err);
+    }
+    for (size_t at = 0; at < len; at++) {
+        if (at % DECODE_PIECE == 0 && interrupt_look(interrupt, err))
+            return err->code;
+        if (text[at] != '\r' && text[at] != '\n' &&
+            take_sent(&sent, text[at], origin + at, &end, err))
+            return err->code;
+    }
+    if (end_sent(&sent, &end, err))
+        return err->code;
+    *out_len = (size_t)(end - out);
+    return ERR_OK;
 }
 
 size_t base64_encoded_size(size_t len)

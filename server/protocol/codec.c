@@ -33,6 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is room to report errors */
@@ -271,6 +272,41 @@ static enum err_code read_pair(const struct reader *reader, const json_t *object
     return ERR_OK;
 }
 
+/* Nothing is fetched for a client. */
+static bool names_a_file(struct string text)
+{
+    static const char *const begins[] = {"/", "./", "../", "~", "file:", "data:"};
+    static const char *const ends[] = {".png", ".jpg",  ".jpeg", ".bmp",
+                                       ".tif", ".tiff", ".gif",  ".webp"};
+    if (memmem(text.bytes, text.len < 32 ? text.len : 32, "://", 3) != NULL ||
+        (text.len > 2 && text.bytes[1] == ':' && text.bytes[2] == '\\'))
+        return true;
+    if (text.len >= 4 && memcmp(text.bytes, "/9j/", 4) == 0) /* a JPEG that is damaged */
+        return false;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (text.len >= strlen(begins[i]) &&
+            strncasecmp(text.bytes, begins[i], strlen(begins[i])) == 0 && text.len < PATH_MAX)
+            return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (text.len > strlen(ends[i]) &&
+            strncasecmp(text.bytes + text.len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum err_code refuse_base64(struct string text, const char *path, struct err *err)
+{
+    if (err->code != ERR_UNUSABLE)
+        return err->code;
+    if (elide_data_prefix(text.bytes, text.len) > 0 || !names_a_file(text))
+        return err_prefix(err, "%s.image: not base64: ", path);
+    *err = (struct err){0};
+    return err_set(err, ERR_UNUSABLE,
+                   "%s.image: this is a URL or a path, not a picture: send the picture's bytes in "
+                   "base64",
+                   path);
+}
+
 static enum err_code read_image(const struct reader *reader, const json_t *value, const char *path,
                                 struct predict_item *item, struct err *err)
 {
@@ -278,14 +314,13 @@ static enum err_code read_image(const struct reader *reader, const json_t *value
         return wrong_type(path, "image", "a string", value, err);
     struct string text = string_of(reader, value);
     size_t prefix = elide_data_prefix(text.bytes, text.len), len = 0;
-    size_t size = base64_decoded_size(text.len - prefix);
+    size_t size = base64_sent_size(text.len - prefix);
     char *bytes = arena_alloc(reader->arena, size);
     if (bytes == NULL)
         return err_no_memory(err, size);
-    if (base64_decode_while(bytes, &len, text.bytes + prefix, text.len - prefix, prefix,
-                            reader->interrupt, err))
-        return err->code == ERR_UNUSABLE ? err_prefix(err, "%s.image: not base64: ", path)
-                                         : err->code;
+    if (base64_decode_sent(bytes, &len, text.bytes + prefix, text.len - prefix, prefix,
+                           reader->interrupt, err))
+        return refuse_base64(text, path, err);
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.image: empty", path);
     *item = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = bytes, .len = len};

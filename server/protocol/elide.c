@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char mark[] = "\\u0001"; /* as it is spelled in the text */
 enum {
@@ -49,15 +50,18 @@ struct scan {
     size_t strings;
 };
 
+/* RFC 2397: a media type, parameters, and the word that the data are base64; the picture itself says
+ * of which kind it is. */
 size_t elide_data_prefix(const char *text, size_t len)
 {
-    static const char *const prefixes[] = {"data:image/png;base64,", "data:image/jpeg;base64,"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        size_t prefix_len = strlen(prefixes[i]);
-        if (len >= prefix_len && memcmp(text, prefixes[i], prefix_len) == 0)
-            return prefix_len;
-    }
-    return 0;
+    static const char data[] = "data:", word[] = ";base64";
+    enum { PREFIX_BYTES_MAX = 256, DATA = sizeof data - 1, WORD = sizeof word - 1 };
+    if (len < DATA + WORD || strncasecmp(text, data, DATA) != 0)
+        return 0;
+    const char *comma = memchr(text, ',', len < PREFIX_BYTES_MAX ? len : PREFIX_BYTES_MAX);
+    if (comma == NULL || comma - text < DATA + WORD || strncasecmp(comma - WORD, word, WORD) != 0)
+        return 0;
+    return (size_t)(comma + 1 - text);
 }
 
 /* Bytes at the start of text that are an optional data-URL prefix, base64 characters and `=`. */

@@ -49,7 +49,7 @@ const struct elided_span *elide_find(const struct elided *elided, const char *va
 /* The offset in the original of byte `at` of the shortened text (for doc_parse_mapped). */
 size_t elide_origin(const void *elided, size_t at);
 
-/* Length of the data-URL prefix that text starts with (PNG or JPEG, base64); 0 if there is none. */
+/* Length of the prefix of a data URL in base64 that text starts with; 0 if there is none. */
 size_t elide_data_prefix(const char *text, size_t len);
 
 #endif

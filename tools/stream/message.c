@@ -85,12 +85,17 @@ static enum err_code check_member(void *context, const char *key, const struct j
                    nearest != NULL ? "\"?" : "");
 }
 
-/* NULL if absent; a copy that outlives the tree. */
+/* NULL if absent; a copy that outlives the tree. An id may be a number. */
 static const char *take_text(const struct json_t *root, const char *key, size_t *len,
                              struct arena *arena, struct err *err)
 {
+    char digits[DOC_NUMBER_BYTES];
     const struct json_t *value = doc_member(root, key);
     const char *text = value != NULL ? doc_text(value, len) : NULL;
+    if (text == NULL && strcmp(key, "id") == 0 && doc_number_text(value, digits)) {
+        text = digits;
+        *len = strlen(digits);
+    }
     if (value != NULL && text == NULL)
         err_set(err, ERR_UNUSABLE, "$.%s: expected a string, found %s", key, doc_type_name(value));
     if (text == NULL)
@@ -120,12 +125,13 @@ static enum err_code prepare_base64(const struct engine_model *engine, const cha
                                     struct arena *arena, struct message_input *out, struct err *err)
 {
     size_t bytes_len;
-    const char *comma = len > 5 && strncmp(text, "data:", 5) == 0 ? memchr(text, ',', len) : NULL;
+    const char *comma =
+        len > 5 && strncasecmp(text, "data:", 5) == 0 ? memchr(text, ',', len) : NULL;
     size_t prefix = comma != NULL ? (size_t)(comma - text) + 1 : 0;
-    char *bytes = arena_alloc(arena, base64_decoded_size(len - prefix));
+    char *bytes = arena_alloc(arena, base64_sent_size(len - prefix));
     if (bytes == NULL)
         return err_no_memory(err, len);
-    if (base64_decode(bytes, &bytes_len, text + prefix, len - prefix, prefix, err))
+    if (base64_decode_sent(bytes, &bytes_len, text + prefix, len - prefix, prefix, NULL, err))
         return err_prefix(err, "$.image: ");
     return prepare_image(engine, bytes, bytes_len, arena, out, err);
 }

@@ -268,7 +268,74 @@ START_TEST(base64_decodes_no_more_than_there_is)
 }
 END_TEST
 
-SUITE("base64", base64_sizes_are_what_is_written_and_a_nul, base64_decodes_no_more_than_there_is,
+static enum err_code decode_sent(const char *text, char **out, size_t *out_len, struct err *err)
+{
+    size_t len = strlen(text);
+    char *exact = malloc(len > 0 ? len : 1);
+    memcpy(exact, text, len);
+    *err = (struct err){0};
+    *out = malloc(base64_sent_size(len));
+    base64_decode_sent(*out, out_len, exact, len, 7, NULL, err);
+    free(exact);
+    return err->code;
+}
+
+START_TEST(base64_reads_line_ends_and_the_url_safe_alphabet_as_sent)
+{
+    static const struct {
+        const char *text, *bytes;
+    } good[] = {
+        {"", ""},
+        {"Zm9v", "foo"},
+        {"Zm9v\nYmFy", "foobar"},
+        {"Zm9v\r\nYmE=\r\n", "fooba"},
+        {"Zm9vYg=\n=\n", "foob"},
+        {"\n", ""},
+        {"-__-", "\xFB\xFF\xFE"},
+        {"+//+", "\xFB\xFF\xFE"},
+        {"-_8=", "\xFB\xFF"},
+        {"-_8", "\xFB\xFF"},
+        {"-w", "\xFB"},
+        {"Zm9v\n-_8", "foo\xFB\xFF"},
+    };
+    static const struct {
+        const char *text, *error;
+    } bad[] = {
+        {"Zm9v-/8=",
+         "characters of both alphabets, the standard and the URL-safe one, at offset 12"},
+        {"+_8=", "characters of both alphabets, the standard and the URL-safe one, at offset 8"},
+        {"-_9=", "unused bits are not zero at offset 9"},
+        {"-_9", "unused bits are not zero at offset 9"},
+        {"-", "1 characters are not a multiple of 4"},
+        {"-_8==", "5 characters are not a multiple of 4"},
+        {"Zm9v\nYg", "6 characters are not a multiple of 4"},
+        {"Zm9v Yg==", "invalid character at offset 11"},
+        {"Zm9v\n Yg==", "invalid character at offset 12"},
+        {"Zm9vYg=\n=\nZm9v", "a character behind '=' at offset 17"},
+        {"\n====", "4 characters are not a multiple of 4"},
+        {"Zg", "2 characters are not a multiple of 4"},
+    };
+    char *out;
+    size_t len = 0;
+    struct err err;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_msg(!decode_sent(good[i].text, &out, &len, &err), "%s: %s", good[i].text,
+                      err.text);
+        ck_assert_uint_eq(len, strlen(good[i].bytes));
+        ck_assert(memcmp(out, good[i].bytes, len) == 0);
+        free(out);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(decode_sent(bad[i].text, &out, &len, &err) == ERR_UNUSABLE, "%s",
+                      bad[i].text);
+        ck_assert_str_eq(err.text, bad[i].error);
+        free(out);
+    }
+}
+END_TEST
+
+SUITE("base64", base64_reads_line_ends_and_the_url_safe_alphabet_as_sent,
+      base64_sizes_are_what_is_written_and_a_nul, base64_decodes_no_more_than_there_is,
       base64_is_left_at_any_of_its_megabytes, a_call_is_left_while_its_image_is_decoded,
       base64_decodes_the_vectors_of_rfc_4648, base64_reads_the_forgiving_vectors_strictly,
       base64_errors_tell_the_offset, base64_adds_the_origin_to_offsets,
