@@ -1,4 +1,5 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
+#include "engine/content/document.h"
 #include "engine/engine_state.h"
 #include "engine/vision/image.h"
 
@@ -43,6 +44,15 @@ static size_t evidence_bytes(const struct ngram_table *table, size_t len)
     return table->labels * sizeof(float) + ngrams_list_bytes(&table->reading, len);
 }
 
+/* A model gives a label to anything. */
+static enum err_code check_text(const char *text, size_t len, struct err *err)
+{
+    char described[DOCUMENT_TEXT_BYTES];
+    if (len > 0 && document_describe(text, len, described))
+        return err_set(err, ERR_UNUSABLE, "%s", described);
+    return ERR_OK;
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct pipeline_text *text,
                                   const struct engine_reading *reading, struct interrupt *interrupt,
@@ -51,6 +61,8 @@ static enum err_code prepare_text(const struct engine_model *model,
     const struct pipeline *pipeline = &model->pipeline;
     const unsigned limit = limit_of(model, reading);
     struct encoding encoding;
+    if (check_text(text->bytes, text->len, err) || check_text(text->pair, text->pair_len, err))
+        return err->code;
     if (pipeline_encode(pipeline, limit, text, interrupt, arena, &encoding, err))
         return err->code;
     if (limit > 0 && encoding.truncated)

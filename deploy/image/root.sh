@@ -21,8 +21,8 @@ for option; do
     *) printf 'root.sh: no option %s\n' "$option" >&2 && exit 2 ;;
     esac
 done
-# Of glibc's character sets those that server/protocol/charset.c asks for, and what they share.
-gconv='ISO8859-1.so ISO8859-15.so CP1252.so UTF-16.so SJIS.so GB18030.so BIG5.so EUC-KR.so libKSC.so'
+# Of glibc's character sets those that engine/content/charset.c asks for, and what they share.
+gconv='ISO8859-15.so CP1252.so UTF-16.so UTF-32.so CP932.so GB18030.so BIG5HKSCS.so UHC.so libKSC.so'
 multiarch=$(gcc -print-multiarch)
 libraries=/usr/lib/$multiarch
 

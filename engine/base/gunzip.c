@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 enum { GZIP_ONLY = 16, START_BYTES = 64 * 1024 };
@@ -29,34 +30,51 @@ static enum err_code make_room(struct unpacked *out, size_t bytes_max, struct er
     return ERR_OK;
 }
 
+static bool has_magic(const void *bytes, size_t len)
+{
+    return len >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+/* Behind a member: another one, or what gzip(1) ignores there. Zeros pad a tape's blocks. */
+static bool has_another(z_stream *stream)
+{
+    return has_magic(stream->next_in, stream->avail_in) && inflateReset(stream) == Z_OK;
+}
+
+static enum err_code refuse_data(const z_stream *stream, int status, struct err *err)
+{
+    if (status == Z_MEM_ERROR)
+        return err_no_memory(err, (size_t)1 << MAX_WBITS); /* for its window */
+    if (status == Z_OK || status == Z_BUF_ERROR)
+        return err_set(err, ERR_MALFORMED, "the gzip data are cut off");
+    return err_set(err, ERR_MALFORMED, "the gzip data are damaged near byte %zu",
+                   (size_t)stream->total_in);
+}
+
 /* A file may hold several members one after another: they are one text (RFC 1952, 2.2). */
 static enum err_code inflate_all(z_stream *stream, struct unpacked *out, size_t bytes_max,
                                  struct err *err)
 {
     int status = Z_OK;
-    while (status != Z_STREAM_END || stream->avail_in > 0) {
+    while (status != Z_STREAM_END || has_another(stream)) {
         if (make_room(out, bytes_max, err))
             return err->code;
-        if (status == Z_STREAM_END && inflateReset(stream) != Z_OK)
-            return err_set(err, ERR_INTERNAL, "zlib cannot start again");
         size_t room = out->capacity - out->len;
         uInt offered = room < UINT_MAX ? (uInt)room : UINT_MAX;
         stream->next_out = (Bytef *)out->bytes + out->len;
         stream->avail_out = offered;
         status = inflate(stream, Z_NO_FLUSH);
         out->len += offered - stream->avail_out;
-        if (status == Z_MEM_ERROR)
-            return err_no_memory(err, (size_t)1 << MAX_WBITS); /* for its window */
         bool starves = status == Z_OK && stream->avail_in == 0 && stream->avail_out > 0;
         if (starves || (status != Z_OK && status != Z_STREAM_END))
-            return err_set(err, ERR_MALFORMED, "damaged or cut off gzip data");
+            return refuse_data(stream, status, err);
     }
     return out->len <= bytes_max ? ERR_OK : make_room(out, bytes_max, err);
 }
 
 enum err_code gunzip_if_packed(char **bytes, size_t *len, size_t bytes_max, struct err *err)
 {
-    if (*len < 2 || (unsigned char)(*bytes)[0] != 0x1f || (unsigned char)(*bytes)[1] != 0x8b)
+    if (!has_magic(*bytes, *len))
         return ERR_OK;
     if (*len > UINT_MAX)
         return err_set(err, ERR_TOO_LARGE, "%zu bytes of gzip; the limit is %u", *len, UINT_MAX);
@@ -76,40 +94,58 @@ enum err_code gunzip_if_packed(char **bytes, size_t *len, size_t bytes_max, stru
     return ERR_OK;
 }
 
-size_t gunzip_size(const char *bytes, size_t len)
+/* zlib only reads its input. */
+static bool begin(z_stream *stream, const char *bytes, size_t len)
 {
-    enum { LEAST = 18 }; /* a head of ten bytes, and eight at the end */
-    const unsigned char *last = (const unsigned char *)bytes + len - 4;
-    if (len < LEAST)
+    union {
+        const char *from;
+        Bytef *to;
+    } in = {.from = bytes};
+    *stream = (z_stream){.next_in = in.to, .avail_in = (uInt)len};
+    return inflateInit2(stream, GZIP_ONLY + MAX_WBITS) == Z_OK;
+}
+
+size_t gunzip_size(const char *bytes, size_t len, size_t bytes_max)
+{
+    enum { PIECE_BYTES = 16 * 1024 };
+    unsigned char piece[PIECE_BYTES];
+    size_t size = 0;
+    z_stream stream;
+    int status = Z_OK;
+    if (len > UINT_MAX || !begin(&stream, bytes, len))
         return 0;
-    return last[0] | (size_t)last[1] << 8 | (size_t)last[2] << 16 | (size_t)last[3] << 24;
+    while (size <= bytes_max &&
+           (status == Z_OK || (status == Z_STREAM_END && has_another(&stream)))) {
+        stream.next_out = piece;
+        stream.avail_out = PIECE_BYTES;
+        status = inflate(&stream, Z_NO_FLUSH);
+        size += PIECE_BYTES - stream.avail_out;
+    }
+    inflateEnd(&stream);
+    return size <= bytes_max ? size : bytes_max + 1;
 }
 
 enum err_code gunzip_into(char *out, size_t room, size_t *out_len, const char *bytes, size_t len,
                           struct err *err)
 {
-    union {
-        const char *from;
-        Bytef *to;
-    } in = {.from = bytes}; /* zlib only reads it */
+    z_stream stream;
+    *out_len = 0;
+    if (!has_magic(bytes, len))
+        return err_set(err, ERR_MALFORMED, "not gzip data: they do not begin with 1f 8b");
     if (len > UINT_MAX || room > UINT_MAX)
         return err_set(err, ERR_TOO_LARGE, "gzip of more than %u bytes", UINT_MAX);
-    z_stream stream = {
-        .next_in = in.to, .avail_in = (uInt)len, .next_out = (Bytef *)out, .avail_out = (uInt)room};
-    if (inflateInit2(&stream, GZIP_ONLY + MAX_WBITS) != Z_OK)
+    if (!begin(&stream, bytes, len))
         return err_no_memory(err, sizeof stream);
-    int status = inflate(&stream, Z_FINISH);
+    stream.next_out = (Bytef *)out;
+    stream.avail_out = (uInt)room;
+    int status;
+    do
+        status = inflate(&stream, Z_FINISH);
+    while (status == Z_STREAM_END && has_another(&stream));
     *out_len = room - stream.avail_out;
-    bool is_whole = status == Z_STREAM_END && stream.avail_in == 0;
     bool is_full = stream.avail_out == 0 && (status == Z_OK || status == Z_BUF_ERROR);
     inflateEnd(&stream);
-    if (status == Z_MEM_ERROR)
-        return err_no_memory(err, (size_t)1 << MAX_WBITS);
     if (is_full)
         return err_set(err, ERR_TOO_LARGE, "the gzip data unpack to more than %zu bytes", room);
-    if (!is_whole)
-        return err_set(err, ERR_MALFORMED,
-                       status == Z_STREAM_END ? "more than one gzip member"
-                                              : "damaged or cut off gzip data");
-    return ERR_OK;
+    return status == Z_STREAM_END ? ERR_OK : refuse_data(&stream, status, err);
 }

@@ -1,5 +1,7 @@
 #include "engine/vision/image.h"
 
+#include "engine/content/document.h"
+#include "engine/content/file_kind.h"
 #include "engine/vision/jpeg.h"
 #include "engine/vision/png.h"
 
@@ -25,6 +27,17 @@ bool image_has_signature(const void *bytes, size_t len)
     return is_png(bytes, len) || is_jpeg(bytes, len);
 }
 
+static enum err_code refuse(const void *bytes, size_t len, struct err *err)
+{
+    char described[DOCUMENT_TEXT_BYTES];
+    const struct file_kind *kind = file_kind_of(bytes, len);
+    if (kind != NULL)
+        return err_set(err, ERR_UNUSABLE, "this is %s: %s", kind->name, kind->advice);
+    if (document_describe(bytes, len, described))
+        return err_set(err, ERR_UNUSABLE, "%s", described);
+    return err_set(err, ERR_UNUSABLE, "the image is neither PNG nor JPEG (%zu bytes)", len);
+}
+
 enum err_code image_decode(struct image *out, const void *bytes, size_t len,
                            const struct image_options *options, struct arena *arena,
                            struct err *err)
@@ -34,7 +47,7 @@ enum err_code image_decode(struct image *out, const void *bytes, size_t len,
         return png_decode(out, bytes, len, options, arena, err);
     if (is_jpeg(bytes, len))
         return jpeg_decode(out, bytes, len, options, arena, err);
-    return err_set(err, ERR_UNUSABLE, "the image is neither PNG nor JPEG (%zu bytes)", len);
+    return refuse(bytes, len, err);
 }
 
 bool image_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)

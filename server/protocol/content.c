@@ -2,39 +2,51 @@
 
 #include "engine/base/gunzip.h"
 #include "engine/base/utf8.h"
-#include "server/protocol/charset.h"
+#include "engine/content/charset.h"
+#include "engine/content/file_kind.h"
 #include "server/serve/snapshots.h"
 
 #include <string.h>
 
-static bool begins_with(const struct request *request, const char *bytes, size_t len)
-{
-    return request->content_len >= len && memcmp(request->content, bytes, len) == 0;
-}
-
-static bool holds(const char *text, size_t len, const char *word)
-{
-    return memmem(text, len, word, strlen(word)) != NULL;
-}
-
 /* ---- how much ---- */
 
-size_t content_len_max(const struct request *request)
+static size_t unpacked_len_max(struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;
     size_t max = request->snapshot->config.body_bytes_max;
     if (!request->is_packed)
         return exchange->body_len;
-    size_t len = gunzip_size(exchange->body, exchange->body_len);
-    return len < max ? len : max;
+    if (request->unpacked_max == 0)
+        request->unpacked_max = 1 + gunzip_size(exchange->body, exchange->body_len, max);
+    return request->unpacked_max - 1 < max ? request->unpacked_max - 1 : max;
 }
 
-/* A text may be decoded, too: its byte order mark is not known before it is unpacked. */
-size_t content_bytes(const struct request *request)
+/* The first bytes of a packed body are not known before it is unpacked. A text whose charset is not
+ * told may have any, too. */
+static bool may_be_decoded(const struct request *request)
 {
-    size_t len = content_len_max(request);
-    size_t unpacked = request->is_packed ? len + 1 : 0;
-    return unpacked + (request->body == REQUEST_TEXT ? charset_bytes(len) : 0);
+    const struct http_exchange *exchange = request->exchange;
+    if (request->body == REQUEST_IMAGE)
+        return false;
+    return request->is_packed || request->body == REQUEST_TEXT ||
+           (request->charset != NULL && request->charset[0] != '\0') ||
+           charset_of_json(exchange->body, exchange->body_len)[0] != '\0';
+}
+
+size_t content_len_max(struct request *request)
+{
+    size_t len = unpacked_len_max(request);
+    return may_be_decoded(request) && request->body == REQUEST_JSON ? charset_bytes(len) : len;
+}
+
+size_t content_bytes(struct request *request)
+{
+    enum {
+        ENDS = 2
+    }; /* a NUL, and a byte by which data that are cut off are told from long ones */
+    size_t len = unpacked_len_max(request);
+    return (request->is_packed ? len + ENDS : 0) +
+           (may_be_decoded(request) ? charset_bytes(len) : 0);
 }
 
 /* ---- gzip ---- */
@@ -42,14 +54,14 @@ size_t content_bytes(const struct request *request)
 static enum err_code unpack(struct request *request)
 {
     struct http_exchange *exchange = request->exchange;
-    size_t room = content_len_max(request), max = request->snapshot->config.body_bytes_max;
-    if (gunzip_size(exchange->body, exchange->body_len) > max)
+    size_t room = unpacked_len_max(request), max = request->snapshot->config.body_bytes_max;
+    if (request->unpacked_max > max + 1)
         return err_set(&request->err, ERR_TOO_LARGE, "the body unpacks to more than %zu bytes",
                        max);
-    char *content = arena_alloc(&exchange->arena, room + 1);
+    char *content = arena_alloc(&exchange->arena, room + 2);
     if (content == NULL)
-        return err_no_memory(&request->err, room + 1);
-    if (gunzip_into(content, room, &request->content_len, exchange->body, exchange->body_len,
+        return err_no_memory(&request->err, room + 2);
+    if (gunzip_into(content, room + 1, &request->content_len, exchange->body, exchange->body_len,
                     &request->err))
         return err_prefix(&request->err, "body: ");
     content[request->content_len] = '\0';
@@ -58,6 +70,14 @@ static enum err_code unpack(struct request *request)
 }
 
 /* ---- what it is ---- */
+
+static enum err_code refuse_kind(struct request *request, const struct file_kind *kind)
+{
+    enum err_code code = request->body == REQUEST_JSON ? ERR_MALFORMED : ERR_UNUSABLE;
+    return err_set(&request->err, code, "body: this is %s: %s", kind->name,
+                   kind->use == FILE_IS_GZIP && !request->is_packed ? "send Content-Encoding: gzip"
+                                                                    : kind->advice);
+}
 
 /* curl calls every body a form. A text must be called one: who could tell it from broken JSON? */
 static void recognise(struct request *request)
@@ -85,25 +105,7 @@ static enum err_code check_json(struct request *request)
                    "Content-Type: text/plain");
 }
 
-/* Files of a fab that are texts, or look like some, but no logs: a model would give any of them a
- * label. STDF begins with the record FAR (STDF V4, 1995): length 2, type 0, subtype 10. */
-static const char *fab_format(const struct request *request)
-{
-    enum { HEAD = 2048 };
-    const char *text = request->content;
-    size_t len = request->content_len < HEAD ? request->content_len : HEAD;
-    if (begins_with(request, "\x02\x00\x00\x0A", 4) || begins_with(request, "\x00\x02\x00\x0A", 4))
-        return "an STDF file";
-    if (begins_with(request, "FileVersion", 11) &&
-        (holds(text, len, "FileTimestamp") || holds(text, len, "InspectionStationID")))
-        return "a KLARF file";
-    if (holds(text, len, "<MapData") || holds(text, len, "xmlns:semi") ||
-        (holds(text, len, "<Map") && holds(text, len, "semi.org")))
-        return "a SEMI wafer map (E142 or G85)";
-    return NULL;
-}
-
-/* ---- texts ---- */
+/* ---- charsets ---- */
 
 static enum err_code check_utf8(struct request *request)
 {
@@ -116,18 +118,9 @@ static enum err_code check_utf8(struct request *request)
     return ERR_OK;
 }
 
-static enum err_code decode_text(struct request *request)
+/* To UTF-8 without a byte order mark. */
+static enum err_code decode(struct request *request, const char *charset)
 {
-    const char *charset = request->charset != NULL && request->charset[0] != '\0'
-                              ? request->charset
-                              : charset_of_mark(request->content, request->content_len);
-    const char *format = fab_format(request);
-    if (format != NULL)
-        return err_set(&request->err, ERR_UNUSABLE,
-                       "body: this is %s, not a log; wafers are read as PNG or JPEG pictures",
-                       format);
-    if (charset[0] == '\0')
-        return check_utf8(request);
     char *text = arena_alloc(&request->exchange->arena, charset_bytes(request->content_len));
     if (text == NULL)
         return err_no_memory(&request->err, charset_bytes(request->content_len));
@@ -138,6 +131,35 @@ static enum err_code decode_text(struct request *request)
     return ERR_OK;
 }
 
+static bool has_mark(const struct request *request)
+{
+    return request->content_len >= 3 && memcmp(request->content, "\xEF\xBB\xBF", 3) == 0;
+}
+
+/* A byte order mark says more than the head. */
+static const char *charset_of(const struct request *request)
+{
+    const char *bytes = request->content;
+    const size_t len = request->content_len;
+    const char *marked =
+        request->body == REQUEST_JSON ? charset_of_json(bytes, len) : charset_of_mark(bytes, len);
+    if (marked[0] != '\0' || request->charset == NULL || has_mark(request))
+        return marked;
+    return request->charset;
+}
+
+static enum err_code read_letters(struct request *request)
+{
+    const char *charset = charset_of(request);
+    if (charset[0] != '\0')
+        return decode(request, charset);
+    if (has_mark(request)) {
+        request->content += 3;
+        request->content_len -= 3;
+    }
+    return request->body == REQUEST_TEXT ? check_utf8(request) : ERR_OK;
+}
+
 enum err_code content_decode(struct request *request)
 {
     request->content = request->exchange->body;
@@ -146,7 +168,10 @@ enum err_code content_decode(struct request *request)
         return request->err.code;
     if (!request->is_typed)
         recognise(request);
-    if (request->body == REQUEST_JSON)
-        return check_json(request);
-    return request->body == REQUEST_TEXT ? decode_text(request) : ERR_OK;
+    const struct file_kind *kind = file_kind_of_text(request->content, request->content_len);
+    if (kind != NULL && (request->body != REQUEST_IMAGE || kind->use == FILE_IS_GZIP))
+        return refuse_kind(request, kind);
+    if (request->body == REQUEST_IMAGE || read_letters(request))
+        return request->err.code;
+    return request->body == REQUEST_JSON ? check_json(request) : ERR_OK;
 }

@@ -10,13 +10,14 @@
 
 #include "server/serve/request.h"
 
-/* How many bytes the content has, at most, and how much memory content_decode takes. */
-size_t content_len_max(const struct request *request);
-size_t content_bytes(const struct request *request);
+/* How many bytes the content has, at most, and how much memory content_decode takes. A packed body
+ * is unpacked once for the answer, and what it holds is dropped. */
+size_t content_len_max(struct request *request);
+size_t content_bytes(struct request *request);
 
 /* Fills request->content; request->body becomes REQUEST_IMAGE for a picture whose kind the head did
  * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that
- * unpacks to more than body_bytes_max), ERR_NO_MEMORY. */
+ * unpacks to more than body_bytes_max), ERR_NO_MEMORY. What is not read is refused by name. */
 enum err_code content_decode(struct request *request);
 
 #endif

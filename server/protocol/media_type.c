@@ -1,6 +1,6 @@
 #include "server/protocol/media_type.h"
 
-#include "server/protocol/charset.h"
+#include "engine/content/charset.h"
 
 #include <string.h>
 #include <strings.h>
@@ -12,10 +12,18 @@ static const struct {
     bool is_proper; /* what a client should send */
 } types[] = {
     {"application/json", REQUEST_JSON, true, true},
+    {"text/json", REQUEST_JSON, true, false},
     {"application/x-www-form-urlencoded", REQUEST_JSON, false, false},
+    {"application/octet-stream", REQUEST_JSON, false, false},
+    {"binary/octet-stream", REQUEST_JSON, false, false},
     {"image/png", REQUEST_IMAGE, true, true},
     {"image/jpeg", REQUEST_IMAGE, true, true},
-    {"image/jpg", REQUEST_IMAGE, true, false}, /* not registered, and everywhere */
+    /* not registered, and everywhere */
+    {"image/x-png", REQUEST_IMAGE, true, false},
+    {"image/jpg", REQUEST_IMAGE, true, false},
+    {"image/x-jpeg", REQUEST_IMAGE, true, false},
+    {"image/pjpeg", REQUEST_IMAGE, true, false},
+    {"image/*", REQUEST_IMAGE, true, false},
     {"text/plain", REQUEST_TEXT, true, true},
 };
 
@@ -91,12 +99,15 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
     if (known == TYPES)
         return err_set(
             err, ERR_MEDIA_TYPE,
-            "Content-Type must be application/json, image/png, image/jpeg or text/plain");
+            "Content-Type must be application/json, image/png, image/jpeg or text/plain%s",
+            type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
+                ? "; convert another picture to PNG or JPEG"
+                : "");
     out->body = types[known].body;
     out->is_told = types[known].is_told;
-    while (out->body == REQUEST_TEXT && *rest != '\0')
+    while (out->body != REQUEST_IMAGE && out->is_told && *rest != '\0')
         if (!read_charset(next_piece(&rest, ";"), &out->charset))
-            return err_set(err, ERR_MEDIA_TYPE, "the charset of text/plain must be %s",
+            return err_set(err, ERR_MEDIA_TYPE, "the charset of %s must be %s", types[known].name,
                            charset_names());
     return ERR_OK;
 }

@@ -7,12 +7,12 @@
 
 struct media_type {
     enum request_body body;
-    const char *charset; /* of a text, as charset_find gives it; "": not told, or UTF-8 */
-    bool is_told;        /* false: no type, or the form type that curl gives every body */
+    const char *charset; /* of a text or JSON, as charset_find gives it; "": not told, or UTF-8 */
+    bool is_told;        /* false: no type, octets, or the form type that curl gives every body */
 };
 
-/* `value` is the header's, NULL if absent: then, and for a form, the body is JSON unless it begins
- * like a picture. ERR_MEDIA_TYPE for another type or charset. */
+/* `value` is the header's, NULL if absent: then, for octets and for a form, the body is JSON unless
+ * it begins like a picture. ERR_MEDIA_TYPE for another type or charset. */
 enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err);
 
 /* The types that a client should send, and what they are read as; NULL at the end. */

@@ -47,7 +47,7 @@ static size_t option_bytes(const struct request *request)
     return bytes;
 }
 
-static size_t parse_bytes(const struct request *request)
+static size_t parse_bytes(struct request *request)
 {
     const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
     size_t call = request->body == REQUEST_JSON

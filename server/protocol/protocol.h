@@ -20,7 +20,7 @@ struct protocol {
     /* Determines the kind of body from the head alone. Returns request->err.code. */
     enum err_code (*accept)(struct request *request);
     /* Upper bound of the memory that parse takes. */
-    size_t (*parse_bytes)(const struct request *request);
+    size_t (*parse_bytes)(struct request *request);
     /* The exchange's body -> request->call. Returns request->err.code. */
     enum err_code (*parse)(const struct service *service, struct request *request);
     /* The results of the rows -> the body of a 200, in the arena; NULL if there is no memory. */

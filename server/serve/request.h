@@ -92,8 +92,9 @@ struct request {
     enum request_phase phase;    /* changed by request_enter alone */
     struct err err;              /* of the whole request; code != ERR_OK: answered as a problem */
     enum request_body body;
-    const char *charset; /* of a text: iconv's name; "": UTF-8, or what its first bytes say */
+    const char *charset; /* as charset_find has it; "": UTF-8, or what its first bytes say */
     bool is_packed;      /* the body came as gzip */
+    size_t unpacked_max; /* how many bytes it then has, plus one; 0: not yet known */
     bool is_typed;       /* the head says what the body is; else its first bytes may */
     const char *content; /* [content_len] the body, unpacked and in UTF-8; NUL-terminated */
     size_t content_len;

@@ -1,6 +1,6 @@
 /* Texts in other charsets. The first byte chooses the charset; what comes out is UTF-8 within the
  * room that is promised. */
-#include "server/protocol/charset.h"
+#include "engine/content/charset.h"
 
 #include "engine/base/utf8.h"
 #include "tests/fuzz/driver/fuzz.h"
@@ -10,9 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"ISO-8859-1", "ISO-8859-15", "WINDOWS-1252", "UTF-16",
-                                        "UTF-16LE",   "UTF-16BE",    "SHIFT_JIS",    "GB18030",
-                                        "BIG5",       "EUC-KR"};
+    static const char *const names[] = {"CP1252",   "ISO-8859-15", "UTF-16",   "UTF-16LE",
+                                        "UTF-16BE", "UTF-32LE",    "UTF-32BE", "CP932",
+                                        "GB18030",  "BIG5-HKSCS",  "UHC"};
     struct fuzz_input input = {data, size};
     const char *name = names[fuzz_byte(&input) % (sizeof names / sizeof *names)];
     size_t room = charset_bytes(input.left), len = 0;
@@ -25,6 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_check_err(&err);
     charset_of_mark((const char *)input.at, input.left);
+    charset_of_json((const char *)input.at, input.left);
     charset_find((const char *)input.at, input.left);
     free(out);
     return 0;

@@ -19,13 +19,33 @@ static void put_u32(uint8_t *at, unsigned long value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* As much room as was told is enough, and both readers agree. */
+static void unpack_into(const uint8_t *packed, size_t size, size_t told, enum err_code code)
+{
+    struct err err = {0};
+    char *out = malloc(told + 1), *bytes = fuzz_copy(packed, size);
+    size_t len = 0;
+    bool is_gzip = size >= 2 && packed[0] == 0x1F && packed[1] == 0x8B;
+    FUZZ_CLAIM(out != NULL);
+    gunzip_into(out, told + 1, &len, bytes, size, &err);
+    fuzz_check_err(&err);
+    FUZZ_CLAIM(!is_gzip || told > UNPACKED_MAX || (err.code == ERR_OK) == (code == ERR_OK));
+    FUZZ_CLAIM(err.code != ERR_OK || told > UNPACKED_MAX || len == told);
+    free(out);
+    free(bytes);
+}
+
 static enum err_code unpack(const uint8_t *packed, size_t size, char **bytes, size_t *len)
 {
     struct err err = {0};
     *bytes = fuzz_copy(packed, size);
     *len = size;
+    size_t told = gunzip_size(*bytes, size, UNPACKED_MAX);
     gunzip_if_packed(bytes, len, UNPACKED_MAX, &err);
     fuzz_check_err(&err);
+    FUZZ_CLAIM(told <= UNPACKED_MAX + 1);
+    FUZZ_CLAIM(err.code != ERR_OK || *len == size || told == *len);
+    unpack_into(packed, size, told, err.code);
     FUZZ_CLAIM(err.code == ERR_OK || *len == size);
     FUZZ_CLAIM(*len <= UNPACKED_MAX || *len == size);
     return err.code;

@@ -25,6 +25,7 @@
  * What a closed room includes may not drag in anything else either.
  *
  *     tools    server      engine.h -> explain -> model -> decide, format, text, vision -> base
+ *     engine, vision, protocol, data -> content -> base: bytes of any kind, what they are
  *       |         |           ^                     |
  *     learn     config        |                     +-> tensor/linear -> gemm -> tensor -> base
  *       +---------+-----------+
@@ -37,6 +38,7 @@ static const struct room {
     const char *below[40];
 } rooms[] = {
     {"engine/base", true, {NULL}},
+    {"engine/content", true, {"engine/base"}},
     {"engine/cli", true, {"engine/base"}},
     {"engine/tensor", true, {"engine/base"}},
     {"engine/tensor/gemm", true, {"engine/tensor", "engine/base"}},
@@ -46,7 +48,7 @@ static const struct room {
     {"engine/format", true, {"engine/ngrams", "engine/base"}},
     {"engine/text", true, {"engine/text/pipeline/text_pipeline.h", "engine/base"}},
     {"engine/text/pipeline", true, {"engine/text", "engine/base"}},
-    {"engine/vision", true, {"engine/base"}},
+    {"engine/vision", true, {"engine/content", "engine/base"}},
     {"engine/decide", true, {"engine/tensor/dot.h", "engine/base"}},
     {"engine/model/config", true, {"engine/format", "engine/base"}},
     {"engine/model/bias", true, {"engine/tensor", "engine/base"}},
@@ -67,14 +69,15 @@ static const struct room {
       "engine/base"}},
     {"engine",
      false,
-     {"engine/explain", "engine/prepare", "engine/model", "engine/model/config",
+     {"engine/explain", "engine/prepare", "engine/model", "engine/model/config", "engine/content",
       "engine/model/bias", "engine/decide", "engine/format", "engine/ngrams", "engine/text",
       "engine/vision", "engine/tensor/linear", "engine/tensor/gemm", "engine/tensor/rotary.h",
       "engine/base"}},
 
     {"learn/data",
      false,
-     {"engine/prepare", "engine/model", "engine/text", "engine/vision", "engine/base"}},
+     {"engine/prepare", "engine/model", "engine/text", "engine/vision", "engine/content",
+      "engine/base"}},
     {"learn/eval/measure", false, {"engine", "engine/decide", "learn/data", "engine/base"}},
     {"learn/eval/fit",
      false,
@@ -133,7 +136,7 @@ static const struct room {
     {"tools/batch",
      false,
      {"tools/answers", "tools/client", "learn/eval/measure", "learn/data", "engine", "engine/cli",
-      "engine/base", "server/protocol/problem.h"}},
+      "engine/content", "engine/base", "server/protocol/problem.h"}},
     {"tools/stream",
      false,
      {"tools/answers", "server/http", "server/bounds", "server/observe/trace_context.h",
@@ -191,9 +194,9 @@ static const struct room {
     {"server/ui", true, {"engine/embed.h"}},
     {"server/protocol",
      true,
-     {"server/fits", "server/review", "server/feedback", "server/rollout", "server/serve",
-      "server/auth", "server/http", "server/audit", "server/observe", "server/placement",
-      "server/bounds", "config", DOOR, "engine/base"}},
+     {"engine/content", "server/fits", "server/review", "server/feedback", "server/rollout",
+      "server/serve", "server/auth", "server/http", "server/audit", "server/observe",
+      "server/placement", "server/bounds", "config", DOOR, "engine/base"}},
     {"server/openapi",
      true,
      {"server/protocol", "server/fits", "server/review", "server/feedback", "server/rollout",
@@ -236,7 +239,7 @@ static const struct {
     {"png*.h", {"engine/vision/png.c", "engine/vision/png_write.c"}},
     {"jpeglib.h", {"engine/vision/jpeg.c"}},
     {"zlib.h", {"engine/base/gunzip.c"}},
-    {"iconv.h", {"server/protocol/charset.c"}},
+    {"iconv.h", {"engine/content/charset.c"}},
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},

@@ -104,10 +104,10 @@ START_TEST(gunzip_joins_the_members_of_a_file)
     free(bytes);
     for (size_t cut = 2; cut < packed_len; cut++) {
         enum err_code code = unpack(packed, cut, 100, &bytes, &len, &err);
-        if (code == ERR_OK) /* between two members */
+        if (code == ERR_OK) /* between two members, or within the mark of one */
             ck_assert(len == 4);
         else
-            ck_assert_str_eq(err.text, "damaged or cut off gzip data");
+            ck_assert_str_eq(err.text, "the gzip data are cut off");
         free(bytes);
     }
     free(packed);
@@ -159,7 +159,8 @@ START_TEST(gunzip_into_fills_exactly_the_room_that_the_data_ask_for)
         struct err err = {0};
         pack(&packed, &packed_len, bytes, sizes[i]);
         const char *from = (const char *)packed;
-        ck_assert_uint_eq(gunzip_size(from, packed_len), sizes[i]);
+        ck_assert_uint_eq(gunzip_size(from, packed_len, sizes[i]), sizes[i]);
+        ck_assert_uint_eq(gunzip_size(from, packed_len, 10), sizes[i] < 10 ? sizes[i] : 11);
         ck_assert_msg(!gunzip_into(out, sizes[i], &len, from, packed_len, &err), "%s", err.text);
         ck_assert_uint_eq(len, sizes[i]);
         ck_assert_int_eq(memcmp(out, bytes, len), 0);
@@ -178,26 +179,54 @@ START_TEST(gunzip_into_fills_exactly_the_room_that_the_data_ask_for)
 }
 END_TEST
 
-START_TEST(gunzip_into_refuses_what_is_damaged_and_several_members)
+START_TEST(gunzip_into_joins_members_and_ignores_what_is_none)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } behind[] = {{"", 0}, {"\0", 1}, {"\0\0\0\0", 4}, {"garbage", 7}, {"\x1f", 1}};
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+        unsigned char *packed = NULL;
+        size_t packed_len = 0, len;
+        char out[16];
+        struct err err = {0};
+        pack(&packed, &packed_len, "one ", 4);
+        pack(&packed, &packed_len, "", 0);
+        pack(&packed, &packed_len, "two", 3);
+        packed = realloc(packed, packed_len + behind[i].len);
+        memcpy(packed + packed_len, behind[i].bytes, behind[i].len);
+        packed_len += behind[i].len;
+        ck_assert_uint_eq(gunzip_size((char *)packed, packed_len, 100), 7);
+        ck_assert_msg(!gunzip_into(out, 7, &len, (char *)packed, packed_len, &err), "%s", err.text);
+        ck_assert_uint_eq(len, 7);
+        ck_assert_int_eq(memcmp(out, "one two", 7), 0);
+        ck_assert_int_eq(gunzip_into(out, 5, &len, (char *)packed, packed_len, &err),
+                         ERR_TOO_LARGE);
+        free(packed);
+    }
+}
+END_TEST
+
+START_TEST(gunzip_into_says_what_is_wrong)
 {
     unsigned char *packed = NULL;
     size_t packed_len = 0, len;
     char out[16];
     pack(&packed, &packed_len, "one ", 4);
-    size_t first = packed_len;
-    for (size_t cut = 0; cut < first; cut++) {
+    for (size_t cut = 0; cut < packed_len; cut++) {
         struct err err = {0};
         ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, cut, &err), ERR_MALFORMED);
-        ck_assert_str_eq(err.text, "damaged or cut off gzip data");
+        ck_assert_str_eq(err.text, cut < 2 ? "not gzip data: they do not begin with 1f 8b"
+                                           : "the gzip data are cut off");
+        ck_assert_uint_le(gunzip_size((char *)packed, cut, 100), 4);
     }
-    ck_assert_uint_eq(gunzip_size((char *)packed, 17), 0);
-    pack(&packed, &packed_len, "two", 3);
     struct err err = {0};
-    ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, packed_len, &err), ERR_MALFORMED);
-    ck_assert_str_eq(err.text, "more than one gzip member");
-    packed[first / 2] ^= 0x55;
+    ck_assert_int_eq(gunzip_into(out, 16, &len, "plain text", 10, &err), ERR_MALFORMED);
+    packed[packed_len / 2] ^= 0x55;
     err = (struct err){0};
-    ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, first, &err), ERR_MALFORMED);
+    ck_assert_int_eq(gunzip_into(out, 16, &len, (char *)packed, packed_len, &err), ERR_MALFORMED);
+    ck_assert_msg(strncmp(err.text, "the gzip data are damaged near byte ", 36) == 0, "%s",
+                  err.text);
     free(packed);
 }
 END_TEST
@@ -206,4 +235,4 @@ SUITE("gunzip", gunzip_gives_back_texts_of_every_size, gunzip_accepts_exactly_th
       gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed,
       gunzip_of_nothing_more_at_the_limit_is_no_excess,
       gunzip_into_fills_exactly_the_room_that_the_data_ask_for,
-      gunzip_into_refuses_what_is_damaged_and_several_members)
+      gunzip_into_joins_members_and_ignores_what_is_none, gunzip_into_says_what_is_wrong)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 static const char sample[] = "server/ui/samples/wafer_scratch.png";
 
@@ -17,7 +18,8 @@ static void expect_kind(struct reply *reply, const char *model)
 
 START_TEST(a_picture_needs_no_content_type)
 {
-    static const char *const types[] = {"application/x-www-form-urlencoded", "image/jpg"};
+    static const char *const types[] = {"application/x-www-form-urlencoded", "image/jpg",
+                                        "application/octet-stream", "image/x-png"};
     size_t len;
     char *png = contract_file(sample, &len);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -68,14 +70,51 @@ START_TEST(texts_may_be_packed_or_in_another_charset)
 }
 END_TEST
 
-START_TEST(a_packed_bomb_is_413_before_it_is_unpacked)
+START_TEST(a_packed_bomb_is_413)
 {
-    char bomb[sizeof packed];
-    memcpy(bomb, packed, sizeof packed);
-    memcpy(bomb + sizeof packed - 5, "\xFF\xFF\xFF\x7F", 4);
+    static char bomb[64 * 1024];
+    static char zeros[1024 * 1024];
+    z_stream stream = {.next_out = (Bytef *)bomb, .avail_out = sizeof bomb};
+    ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
+                     Z_OK);
+    for (int i = 0; i < 33; i++) {
+        stream.next_in = (Bytef *)zeros;
+        stream.avail_in = sizeof zeros;
+        ck_assert_int_eq(deflate(&stream, i < 32 ? Z_NO_FLUSH : Z_FINISH),
+                         i < 32 ? Z_OK : Z_STREAM_END);
+    }
+    deflateEnd(&stream);
     struct reply reply = contract_post_as("/predict", "text/plain\r\nContent-Encoding: gzip", bomb,
-                                          sizeof packed - 1);
+                                          sizeof bomb - stream.avail_out);
     reply_expect_problem(&reply, 413, "too_large", "the body unpacks to more than 33554432 bytes");
+    reply_free(&reply);
+    reply = contract_post_as("/predict", "text/plain\r\nContent-Encoding: gzip", packed,
+                             sizeof packed - 4);
+    reply_expect_problem(&reply, 400, "malformed", "body: the gzip data are cut off");
+    reply_free(&reply);
+}
+END_TEST
+
+/* What is sent under a text's name, or inside one, but is none. */
+START_TEST(what_is_no_text_is_refused_by_name)
+{
+    static const char request[] = "{\"text\":\"possible deadlock\"}";
+    struct reply reply = contract_post_as("/predict", "text/plain", request, strlen(request));
+    reply_expect_problem(&reply, 422, "unusable", "body: this is a request in JSON, not a text");
+    reply_free(&reply);
+    reply = contract_post("{\"text\":\"{\\\"text\\\":\\\"possible deadlock\\\"}\"}");
+    reply_expect_problem(&reply, 422, "unusable", "$.text: this is a request in JSON, not a text");
+    reply_free(&reply);
+    reply = contract_post("{\"inputs\":[{\"text\":\"FAR:A|4|2|U\\nMIR:LOT1\"}]}");
+    reply_expect_problem_at(&reply, "results.0", 422, "unusable",
+                            "$.inputs[0].text: this is an ATDF file, not a log");
+    reply_free(&reply);
+    reply = contract_post("{\"image\":\"SUkqAAgAAAAAAAAA\"}");
+    reply_expect_problem(&reply, 422, "unusable",
+                         "$.image: this is a TIFF picture: convert it to PNG or JPEG");
+    reply_free(&reply);
+    reply = contract_post("{\"image\":\"http://fab/wafer.png\"}");
+    reply_expect_problem(&reply, 422, "unusable", "$.image: this is a URL or a path");
     reply_free(&reply);
 }
 END_TEST
@@ -97,5 +136,5 @@ static const char *const options[] = {NULL};
 
 CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
                a_text_without_its_type_is_told_what_to_do,
-               texts_may_be_packed_or_in_another_charset,
-               a_packed_bomb_is_413_before_it_is_unpacked, more_inputs_than_are_allowed_are_counted)
+               texts_may_be_packed_or_in_another_charset, a_packed_bomb_is_413,
+               what_is_no_text_is_refused_by_name, more_inputs_than_are_allowed_are_counted)

@@ -23,7 +23,10 @@ START_TEST(media_type_reads_json_also_from_a_missing_or_form_type)
     ck_assert(!accepts(NULL, REQUEST_JSON).is_told);
     ck_assert(accepts("application/json", REQUEST_JSON).is_told);
     ck_assert(accepts("Application/JSON ; charset=utf-8", REQUEST_JSON).is_told);
+    ck_assert(accepts("text/json", REQUEST_JSON).is_told);
     ck_assert(!accepts("application/x-www-form-urlencoded", REQUEST_JSON).is_told);
+    ck_assert(!accepts("application/x-www-form-urlencoded; charset=x", REQUEST_JSON).is_told);
+    ck_assert(!accepts("application/octet-stream", REQUEST_JSON).is_told);
 }
 END_TEST
 
@@ -31,7 +34,10 @@ START_TEST(media_type_reads_raw_types)
 {
     ck_assert(accepts("image/png", REQUEST_IMAGE).is_told);
     accepts(" IMAGE/JPEG;q=1", REQUEST_IMAGE);
-    accepts("image/jpg", REQUEST_IMAGE);
+    static const char *const images[] = {"image/jpg",    "image/x-png", "image/pjpeg",
+                                         "image/x-jpeg", "IMAGE/X-PNG", "image/*"};
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        ck_assert(accepts(images[i], REQUEST_IMAGE).is_told);
     ck_assert(accepts("text/plain", REQUEST_TEXT).is_told);
     accepts("text/plain;", REQUEST_TEXT);
 }
@@ -43,19 +49,20 @@ START_TEST(media_type_tells_the_charset_of_a_text)
     ck_assert_str_eq(accepts("text/plain;charset=UTF-8", REQUEST_TEXT).charset, "");
     ck_assert_str_eq(accepts("text/plain; format=flowed; charset=\"utf-8\"", REQUEST_TEXT).charset,
                      "");
-    ck_assert_str_eq(accepts("text/plain; charset=latin1", REQUEST_TEXT).charset, "ISO-8859-1");
+    ck_assert_str_eq(accepts("text/plain; charset=latin1", REQUEST_TEXT).charset, "CP1252");
     ck_assert_str_eq(accepts("text/plain; charset=\"UTF-16\"", REQUEST_TEXT).charset, "UTF-16");
     ck_assert_str_eq(accepts("text/plain; charset=utf-8; charset=utf-16", REQUEST_TEXT).charset,
                      "UTF-16");
-    ck_assert_str_eq(accepts("application/json; charset=latin1", REQUEST_JSON).charset, "");
+    ck_assert_str_eq(accepts("application/json; charset=latin1", REQUEST_JSON).charset, "CP1252");
+    ck_assert_str_eq(accepts("application/json; charset=utf-16", REQUEST_JSON).charset, "UTF-16");
 }
 END_TEST
 
 static const char types[] =
     "Content-Type must be application/json, image/png, image/jpeg or text/plain";
 static const char charsets[] =
-    "the charset of text/plain must be utf-8, utf-16, iso-8859-1, iso-8859-15, windows-1252, "
-    "shift_jis, gb18030, big5 or euc-kr";
+    "the charset of text/plain must be utf-8, utf-16, windows-1252 (also iso-8859-1), iso-8859-15, "
+    "shift_jis (windows-31j), gb18030 (also gbk, gb2312), big5 or euc-kr (cp949)";
 
 START_TEST(media_type_refuses_others_and_other_charsets)
 {
@@ -64,9 +71,10 @@ START_TEST(media_type_refuses_others_and_other_charsets)
     refuses("text/html", types);
     refuses("application/jsonp", types);
     refuses("application/jso", types);
-    refuses("image/tiff", types);
+    refuses("image/tiff", "Content-Type must be application/json, image/png, image/jpeg or "
+                          "text/plain; convert another picture to PNG or JPEG");
     refuses("multipart/form-data; boundary=x", types);
-    refuses("text/plain; charset=latin", charsets);
+    refuses("text/plain; charset=latin1x", charsets);
     refuses("text/plain; charset=", charsets);
     refuses("text/plain; charset=\"utf-8", charsets);
     refuses("text/plain; charset=ebcdic; charset=utf-8", charsets);

@@ -6,15 +6,15 @@
  *
  * Threads: no state.
  */
-#ifndef ATTND_SERVER_PROTOCOL_CHARSET_H
-#define ATTND_SERVER_PROTOCOL_CHARSET_H
+#ifndef ATTND_ENGINE_CONTENT_CHARSET_H
+#define ATTND_ENGINE_CONTENT_CHARSET_H
 
 #include "engine/base/err.h"
 
 #include <stddef.h>
 
-/* iconv's name of a charset that is decoded; "" for UTF-8 and ASCII, which need nothing; NULL for
- * any other. name[len] is compared without case. */
+/* iconv's name of the charset with this label of the WHATWG Encoding Standard; "" for UTF-8, which
+ * needs nothing; NULL: it is none that is decoded. name[len] is compared without case. */
 const char *charset_find(const char *name, size_t len);
 
 /* The names of charset_find, for an error text. */
@@ -22,6 +22,10 @@ const char *charset_names(void);
 
 /* What a text's first bytes, a byte order mark, say of its charset; "" if there is none. */
 const char *charset_of_mark(const char *bytes, size_t len);
+
+/* The same of a JSON text, which begins with an ASCII character, so that UTF-16 and UTF-32 without a
+ * mark show by its NULs (RFC 4627, section 3). */
+const char *charset_of_json(const char *bytes, size_t len);
 
 /* The room that a text of len bytes needs in UTF-8, at most. */
 size_t charset_bytes(size_t len);
