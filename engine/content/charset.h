@@ -23,8 +23,8 @@ const char *charset_names(void);
 /* What a text's first bytes, a byte order mark, say of its charset; "" if there is none. */
 const char *charset_of_mark(const char *bytes, size_t len);
 
-/* The same of a JSON text, which begins with an ASCII character, so that UTF-16 and UTF-32 without a
- * mark show by its NULs (RFC 4627, section 3). */
+/* The same of a JSON text, which begins with an ASCII character, so that UTF-16 and UTF-32 without
+ * a mark show by its NULs (RFC 4627, section 3). */
 const char *charset_of_json(const char *bytes, size_t len);
 
 /* The room that a text of len bytes needs in UTF-8, at most. */
