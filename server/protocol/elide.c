@@ -50,8 +50,8 @@ struct scan {
     size_t strings;
 };
 
-/* RFC 2397: a media type, parameters, and the word that the data are base64; the picture itself says
- * of which kind it is. */
+/* RFC 2397: a media type, parameters, and the word that the data are base64; the picture itself
+ * says of which kind it is. */
 size_t elide_data_prefix(const char *text, size_t len)
 {
     static const char data[] = "data:", word[] = ";base64";
