@@ -9,7 +9,8 @@
  *                                      labels that came with the call
  *     queued    queue and workers      each row by itself
  *     explain   pool thread            if the call asks for explanations
- *     reply     I/O thread             encode, and tell the observers
+ *     reply     I/O thread             encode, and tell the observers; what may be long is encoded
+ *                                      on a pool thread before, row by row
  *
  * Every client mistake is found before the queue. The places in the queue are reserved before any
  * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
@@ -99,11 +100,42 @@ static enum err_code parse(struct service *service, struct request *request)
     return ERR_OK;
 }
 
+/* A row, and to the end of the list again: one row of a long reply takes as long as a picture. */
+static void encode_later(struct request *request)
+{
+    struct prepare *pool = atomic_load(&request->service->prepare);
+    struct err err = {0};
+    if (request->phase != REQUEST_REPLY)
+        request_enter(request, REQUEST_REPLY);
+    if (prepare_continue(pool, request, PREPARE_REPLY,
+                         request->long_reply_bytes / request->call.item_count, &err))
+        http_resume(request->exchange); /* the server stops: predict_finish encodes what is left */
+}
+
+/* The only row's error is that of the request. */
+static bool has_answers(const struct request *request)
+{
+    return request->err.code == ERR_OK &&
+           (request->call.envelope || request->rows[0].err.code == ERR_OK);
+}
+
+/* How long the reply may be is known once the rows have their labels. */
+static void expect_reply(struct request *request)
+{
+    size_t text;
+    request->reply_bytes = request->route->protocol->reply_bytes(request, &text);
+    if (text <= LIMIT_ENCODE_INLINE_BYTES)
+        return;
+    request->long_reply_bytes = text;
+    request->then = encode_later;
+}
+
 /* Everything from the call to rows that may enter the queue. */
 static enum err_code prepare(struct service *service, struct request *request)
 {
     if (reserve(service, request, request->call.item_count))
         return request->err.code;
+    expect_reply(request);
     if (rows_prepare(service, request))
         return overloaded(service, request);
     if (request->queued_count > request->reserved) /* windows: more places than inputs */
@@ -184,11 +216,26 @@ static bool prepare_in_pool(struct service *service, struct request *request)
     return is_whole;
 }
 
+static bool encode_in_pool(struct request *request)
+{
+    if (request->encode_ns == 0)
+        request->encode_ns = clock_now_ns();
+    if (has_answers(request) && request->route->protocol->encode_row(request) > 0)
+        encode_later(request);
+    else
+        http_resume(request->exchange);
+    return true;
+}
+
+/* A reply with explanations may be long whatever its labels are. */
 static bool explain_in_pool(const struct service *service, struct request *request)
 {
-    bool is_whole = !explain_rows(service, request);
-    http_resume(request->exchange);
-    return is_whole;
+    if (explain_rows(service, request)) {
+        http_resume(request->exchange);
+        return false;
+    }
+    request_enter(request, REQUEST_REPLY);
+    return encode_in_pool(request);
 }
 
 bool predict_pool(void *context, struct request *request)
@@ -197,6 +244,8 @@ bool predict_pool(void *context, struct request *request)
     bool is_wanted = watch_wanted(service, request);
     if (request->phase == REQUEST_EXPLAIN && is_wanted)
         return explain_in_pool(service, request);
+    if (request->phase == REQUEST_REPLY && is_wanted)
+        return encode_in_pool(request);
     if (request->phase == REQUEST_PREPARE && is_wanted && rows_want_labels(request))
         return label_in_pool(service, request);
     if (request->phase == REQUEST_PREPARE && is_wanted)
@@ -281,7 +330,8 @@ static enum err_code reply_rows(struct request *request)
 {
     const struct protocol_timing timing = timing_of(request);
     size_t len = 0;
-    request->encode_ns = clock_now_ns();
+    if (request->encode_ns == 0)
+        request->encode_ns = clock_now_ns();
     const char *body = request->route->protocol->encode(request, &timing, &len);
     if (body == NULL)
         return err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");

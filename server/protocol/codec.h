@@ -70,11 +70,28 @@ struct reload_result;
 
 /* The body of a 200: the answer of the only row (which must have one: a row that failed is a
  * problem, no 200), or {"results": [...]} for an envelope, a row that failed being a problem in its
- * place. NUL-terminated, in the arena; *len without the NUL. NULL if there is no memory. An id that
- * is not UTF-8 is left out. */
-const char *codec_encode_reply(const struct predict_call *call, const char *id,
-                               const struct row *rows, const struct protocol_timing *timing,
-                               struct arena *arena, size_t *len);
+ * place. An id that is not UTF-8 is left out. Written in steps, since it may be long:
+ *
+ *     struct codec_reply *reply = codec_reply_begin(&call, id, rows, 0, &arena);
+ *     while (codec_reply_row(reply) > 0) ...
+ *     text = codec_reply_end(reply, &timing, &len);
+ *
+ * What it is made of must outlive it. begin: text_bytes as codec_reply_bytes has it, 0 for a short
+ * one; NULL if there is no memory. row: encodes one more and returns how many are left. end: also
+ * the rows that are left; NUL-terminated, in the arena, *len without the NUL; NULL if there was not
+ * enough memory. */
+struct codec_reply;
+struct codec_reply *codec_reply_begin(const struct predict_call *call, const char *id,
+                                      const struct row *rows, size_t text_bytes,
+                                      struct arena *arena);
+unsigned codec_reply_row(struct codec_reply *reply);
+const char *codec_reply_end(struct codec_reply *reply, const struct protocol_timing *timing,
+                            size_t *len);
+
+/* Upper bounds without explanations, of rows that have their models and labels: of the text, and,
+ * returned, of that with the tree of the largest row. */
+size_t codec_reply_bytes(const struct predict_call *call, const char *id, const struct row *rows,
+                         size_t *text);
 
 /* application/problem+json (RFC 9457) for err; instance may be NULL. */
 const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
@@ -95,8 +112,8 @@ struct model_row {
     bool with_confusion;                      /* of the accuracy */
     const struct version_row *versions;       /* [version_count] NULL: not asked for */
     unsigned version_count;
-    const struct drift_figures *drift;        /* NULL: the model has no reference */
-    bool with_label_shares;                   /* else they are not asked for */
+    const struct drift_figures *drift;               /* NULL: the model has no reference */
+    bool with_label_shares;                          /* else they are not asked for */
     const struct label_shares_figures *label_shares; /* NULL: the model is none that has them */
 };
 /* {"models": [...]} and one model alone. */

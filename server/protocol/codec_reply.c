@@ -5,11 +5,14 @@
  * scores (fp32 survives them) and for milliseconds, but not for a context, which is returned to the
  * client unchanged: codec.c has made a text of it, which is put in front of the closing brace.
  *
- * Memory. Trees live for the length of a call, the text as long as the arena. */
+ * Memory. Trees live for the length of a call, the text as long as the arena. A reply to a
+ * prediction is written row by row, so that no more than the tree of one row is held: labels may be
+ * the client's own, and as long as a request. */
 #include "server/protocol/codec.h"
 
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
+#include "server/bounds/memory.h"
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"
 #include "server/protocol/codec_dump.h"
@@ -25,7 +28,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Drops the object, which may be NULL. */
 /* ---- the reply to a predict call ---- */
 
 static json_t *milliseconds(double ms)
@@ -48,12 +50,6 @@ static json_t *timing_json(const struct predict_call *call, const struct protoco
     return NULL;
 }
 
-/* ",\"context\":{...}"; "" if there is none; NULL if there is no memory. */
-static const char *context_tail(const struct predict_call *call, struct arena *arena)
-{
-    return call->context != NULL ? arena_format(arena, ",\"context\":%s", call->context) : "";
-}
-
 /* One of several: a row that failed becomes a problem and does not affect the others. */
 static json_t *item_json(const struct predict_call *call, const struct row *row,
                          const struct predict_item *item)
@@ -65,50 +61,135 @@ static json_t *item_json(const struct predict_call *call, const struct row *row,
         failed |= codec_add(object, "id", json_string(item->id));
     if (item->context != NULL)
         failed |= codec_add(object, "context", json_loads(item->context, 0, NULL));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
-static json_t *results_json(const struct predict_call *call, const struct row *rows)
+static json_t *member(const char *key, json_t *value)
 {
-    json_t *array = json_array();
-    for (unsigned i = 0; i < call->item_count; i++) {
-        if (json_array_append_new(array, item_json(call, &rows[i], &call->items[i])) == 0)
-            continue;
-        json_decref(array);
+    json_t *object = json_object();
+    return codec_whole(object, codec_add(object, key, value));
+}
+
+struct codec_reply {
+    const struct predict_call *call;
+    const struct row *rows;
+    struct codec_text text;
+    unsigned encoded; /* rows */
+};
+
+struct codec_reply *codec_reply_begin(const struct predict_call *call, const char *id,
+                                      const struct row *rows, size_t text_bytes,
+                                      struct arena *arena)
+{
+    struct codec_reply *reply = arena_alloc(arena, sizeof *reply);
+    if (reply == NULL)
         return NULL;
+    *reply = (struct codec_reply){.call = call, .rows = rows};
+    codec_text_open(&reply->text, text_bytes, arena);
+    codec_text_add(&reply->text, "{");
+    if (id != NULL && utf8_is_valid(id, strlen(id))) {
+        codec_text_members(&reply->text, member("id", json_string(id)));
+        codec_text_add(&reply->text, ",");
     }
-    return array;
-}
-
-/* The members of the only result, or "results". */
-static int add_results(json_t *reply, const struct predict_call *call, const struct row *rows)
-{
     if (call->envelope)
-        return codec_add(reply, "results", results_json(call, rows));
-    json_t *result = answer_prediction(&rows[0].answer, call->top_k);
-    int failed = result == NULL || json_object_update(reply, result) != 0;
-    json_decref(result);
-    return failed;
+        codec_text_add(&reply->text, "\"results\":[");
+    return reply;
 }
 
-const char *codec_encode_reply(const struct predict_call *call, const char *id,
-                               const struct row *rows, const struct protocol_timing *timing,
-                               struct arena *arena, size_t *len)
+unsigned codec_reply_row(struct codec_reply *reply)
 {
-    const char *tail = context_tail(call, arena);
-    json_t *reply = json_object();
-    int failed = tail == NULL || reply == NULL;
-    if (id != NULL && utf8_is_valid(id, strlen(id)))
-        failed |= codec_add(reply, "id", json_string(id));
-    failed |= add_results(reply, call, rows);
-    failed |= codec_add(reply, "timing_ms", timing_json(call, timing));
-    if (!failed)
-        return codec_finish(reply, tail, arena, len);
-    json_decref(reply);
-    return NULL;
+    const struct predict_call *call = reply->call;
+    const unsigned i = reply->encoded, count = call->envelope ? call->item_count : 1;
+    if (i == count)
+        return 0;
+    if (!call->envelope) {
+        codec_text_members(&reply->text, answer_prediction(&reply->rows[0].answer, call->top_k));
+    } else {
+        codec_text_add(&reply->text, i > 0 ? ",{" : "{");
+        codec_text_members(&reply->text, item_json(call, &reply->rows[i], &call->items[i]));
+        codec_text_add(&reply->text, "}");
+    }
+    return count - ++reply->encoded;
+}
+
+const char *codec_reply_end(struct codec_reply *reply, const struct protocol_timing *timing,
+                            size_t *len)
+{
+    const struct predict_call *call = reply->call;
+    while (codec_reply_row(reply) > 0)
+        continue;
+    codec_text_add(&reply->text, call->envelope ? "]," : ",");
+    codec_text_members(&reply->text, member("timing_ms", timing_json(call, timing)));
+    if (call->context != NULL) {
+        codec_text_add(&reply->text, ",\"context\":");
+        codec_text_add(&reply->text, call->context);
+    }
+    codec_text_add(&reply->text, "}");
+    return codec_text_end(&reply->text, len);
+}
+
+/* ---- the size of that reply ---- */
+
+enum {
+    SCORE_TEXT_BYTES = 64,  /* {"label":"","score":0.123456789}, and a class code's key */
+    SCORE_TREE_BYTES = 512, /* an object of jansson's with three members, without their texts */
+    FRAME_BYTES = 1024,     /* the members of the whole */
+    ROW_TEXT_BYTES = 2048,  /* of a row: a problem twice, or all but labels and names */
+};
+
+/* As jansson writes it: '"' and '\\' with another byte, control bytes with five more. */
+static size_t written_bytes(const char *text)
+{
+    size_t bytes = 0;
+    for (; text != NULL && *text != '\0'; text++)
+        bytes += (unsigned char)*text < 0x20 ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+    return bytes;
+}
+
+/* What the labels of a model make of each of its rows. */
+struct labels_size {
+    const struct engine_info *info;
+    size_t text, tree;
+};
+
+/* The label with its class code; the best one stands in `label` and in `reason`, too. */
+static struct labels_size size_of_labels(const struct engine_info *info, unsigned top_k)
+{
+    size_t listed = top_k != TOP_K_ALL && top_k < info->label_count ? top_k : info->label_count;
+    size_t sum = 0, longest = 0;
+    for (unsigned i = 0; i < info->label_count; i++) {
+        size_t bytes = written_bytes(info->labels[i]);
+        if (info->class_codes != NULL)
+            bytes += written_bytes(info->class_codes[i].text);
+        sum += bytes;
+        longest = bytes > longest ? bytes : longest;
+    }
+    size_t texts = listed == info->label_count ? sum : memory_product(listed, longest);
+    size_t text = memory_sum(listed * SCORE_TEXT_BYTES, memory_sum(texts, 2 * longest));
+    return (struct labels_size){
+        .info = info, .text = text, .tree = memory_sum(listed * SCORE_TREE_BYTES, text)};
+}
+
+size_t codec_reply_bytes(const struct predict_call *call, const char *id, const struct row *rows,
+                         size_t *text)
+{
+    struct labels_size labels = {.info = NULL};
+    size_t largest = 0;
+    *text = FRAME_BYTES + written_bytes(id) + (call->context != NULL ? strlen(call->context) : 0);
+    for (unsigned i = 0; i < call->item_count; i++) {
+        const struct row *row = &rows[i];
+        const struct predict_item *item = &call->items[i];
+        size_t bytes = ROW_TEXT_BYTES + written_bytes(item->id) +
+                       (item->context != NULL ? strlen(item->context) : 0);
+        if (row->err.code == ERR_OK) {
+            if (row_info(row) != labels.info)
+                labels = size_of_labels(row_info(row), call->top_k);
+            bytes = memory_sum(bytes, labels.text);
+            largest = labels.tree > largest ? labels.tree : largest;
+        }
+        *text = memory_sum(*text, bytes);
+    }
+    return memory_sum(*text, largest);
 }
 
 /* ---- problems and models ---- */

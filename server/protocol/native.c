@@ -122,12 +122,33 @@ static enum err_code parse(const struct service *service, struct request *reques
 
 /* ---- the answer ---- */
 
+static const char *reply_id(const struct request *request)
+{
+    return request->call.id != NULL ? request->call.id : request->id;
+}
+
+static size_t reply_bytes(const struct request *request, size_t *text)
+{
+    return codec_reply_bytes(&request->call, reply_id(request), request->rows, text);
+}
+
+static bool begin_reply(struct request *request)
+{
+    if (request->reply == NULL)
+        request->reply = codec_reply_begin(&request->call, reply_id(request), request->rows,
+                                           request->long_reply_bytes, &request->exchange->arena);
+    return request->reply != NULL;
+}
+
+static unsigned encode_row(struct request *request)
+{
+    return begin_reply(request) ? codec_reply_row(request->reply) : 0;
+}
+
 static const char *encode(struct request *request, const struct protocol_timing *timing,
                           size_t *len)
 {
-    const struct predict_call *call = &request->call;
-    const char *id = call->id != NULL ? call->id : request->id;
-    return codec_encode_reply(call, id, request->rows, timing, &request->exchange->arena, len);
+    return begin_reply(request) ? codec_reply_end(request->reply, timing, len) : NULL;
 }
 
 /* RFC 8141 limits the characters of a URN; an id beyond letters, digits and "-._~:" gets none. */
@@ -150,6 +171,8 @@ const struct protocol protocol_native = {
     .accept = accept_head,
     .parse_bytes = parse_bytes,
     .parse = parse,
+    .reply_bytes = reply_bytes,
+    .encode_row = encode_row,
     .encode = encode,
     .problem = problem,
     .reply_type = "application/json",

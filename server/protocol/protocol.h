@@ -23,6 +23,12 @@ struct protocol {
     size_t (*parse_bytes)(struct request *request);
     /* The exchange's body -> request->call. Returns request->err.code. */
     enum err_code (*parse)(const struct service *service, struct request *request);
+    /* Upper bounds, once rows have their labels: of the reply's text, and, returned, of all that it
+     * takes while it is made; without explanations. */
+    size_t (*reply_bytes)(const struct request *request, size_t *text);
+    /* The results of one more row -> request->reply; how many are left. Then, or at once, encode.
+     */
+    unsigned (*encode_row)(struct request *request);
     /* The results of the rows -> the body of a 200, in the arena; NULL if there is no memory. */
     const char *(*encode)(struct request *request, const struct protocol_timing *timing,
                           size_t *len);

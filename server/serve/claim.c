@@ -4,8 +4,7 @@
 #include "server/serve/windows.h"
 
 enum {
-    ROW_BYTES = 2048,  /* struct row, its places in arrays, its part of a reply without scores */
-    SCORE_BYTES = 512, /* a label and its score: in the tree, and twice in the text */
+    ROW_BYTES = 2048, /* struct row, its places in arrays, its part of a reply without scores */
     EXPLAINED_BYTES = 16384, /* the frame of an explanation */
     TOKEN_BYTES = 1024,      /* a word or patch with its place, in the tree and twice in the text */
     HEAD_BYTES = 256,        /* the statistics of one attention head */
@@ -46,12 +45,10 @@ static struct engine_need need_of(const struct request *request, const struct pr
                              request->snapshot->config.image_pixels_max);
 }
 
-/* A row's logits and scores, and what the reply lists of them. */
-static size_t result_bytes(const struct request *request, const struct row *row)
+/* A row's logits and scores. */
+static size_t result_bytes(const struct row *row)
 {
-    size_t labels = row_info(row)->label_count, listed = request->call.top_k;
-    listed = listed != TOP_K_ALL && listed < labels ? listed : labels;
-    return ROW_BYTES + labels * 2 * sizeof(float) + listed * SCORE_BYTES;
+    return ROW_BYTES + (size_t)row_info(row)->label_count * 2 * sizeof(float);
 }
 
 /* Both texts of a pair, side by side for their digest. */
@@ -77,7 +74,7 @@ bool claim_has_likeness(const struct service *service, const struct predict_item
 
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
 {
-    size_t kept = held_labels(request);
+    size_t kept = memory_sum(held_labels(request), request->reply_bytes);
     *passing = 0;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
@@ -90,8 +87,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         struct engine_need need = need_of(request, &request->call.items[i], row);
         size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
-        kept = memory_sum(kept,
-                          memory_sum(memory_sum(need.kept, windows), result_bytes(request, row)));
+        kept = memory_sum(kept, memory_sum(memory_sum(need.kept, windows), result_bytes(row)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }
     return claim(service, request, memory_sum(kept, *passing));

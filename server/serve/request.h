@@ -19,6 +19,7 @@
 
 #include <stdatomic.h>
 
+struct codec_reply;
 struct reload_result;
 struct review_question;
 struct rollout_change;
@@ -121,6 +122,10 @@ struct request {
     void (*then)(struct request *); /* gets the request after the last row; NULL: it is resumed */
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
+
+    size_t reply_bytes;        /* that the reply takes while it is made; without explanations */
+    size_t long_reply_bytes;   /* that its text takes, if it is to be encoded in the pool; else 0 */
+    struct codec_reply *reply; /* in the making; NULL: not begun */
 
     struct label_set *labelling; /* held: labels of its call in the making; else NULL */
 

@@ -4,6 +4,7 @@
 #include "tests/support/exposition.h"
 #include "tests/unit/server/stage.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 
 START_TEST(predict_answers_one_text)
@@ -148,6 +149,42 @@ START_TEST(predict_explains_on_a_thread_of_the_pool)
     check_call(&stage, "{\"text\": \"Eb\", \"explain\": true}", 500, "out of memory");
     check_call(&stage, "{\"inputs\": [{\"text\": \"N\"}, {\"text\": \"\"}], \"explain\": true}",
                200, "\"internal\"");
+    stage_close(&stage);
+}
+END_TEST
+
+static char long_label[90 * 1024];
+static pthread_t encoded_by;
+
+/* What makes the reply's tree copies the label. */
+static void *watching_malloc(size_t size)
+{
+    if (size >= sizeof long_label)
+        encoded_by = pthread_self();
+    return malloc(size);
+}
+
+/* Labels may be as long as a request: whoever serves sockets must not wait for their encoding. */
+START_TEST(predict_encodes_a_long_reply_on_a_thread_of_the_pool)
+{
+    static const char *const labels[] = {long_label, "fail"};
+    static char body[256];
+    struct stage stage;
+    memset(long_label, 'x', sizeof long_label - 1);
+    fake_models[0].info.labels = labels;
+    stage_open(&stage, 1);
+    json_set_alloc_funcs(watching_malloc, free);
+    for (unsigned count = 1; count < 4; count++) {
+        char *end = stpcpy(body, "{\"top_k\": \"all\", \"inputs\": [");
+        for (unsigned i = 0; i < count; i++)
+            end = stpcpy(end, i > 0 ? ", {\"text\": \"abc\"}" : "{\"text\": \"abc\"}");
+        stpcpy(end, "]}");
+        encoded_by = pthread_self();
+        check_call(&stage, body, 200, "\"label\":\"fail\"");
+        ck_assert(!pthread_equal(encoded_by, pthread_self()));
+    }
+    json_set_alloc_funcs(malloc, free);
+    ck_assert_uint_eq(memory_taken(&stage.service.memory), 0);
     stage_close(&stage);
 }
 END_TEST
@@ -482,6 +519,7 @@ SUITE("predict", predict_serves_a_request_by_what_was_served_when_it_came, predi
       predict_spoils_no_neighbour_of_a_bad_item, predict_refuses_what_it_cannot_use,
       predict_tells_and_counts_what_is_decided, predict_reads_raw_bodies_by_their_type,
       predict_hands_heavy_requests_to_the_pool, predict_explains_on_a_thread_of_the_pool,
+      predict_encodes_a_long_reply_on_a_thread_of_the_pool,
       predict_bounds_the_attention_that_is_kept,
       predict_gives_an_unexplained_request_back_when_the_pool_has_stopped,
       predict_sheds_load_beyond_the_queue,

@@ -2,6 +2,7 @@
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"
 #include "server/protocol/protocol.h"
+#include "server/serve/served_model.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/suite.h"
 
@@ -40,6 +41,14 @@ static struct row good_row(void)
                                    .scores = scores}};
 }
 
+/* At once. */
+static const char *encode(struct call_fixture *fixture, const char *id, const struct row *rows,
+                          const struct protocol_timing *times, size_t *len)
+{
+    struct codec_reply *reply = codec_reply_begin(&fixture->call, id, rows, 0, &fixture->arena);
+    return reply != NULL ? codec_reply_end(reply, times, len) : NULL;
+}
+
 /* The reply to a body, in the fixture's arena. */
 static const char *reply_to(struct call_fixture *fixture, const char *body, const char *id,
                             const struct row *rows)
@@ -47,8 +56,7 @@ static const char *reply_to(struct call_fixture *fixture, const char *body, cons
     size_t len = 0;
     call_fixture_setup(fixture, body);
     ck_assert_msg(fixture->err.code == ERR_OK, "%s", fixture->err.text);
-    const char *reply =
-        codec_encode_reply(&fixture->call, id, rows, &timing, &fixture->arena, &len);
+    const char *reply = encode(fixture, id, rows, &timing, &len);
     if (reply != NULL)
         ck_assert_uint_eq(strlen(reply), len);
     return reply;
@@ -142,6 +150,82 @@ START_TEST(reply_to_inputs_has_results_in_order_and_problems_in_place)
 }
 END_TEST
 
+static size_t now_bytes, most_bytes;
+
+static void *measuring_malloc(size_t size)
+{
+    size_t *block = malloc(size + 16);
+    *block = size;
+    now_bytes += size;
+    most_bytes = now_bytes > most_bytes ? now_bytes : most_bytes;
+    return (char *)block + 16;
+}
+
+static void measuring_free(void *block)
+{
+    if (block == NULL)
+        return;
+    size_t *size = (void *)((char *)block - 16);
+    now_bytes -= *size;
+    free(size);
+}
+
+/* Labels, ids and contexts are the client's: none of them may make more of a reply than the memory
+ * that was claimed for it. */
+START_TEST(a_reply_takes_no_more_than_its_bound_whatever_the_texts_are)
+{
+    static char controls[4097], quotes[4097], wide[4097];
+    static const char *many[1000];
+    static float many_scores[1000];
+    static const struct class_code codes[] = {{.text = quotes}, {.number = -123456}, {.text = "c"}};
+    memset(controls, 1, sizeof controls - 1);
+    memset(quotes, '"', sizeof quotes - 1);
+    for (size_t i = 0; i < sizeof wide - 2; i += 2)
+        memcpy(wide + i, "\xC3\xA4", 2);
+    for (unsigned i = 0; i < 1000; i++)
+        many[i] = i % 2 ? "b" : quotes;
+    const char *const few[] = {controls, quotes, wide};
+    const struct engine_info infos[] = {
+        {.kind = ENGINE_TEXT, .labels = few, .label_count = 3, .scores = "softmax"},
+        {.kind = ENGINE_TEXT, .labels = few, .label_count = 3, .class_codes = codes},
+        {.kind = ENGINE_TEXT, .labels = many, .label_count = 1000},
+    };
+    static const char *const bodies[] = {
+        "{\"text\": \"a\", \"top_k\": \"all\", \"id\": \"\\\"\\\\\\\"\"}",
+        "{\"text\": \"a\", \"context\": {\"lot\": \"\\\"\\\\\", \"die_x\": -0.125}}",
+        "{\"inputs\": [{\"text\": \"a\", \"id\": \"\\\"\", \"context\": {\"lot\": \"\\\"\"}},"
+        " {\"text\": \"b\"}, {\"text\": \"c\"}], \"top_k\": 2}",
+        "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"b\"}], \"top_k\": \"all\"}",
+    };
+    for (size_t i = 0; i < 3 * sizeof bodies / sizeof bodies[0]; i++) {
+        struct call_fixture fixture;
+        struct served_model model = {.info = &infos[i % 3]};
+        struct row rows[3];
+        size_t text, len, all;
+        call_fixture_setup(&fixture, bodies[i / 3]);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        for (unsigned r = 0; r < 3; r++) {
+            rows[r] = good_row();
+            rows[r].model = &model;
+            rows[r].answer.info = &infos[i % 3];
+            rows[r].answer.scores = many_scores;
+            rows[r].answer.judgement = (struct judgement){.decision = DECISION_REVIEW};
+        }
+        all = codec_reply_bytes(&fixture.call, "x-1", rows, &text);
+        now_bytes = most_bytes = 0;
+        json_set_alloc_funcs(measuring_malloc, measuring_free);
+        struct codec_reply *reply =
+            codec_reply_begin(&fixture.call, "x-1", rows, text, &fixture.arena);
+        ck_assert_ptr_nonnull(codec_reply_end(reply, &timing, &len));
+        json_set_alloc_funcs(malloc, free);
+        ck_assert_uint_le(len + 1, text);
+        ck_assert_uint_le(len + 1 + most_bytes, all);
+        ck_assert_uint_lt(text, 3 * len + 3 * 4096); /* and not much more is claimed */
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(reply_replaces_times_that_are_no_numbers)
 {
     struct call_fixture fixture;
@@ -149,8 +233,7 @@ START_TEST(reply_replaces_times_that_are_no_numbers)
     size_t len;
     call_fixture_setup(&fixture, "{\"text\": \"a\"}");
     const char *reply =
-        codec_encode_reply(&fixture.call, NULL, &row, &(struct protocol_timing){.queue_ms = NAN},
-                           &fixture.arena, &len);
+        encode(&fixture, NULL, &row, &(struct protocol_timing){.queue_ms = NAN}, &len);
     ck_assert_ptr_nonnull(strstr(reply, "\"queue\":0.0"));
     call_fixture_drop(&fixture);
 }
@@ -348,8 +431,7 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
         size_t len;
         allocations_left = allowed;
         live = 0;
-        const char *reply =
-            codec_encode_reply(&fixture.call, "x", rows, &timing, &fixture.arena, &len);
+        const char *reply = encode(&fixture, "x", rows, &timing, &len);
         ck_assert_uint_eq(live, 0);
         if (reply != NULL && strstr(reply, "\"id\":\"x\"") != NULL)
             break;
@@ -378,9 +460,9 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
 }
 END_TEST
 
-SUITE("codec_reply", reply_has_the_members_of_the_contract_in_its_order,
-      reply_has_a_null_digest_until_it_is_known, reply_echoes_the_context_verbatim,
-      results_carry_the_ids_and_contexts_of_their_inputs,
+SUITE("codec_reply", a_reply_takes_no_more_than_its_bound_whatever_the_texts_are,
+      reply_has_the_members_of_the_contract_in_its_order, reply_has_a_null_digest_until_it_is_known,
+      reply_echoes_the_context_verbatim, results_carry_the_ids_and_contexts_of_their_inputs,
       reply_to_inputs_has_results_in_order_and_problems_in_place,
       reply_replaces_times_that_are_no_numbers, reply_stays_json_whatever_the_id,
       reply_of_a_thousand_labels_is_whole_and_sorted, problem_is_the_whole_body,

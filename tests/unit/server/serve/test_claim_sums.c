@@ -8,7 +8,7 @@
 #include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
 
-enum { ROW = 2048, SCORE = 512 };
+enum { ROW = 2048 };
 
 struct bench {
     struct stage stage;
@@ -103,27 +103,25 @@ START_TEST(preparing_takes_what_rows_keep_and_the_most_that_one_needs)
     for (unsigned i = 0; i < 3; i++)
         bench.rows[i].model = bench.stage.snapshot->models[i > 0];
     const size_t numbers = 2 * 2 * sizeof(float);
-    static const struct {
-        unsigned top_k, listed;
-    } cases[] = {{1, 1}, {2, 2}, {3, 2}, {TOP_K_ALL, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bench.request->call.top_k = cases[i].top_k;
-        size_t row = 2 * ROW + numbers + cases[i].listed * (size_t)SCORE;
+    static const size_t replies[] = {0, 1, 12345678}; /* as the protocol has it */
+    for (size_t i = 0; i < sizeof replies / sizeof replies[0]; i++) {
+        bench.request->reply_bytes = replies[i];
+        size_t row = 2 * ROW + numbers;
         bench.request->call.item_count = 1;
         ck_assert_int_eq(claim_preparing(&bench.stage.service, bench.request, &passing), ERR_OK);
         ck_assert_uint_eq(passing, 0);
-        expect_claimed(&bench, row + 3);
+        expect_claimed(&bench, row + 3 + replies[i]);
         bench.request->call.item_count = 3;
         ck_assert_int_eq(claim_preparing(&bench.stage.service, bench.request, &passing), ERR_OK);
         ck_assert_uint_eq(passing, 900);
-        expect_claimed(&bench, 3 * row + 3 + 1 + 1 + 900);
+        expect_claimed(&bench, 3 * row + 3 + 1 + 1 + 900 + replies[i]);
     }
     err_set(&bench.rows[1].err, ERR_UNUSABLE, "x");
-    bench.request->call.top_k = 1;
+    bench.request->reply_bytes = 0;
     ck_assert_int_eq(claim_preparing(&bench.stage.service, bench.request, &passing), ERR_OK);
     ck_assert_uint_eq(passing, 70);
     claim_prepared(&bench.stage.service, bench.request, passing);
-    expect_claimed(&bench, 2 * (2 * ROW + numbers + SCORE) + 3 + 1 + ROW);
+    expect_claimed(&bench, 2 * (2 * ROW + numbers) + 3 + 1 + ROW);
     bench_close(&bench);
 }
 END_TEST

@@ -2,6 +2,8 @@
  * are explained. */
 #include "server/serve/explain.h"
 
+#include "server/api/route.h"
+#include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
 
 #include <string.h>
@@ -93,11 +95,21 @@ START_TEST(a_request_that_alone_needs_too_much_is_too_large)
 }
 END_TEST
 
-/* With its last row the request goes to the pool, which explains it and gives it back. */
+/* With its last row the request goes to the pool, which explains it, encodes it and gives it back.
+ */
 START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
 {
+    static const struct route route = {.protocol = &protocol_native};
     struct bench bench;
     bench_open(&bench, ENGINE_TEXT, 2);
+    bench.request->route = &route;
+    bench.request->call.item_count = 2;
+    bench.request->call.envelope = true;
+    for (int i = 0; i < 2; i++)
+        bench.rows[i].answer = (struct answer){.model_name = "logs",
+                                               .model_version = "1",
+                                               .info = bench.rows[i].model->info,
+                                               .scores = bench.scores};
     fake_explained_by = pthread_self();
     enter_phases(bench.request, REQUEST_PREPARE);
     ck_assert_int_eq(keep(&bench, 0), ERR_OK);
@@ -108,7 +120,8 @@ START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
     ck_assert_uint_eq(bench.request->phase, REQUEST_QUEUED);
     request_row_done(&bench.rows[0]);
     fake_await_resumed(&bench.exchange);
-    ck_assert_uint_eq(bench.request->phase, REQUEST_EXPLAIN);
+    ck_assert_uint_eq(bench.request->phase, REQUEST_REPLY);
+    ck_assert_ptr_nonnull(bench.request->reply);
     ck_assert(!pthread_equal(fake_explained_by, pthread_self()));
     for (int i = 0; i < 2; i++) {
         const struct explanation *explanation = bench.rows[i].answer.explanation;
