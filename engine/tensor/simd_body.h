@@ -102,7 +102,7 @@ INLINE vec_int rounded_bf16(vec v)
 INLINE void store_bf16(uint16_t *out, vec v, size_t count)
 {
     uint16_t part[LANES];
-    if (count == LANES) {
+    if (count >= LANES) {
         narrow_halves(out, rounded_bf16(v));
         return;
     }
