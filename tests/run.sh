@@ -4,5 +4,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 deploy/install-deps.sh test
+export WERROR=-Werror
 deploy/progress.sh . 'all tests' make -s -j"$(nproc)" all tests
 exec make -s test

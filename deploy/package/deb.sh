@@ -27,7 +27,7 @@ copy_sources() {
 }
 
 # The make that called this has options and variables for its own build, not for this one.
-unset MAKEFLAGS MFLAGS MAKELEVEL BUILD OPT SANITIZE LINKER PREFIX DESTDIR
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD OPT WERROR SANITIZE LINKER PREFIX DESTDIR
 unset SOURCE_DATE_EPOCH # the changelog's date
 export LC_ALL=C.UTF-8
 umask 022
