@@ -24,6 +24,20 @@
 #include "engine/tensor/linear/linear.h"
 #include "engine/tensor/linear/onednn.h"
 
+#if !ONEDNN_IS_BUILT
+
+static enum err_code onednn_alloc(struct linear *linear, struct err *err)
+{
+    (void)linear;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "this build has no linear backend 'onednn': that is made where the headers of "
+                   "oneDNN 2.6 are installed (Debian 12's libdnnl-dev); choose another one");
+}
+
+#define ROW(number) [number] = {.name = "onednn", .precision = number, .alloc = onednn_alloc}
+
+#else
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -489,6 +503,8 @@ static void onednn_run(const struct linear *linear, const struct kernels *kernel
                 .run = onednn_run,                                                                 \
                 .unpack = onednn_unpack,                                                           \
                 .close = onednn_close}
+
+#endif
 
 const struct linear_backend linear_onednn[PRECISION_INT8] = {ROW(PRECISION_F32),
                                                              ROW(PRECISION_BF16)};

@@ -1,5 +1,7 @@
 #include "engine/tensor/linear/onednn.h"
 
+#if ONEDNN_IS_BUILT
+
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -53,3 +55,5 @@ void onednn_library_close(struct onednn_library *library)
         dlclose(library->handle);
     *library = (struct onednn_library){0};
 }
+
+#endif

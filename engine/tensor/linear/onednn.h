@@ -12,6 +12,16 @@
 
 #include "engine/base/err.h"
 
+/* oneDNN 3 has another C interface. A build without the headers of 2.6 has the backend's name, and
+ * a refusal behind it. */
+#if __has_include(<oneapi/dnnl/dnnl_version.h>)
+#include <oneapi/dnnl/dnnl_version.h>
+#define ONEDNN_IS_BUILT (DNNL_VERSION_MAJOR == 2 && DNNL_VERSION_MINOR == 6)
+#else
+#define ONEDNN_IS_BUILT 0
+#endif
+
+#if ONEDNN_IS_BUILT
 #include <oneapi/dnnl/dnnl.h>
 #include <oneapi/dnnl/dnnl_debug.h>
 
@@ -51,5 +61,6 @@ struct onednn_library {
  * programs that have started threads. Yours to close, also after an error. */
 enum err_code onednn_library_open(struct onednn_library *out, struct err *err);
 void onednn_library_close(struct onednn_library *library);
+#endif
 
 #endif

@@ -1,5 +1,6 @@
 #include "engine/base/cpu.h"
 #include "engine/tensor/linear/bf16.h"
+#include "engine/tensor/linear/onednn.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -67,7 +68,8 @@ END_TEST
 /* Where the processor multiplies bf16 how fast it does so decides; where not nothing is measured. */
 START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
 {
-    static const char *const names[] = {NULL, "auto", "native", "onednn"};
+    static const char *const names[] = {NULL, "auto", "native",
+                                        ONEDNN_IS_BUILT ? "onednn" : "native"};
     bool is_native = cpu_has_bf16() || cpu_has_amx_bf16();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct err err = {0};

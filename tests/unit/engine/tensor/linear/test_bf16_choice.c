@@ -2,6 +2,7 @@
  * functions below stand in for clock_gettime and engine/base/cpu.c. */
 #include "engine/base/cpu.h"
 #include "engine/tensor/linear/bf16.h"
+#include "engine/tensor/linear/onednn.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -201,7 +202,7 @@ START_TEST(the_choice_follows_the_measurements)
 {
     const struct linear_backend *native = &linear_native[PRECISION_BF16];
     const struct linear_backend *tiles =
-        __builtin_cpu_supports("avx512bw") ? &linear_onednn[PRECISION_BF16] : native;
+        ONEDNN_IS_BUILT && __builtin_cpu_supports("avx512bw") ? &linear_onednn[PRECISION_BF16] : native;
     static const char refusal[] = "bf16 measured 1.05 x the speed of f32 on this CPU, less than "
                                   "1.1 x; use f32 or int8";
     const struct {

@@ -8,6 +8,27 @@
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
+#if !ONEDNN_IS_BUILT
+
+START_TEST(a_build_without_onednn_says_so)
+{
+    struct linear linear;
+    for (int p = PRECISION_F32; p <= PRECISION_BF16; p++) {
+        struct err err = {0};
+        ck_assert_int_eq(linear_alloc(&linear, &linear_onednn[p], 8, 8, &err), ERR_UNSUPPORTED);
+        ck_assert_str_eq(err.text,
+                         "this build has no linear backend 'onednn': that is made where the "
+                         "headers of oneDNN 2.6 are installed (Debian 12's libdnnl-dev); choose "
+                         "another one");
+        linear_close(&linear);
+    }
+}
+END_TEST
+
+SUITE("onednn", a_build_without_onednn_says_so)
+
+#else
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -468,3 +489,5 @@ SUITE("onednn", a_function_that_the_library_has_not_is_named,
       each_call_that_fails_ends_the_opening_and_leaves_nothing_behind,
       products_that_the_library_does_not_make_are_made_plainly,
       rows_are_taken_up_to_128_kilobytes_with_their_padding)
+
+#endif
