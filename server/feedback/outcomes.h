@@ -28,8 +28,9 @@ enum {
     OUTCOMES_VERSIONS = 256,    /* in one life of the process */
     OUTCOMES_CELLS = 4096,      /* of all versions */
     OUTCOMES_NEW_LABELS = 1024, /* of a version, whose texts are kept */
-    OUTCOMES_OTHER = 0xFFFFFFFE /* a label that the model lacks, as it is counted */
 };
+/* A label that the model lacks, as it is counted: no enumerator, which is an int. */
+#define OUTCOMES_OTHER 0xFFFFFFFEu
 
 struct outcomes_cell {
     bool is_used;

@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WINDOW_NO_LABEL = 0xFFFFFFFF };
+#define WINDOW_NO_LABEL 0xFFFFFFFFu
 
 struct window_entry {
     uint64_t key[2];

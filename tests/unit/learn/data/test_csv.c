@@ -119,7 +119,7 @@ START_TEST(csv_survives_every_short_file)
 {
     static const char alphabet[] = "a,\"\r\n";
     enum { LETTERS = sizeof alphabet - 1, LEN_MAX = 6 };
-    char bytes[LEN_MAX + 1], found[512];
+    char bytes[LEN_MAX + 1] = "", found[512];
     for (unsigned len = 0, words = 1; len <= LEN_MAX; len++, words *= LETTERS) {
         for (unsigned word = 0; word < words; word++) {
             for (unsigned i = 0, rest = word; i < len; i++, rest /= LETTERS)
