@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, and only those.
+# Installs the packages of Debian 12 or 13 that are missing, and only those.
 # usage: deploy/install-deps.sh WHAT
 #   build    to compile; build-stream: attnd-stream, too
 #   test     to compile and test
@@ -14,10 +14,12 @@ complain() {
     exit "${2:-1}"
 }
 
-run='libmicrohttpd12 libgnutls30 libjansson4 libb64-0d libopenblas0-pthread libpng16-16 libjpeg62-turbo libnettle8
-     libdnnl2'
+# Names differ between releases: of A|B it is the first that apt offers. A name that ends in ? is left out
+# where apt does not offer it. attnd uses oneDNN 2.6, which Debian 13 lacks.
+run='libmicrohttpd12t64|libmicrohttpd12 libgnutls30t64|libgnutls30 libjansson4 libb64-0d libopenblas0-pthread
+     libpng16-16t64|libpng16-16 libjpeg62-turbo libnettle8t64|libnettle8 libdnnl2?'
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libb64-dev
-       libopenblas-pthread-dev libdnnl-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
+       libopenblas-pthread-dev libdnnl-dev=2.6*? libpng-dev libjpeg62-turbo-dev nettle-dev'
 # What attnd-stream is linked with, and no other program.
 stream=librdkafka-dev
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
@@ -27,8 +29,8 @@ command -v npm >/dev/null 2>&1 || node="$node npm"
 # So does Go.
 go=
 command -v go >/dev/null 2>&1 || go=golang-go
-# clang is 14 on Debian 12; its runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
-fuzz='clang libclang-rt-14-dev llvm'
+# Of clang the runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
+fuzz='clang libclang-rt-dev llvm'
 # From debootstrap on they are for the test.
 package='build-essential debhelper help2man lintian man-db debootstrap iproute2 systemd systemd-container'
 case "${1:-}" in
@@ -41,7 +43,7 @@ openapi) wanted="$build $node" ;;
 image) wanted="$build $run $node binutils curl python3" ;;
 operate) wanted="$build prometheus prometheus-alertmanager python3" ;;
 haproxy) wanted="$build haproxy openssl python3" ;;
-stream) wanted="$build $stream kcat maven openjdk-17-jre-headless openssl python3" ;;
+stream) wanted="$build $stream kcat maven default-jre-headless openssl python3" ;;
 kubernetes | trace) wanted="$build $go" ;;
 kube-apiserver) wanted="$build $go etcd-server" ;;
 fuzz) wanted="$build $fuzz" ;;
@@ -53,10 +55,32 @@ esac
 command -v dpkg-query >/dev/null 2>&1 ||
     complain "this is not Debian; install the equivalents of: $wanted"
 
+set -f # a name may hold a *, of a version
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "${1%%=*}" 2>/dev/null)" = installed ]
+}
+
+offered() {
+    [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]
+}
+
+# first TEST NAMES: of A|B the first of which TEST is true.
+first() {
+    for name in $(printf '%s' "${2%\?}" | tr '|' ' '); do
+        ! "$1" "$name" || { echo "$name"; return; }
+    done
+    return 1
+}
+
+# What is left out may still be missing when all else is there; then apt is asked as far as it knows.
 missing=
-for package in $wanted; do
-    status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) || status=
-    [ "$status" = installed ] || missing="$missing $package"
+for names in $wanted; do
+    first installed "$names" >/dev/null && continue
+    case $names in
+    *\?) first offered "$names" >/dev/null || continue ;;
+    esac
+    missing="$missing $names"
 done
 [ -n "$missing" ] || exit 0
 
@@ -80,5 +104,14 @@ printf 'install-deps: installing%s\n' "$missing" >&2
 # sudo may ask for its password here, while it still has a terminal.
 [ -z "$as_root" ] || sudo true || complain "sudo was refused; missing:$missing"
 quietly update
+packages=
+for names in $wanted; do
+    first installed "$names" >/dev/null && continue
+    if name=$(first offered "$names"); then
+        packages="$packages $name"
+    elif [ "${names%\?}" = "$names" ]; then
+        complain "apt offers no $names; its sources are to be those of Debian 12 or 13"
+    fi
+done
 # shellcheck disable=SC2086  # a list of words
-quietly install -y --no-install-recommends $missing
+quietly install -y --no-install-recommends $packages
