@@ -265,6 +265,8 @@ static enum err_code add_metadata(struct safetensors *file, const struct json_t 
                                   struct err *err)
 {
     size_t members = doc_object_count(value);
+    if (is_a(value, "null")) /* what writers of other languages make of none */
+        return ERR_OK;
     if (!is_a(value, "an object"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected an object, found %s",
                        doc_type_name(value));
@@ -434,6 +436,20 @@ static enum err_code check_finite(const float *numbers, size_t count, size_t fir
     return err_set(err, ERR_UNSUPPORTED, "number %zu is not finite", first + i);
 }
 
+/* Rounded to the nearest, as PyTorch does; one that is too large becomes infinite, and is refused
+ * then. */
+static enum err_code read_doubles(const struct safetensors *file, const struct tensor_info *info,
+                                  size_t first, size_t count, float *out, struct err *err)
+{
+    double doubles[CHUNK_COUNT];
+    if (read_exactly(file->fd, doubles, count * sizeof *doubles,
+                     info->offset + first * sizeof *doubles, err))
+        return err->code;
+    for (size_t i = 0; i < count; i++)
+        out[i] = (float)doubles[i];
+    return ERR_OK;
+}
+
 /* Numbers first to first + count of the tensor, at most CHUNK_COUNT. */
 static enum err_code read_chunk(const struct safetensors *file, const struct tensor_info *info,
                                 size_t first, size_t count, float *out, struct err *err)
@@ -441,6 +457,8 @@ static enum err_code read_chunk(const struct safetensors *file, const struct ten
     if (info->dtype == DTYPE_F32)
         return read_exactly(file->fd, out, count * sizeof *out, info->offset + first * sizeof *out,
                             err);
+    if (info->dtype == DTYPE_F64)
+        return read_doubles(file, info, first, count, out, err);
     uint16_t halves[CHUNK_COUNT];
     if (read_exactly(file->fd, halves, count * sizeof *halves,
                      info->offset + first * sizeof *halves, err))
@@ -454,8 +472,9 @@ static enum err_code read_chunk(const struct safetensors *file, const struct ten
 
 enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *err)
 {
-    if (info->dtype != DTYPE_F32 && info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16)
-        return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32, F16 and BF16 can be used",
+    if (info->dtype != DTYPE_F32 && info->dtype != DTYPE_F16 && info->dtype != DTYPE_BF16 &&
+        info->dtype != DTYPE_F64)
+        return err_set(err, ERR_UNSUPPORTED, "dtype %s; only F32, F16, BF16 and F64 can be used",
                        dtype_name(info->dtype));
     return ERR_OK;
 }

@@ -79,7 +79,7 @@ const struct tensor_info *safetensors_find(const struct safetensors *file, const
 /* A text of "__metadata__", up to its first NUL; NULL if it has none of this name. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
 
-/* ERR_UNSUPPORTED unless the tensor's numbers can be read as fp32: F32, F16 or BF16. */
+/* ERR_UNSUPPORTED unless the tensor's numbers can be read as fp32: F32, F16, BF16 or F64. */
 enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *err);
 
 /* Reads numbers [first, first + count) of a tensor as fp32 into out[count]; the range lies in the

@@ -36,6 +36,26 @@ static enum err_code get_size(const struct json_t *config, const char *key, unsi
     return err->code;
 }
 
+/* The same of a side of a square, which may be written as [height, width]. */
+static enum err_code get_side(const struct json_t *config, const char *key, unsigned max,
+                              unsigned fallback, unsigned *out, struct err *err)
+{
+    const struct json_t *value = doc_member(config, key);
+    double sides[2];
+    if (doc_array_count(value) != 2)
+        return get_size(config, key, max, fallback, out, err);
+    for (size_t i = 0; i < 2; i++)
+        if (!doc_as_number(doc_array_item(value, i), &sides[i]) || sides[i] != floor(sides[i]) ||
+            !(sides[i] >= 1 && sides[i] <= max))
+            return err_set(err, ERR_UNSUPPORTED, "$.%s[%zu]: must be from 1 to %u", key, i, max);
+    if (sides[0] != sides[1])
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.%s %.0f x %.0f is not supported (supported: squares)", key, sides[0],
+                       sides[1]);
+    *out = (unsigned)sides[0];
+    return ERR_OK;
+}
+
 static enum err_code read_family(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const char *model_type = NULL;
@@ -51,7 +71,7 @@ static enum err_code read_family(struct spec *spec, const struct json_t *config,
                  printable_name(architecture).text);
     if (spec->family != NULL)
         return refused_members(config, spec->family->prunes_heads, err);
-    char known[256];
+    char known[512];
     family_model_types(known, sizeof known);
     return refused_type(model_type, known, err);
 }
@@ -378,9 +398,9 @@ enum err_code spec_fit_image_size(struct spec *spec, unsigned image_size, struct
 
 static enum err_code read_image(struct spec *spec, const struct json_t *config, struct err *err)
 {
-    get_size(config, "image_size", 4096, 224, &spec->image_size, err);
+    get_side(config, "image_size", 4096, 224, &spec->image_size, err);
     const struct family *family = spec->family;
-    get_size(config, "patch_size", 4096, family->default_patch > 0 ? family->default_patch : 16,
+    get_side(config, "patch_size", 4096, family->default_patch > 0 ? family->default_patch : 16,
              &spec->patch, err);
     if (family->key_registers != NULL)
         get_size(config, family->key_registers, 1024, 4, &spec->registers, err);

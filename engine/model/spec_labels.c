@@ -2,8 +2,12 @@
 
 #include "engine/base/doc.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Whole numbers below it are exact in double precision. */
+#define EXACT 9007199254740992.0
 
 /* id2label's keys are the integers 0 .. n-1 in decimal. */
 static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
@@ -13,6 +17,13 @@ static enum err_code read_named_labels(struct spec *spec, const struct json_t *n
         char key[16];
         snprintf(key, sizeof key, "%u", i);
         const char *label = NULL;
+        double number;
+        if (doc_as_number(doc_member(names, key), &number) && number == floor(number) &&
+            fabs(number) < EXACT) { /* then it is called as it is written */
+            if ((spec->labels[i] = arena_format(arena, "%.0f", number)) == NULL)
+                return err_no_memory(err, 24);
+            continue;
+        }
         if (doc_get_string(names, "$.id2label", key, &label, err))
             return err->code;
         if (label == NULL)

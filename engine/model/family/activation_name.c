@@ -5,13 +5,22 @@
 enum err_code activation_name_read(const struct json_t *config, const char *key,
                                    const char *fallback, enum activation *out, struct err *err)
 {
+    /* Those that transformers rounds differently on the way are one function in exact numbers. */
     static const struct {
         const char *name;
         enum activation activation;
     } known[] = {{"gelu", ACTIVATION_GELU},
+                 {"gelu_python", ACTIVATION_GELU},
                  {"gelu_new", ACTIVATION_GELU_TANH},
+                 {"gelu_fast", ACTIVATION_GELU_TANH},
+                 {"gelu_accurate", ACTIVATION_GELU_TANH},
+                 {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
+                 {"gelu_python_tanh", ACTIVATION_GELU_TANH},
                  {"relu", ACTIVATION_RELU},
-                 {"quick_gelu", ACTIVATION_QUICK_GELU}};
+                 {"quick_gelu", ACTIVATION_QUICK_GELU},
+                 {"silu", ACTIVATION_SILU},
+                 {"swish", ACTIVATION_SILU},
+                 {"tanh", ACTIVATION_TANH}};
     const char *name = fallback != NULL ? fallback : "gelu";
     if (doc_get_string(config, "$", key, &name, err))
         return err->code;
@@ -21,6 +30,7 @@ enum err_code activation_name_read(const struct json_t *config, const char *key,
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, quick_gelu)", key,
-                   name);
+                   "%s '%s' is not supported (supported: gelu, gelu_new, relu, silu, tanh and "
+                   "quick_gelu, under all names of transformers)",
+                   key, name);
 }

@@ -1,5 +1,5 @@
-/* activation_name.h - which activation a member of config.json names: "gelu", "gelu_new", "relu"
- * or "quick_gelu", as transformers' ACT2FN has them. Threads: no state.
+/* activation_name.h - which activation a member of config.json names, of those in transformers'
+ * ACT2FN that the kernels have. Threads: no state.
  */
 #ifndef ATTND_ENGINE_MODEL_FAMILY_ACTIVATION_NAME_H
 #define ATTND_ENGINE_MODEL_FAMILY_ACTIVATION_NAME_H

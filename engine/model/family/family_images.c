@@ -80,6 +80,22 @@ const struct family family_images[] = {
         .architectures = {[HEAD_CLASSIFIER] = "ViTForImageClassification"},
     },
     {
+        /* Assran et al. 2022: ViT, learnt otherwise */
+        .name = "vit-msn",
+        .model_type = "vit_msn",
+        .kind = ENGINE_IMAGE,
+        .image_processor = "ViT",
+        .prunes_heads = true,
+        .block = {NORM_BEFORE, .drops_attention_out = true},
+        .image_specials = 1,
+        ENCODER_KEYS,
+        .key_intermediate = "intermediate_size",
+        .default_eps = 1e-6,
+        VIT_NAMES("vit"),
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "ViTMSNForImageClassification"},
+    },
+    {
         /* Touvron et al. 2021, both heads averaged */
         .name = "deit-distilled",
         .model_type = "deit",

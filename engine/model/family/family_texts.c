@@ -99,6 +99,38 @@ const struct family family_texts[] = {
         .architectures = {[HEAD_CLASSIFIER] = "XLMRobertaForSequenceClassification"},
     },
     {
+        /* Martin et al. 2020: RoBERTa by another name */
+        .name = "camembert",
+        .model_type = "camembert",
+        ROBERTA("roberta"),
+        .prunes_heads = true,
+        .architectures = {[HEAD_CLASSIFIER] = "CamembertForSequenceClassification"},
+    },
+    {
+        /* Baevski et al. 2022 */
+        .name = "data2vec-text",
+        .model_type = "data2vec-text",
+        ROBERTA("data2vec_text"),
+        .prunes_heads = true,
+        .architectures = {[HEAD_CLASSIFIER] = "Data2VecTextForSequenceClassification"},
+    },
+    {
+        /* Sun et al. 2019: BERT, but for embeddings of tasks, which few checkpoints use */
+        .name = "ernie",
+        .model_type = "ernie",
+        .kind = ENGINE_TEXT,
+        .prunes_heads = true,
+        .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
+        .drops_classifier = true,
+        COMMON_KEYS,
+        .demands = {{"use_task_id", false, false}},
+        BERT_NAMES("ernie"),
+        .tensors[TENSOR_POOLER] = "ernie.pooler.dense",
+        .pooler_activation = ACTIVATION_TANH,
+        .tensors[TENSOR_CLASSIFIER] = "classifier",
+        .architectures = {[HEAD_CLASSIFIER] = "ErnieForSequenceClassification"},
+    },
+    {
         /* Beltagy et al. 2020 */
         .name = "longformer",
         .model_type = "longformer",

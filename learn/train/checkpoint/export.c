@@ -125,16 +125,26 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
+/* A number, or [height, width] of a square. */
+static enum err_code read_image_size(const struct json_t *config, double *out, struct err *err)
+{
+    long long size = (long long)*out;
+    if (doc_as_number(doc_array_item(doc_member(config, "image_size"), 0), out))
+        return ERR_OK;
+    doc_get_integer(config, "$", "image_size", 1, 65536, &size, err);
+    *out = (double)size;
+    return err->code;
+}
+
 /* The configuration to write, and the size of the source's own images. *out is yours to free. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {
     char path[PATH_MAX];
-    long long size = IMAGE_SIZE_DEFAULT;
+    double size = IMAGE_SIZE_DEFAULT;
     if (file_path(path, what->source_dir, "config.json", err) || doc_edit_open(out, path, err))
         return err->code;
-    if (doc_get_integer(*out, "$", "image_size", 1, 65536, &size, err) ||
-        edit_config(*out, what, err))
+    if (read_image_size(*out, &size, err) || edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
     *image_size = (unsigned)size;
     /* The preprocessor's own size then, from which its steps are scaled. */

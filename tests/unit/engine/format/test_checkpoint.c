@@ -336,8 +336,8 @@ START_TEST(checkpoint_names_file_and_tensor_of_a_dtype_without_fractions)
     struct checkpoint *checkpoint = must_open(&dir);
     ck_assert_int_eq(checkpoint_check_f32(checkpoint, checkpoint_find(checkpoint, "ids"), &err),
                      ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "model.safetensors: tensor 'ids': dtype I64; only F32, F16 and BF16 "
-                               "can be used");
+    ck_assert_str_eq(err.text, "model.safetensors: tensor 'ids': dtype I64; only F32, F16, BF16 "
+                               "and F64 can be used");
     checkpoint_close(checkpoint);
     write_weights(&dir, "model.safetensors", "ids", 1.0f);
     checkpoint = must_open(&dir);

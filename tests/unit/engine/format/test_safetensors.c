@@ -137,8 +137,35 @@ START_TEST(safetensors_reads_only_floating_point_tensors)
     ck_assert(codes->rank == 3 && codes->shape[2] == 828 && codes->dtype == DTYPE_I64);
     ck_assert_int_eq(safetensors_read_f32(file, codes, 0, codes->count, out, &err),
                      ERR_UNSUPPORTED);
-    ck_assert_str_eq(err.text, "dtype I64; only F32, F16 and BF16 can be used");
+    ck_assert_str_eq(err.text, "dtype I64; only F32, F16, BF16 and F64 can be used");
     safetensors_close(file);
+}
+END_TEST
+
+/* Rounded to the nearest, as PyTorch does; and a header without metadata, as some writers have it. */
+START_TEST(safetensors_reads_f64_as_f32_and_takes_null_metadata)
+{
+    static const double numbers[] = {1.0 / 3, -1e-60, 16777217, 1e39};
+    static const char header[] = "{\"__metadata__\":null,\"w\":{\"dtype\":\"F64\",\"shape\":[4],"
+                                 "\"data_offsets\":[0,32]}}";
+    const uint64_t len = sizeof header - 1;
+    struct safetensors *file;
+    struct err err = {0};
+    float out[4];
+    char path[] = "/tmp/attnd-safetensors-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_eq(write(fd, &len, 8), 8);
+    ck_assert_int_eq(write(fd, header, len), (ssize_t)len);
+    ck_assert_int_eq(write(fd, numbers, sizeof numbers), sizeof numbers);
+    close(fd);
+    ck_assert_msg(!safetensors_open(&file, path, &err), "%s", err.text);
+    const struct tensor_info *info = safetensors_find(file, "w");
+    ck_assert_int_eq(safetensors_read_f32(file, info, 0, 3, out, &err), ERR_OK);
+    ck_assert(out[0] == 1.0f / 3 && out[1] == 0 && out[2] == 16777216);
+    ck_assert_int_eq(safetensors_read_f32(file, info, 0, 4, out, &err), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "number 3 is not finite");
+    safetensors_close(file);
+    unlink(path);
 }
 END_TEST
 
@@ -298,6 +325,7 @@ SUITE("safetensors", safetensors_judges_as_the_reference_reader,
       safetensors_takes_as_many_dimensions_as_it_says,
       safetensors_lists_tensors_by_name_with_their_shapes,
       safetensors_reads_f32_f16_and_bf16_as_f32, safetensors_reads_only_floating_point_tensors,
+      safetensors_reads_f64_as_f32_and_takes_null_metadata,
       safetensors_refuses_a_number_that_is_not_finite_and_gives_its_index,
       safetensors_reads_across_chunks, safetensors_reads_any_range_of_a_tensor,
       safetensors_counts_a_bad_number_of_a_range_from_the_tensors_start,

@@ -120,13 +120,14 @@ START_TEST(what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name)
          "config.json: embed_dim makes stage 2 131072 wide; at most 65536 is supported"},
         {"swin-0", CONFIG, "\"mlp_ratio\": 2.0", "\"mlp_ratio\": 1e-9",
          "config.json: mlp_ratio 1e-09 makes the MLP's width 0; from 1 to 262144 is supported"},
-        {"swin-0", CONFIG, "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"silu\"",
-         "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
-         "quick_gelu)"},
+        {"swin-0", CONFIG, "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"",
+         "config.json: hidden_act 'mish' is not supported (supported: gelu, gelu_new, relu, silu, "
+         "tanh and quick_gelu, under all names of transformers)"},
         {"swin-0", CONFIG, "\"model_type\": \"swin\"", "\"model_type\": \"swinv2\"",
          "config.json: model_type 'swinv2' is not supported (supported: bert, distilbert, roberta, "
-         "xlm-roberta, longformer, electra, albert, mpnet, deberta-v2, modernbert, vit, deit, "
-         "dinov2, dinov2_with_registers, beit, clip, swin)"},
+         "xlm-roberta, camembert, data2vec-text, ernie, longformer, electra, albert, mpnet, "
+         "deberta-v2, modernbert, vit, vit_msn, deit, dinov2, dinov2_with_registers, beit, clip, "
+         "swin)"},
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct tempdir dir;

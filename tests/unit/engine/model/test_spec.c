@@ -2,6 +2,7 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct checkpoint_writer writer;
@@ -65,8 +66,8 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": \"llama\"}", "llama");
     ck_refused("{}", "model_type");
     ck_refused("{\"model_type\": 7}", "model_type");
-    ck_refused("{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", "silu");
-    ck_refused("{\"model_type\": \"distilbert\", \"activation\": \"swish\"}", "swish");
+    ck_refused("{\"model_type\": \"bert\", \"hidden_act\": \"mish\"}", "mish");
+    ck_refused("{\"model_type\": \"distilbert\", \"activation\": \"relu2\"}", "relu2");
     ck_refused("{\"model_type\": \"bert\", \"position_embedding_type\": \"relative_key\"}",
                "relative_key");
     ck_refused("{\"model_type\": \"bert\", \"hidden_size\": 100, \"num_attention_heads\": 3}",
@@ -78,7 +79,8 @@ START_TEST(spec_refuses_by_name_what_the_engine_lacks)
     ck_refused("{\"model_type\": \"bert\", \"layer_norm_eps\": 1e-40}", "layer_norm_eps");
     ck_refused("{\"model_type\": \"vit\", \"num_channels\": 1}", "num_channels");
     ck_refused("{\"model_type\": \"vit\", \"image_size\": 8, \"patch_size\": 16}", "patch_size");
-    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 224]}", "image_size");
+    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 112]}", "image_size 224 x 112");
+    ck_refused("{\"model_type\": \"vit\", \"image_size\": [224, 0]}", "image_size[1]");
     ck_refused("{\"model_type\": \"bert\", \"problem_type\": \"ranking\"}", "ranking");
     ck_refused("{\"model_type\": \"bert\", \"max_position_embeddings\": 2}",
                "max_position_embeddings must be at least 3");
@@ -102,7 +104,101 @@ START_TEST(spec_orders_labels_by_their_integer_keys)
     ck_assert_str_eq(spec.labels[10], "k");
     checkpoint_writer_close(&writer);
     ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": \"a\", \"2\": \"c\"}}", "'1'");
-    ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": 5}}", "id2label.0");
+    ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": 5.5}}", "id2label.0");
+    ck_refused("{\"model_type\": \"bert\", \"id2label\": {\"0\": true}}", "id2label.0");
+}
+END_TEST
+
+/* What train/test splits of numbers leave behind. */
+START_TEST(spec_calls_a_label_that_is_a_number_as_it_is_written)
+{
+    ck_assert_int_eq(read_config("{\"model_type\": \"bert\", \"id2label\": {\"0\": 0, \"1\": -17, "
+                                 "\"2\": 9007199254740991, \"3\": \"x\"}}"),
+                     ERR_OK);
+    ck_assert_str_eq(spec.labels[0], "0");
+    ck_assert_str_eq(spec.labels[1], "-17");
+    ck_assert_str_eq(spec.labels[2], "9007199254740991");
+    ck_assert_str_eq(spec.labels[3], "x");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(spec_takes_a_square_written_as_two_sides)
+{
+    ck_assert_int_eq(read_config("{\"model_type\": \"vit\", \"image_size\": [96, 96], "
+                                 "\"patch_size\": [8, 8]}"),
+                     ERR_OK);
+    ck_assert_uint_eq(spec.image_size, 96);
+    ck_assert_uint_eq(spec.patches, 144);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* All of transformers' ACT2FN, and what the others have been compared with. */
+START_TEST(spec_knows_an_activation_under_all_its_names)
+{
+    static const struct {
+        const char *name;
+        enum activation activation;
+    } names[] = {{"gelu", ACTIVATION_GELU},
+                 {"gelu_python", ACTIVATION_GELU},
+                 {"gelu_new", ACTIVATION_GELU_TANH},
+                 {"gelu_fast", ACTIVATION_GELU_TANH},
+                 {"gelu_accurate", ACTIVATION_GELU_TANH},
+                 {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
+                 {"gelu_python_tanh", ACTIVATION_GELU_TANH},
+                 {"relu", ACTIVATION_RELU},
+                 {"quick_gelu", ACTIVATION_QUICK_GELU},
+                 {"silu", ACTIVATION_SILU},
+                 {"swish", ACTIVATION_SILU},
+                 {"tanh", ACTIVATION_TANH}};
+    static const char *const others[] = {"gelu_10", "laplace", "leaky_relu", "linear", "mish",
+                                         "prelu",   "relu2",   "relu6",      "sigmoid"};
+    char config[128];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(config, sizeof config, "{\"model_type\": \"bert\", \"hidden_act\": \"%s\"}",
+                 names[i].name);
+        ck_assert_int_eq(read_config(config), ERR_OK);
+        ck_assert_int_eq(spec.activation, names[i].activation);
+        checkpoint_writer_close(&writer);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        snprintf(config, sizeof config, "{\"model_type\": \"bert\", \"hidden_act\": \"%s\"}",
+                 others[i]);
+        ck_refused(config, others[i]);
+    }
+}
+END_TEST
+
+/* A family by another name has the row of its model, under another root. */
+START_TEST(spec_knows_renamed_families)
+{
+    static const struct {
+        const char *type, *root, *of, *of_root;
+    } renamed[] = {{"camembert", "roberta", "roberta", "roberta"},
+                   {"data2vec-text", "data2vec_text", "roberta", "roberta"},
+                   {"ernie", "ernie", "bert", "bert"},
+                   {"vit_msn", "vit", "vit", "vit"}};
+    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; i++) {
+        const struct family *family = family_find(renamed[i].type, NULL);
+        const struct family *of = family_find(renamed[i].of, NULL);
+        ck_assert(family != NULL && family->pooler_activation == of->pooler_activation &&
+                  family->positions == of->positions && family->default_pad == of->default_pad);
+        ck_assert_mem_eq(&family->block, &of->block, sizeof of->block);
+        for (int field = 0; field < TENSOR_FIELDS; field++) {
+            const char *name = family->tensors[field], *model = of->tensors[field];
+            const size_t root = strlen(renamed[i].root), of_root = strlen(renamed[i].of_root);
+            if (name == NULL) { /* of masked words: not learnt */
+                ck_assert(model == NULL || field >= TENSOR_MLM_TRANSFORM);
+                continue;
+            }
+            if (strncmp(name, renamed[i].root, root) == 0)
+                ck_assert_str_eq(name + root, model + of_root);
+            else
+                ck_assert_str_eq(name, model);
+        }
+    }
+    ck_refused("{\"model_type\": \"ernie\", \"use_task_id\": true}", "use_task_id");
 }
 END_TEST
 
@@ -185,9 +281,10 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 1.5, \"LABEL_1\": 2}}"),
                      ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(err.text, "the code of 'LABEL_0'"));
-    ck_assert_int_eq(read_attnd("{\"target_precision\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
-                                "null}, \"ood\": {\"method\": \"energy\", \"threshold\": 3}}"),
-                     ERR_OK);
+    ck_assert_int_eq(
+        read_attnd("{\"target_precision\": 0.9, \"thresholds\": {\"LABEL_0\": 0.5, \"LABEL_1\": "
+                   "null}, \"ood\": {\"method\": \"energy\", \"threshold\": 3}}"),
+        ERR_OK);
     ck_assert_double_eq(spec.policy.target_precision, 0.9);
     ck_assert(spec.policy.thresholds[0] == 0.5f && spec.policy.ood.threshold == 3);
     ck_assert_int_eq(read_attnd("{\"thresholds\": {\"LABEL_0\": 0.5}}"), ERR_UNSUPPORTED);
@@ -198,5 +295,7 @@ END_TEST
 SUITE("spec", spec_takes_sizes_up_to_their_limits,
       spec_takes_the_defaults_of_the_hugging_face_classes,
       spec_refuses_by_name_what_the_engine_lacks, spec_orders_labels_by_their_integer_keys,
-      spec_chooses_scores_as_hugging_face_pipelines_do,
+      spec_calls_a_label_that_is_a_number_as_it_is_written,
+      spec_takes_a_square_written_as_two_sides, spec_knows_an_activation_under_all_its_names,
+      spec_knows_renamed_families, spec_chooses_scores_as_hugging_face_pipelines_do,
       spec_reads_attnd_json_and_refuses_what_it_does_not_know)

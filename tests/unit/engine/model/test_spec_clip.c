@@ -77,7 +77,7 @@ START_TEST(what_cannot_be_built_is_refused_by_name)
         {"\"projection_dim\": 1e9", "$.projection_dim: must be from 1"},
         {"\"vision_config\": {\"hidden_size\": 0}", "vision_config: $.hidden_size"},
         {"\"vision_config\": {\"hidden_size\": 50}", "vision_config: hidden_size 50 is not a mul"},
-        {"\"vision_config\": {\"hidden_act\": \"swish\"}", "vision_config: hidden_act 'swish'"},
+        {"\"vision_config\": {\"hidden_act\": \"mish\"}", "vision_config: hidden_act 'mish'"},
         {"\"vision_config\": {\"patch_size\": 500}", "vision_config: patch_size 500 is larger"},
         {"\"vision_config\": {\"num_channels\": 1}", "vision_config: num_channels 1"},
         {"\"vision_config\": {\"layer_norm_eps\": \"a\"}", "vision_config: $.layer_norm_eps"},

@@ -237,7 +237,7 @@ START_TEST(sizes_that_cannot_be_are_refused_by_name)
         {"{\"model_type\": \"electra\", \"embedding_size\": 70000}", "embedding_size"},
         {"{\"model_type\": \"albert\", \"position_embedding_type\": \"relative_key\"}",
          "relative_key"},
-        {"{\"model_type\": \"electra\", \"hidden_act\": \"silu\"}", "silu"},
+        {"{\"model_type\": \"electra\", \"hidden_act\": \"mish\"}", "mish"},
         {"{\"model_type\": \"deberta-v2\"}", "relative_attention false is not supported"},
         {"{\"model_type\": \"deberta-v2\", \"relative_attention\": true}", "share_att_key false"},
         {"{\"model_type\": \"deberta-v2\", \"relative_attention\": true, \"share_att_key\": true}",

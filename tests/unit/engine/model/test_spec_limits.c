@@ -201,11 +201,12 @@ START_TEST(what_is_wrong_is_said_exactly)
     } cases[] = {
         {"{}", NULL,
          "config.json: model_type '' is not supported (supported: bert, distilbert, roberta, "
-         "xlm-roberta, longformer, electra, albert, mpnet, deberta-v2, modernbert, vit, deit, "
-         "dinov2, dinov2_with_registers, beit, clip, swin)"},
-        {"{\"model_type\": \"bert\", \"hidden_act\": \"silu\"}", NULL,
-         "config.json: hidden_act 'silu' is not supported (supported: gelu, gelu_new, relu, "
-         "quick_gelu)"},
+         "xlm-roberta, camembert, data2vec-text, ernie, longformer, electra, albert, mpnet, "
+         "deberta-v2, modernbert, vit, vit_msn, deit, dinov2, dinov2_with_registers, beit, clip, "
+         "swin)"},
+        {"{\"model_type\": \"bert\", \"hidden_act\": \"mish\"}", NULL,
+         "config.json: hidden_act 'mish' is not supported (supported: gelu, gelu_new, relu, silu, "
+         "tanh and quick_gelu, under all names of transformers)"},
         {"{\"model_type\": \"bert\", \"hidden_size\": 10, \"num_attention_heads\": 4}", NULL,
          "config.json: hidden_size 10 is not a multiple of num_attention_heads 4"},
         {"{\"model_type\": \"bert\", \"layer_norm_eps\": 1}", NULL,

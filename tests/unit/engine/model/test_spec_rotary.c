@@ -182,9 +182,10 @@ START_TEST(what_is_not_supported_is_refused_by_name)
         {", \"classifier_pooling\": \"max\"",
          "classifier_pooling 'max' is not supported (supported: cls, mean)"},
         {", \"classifier_pooling\": 1", "classifier_pooling"},
-        {", \"classifier_activation\": \"silu\"",
-         "classifier_activation 'silu' is not supported (supported: gelu, gelu_new, relu, quick_gelu)"},
-        {", \"hidden_activation\": \"swish\"", "hidden_activation 'swish' is not supported"},
+        {", \"classifier_activation\": \"mish\"",
+         "classifier_activation 'mish' is not supported (supported: gelu, gelu_new, relu, silu, "
+         "tanh and quick_gelu, under all names of transformers)"},
+        {", \"hidden_activation\": \"relu6\"", "hidden_activation 'relu6' is not supported"},
         {", \"norm_bias\": 1", "$.norm_bias: expected true or false"},
         {", \"norm_eps\": 0", "norm_eps must be between 0 and 1"},
         {", \"max_position_embeddings\": 2", "at least 3"},
