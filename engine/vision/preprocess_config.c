@@ -393,7 +393,7 @@ static enum err_code check_result(const struct json_t *root, const struct proces
 static enum err_code read_config(const struct json_t *root, const char *family_class,
                                  unsigned image_size, struct preprocess *out, struct err *err)
 {
-    const struct processor *processor;
+    const struct processor *processor = NULL;
     if (find_processor(root, family_class, &processor, err))
         return err->code;
     *out = defaults_of(processor);
