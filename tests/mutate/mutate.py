@@ -2,6 +2,8 @@
 programs that execute its line.
 
     make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="learn/eval/*/*.c"]
+        [MUTATE_SINCE=COMMIT]   (only lines that came or changed after it)
+        [MUTATE_MEASURE="engine/base/*"]   (only these tests: a quick look, and no rate)
     python3 tests/mutate/mutate.py --again FILE     (changes as FILE lists them: a list of survivors)
     python3 tests/mutate/mutate.py --survey --files "learn/eval/*/*.c"      (where tests are wanting)
     python3 tests/mutate/mutate.py --again FILE --tests "learn/eval/report/test_report learn/eval/report/test_html"
@@ -28,6 +30,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -63,6 +66,11 @@ def say(text):
     print(text, flush=True)
 
 
+def git(*arguments):
+    return subprocess.run(["git", "-C", REPOSITORY, *arguments], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout
+
+
 def seconds_allowed(test, variant):
     usual = test["seconds"]
     return 3 * usual + 10 if variant == trees.PLAIN else 8 * usual + 30
@@ -89,7 +97,7 @@ class Equivalent:
 class Source:
     """The product code of a tree and what can be changed in it."""
 
-    def __init__(self, tree, patterns):
+    def __init__(self, tree, patterns, since=""):
         self.tree, self.texts, self.lines = tree, {}, []
         for folder in reach.FOLDERS:
             for at, _, names in os.walk(tree.file(folder.rstrip("/"))):
@@ -97,7 +105,21 @@ class Source:
                     file = os.path.relpath(os.path.join(at, name), tree.path)
                     if name.endswith(".c") and file not in changes.LEFT_OUT and self.wanted(file, patterns):
                         self.read(file)
+        if since:
+            new = self.lines_since(since)
+            self.lines = [entry for entry in self.lines if (entry[0].file, entry[1][0].line) in new]
         self.lines.sort(key=lambda entry: (entry[0].file, entry[1][0].line))
+
+    def lines_since(self, commit):
+        """(file, line) of each line that came or changed after the commit; a file that moved is no news."""
+        found, file = set(), None
+        for line in git("diff", "-U0", "-M", "--no-color", commit, "HEAD", "--", *reach.FOLDERS).splitlines():
+            if line.startswith("+++ "):
+                file = line.removeprefix("+++ b/")
+            elif line.startswith("@@ "):
+                start, _, count = line.split("+")[1].split(" ")[0].partition(",")
+                found.update((file, at) for at in range(int(start), int(start) + int(count or 1)))
+        return found
 
     def wanted(self, file, patterns):
         return not patterns or any(fnmatch.fnmatch(file, pattern) for pattern in patterns)
@@ -123,16 +145,10 @@ class Source:
 class Named:
     """Instead of what is known of the tests: those that were named, for every line."""
 
-    PROGRAMS = ["attnd", "attnd-load"] + ["attnd-" + name for name in (
-        "eval", "inspect", "predict", "train", "vocab", "healthcheck")]
-
     def __init__(self, names):
-        self.tests = {name: {"seconds": 20, "programs": self.programs_of(name)} for name in names}
-
-    def programs_of(self, name):
-        if name.startswith("tools/") or "program" in name:
-            return self.PROGRAMS
-        return ["attnd"] if "contract" in name else []
+        starts = re.compile("^(tools|deploy|docs)/|program|contract")
+        self.tests = {name: {"seconds": 20, "programs": ["all"] if starts.search(name) else []}
+                      for name in names}
 
     def tests_of(self, _file, _line):
         return list(self.tests)
@@ -226,7 +242,8 @@ class Trial:
     def link(self, variant, names):
         targets = {os.path.join(variant, "tests", name) for name in names}
         for name in names:
-            targets.update(os.path.join(variant, p) for p in self.reached.tests[name]["programs"])
+            targets.update(p if p == "all" else os.path.join(variant, p)
+                           for p in self.reached.tests[name]["programs"])
         return self.tree.make(variant, sorted(targets))
 
     def fails(self, variant, name):
@@ -402,6 +419,8 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=3600, help="for the trials; 0: only the map")
     parser.add_argument("--jobs", type=int, default=2, help="trees, and changes tried at once")
     parser.add_argument("--files", default="", help="patterns of files, separated by spaces")
+    parser.add_argument("--since", default="", help="a commit: only lines that came or changed after it")
+    parser.add_argument("--measure", default="*", help="patterns of the tests that the map is made of")
     parser.add_argument("--survey", action="store_true", help="each line once, by the nearest tests")
     parser.add_argument("--tests", default="", help="only these, without the map of lines: "
                         "names as of make list-tests, separated by spaces")
@@ -411,8 +430,7 @@ def arguments():
 
 def main():
     options = arguments()
-    commit = subprocess.run(["git", "-C", REPOSITORY, "rev-parse", "--short=12", "HEAD"], check=True,
-                            stdout=subprocess.PIPE, text=True).stdout.strip()
+    commit = git("rev-parse", "--short=12", "HEAD").strip()
     os.makedirs(options.work, exist_ok=True)
     jobs = [trees.Tree(os.path.join(options.work, "tree-%d" % i)) for i in range(options.jobs)]
     for tree in jobs:
@@ -421,12 +439,13 @@ def main():
         reached = Named(options.tests.split())
     else:
         reached = reach.Reach(jobs[0], os.path.join(options.work, "reach.json"), say)
-        reached.measure(jobs[0].tests())
+        reached.measure([name for name in jobs[0].tests()
+                         if any(fnmatch.fnmatch(name, pattern) for pattern in options.measure.split())])
     quick = options.survey or bool(options.tests)
     for variant in (trees.PLAIN,) if quick else (trees.PLAIN, trees.SANITIZED):
         for tree in jobs:
             tree.make_libraries(variant)
-    source = Source(jobs[0], options.files.split())
+    source = Source(jobs[0], options.files.split(), options.since)
     if not source.lines:
         raise SystemExit("no line to change in these files")
     if options.again:
@@ -439,6 +458,8 @@ def main():
     name = "%s-%s%s" % (commit, "again" if options.again else options.seed, "-survey" * options.survey)
     if options.files:
         name += "-" + "".join(c if c.isalnum() else "_" for c in options.files)[:60]
+    if options.since:
+        name += "-since-" + git("rev-parse", "--short=12", options.since).strip()
     path = os.path.join(options.work, name)
     if options.again and os.path.exists(path + ".results"):
         os.remove(path + ".results")

@@ -23,17 +23,12 @@ def digest(path):
         return hashlib.sha256(file.read()).hexdigest()
 
 
-def programs():
-    """The object of a main() -> the program that it becomes."""
-    found = {"server/main": "attnd", "loadtest/main": "attnd-load",
-             "deploy/healthcheck": "attnd-healthcheck"}
-    return found
-
-
 def program_of(name):
-    if name.startswith("tools/"):
+    """The program that the object of a main() becomes; None: it has none."""
+    if name.startswith("tools/") and name.count("/") == 1:
         return "attnd-" + name[len("tools/"):]
-    return programs().get(name)
+    return {"server/main": "attnd", "loadtest/main": "attnd-load",
+            "deploy/healthcheck": "attnd-healthcheck"}.get(name)
 
 
 class Reach:
@@ -55,7 +50,8 @@ class Reach:
 
     def measure(self, names):
         self.say("building with counters of lines")
-        if not self.tree.make(trees.COUNTED, ["all", "tests"], jobs=2):
+        built = [trees.COUNTED + "/tests/" + name for name in names]
+        if not self.tree.make(trees.COUNTED, ["all"] + built, jobs=2):
             raise SystemExit("the build with counters failed:\n" + self.tree.said)
         self.tests = {name: known for name, known in self.tests.items() if name in names}
         for name in names:
@@ -82,8 +78,7 @@ class Reach:
             {"GCOV_PREFIX": folder, "GCOV_PREFIX_STRIP": str(objects.count("/"))})
         self.say("%-40s %6.1f s%s" % (name, seconds, "" if result == "ok" else "  %s: %s" % (result, last)))
         found = {"seconds": seconds, "hit": {}, "entered": [], "programs": []}
-        for counters in self.counters_in(folder):
-            self.read(found, folder, counters)
+        self.read(found, folder, self.counters_in(folder))
         found["digests"] = {program: digest(self.binary(program)) if result == "ok" else ""
                             for program in ["tests/" + name] + found["programs"]}
         self.tests[name] = found
@@ -101,13 +96,14 @@ class Reach:
                     found.append(name)
         return sorted(found)
 
-    def read(self, found, folder, name):
-        if program_of(name) is not None:
-            found["programs"].append(program_of(name))
-        done = subprocess.run(["gcov", "--json-format", "--stdout", name + ".gcda"], cwd=folder,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    def read(self, found, folder, names):
+        found["programs"] += filter(None, map(program_of, names))
+        done = subprocess.run(["gcov", "--json-format", "--stdout", *(name + ".gcda" for name in names)],
+                              cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for line in done.stdout.splitlines():
-            for file in json.loads(line)["files"]:
+            counters = json.loads(line)
+            name = counters["data_file"].removesuffix(".gcda")
+            for file in counters["files"]:
                 if name.startswith(UNITS):
                     self.take_included(found, file)
                 elif file["file"] == name + ".c":
