@@ -79,7 +79,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
-        train-wafer train-testlog train-kernel
+        train-wafer train-testlog train-kernel ci-all
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -197,13 +197,13 @@ foreign-texts: $(BUILD)/tests/models/test_foreign_texts
 list-tests:
 	@printf '%s\n' $(patsubst $(BUILD)/tests/%,%,$(UNITS) $(REPLAYS) $(TORTURES))
 
-# Memory and undefined behaviour of all tests, races of those with threads (tests/sanitize.sh); SHARE=N:
-# one in N of them, drawn by the commit, as CI does.
-SHARE ?= 1
+# Memory and undefined behaviour of all tests, races of those with threads (tests/sanitize.sh); SINCE=COMMIT:
+# only in the folders of tests that include what has changed since, as CI does.
+SINCE ?=
 test-asan:
-	@SHARE=$(SHARE) tests/sanitize.sh address
+	@SINCE='$(SINCE)' tests/sanitize.sh address
 test-tsan:
-	@SHARE=$(SHARE) tests/sanitize.sh thread
+	@SINCE='$(SINCE)' tests/sanitize.sh thread
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The
@@ -319,9 +319,13 @@ MUTATE_SEED    ?= 1
 MUTATE_COUNT   ?= 200
 MUTATE_SECONDS ?= 3600
 MUTATE_FILES   ?=
+MUTATE_SINCE   ?=# a commit: only lines that came after it
+MUTATE_MEASURE ?= *
+MUTATE_JOBS    ?= 2
 mutate:
-	@python3 tests/mutate/mutate.py --work $(BUILD)/mutate --seed $(MUTATE_SEED) \
-	    --count $(MUTATE_COUNT) --seconds $(MUTATE_SECONDS) --files '$(MUTATE_FILES)'
+	@python3 tests/mutate/mutate.py --work $(BUILD)/mutate --seed $(MUTATE_SEED) --jobs $(MUTATE_JOBS) \
+	    --count $(MUTATE_COUNT) --seconds $(MUTATE_SECONDS) --files '$(MUTATE_FILES)' \
+	    --since '$(MUTATE_SINCE)' --measure '$(MUTATE_MEASURE)'
 
 # Machine, kernels, models and HTTP, each beside its limit; BENCH holds more of attnd-bench's options.
 # Then int8 against fp32 on labelled data: EVAL="MODEL=LIST ...".
@@ -387,6 +391,11 @@ bundle: deb
 # The bundle in a bare Debian 12 without a network; as root.
 test-bundle: bundle
 	@tests/package/test-bundle.sh $(BUILD)
+
+# All stages of .ci/stages; green, it writes the commit to .ci/green, and .ci/run leaves out what no later
+# change can break.
+ci-all:
+	@.ci/run --all
 
 clean:
 	rm -rf $(BUILD)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the unit tests with a sanitizer, in a build folder of its own, and runs them: memory and
 # undefined behaviour (`address`, build-asan) or races (`thread`, build-tsan, of the tests with threads).
-# SHARE=N runs a part of them, one in N drawn by the commit: other commits draw others.
+# SINCE=COMMIT: only in the folders of tests that include what has changed since, and in one more
+# (tests/rooms.sh).
 # usage: tests/sanitize.sh address|thread
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,21 +19,22 @@ fi
 # Here memory and races are judged. Some tests take most of their minute when every access is watched.
 export CK_TIMEOUT_MULTIPLIER=5
 
-# drawn FOLDER: of the programs' names on standard input those of this commit's share, below FOLDER.
-drawn() {
-    local name seed
-    seed=$(git rev-parse HEAD 2>/dev/null || date +%j)
-    while read -r name; do
-        if (($(cksum <<<"$seed $name" | cut -d ' ' -f 1) % ${SHARE:-1} == 0)); then
-            echo "$1/tests/$name"
-        fi
-    done
+# Of the tests' names on standard input those in the folders of SINCE. What judges or builds all of them
+# may have changed as well.
+wanted() {
+    if [ -z "${SINCE:-}" ] || ! git diff --quiet "$SINCE" -- Makefile tests/sanitize.sh tests/lsan.supp; then
+        cat
+    else
+        awk 'NR == FNR { room[$0]; next }
+             { folder = $0; if (!sub("/[^/]*$", "", folder)) folder = "." }
+             folder in room' <(tests/rooms.sh "$SINCE") -
+    fi
 }
 
-# run FOLDER: the programs on standard input, built with the variables of make in `built`.
+# run BUILD: the tests on standard input, built in this folder with the flags of `built`.
 run() {
     local programs
-    mapfile -t programs < <(drawn "$1")
+    mapfile -t programs < <(wanted | sed "s|^|$1/tests/|")
     ((${#programs[@]} > 0)) || return 0
     make -s -j"$jobs" BUILD="$1" OPT='-O1 -g' SANITIZE="$built" all "${programs[@]}"
     "${plain[@]}" sh tests/run-units.sh "${programs[@]}"
