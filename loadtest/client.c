@@ -223,8 +223,9 @@ static void dispatch_free(struct client *client, uint64_t now_ns)
 
 static void set_timer(struct client *client, uint64_t at_ns)
 {
-    struct itimerspec when = {.it_value = {.tv_sec = (time_t)(at_ns / CLOCK_NS_PER_S),
-                                           .tv_nsec = (long)(at_ns % CLOCK_NS_PER_S)}};
+    const time_t at_s = (time_t)(at_ns / CLOCK_NS_PER_S) - CLOCK_AHEAD_S;
+    struct itimerspec when = {
+        .it_value = {.tv_sec = at_s, .tv_nsec = (long)(at_ns % CLOCK_NS_PER_S)}};
     timerfd_settime(client->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 

@@ -23,7 +23,7 @@ int clock_gettime(clockid_t id, struct timespec *out)
 {
     if (id != CLOCK_MONOTONIC || ms_now == 0)
         return (int)syscall(SYS_clock_gettime, id, out);
-    *out = (struct timespec){.tv_sec = (time_t)(ms_now / 1000),
+    *out = (struct timespec){.tv_sec = (time_t)(ms_now / 1000) - CLOCK_AHEAD_S,
                              .tv_nsec = (long)(ms_now % 1000) * 1000000};
     return 0;
 }

@@ -17,7 +17,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (clock != CLOCK_MONOTONIC)
         return (int)syscall(SYS_clock_gettime, clock, time);
-    *time = (struct timespec){.tv_sec = (time_t)(now_ns / CLOCK_NS_PER_S),
+    *time = (struct timespec){.tv_sec = (time_t)(now_ns / CLOCK_NS_PER_S) - CLOCK_AHEAD_S,
                               .tv_nsec = (long)(now_ns % CLOCK_NS_PER_S)};
     return 0;
 }
