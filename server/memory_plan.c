@@ -11,11 +11,11 @@
  */
 #include "server/memory_plan.h"
 
-#include "engine/base/ram.h"
 #include "engine/engine.h"
 #include "server/api/routes.h"
 #include "server/bounds/limits.h"
 #include "server/bounds/memory.h"
+#include "server/bounds/ram.h"
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/observe/drift.h"

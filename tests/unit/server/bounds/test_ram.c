@@ -1,4 +1,4 @@
-#include "engine/base/ram.h"
+#include "server/bounds/ram.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 

@@ -5,8 +5,8 @@
  *
  * Threads: any number; nothing is cached.
  */
-#ifndef ATTND_ENGINE_BASE_RAM_H
-#define ATTND_ENGINE_BASE_RAM_H
+#ifndef ATTND_SERVER_BOUNDS_RAM_H
+#define ATTND_SERVER_BOUNDS_RAM_H
 
 #include <stddef.h>
 

@@ -7,7 +7,7 @@
  * RLIMIT_AS counts addresses, and a thread's stack or a reservation of malloc has many that never
  * become memory; the same holds for RLIMIT_DATA. Memory that is mapped but not resident at the time
  * of the call is therefore subtracted. */
-#include "engine/base/ram.h"
+#include "server/bounds/ram.h"
 
 #include "engine/base/cgroup.h"
 
