@@ -10,6 +10,7 @@
  * reload has followed an exchange of the file yet the chain still does, if it is in the file. The
  * name is not compared, since the certificate is for others than 127.0.0.1; nor are the dates: a
  * restart, which is what a failed check leads to, renews no certificate, and an alert tells. */
+#include "engine/base/versions.h"
 #include "tools/client/tls_stream.h"
 
 #include <arpa/inet.h>
@@ -163,7 +164,7 @@ int main(int argc, char **argv)
         fputs("attnd-healthcheck: more than one port or path: --help tells the usage\n", stderr);
         return 1;
     }
-    const char *why = check(&target, &err);
+    const char *why = versions_check(&err) ? err.text : check(&target, &err);
     if (why == NULL)
         return 0;
     if (target.path != NULL)

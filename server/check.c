@@ -1,6 +1,7 @@
 #include "server/check.h"
 
 #include "config/config_load.h"
+#include "engine/base/versions.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
 #include "server/addresses.h"
@@ -60,8 +61,8 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     struct memory_plan memory;
     struct placement placement;
     struct plan plan;
-    if (http_check_library(err) || check_files(config, err) || addresses_check(config, err) ||
-        otlp_exporter_check(config->otlp_endpoint, err) ||
+    if (versions_check(err) || http_check_library(err) || check_files(config, err) ||
+        addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err) ||
         placement_make(&placement, &plan, config, err))
         return err->code;
     placement_free(&placement);

@@ -15,6 +15,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
+#include "engine/base/versions.h"
 #include "server/addresses.h"
 #include "server/api/handlers.h"
 #include "server/api/routes.h"
@@ -288,7 +289,7 @@ static enum err_code server_start(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
     request_ids_init(&service->ids);
-    if (choose_plan(server, err))
+    if (versions_check(err) || choose_plan(server, err))
         return err->code;
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");

@@ -15,6 +15,8 @@
  */
 #include "engine/base/openblas.h"
 
+#include "engine/base/versions.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,7 +60,7 @@ static bool find(void *handle, const char *name, void *out, size_t size)
 static void open_library(void)
 {
     struct openblas *out = &the.functions;
-    char *(*get_corename)(void) = NULL;
+    char *(*get_corename)(void) = NULL, *(*get_config)(void) = NULL;
     void (*set_num_threads)(int) = NULL;
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (handle == NULL) {
@@ -68,8 +70,14 @@ static void open_library(void)
     }
     if (!FIND("cblas_sgemm", out->sgemm) || !FIND("dsyev_", out->dsyev) ||
         !FIND("dsyevr_", out->dsyevr) || !FIND("dpotrf_", out->dpotrf) ||
-        !FIND("openblas_get_corename", get_corename) ||
+        !FIND("openblas_get_corename", get_corename) || !FIND("openblas_get_config", get_config) ||
         !FIND("openblas_set_num_threads", set_num_threads))
+        return;
+    static const char title[] = "OpenBLAS "; /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
+    const char *config = get_config();
+    if (versions_judge("OpenBLAS",
+                       strncmp(config, title, strlen(title)) == 0 ? config + strlen(title) : NULL,
+                       &the.err))
         return;
     set_num_threads(1);
     out->core = get_corename();

@@ -43,7 +43,8 @@ struct openblas {
  * bring in later, to the calling thread. What an operator has set for the kernels stays. */
 void openblas_set_environment(void);
 
-/* ERR_UNSUPPORTED if the library is missing or lacks a function. It stays open. */
+/* ERR_UNSUPPORTED if the library is missing, lacks a function or is of a version that attnd is not
+ * tested with (versions.h). It stays open. */
 enum err_code openblas_open(struct err *err);
 
 /* Its functions, once openblas_open has succeeded. */

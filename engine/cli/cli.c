@@ -1,6 +1,7 @@
 #include "engine/cli/cli.h"
 
 #include "engine/base/nearest.h"
+#include "engine/base/versions.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -186,7 +187,7 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
         if (argument.option != NULL)
             given[argument.option - cli->options] = true;
     }
-    return check_required(cli, given, err);
+    return check_required(cli, given, err) ? err->code : versions_check(err);
 }
 
 bool cli_printed(void)

@@ -32,8 +32,9 @@ enum cli_action { CLI_RUN, CLI_HELP, CLI_VERSION };
 
 /* The defaults, then each argument in its order. ERR_UNUSABLE: an unknown option (with the nearest
  * known one), a missing or superfluous value, a value that its row refuses (the text begins with
- * the option), or a missing required option. --help and --version end the reading: arguments after
- * them are not checked. */
+ * the option), a missing required option, or a library of another version than is tested
+ * (engine/base/versions.h). --help and --version end the reading: arguments after them are not
+ * checked. */
 enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void *target,
                         enum cli_action *action, struct err *err);
 
