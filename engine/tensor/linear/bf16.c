@@ -86,20 +86,21 @@ enum err_code bf16_judge(bool is_native, double gain, struct err *err)
     return ERR_OK;
 }
 
-/* oneDNN multiplies by tiles (AMX), our kernels do not. Without the library ours are used. */
-static void prefer_tiles(const struct linear_backend **backend, double *gain)
+/* oneDNN multiplies by tiles (AMX), our kernels do not. Without the library ours are used. Measured
+ * is oneDNN alone: linear_tiles would fall back to ours and hide why. */
+static void prefer_tiles(const struct linear_backend **backend, double *gain, struct err *left_out)
 {
     const struct linear_backend *base = linear_backend_find(NULL, PRECISION_F32);
-    const struct linear_backend *tiles = linear_backend_find("onednn", PRECISION_BF16);
-    struct err ignored = {0};
     double with_tiles;
-    if (!bf16_gain(&with_tiles, base, tiles, &ignored) && with_tiles > *gain) {
-        *backend = tiles;
+    if (!bf16_gain(&with_tiles, base, &linear_onednn[PRECISION_BF16], left_out) &&
+        with_tiles > *gain) {
+        *backend = &linear_tiles;
         *gain = with_tiles;
     }
 }
 
-enum err_code bf16_choose(const struct linear_backend **out, const char *name, struct err *err)
+enum err_code bf16_choose(const struct linear_backend **out, const char *name,
+                          struct err *left_out, struct err *err)
 {
     const struct linear_backend *backend = linear_backend_find(name, PRECISION_BF16);
     if (backend == NULL)
@@ -114,6 +115,6 @@ enum err_code bf16_choose(const struct linear_backend **out, const char *name, s
     if (bf16_gain(&gain, linear_backend_find(NULL, PRECISION_F32), backend, err))
         return err->code;
     if (cpu_has_amx_bf16() && (name == NULL || strcmp(name, "auto") == 0))
-        prefer_tiles(out, &gain);
+        prefer_tiles(out, &gain, left_out);
     return bf16_judge(true, gain, err);
 }

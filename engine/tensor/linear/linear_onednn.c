@@ -34,7 +34,7 @@ static enum err_code onednn_alloc(struct linear *linear, struct err *err)
                    "oneDNN 2.6 are installed (Debian 12's libdnnl-dev); choose another one");
 }
 
-#define ROW(number) [number] = {.name = "onednn", .precision = number, .alloc = onednn_alloc}
+#define ROW(number, function) {.name = "onednn", .precision = number, .alloc = function}
 
 #else
 
@@ -492,19 +492,29 @@ static void onednn_run(const struct linear *linear, const struct kernels *kernel
         run_block(linear, kernels, io, block->first_row, block->last_row, c / COLUMN_BLOCK);
 }
 
-#define ROW(number)                                                                                \
-    [number] = {.name = "onednn",                                                                  \
-                .precision = number,                                                               \
-                .row_block = ROW_BLOCK,                                                            \
-                .column_block = COLUMN_BLOCK,                                                      \
-                .alloc = onednn_alloc,                                                             \
-                .fill = onednn_fill,                                                               \
-                .open = onednn_open,                                                               \
-                .run = onednn_run,                                                                 \
-                .unpack = onednn_unpack,                                                           \
-                .close = onednn_close}
+#define ROW(number, function)                                                                      \
+    {                                                                                              \
+        .name = "onednn", .precision = number, .row_block = ROW_BLOCK,                             \
+        .column_block = COLUMN_BLOCK, .alloc = function, .fill = onednn_fill, .open = onednn_open, \
+        .run = onednn_run, .unpack = onednn_unpack, .close = onednn_close                          \
+    }
 
 #endif
 
-const struct linear_backend linear_onednn[PRECISION_INT8] = {ROW(PRECISION_F32),
-                                                             ROW(PRECISION_BF16)};
+/* With tiles 2.6 refuses some shapes ("unimplemented": 1 x 65504), which a model may have. */
+static enum err_code tiles_alloc(struct linear *linear, struct err *err)
+{
+    struct err why = {0};
+    if (onednn_alloc(linear, &why) != ERR_UNSUPPORTED)
+        return why.code != ERR_OK ? err_set(err, why.code, "%s", why.text) : ERR_OK;
+    if (linear->weights != NULL)
+        linear->backend->close(linear);
+    linear->weights = NULL;
+    linear->backend = &linear_native[PRECISION_BF16];
+    return linear->backend->alloc(linear, err);
+}
+
+const struct linear_backend linear_tiles = ROW(PRECISION_BF16, tiles_alloc);
+const struct linear_backend linear_onednn[PRECISION_INT8] = {
+    [PRECISION_F32] = ROW(PRECISION_F32, onednn_alloc),
+    [PRECISION_BF16] = ROW(PRECISION_BF16, onednn_alloc)};

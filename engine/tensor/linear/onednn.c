@@ -2,12 +2,23 @@
 
 #if ONEDNN_IS_BUILT
 
+#include "engine/base/versions.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LIBRARY "libdnnl.so.2"
+
+static enum err_code ask_for_version(const struct onednn_library *library, struct err *err)
+{
+    const dnnl_version_t *version = library->version();
+    char text[48];
+    snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
+    return versions_judge("oneDNN", text, err);
+}
 
 static enum err_code ask_for_one_thread(void *handle, struct err *err)
 {
@@ -46,7 +57,7 @@ enum err_code onednn_library_open(struct onednn_library *out, struct err *err)
             return err_set(err, ERR_UNSUPPORTED, LIBRARY " has no %s", functions[i].name);
         memcpy((char *)out + functions[i].offset, &symbol, sizeof symbol);
     }
-    return ask_for_one_thread(out->handle, err);
+    return ask_for_version(out, err) ? err->code : ask_for_one_thread(out->handle, err);
 }
 
 void onednn_library_close(struct onednn_library *library)

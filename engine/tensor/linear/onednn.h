@@ -46,7 +46,8 @@
     X(primitive_create)                                                                            \
     X(primitive_destroy)                                                                           \
     X(primitive_execute)                                                                           \
-    X(status2str)
+    X(status2str)                                                                                  \
+    X(version)
 
 /* onednn_library.memory_create is dnnl_memory_create. */
 struct onednn_library {
@@ -56,7 +57,8 @@ struct onednn_library {
 #undef X
 };
 
-/* ERR_UNSUPPORTED if the library is not installed or would start threads of its own. Sets
+/* ERR_UNSUPPORTED if the library is not installed, is of another version than it is compiled for
+ * (engine/base/versions.h) or would start threads of its own. Sets
  * OMP_NUM_THREADS unless it is 1, which in our programs it is (openblas.h): setenv is not for
  * programs that have started threads. Yours to close, also after an error. */
 enum err_code onednn_library_open(struct onednn_library *out, struct err *err);

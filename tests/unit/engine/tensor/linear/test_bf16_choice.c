@@ -202,7 +202,7 @@ START_TEST(the_choice_follows_the_measurements)
 {
     const struct linear_backend *native = &linear_native[PRECISION_BF16];
     const struct linear_backend *tiles =
-        ONEDNN_IS_BUILT && __builtin_cpu_supports("avx512bw") ? &linear_onednn[PRECISION_BF16] : native;
+        ONEDNN_IS_BUILT && __builtin_cpu_supports("avx512bw") ? &linear_tiles : native;
     static const char refusal[] = "bf16 measured 1.05 x the speed of f32 on this CPU, less than "
                                   "1.1 x; use f32 or int8";
     const struct {
@@ -216,12 +216,12 @@ START_TEST(the_choice_follows_the_measurements)
         {"auto", true, true, {3, 2, 3, 1}, tiles},   {NULL, true, true, {3, 2, 3, 1}, tiles},
         {"auto", true, true, {3, 1, 3, 2}, native},  {"auto", true, true, {3, 2, 3, 2}, native}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct err err = {0};
+        struct err err = {0}, left_out = {0};
         const struct linear_backend *found = NULL;
         has_bf16 = cases[i].bf16;
         has_tiles = cases[i].tiles;
         set_clock(cases[i].ms[0], cases[i].ms[1], cases[i].ms[2], cases[i].ms[3]);
-        bf16_choose(&found, cases[i].name, &err);
+        bf16_choose(&found, cases[i].name, &left_out, &err);
         is_fake = false;
         if (cases[i].backend == NULL) {
             ck_assert_int_eq(err.code, ERR_UNSUPPORTED);
@@ -229,6 +229,10 @@ START_TEST(the_choice_follows_the_measurements)
         } else {
             ck_assert_msg(err.code == ERR_OK, "case %zu: %s", i, err.text);
             ck_assert_msg(found == cases[i].backend, "case %zu: %s", i, found->name);
+            bool is_missed = cases[i].tiles && tiles == native &&
+                             (cases[i].name == NULL || strcmp(cases[i].name, "auto") == 0);
+            ck_assert_int_eq(left_out.code, is_missed ? ERR_UNSUPPORTED : ERR_OK);
+            ck_assert_int_eq(left_out.text[0] != '\0', is_missed);
         }
     }
 }
