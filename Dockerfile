@@ -3,7 +3,7 @@
 # (deploy/image/root.sh). What it is made of stands in /usr/share/doc/attnd/sbom.cdx.json. It runs with a
 # read-only root file system, as any user, without capabilities.
 #
-# BASE pins where the libraries come from: docker build --build-arg BASE=debian@sha256:... -t attnd .
+# BASE says where the libraries come from, Debian 12 or 13: docker build --build-arg BASE=debian@sha256:... -t attnd .
 # BACKENDS=--without-backends leaves out oneDNN and OpenBLAS: 70 MB less on the disk, and no training.
 # STREAM=yes adds attnd-stream, which is started by
 #     docker run --entrypoint /usr/local/bin/attnd-stream attnd --config /etc/attnd/stream.json

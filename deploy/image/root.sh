@@ -54,7 +54,9 @@ needed() {
 
 # Programs find these two by name while they run.
 loaded_later() {
-    [ -z "$backends" ] || printf '%s\n' "$libraries/libopenblas.so.0" "$libraries/libdnnl.so.2"
+    [ -n "$backends" ] || return 0
+    printf '%s\n' "$libraries/libopenblas.so.0"
+    [ ! -e "$libraries/libdnnl.so.2" ] || printf '%s\n' "$libraries/libdnnl.so.2" # none on Debian 13
 }
 
 copy_libraries() {
