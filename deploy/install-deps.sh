@@ -5,7 +5,9 @@
 #   test     to compile and test
 #   docs, browser, openapi, image, operate, haproxy, kubernetes, stream, trace, fuzz
 #            for make test-WHAT, and make fuzz; what comes from npm or as modules in Go comes with the target
+#   deb      for the Debian package
 #   package  for the Debian package, the bundle and their test
+#   roots    for the tests in bare systems (tests/roots)
 #   run      to run programs built elsewhere
 set -eu
 
@@ -31,8 +33,7 @@ go=
 command -v go >/dev/null 2>&1 || go=golang-go
 # Of clang the runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-dev llvm'
-# From debootstrap on they are for the test.
-package='build-essential debhelper help2man lintian man-db debootstrap iproute2 systemd systemd-container'
+deb='build-essential debhelper help2man lintian man-db'
 case "${1:-}" in
 build) wanted=$build ;;
 build-stream) wanted="$build $stream" ;;
@@ -47,9 +48,11 @@ stream) wanted="$build $stream kcat maven default-jre-headless openssl python3" 
 kubernetes | trace) wanted="$build $go" ;;
 kube-apiserver) wanted="$build $go etcd-server" ;;
 fuzz) wanted="$build $fuzz" ;;
-package) wanted="$build $stream $package" ;;
+deb) wanted="$build $stream $deb" ;;
+package) wanted="$build $stream $deb debootstrap iproute2 systemd systemd-container" ;;
+roots) wanted=mmdebstrap ;;
 run) wanted=$run ;;
-*) complain 'usage: install-deps.sh build|build-stream|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|stream|trace|fuzz|package|run' 2 ;;
+*) complain 'usage: install-deps.sh build|build-stream|test|docs|browser|openapi|image|operate|haproxy|kubernetes|kube-apiserver|stream|trace|fuzz|deb|package|roots|run' 2 ;;
 esac
 
 command -v dpkg-query >/dev/null 2>&1 ||
