@@ -12,7 +12,7 @@ files=$(make -n -C "$tree" ${BUILD:+"BUILD=$BUILD"} $targets 2>/dev/null | grep 
 watch_files() {
     told=0
     while sleep 1 && kill -0 $$ 2>/dev/null; do
-        built=$(find "$objects" -name '*.o' -newer "$objects/.begun" | wc -l)
+        built=$(find "$objects" -name '*.o' -newer "$began" 2>/dev/null | wc -l)
         if [ -t 2 ]; then
             printf '\rattnd: building: %d of %d files' "$built" "$files" >&2
         elif [ $((10 * (built - told))) -ge "$files" ]; then
@@ -24,8 +24,8 @@ watch_files() {
 
 [ "$files" -gt 0 ] || exec "$@"
 printf 'attnd: building %d files, about %d s\n' "$files" $((files / 8 / $(nproc) + 2)) >&2
-mkdir -p "$objects"
-touch "$objects/.begun"
+began=$(mktemp) # not below the objects, which a package's build removes first
+trap 'rm -f "$began"' EXIT
 watch_files &
 watcher=$!
 status=0
