@@ -7,7 +7,8 @@
  *                  is only touched under load: OpenBLAS's buffers, the heaps of more threads.
  *     thread       its stack as deep as a decoder and the JSON parser touch it
  *     connection   the library's pool (http.c), its and our structures, the arena's first block of
- *                  a request in progress, and the kernel's socket
+ *                  a request in progress, and the kernel's socket; with TLS what GnuTLS keeps of a
+ *                  client (http.h)
  */
 #include "server/memory_plan.h"
 
@@ -105,6 +106,13 @@ static size_t connections(const struct config *config)
     return memory_sum(config->connections_max, has_admin ? LIMIT_ADMIN_CONNECTIONS : 0);
 }
 
+/* A socket of administration in the file system speaks no TLS, and is counted as if it did. */
+static size_t connection_bytes(const struct config *config)
+{
+    const bool has_tls = config->tls_cert_file != NULL && config->tls_cert_file[0] != '\0';
+    return CONNECTION_BYTES + (has_tls ? (size_t)HTTP_TLS_BYTES : 0);
+}
+
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
                                const struct plan *plan, unsigned io_threads, struct err *err)
 {
@@ -115,7 +123,7 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     size_t threads = memory_product(plan->workers, plan->threads_per_worker);
     threads = memory_sum(threads, io_threads);
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
-    add(out, MEMORY_CONNECTIONS, memory_product(connections(config), CONNECTION_BYTES));
+    add(out, MEMORY_CONNECTIONS, memory_product(connections(config), connection_bytes(config)));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
     add(out, MEMORY_FEEDBACK,
         feedback_bytes(config->feedback_window, config->keep_inputs_bytes > 0));

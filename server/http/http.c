@@ -46,6 +46,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 enum {
     PARTING_MS = 250, /* for what a client sent before it closed its side */
@@ -96,6 +97,7 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *library, 
     struct http_request *request = *request_slot;
     if (request == NULL || request->phase == HTTP_PHASE_ANSWERED)
         return MHD_NO;
+    request->connection->intake.unread_bytes = 0;
     return take_turn(request, method, version, upload, upload_len) ? MHD_YES : MHD_NO;
 }
 
@@ -128,6 +130,7 @@ static void *on_line(void *context, const char *target, struct MHD_Connection *l
         !conns_move(&server->shared.conns, &connection->conn, CONN_HEAD))
         return NULL;
     end_request(connection);
+    connection->intake.unread_bytes = 0;
     struct http_request *request = connection->request = http_request_create(connection, target);
     if (request == NULL)
         return NULL;
@@ -164,6 +167,13 @@ static void turn_away(struct MHD_Connection *library, int fd)
     MHD_set_connection_option(library, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
 }
 
+static void *session_of(struct MHD_Connection *library)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info != NULL ? info->tls_session : NULL;
+}
+
 static void on_connected(struct http_server *server, struct MHD_Connection *library, void **slot)
 {
     const union MHD_ConnectionInfo *info =
@@ -173,6 +183,8 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
         turn_away(library, info->connect_fd);
         return;
     }
+    if (server->shared.options.tls != NULL)
+        tls_bound(session_of(library), &connection->intake, info->connect_fd);
     connection->shared = &server->shared;
     arena_init(&connection->arena);
     *slot = connection;
@@ -452,15 +464,15 @@ const char *const *http_client_names(const struct http_exchange *exchange, unsig
     const struct http_request *request = http_request_of(exchange);
     struct http_connection *connection = request->connection;
     if (!connection->names_known && request->library != NULL && http_is_secure(exchange)) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(request->library, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        void *session = session_of(request->library);
         connection->names_known = true;
-        if (info != NULL && info->tls_session != NULL)
-            connection->names =
-                tls_client_names(info->tls_session, &connection->name_count, &connection->arena);
+        if (session != NULL)
+            connection->names = tls_client_names(session, &connection->name_count,
+                                                 &connection->names_until_s, &connection->arena);
     }
-    *count = connection->name_count;
-    return connection->names;
+    const bool holds = connection->names != NULL && time(NULL) <= connection->names_until_s;
+    *count = holds ? connection->name_count : 0;
+    return holds ? connection->names : NULL;
 }
 
 bool http_client_gone(const struct http_exchange *exchange)

@@ -15,6 +15,7 @@
 #include "server/http/library.h"
 #include "server/http/query.h"
 #include "server/http/sockets.h"
+#include "server/http/tls.h"
 
 #include <stdatomic.h>
 
@@ -41,10 +42,12 @@ struct http_connection {
     bool linger;                   /* the last answer went to a client that was still sending */
     bool closing;                  /* the last answer said Connection: close */
 
+    struct tls_intake intake; /* of a session of TLS */
     /* Of the client's certificate, once it was asked for; in the arena. */
     bool names_known;
     const char **names;
     unsigned name_count;
+    int64_t names_until_s; /* Unix time */
     struct arena arena;
 };
 

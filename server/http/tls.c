@@ -9,10 +9,12 @@
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct tls_certificate {
     atomic_uint holders;      /* partners: acquire, tls_discard */
@@ -323,6 +325,50 @@ void *tls_certificate_callback(struct tls *tls)
     return callback.symbol;
 }
 
+/* ---- what a session receives ---- */
+
+/* In place of GnuTLS's own; an error ends the connection. */
+static ssize_t pull(gnutls_transport_ptr_t context, void *bytes, size_t size)
+{
+    struct tls_intake *intake = context;
+    size_t most = intake->is_open ? TLS_UNREAD_BYTES_MAX : TLS_HANDSHAKE_BYTES_MAX;
+    size_t left = most - intake->unread_bytes;
+    if (left == 0) {
+        errno = ECONNABORTED;
+        return -1;
+    }
+    ssize_t len = recv(intake->fd, bytes, size < left ? size : left, 0);
+    intake->unread_bytes += len > 0 ? (size_t)len : 0;
+    return len;
+}
+
+/* The client's is the last message of a handshake, in TLS 1.2 and 1.3. */
+static int note_finished(gnutls_session_t session, unsigned type, unsigned when, unsigned incoming,
+                         const gnutls_datum_t *message)
+{
+    (void)type;
+    (void)when;
+    (void)message;
+    gnutls_transport_ptr_t from, to;
+    gnutls_transport_get_ptr2(session, &from, &to);
+    struct tls_intake *intake = from;
+    intake->is_open = intake->is_open || incoming != 0;
+    intake->unread_bytes = incoming != 0 ? 0 : intake->unread_bytes;
+    return 0;
+}
+
+void tls_bound(void *session, struct tls_intake *intake, int fd)
+{
+    gnutls_transport_ptr_t from, to;
+    *intake = (struct tls_intake){.fd = fd};
+    gnutls_handshake_set_max_packet_length(session, TLS_HANDSHAKE_BYTES_MAX);
+    gnutls_handshake_set_hook_function(session, GNUTLS_HANDSHAKE_FINISHED, GNUTLS_HOOK_POST,
+                                       note_finished);
+    gnutls_transport_get_ptr2(session, &from, &to);
+    gnutls_transport_set_ptr2(session, intake, to);
+    gnutls_transport_set_pull_function(session, pull);
+}
+
 /* ---- a client's certificate ---- */
 
 static bool is_vouched_for(gnutls_session_t session)
@@ -361,19 +407,27 @@ static void collect_names(gnutls_x509_crt_t certificate, const char **names, uns
     }
 }
 
-const char **tls_client_names(void *session, unsigned *count, struct arena *arena)
+const char **tls_client_names(void *session, unsigned *count, int64_t *until_s, struct arena *arena)
 {
     unsigned chain_len = 0;
-    gnutls_x509_crt_t certificate;
     *count = 0;
+    *until_s = INT64_MAX;
     const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &chain_len);
     if (chain == NULL || chain_len == 0 || !is_vouched_for(session))
         return NULL;
     const char **names = arena_alloc_array(arena, TLS_NAMES_MAX, sizeof *names);
-    if (names == NULL || gnutls_x509_crt_init(&certificate) < 0)
+    if (names == NULL)
         return NULL;
-    if (gnutls_x509_crt_import(certificate, &chain[0], GNUTLS_X509_FMT_DER) >= 0)
-        collect_names(certificate, names, count, arena);
-    gnutls_x509_crt_deinit(certificate);
+    for (unsigned i = 0; i < chain_len; i++) {
+        gnutls_x509_crt_t certificate;
+        if (gnutls_x509_crt_init(&certificate) < 0)
+            return NULL;
+        bool is_read = gnutls_x509_crt_import(certificate, &chain[i], GNUTLS_X509_FMT_DER) >= 0;
+        if (is_read && i == 0)
+            collect_names(certificate, names, count, arena);
+        int64_t ends_s = is_read ? (int64_t)gnutls_x509_crt_get_expiration_time(certificate) : 0;
+        *until_s = ends_s < *until_s ? ends_s : *until_s;
+        gnutls_x509_crt_deinit(certificate);
+    }
     return names;
 }

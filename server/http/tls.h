@@ -19,6 +19,7 @@
 #include "engine/base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { TLS_FILE_BYTES_MAX = 256 * 1024, TLS_CHAIN_MAX = 8, TLS_NAMES_MAX = 16 };
@@ -49,12 +50,31 @@ const char *tls_priorities(void);
 /* The authorities as PEM; NULL: clients are not asked for a certificate. */
 const char *tls_client_authorities(const struct tls *tls);
 
+/* What a session may receive before anything of it has been read: GnuTLS keeps a message of a
+ * handshake until it is whole, and a client without a key may announce 16 MiB, in a handshake and
+ * after it; gnutls_handshake_set_max_packet_length looks at whole ones only. In a handshake: a
+ * ClientHello and the client's certificates; they stay as long as the connection. After it: the
+ * largest head and a record. */
+enum { TLS_HANDSHAKE_BYTES_MAX = 16 * 1024, TLS_UNREAD_BYTES_MAX = 20 * 1024 };
+
+/* Counts that; must outlive its session. */
+struct tls_intake {
+    int fd;
+    size_t unread_bytes; /* received since something was read last: set to 0 then */
+    bool is_open;        /* the handshake is over */
+};
+
+/* Before its handshake. */
+void tls_bound(void *session, struct tls_intake *intake, int fd);
+
 /* What MHD_OPTION_HTTPS_CERT_CALLBACK2 takes; there is one server in a process. */
 void *tls_certificate_callback(struct tls *tls);
 
 /* Of a session whose handshake is over: the subject's common name and the DNS names of a
  * certificate that the authorities vouch for, [*count] in the arena, NUL-terminated. NULL if there
- * is none. */
-const char **tls_client_names(void *session, unsigned *count, struct arena *arena);
+ * is none. *until_s: when the first of its chain expires, in Unix time: a connection may outlive
+ * it. */
+const char **tls_client_names(void *session, unsigned *count, int64_t *until_s,
+                              struct arena *arena);
 
 #endif

@@ -71,8 +71,8 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_SESSIONS] = 2 * (10 + 20);
     items[MEMORY_CONNECTIONS] = 50 * (HTTP_CONNECTION_BYTES + (size_t)24 * 1024);
     items[MEMORY_QUEUE] = 100 * (size_t)128;
-    items[MEMORY_METRICS] = metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300) +
-                            label_shares_bytes();
+    items[MEMORY_METRICS] =
+        metrics_bytes(routes_path_count(), 2, 3 + 6) + drift_bytes(300) + label_shares_bytes();
     items[MEMORY_FEEDBACK] = feedback_bytes(10, false);
 }
 
@@ -188,6 +188,21 @@ START_TEST(an_address_for_administration_has_connections_of_its_own)
 }
 END_TEST
 
-SUITE("memory_plan_sums", an_address_for_administration_has_connections_of_its_own,
+START_TEST(a_connection_of_tls_takes_what_a_handshake_may_leave)
+{
+    struct memory_plan out;
+    struct err err = {0};
+    struct config config = config_of(MAX_BYTES);
+    size_t items[MEMORY_ITEMS];
+    expected_items(items);
+    config.tls_cert_file = "server.pem";
+    ck_assert_int_eq(memory_plan_make(&out, &config, &plan, IO_THREADS, &err), ERR_OK);
+    ck_assert_uint_eq(out.items[MEMORY_CONNECTIONS],
+                      items[MEMORY_CONNECTIONS] + 50 * (size_t)HTTP_TLS_BYTES);
+}
+END_TEST
+
+SUITE("memory_plan_sums", a_connection_of_tls_takes_what_a_handshake_may_leave,
+      an_address_for_administration_has_connections_of_its_own,
       each_item_is_what_its_options_make_it, a_sum_that_does_not_fit_is_told_item_by_item,
       a_model_that_cannot_be_measured_is_named, the_table_lists_each_item_with_its_options)
