@@ -9,7 +9,7 @@
 
 enum {
     SILENT_MS = 100,  /* a new connection may be shed if it has sent nothing for that long */
-    SEARCH_MAX = 256, /* connections asked for one to shed */
+    ASKED_MAX = 1024, /* sockets that are asked for one to shed, at a microsecond each */
 };
 
 bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES])
@@ -90,6 +90,7 @@ void conns_add(struct conns *conns, struct conn *conn, int fd)
 {
     pthread_mutex_lock(&conns->lock);
     conn->fd = fd;
+    conn->has_sent = false;
     conns->count++;
     enter_locked(conns, conn, CONN_NEW);
     pthread_mutex_unlock(&conns->lock);
@@ -162,17 +163,20 @@ void conns_drain(struct conns *conns)
 }
 
 /* Called with the lock held: the oldest new connection on which nothing has come, though it had the
- * time; with handshakes, on which no request has come. Those that have sent something are few or
- * end soon, so the search is bounded. */
+ * time; with handshakes, on which no request has come. */
 static struct conn *find_silent_locked(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();
     struct conn *conn = conns->lists[CONN_NEW].first;
-    for (int left = SEARCH_MAX; conn != NULL && left > 0; left--, conn = conn->next) {
+    for (int left = ASKED_MAX; conn != NULL && left > 0; conn = conn->next) {
+        if (conn->has_sent)
+            continue;
         if (now_ns < conn->since_ns + (uint64_t)SILENT_MS * CLOCK_NS_PER_MS)
             return NULL;
         if (conns->has_handshakes || sockets_traffic(conn->fd).received == 0)
             return conn;
+        conn->has_sent = true;
+        left--;
     }
     return NULL;
 }

@@ -36,6 +36,7 @@ struct conn {
     int fd;
     enum conn_state state;
     enum conn_state overdue_in; /* CONN_OVERDUE: the state whose time was up */
+    bool has_sent;              /* CONN_NEW: bytes have been seen, as conns_shed found */
     uint64_t since_ns, deadline_ns;
     struct conn *prev, *next; /* of the same state, oldest first */
 };
@@ -81,7 +82,8 @@ uint64_t conns_sweep(struct conns *conns, uint64_t now_ns);
 void conns_drain(struct conns *conns);
 
 /* Shuts the connection that has been idle the longest, else the oldest new one that has sent
- * nothing for a while, if there is one. */
+ * nothing for a while, if there is one. It asks a bounded number of sockets, and none of them again
+ * that has sent something: the next call goes on behind those. */
 void conns_shed(struct conns *conns);
 
 unsigned conns_count(struct conns *conns);

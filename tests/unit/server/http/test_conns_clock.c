@@ -109,6 +109,31 @@ START_TEST(a_new_connection_is_shed_after_its_time_to_speak)
 }
 END_TEST
 
+/* Those that have sent a byte stand in front of it, more than are asked at once. */
+START_TEST(a_silent_connection_is_found_behind_any_number_of_others)
+{
+    enum { OTHERS = 5000, CALLS = 5 };
+    static struct conn others[OTHERS];
+    struct bench bench;
+    bench_open(&bench, limit_ms);
+    tcp_pair_say(&bench.pair[0], "G");
+    tcp_pair_say(&bench.pair[1], "G");
+    for (int i = 0; i < OTHERS; i++)
+        conns_add(&bench.conns, &others[i], bench.pair[i % 2].ours);
+    conns_remove(&bench.conns, &bench.conn[2]);
+    conns_add(&bench.conns, &bench.conn[2], bench.pair[2].ours);
+    now_ns += 100 * ms;
+    for (int call = 0; call < CALLS; call++)
+        conns_shed(&bench.conns);
+    ck_assert_int_eq(state_of(&bench, 2), CONN_OVERDUE);
+    for (int i = 0; i < OTHERS; i++) {
+        ck_assert_int_eq(others[i].state, CONN_NEW);
+        conns_remove(&bench.conns, &others[i]);
+    }
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(while_draining_the_new_are_expected_for_a_quarter_of_a_second)
 {
     struct bench bench;
@@ -185,5 +210,6 @@ END_TEST
 SUITE("conns_clock", there_is_no_list_without_a_descriptor, each_state_has_its_deadline_and_its_end,
       the_sweeper_comes_back_for_the_nearest_deadline,
       a_new_connection_is_shed_after_its_time_to_speak,
+      a_silent_connection_is_found_behind_any_number_of_others,
       while_draining_the_new_are_expected_for_a_quarter_of_a_second,
       the_list_is_looked_at_and_changed_under_its_lock, the_first_descriptor_is_as_good_as_another)
