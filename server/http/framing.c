@@ -224,6 +224,16 @@ static enum err_code check_target_bytes(const char *target, struct err *err)
     return ERR_OK;
 }
 
+/* RFC 3986, section 2.3: "%61" is the same as "a", and "%2F" a "/" to some and none to others. A
+ * proxy that lets paths pass by what they look like would let these pass, so nobody may send them.
+ */
+static bool is_disguised(char byte)
+{
+    return byte == '/' || byte == '-' || byte == '.' || byte == '_' || byte == '~' ||
+           (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= 'a' && byte <= 'z');
+}
+
 enum err_code framing_path(char *path, const char *method, const char *target, struct err *err)
 {
     path[0] = '\0';
@@ -236,8 +246,21 @@ enum err_code framing_path(char *path, const char *method, const char *target, s
     if (from[0] != '/' && from != target)
         path[len++] = '/'; /* an absolute form without a path */
     for (; *from != '\0' && *from != '?'; from++) {
-        path[len++] = *from == '%' ? framing_decode_escape(from) : *from;
-        from += *from == '%' ? 2 : 0;
+        const bool is_escape = *from == '%';
+        path[len] = is_escape ? framing_decode_escape(from) : *from;
+        if (is_escape && is_disguised(path[len])) {
+            const char byte = path[len];
+            path[0] = '\0';
+            return byte == '/'
+                       ? err_set(err, ERR_MALFORMED,
+                                 "request target: %.3s, at byte %td, stands in no path here", from,
+                                 from - target)
+                       : err_set(err, ERR_MALFORMED,
+                                 "request target: %.3s, at byte %td, must be sent as %c", from,
+                                 from - target, byte);
+        }
+        len++;
+        from += is_escape ? 2 : 0;
     }
     path[len] = '\0';
     return ERR_OK;

@@ -45,8 +45,8 @@ enum err_code framing_check_trailers(const struct framing_field *fields, size_t 
 
 /* Writes the percent-decoded path of a request target (query cut off, scheme and authority of an
  * absolute form too) to path, which has room for strlen(target) + 1 bytes. ERR_MALFORMED for a
- * target of no known form, a fragment, a byte that does not belong there, bad percent-encoding or
- * %00. */
+ * target of no known form, a fragment, a byte that does not belong there, bad percent-encoding,
+ * %00, and in the path an encoded slash or unreserved byte (RFC 3986, section 2.3). */
 enum err_code framing_path(char *path, const char *method, const char *target, struct err *err);
 
 /* The byte that "%XY" stands for; 0, which is refused everywhere, if it is not one. */

@@ -344,14 +344,21 @@ def labels(farm):
 
 
 def kept_back(farm):
-    asked = [("GET", "/metrics"), ("POST", "/admin/reload"), ("GET", "//admin/models"), ("GET", "/%61dmin/models"),
-             ("GET", "/review"), ("GET", "/review/groups"), ("GET", "/metrics/")]
+    asked = [("GET", "/metrics"), ("POST", "/admin/reload"), ("GET", "//admin/models"), ("GET", "/review"),
+             ("GET", "/review/groups"), ("GET", "/metrics/"), ("GET", "/admin/models")]
     told = [farm.ask(farm.port, method, path, key="operator") for method, path in asked]
+    # Each byte of those paths that needs no encoding, and the slashes, encoded; of both cases.
+    spelt = sorted({path[:i] + form % ord(path[i]) + path[i + 1:] for method, path in asked if method == "GET"
+                    for i in range(1, len(path)) for form in ("%%%02x", "%%%02X")})
+    hidden = {farm.ask(port, "GET", path, key="operator")[0] for path in spelt
+              for port in (farm.port, farm.daemons[0].port)}
     passed = [path for path in ("/models", f"/models/{NAME}", "/openapi.json", "/", "/healthz")
               if farm.ask(farm.port, "GET", path)[0] == 200]
     wrong = farm.ask(farm.port, "POST", "/predict", json.dumps({"text": TEXT}), key="guessed")[0]
     return all([say(all(status == 404 and "behind this balancer" in text for status, text in told),
                     "changes, figures and lists are not behind the balancer", [status for status, _ in told]),
+                say(hidden == {400}, "nor in any other spelling, at the balancer and at a daemon",
+                    f"{len(spelt)} paths: {sorted(hidden)}"),
                 say(len(passed) == 5, "the rest is", passed),
                 say(wrong == 401, "keys are judged by the daemons", wrong)])
 

@@ -2,6 +2,7 @@
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 struct head {
@@ -205,13 +206,13 @@ START_TEST(framing_decodes_paths_of_every_form)
 {
     static const char *const rows[][3] = {
         {"GET", "/", "/"},
-        {"GET", "/a%20b%2Fc?d=%20", "/a b/c"},
+        {"GET", "/a%20b%3Ac?d=%20%2F%61", "/a b:c"},
         {"GET", "/a+b?d", "/a+b"},
         {"GET", "/%C3%a4", "/\xC3\xA4"},
         {"GET", "///x", "///x"},
         {"GET", "http://h", "/"},
         {"GET", "HTTPS://u:p@h:1?x", "/"},
-        {"GET", "http://[::1]/%2e", "/."},
+        {"GET", "http://[::1]/.", "/."},
         {"OPTIONS", "*", "*"},
         {"CONNECT", "h:443", "h:443"},
     };
@@ -289,6 +290,9 @@ START_TEST(framing_says_which_byte_of_a_target_is_wrong)
         {"/a%4", "request target: % without two hex digits, or %00, at byte 2"},
         {"ftp://h/", "request target: neither a path nor an http URL"},
         {"*", "request target: neither a path nor an http URL"},
+        {"/review/%67roups", "request target: %67, at byte 8, must be sent as g"},
+        {"http://h/%2e?b", "request target: %2e, at byte 9, must be sent as ."},
+        {"/admin%2Freload", "request target: %2F, at byte 6, stands in no path here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[64] = "/before";
@@ -300,8 +304,25 @@ START_TEST(framing_says_which_byte_of_a_target_is_wrong)
 }
 END_TEST
 
-SUITE("framing", framing_decodes_two_hex_digits, framing_says_which_byte_of_a_target_is_wrong,
-      framing_accepts_what_has_one_reading, framing_tells_a_length_of_nothing_from_none,
-      framing_refuses_what_has_two, framing_sees_a_nul_that_a_name_hides,
-      framing_refuses_trailers_about_framing, framing_decodes_paths_of_every_form,
-      framing_refuses_targets_that_are_none, framing_survives_random_targets)
+/* RFC 3986, section 2.3: of a byte that may stand for itself there is one spelling in a path, and
+ * none of a slash; a query may spell as it likes. */
+START_TEST(framing_takes_one_spelling_of_a_path)
+{
+    static const char unreserved[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789-._~";
+    for (unsigned byte = 1; byte < 256; byte++) {
+        char target[32], path[64];
+        struct err err;
+        bool is_refused = byte == '/' || strchr(unreserved, (int)byte) != NULL;
+        snprintf(target, sizeof target, "/a%%%02xb?c=%%%02X", byte, byte);
+        ck_assert_int_eq(path_of("GET", target, path, &err), is_refused ? ERR_MALFORMED : ERR_OK);
+    }
+}
+END_TEST
+
+SUITE("framing", framing_takes_one_spelling_of_a_path, framing_decodes_two_hex_digits,
+      framing_says_which_byte_of_a_target_is_wrong, framing_accepts_what_has_one_reading,
+      framing_tells_a_length_of_nothing_from_none, framing_refuses_what_has_two,
+      framing_sees_a_nul_that_a_name_hides, framing_refuses_trailers_about_framing,
+      framing_decodes_paths_of_every_form, framing_refuses_targets_that_are_none,
+      framing_survives_random_targets)
