@@ -151,16 +151,45 @@ static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
              http_method_name(method), method == HTTP_GET ? ", HEAD" : "");
 }
 
-static const struct route *first_of(const char *pattern);
+enum { NEAR_BYTES = 65 }; /* nearest.h: longer ones are near to nothing */
 
-/* Names the paths that there are, but for the page's own files. */
-static enum err_code not_found(struct err *err)
+/* The pattern with the path's own values in the places of its own: "/models/{name}" and
+ * "/model/a/b" are "/models/a". */
+static void fill_pattern(char out[NEAR_BYTES], const char *pattern, const char *path)
 {
-    char paths[400] = "";
-    for (const struct route *route = table; route < table + ROUTES; route++)
-        if (strncmp(route->pattern, "/ui/", 4) != 0 && first_of(route->pattern) == route)
-            nearest_list(paths, sizeof paths, route->pattern);
-    return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; there is %s", paths);
+    size_t len = 0;
+    for (bool is_near = true; is_near && *pattern == '/';) {
+        path += *path == '/';
+        pattern++;
+        size_t wanted = strcspn(pattern, "/"), found = strcspn(path, "/");
+        bool is_value = *pattern == '{' && found > 0;
+        int part = (int)(is_value ? found : wanted);
+        len +=
+            (size_t)snprintf(out + len, NEAR_BYTES - len, "/%.*s", part, is_value ? path : pattern);
+        is_near = len < NEAR_BYTES;
+        pattern += wanted;
+        path += found;
+    }
+}
+
+/* Names the nearest route. A slash at the end makes another path, of which a proxy may have another
+ * rule, so it is not taken for the one without: that is the nearest. */
+static enum err_code not_found(const char *path, struct err *err)
+{
+    char filled[ROUTES][NEAR_BYTES];
+    const char *names[ROUTES];
+    size_t count = 0;
+    for (unsigned i = 0; i < ROUTES; i++) {
+        if (strncmp(table[i].pattern, "/ui/", 4) == 0)
+            continue; /* the page's own files */
+        fill_pattern(filled[i], table[i].pattern, path);
+        names[count++] = filled[i];
+    }
+    const char *nearest = nearest_name(path, names, count);
+    if (nearest == NULL)
+        return err_set(err, ERR_NOT_FOUND,
+                       "there is nothing at this path; GET /openapi.json lists what there is");
+    return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; the nearest is %s", nearest);
 }
 
 enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTES],
@@ -178,7 +207,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
         add_allowed(allow, route->method);
     }
     if (*out == NULL)
-        return not_found(err);
+        return not_found(path, err);
     return err_set(err, ERR_METHOD, "%s answers only %s", (*out)->pattern, allow);
 }
 

@@ -56,7 +56,7 @@ static const struct {
     {HTTP_GET, "/openapi.json", 200, json, "{\"openapi\":\"3.1.", NULL, 0},
     {HTTP_GET, "/ui/none", 404, problem, "\"detail\":\"there is nothing at this path\"", NULL, 0},
     {HTTP_GET, "/none", 404, problem,
-     "\"detail\":\"there is nothing at this path; there is /predict, /healthz, ", NULL, 0},
+     "\"detail\":\"there is nothing at this path; GET /openapi.json", NULL, 0},
     {HTTP_GET, "/predict", 405, problem, "\"detail\":\"/predict answers only POST\"", "POST", 0},
     {HTTP_POST, "/models", 405, problem, "\"detail\":\"/models answers only GET, HEAD\"",
      "GET, HEAD", 0},
