@@ -61,6 +61,7 @@ struct config {
     unsigned audit_keep_days;
     unsigned feedback_window; /* 0: none */
     unsigned drift_window;
+    const char *cors_origins;  /* separated by commas; "": none */
     const char *otlp_endpoint; /* "": none */
     size_t keep_inputs_bytes;  /* 0: none is kept */
     double keep_inputs_share;  /* of those that were auto */

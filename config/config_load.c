@@ -231,6 +231,27 @@ static enum err_code check_tls(const struct config *config, struct err *err)
     return ERR_OK;
 }
 
+/* RFC 6454, section 6.2: a browser says "http://host", with its port unless it is the usual one,
+ * and compares bytes; so what it would never say is a mistake. */
+static enum err_code check_cors(const struct config *config, struct err *err)
+{
+    for (const char *at = config->cors_origins; *at != '\0';) {
+        size_t len = strcspn(at, ",");
+        size_t scheme = strncmp(at, "http://", 7) == 0    ? 7
+                        : strncmp(at, "https://", 8) == 0 ? 8
+                                                          : 0;
+        static const char host[] = "abcdefghijklmnopqrstuvwxyz0123456789-._[]:";
+        if (scheme == 0 || len == scheme || scheme + strspn(at + scheme, host) < len ||
+            (at[len] == ',' && at[len + 1] == '\0'))
+            return err_set(err, ERR_UNUSABLE,
+                           "cors_origins: '%.*s' is no origin; write http://HOST:PORT or "
+                           "https://HOST in small letters, without a path, separated by commas",
+                           (int)(len < 80 ? len : 80), at);
+        at += len + (at[len] == ',');
+    }
+    return ERR_OK;
+}
+
 /* Inputs are kept only where somebody said that they may be. */
 static enum err_code check_keeping(const struct config *config, struct err *err)
 {
@@ -260,7 +281,8 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
     if (check_tls(loader->config, err) || check_admin(loader->config, err) ||
-        check_keeping(loader->config, err) || settle_inputs_max(loader, err))
+        check_cors(loader->config, err) || check_keeping(loader->config, err) ||
+        settle_inputs_max(loader, err))
         return err->code;
     return settle_request_pixels_max(loader, err);
 }

@@ -11,6 +11,8 @@
  * use for one here. Without keys, requests that a proxy of this machine forwards, as its headers
  * tell, are refused too.
  *
+ * Pages that cors_origins names are no exception (cors.h).
+ *
  * Threads: the owner of the request.
  */
 #ifndef ATTND_SERVER_API_GUARD_H

@@ -5,6 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/nearest.h"
+#include "server/api/cors.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
@@ -334,6 +335,15 @@ static enum http_next not_allowed(struct request *request, const char *allow)
     return HTTP_REPLY;
 }
 
+/* What the path's routes that change nothing answer to. */
+static void allowed_to_pages(char allow[ROUTES_ALLOW_BYTES], const char *path)
+{
+    allow[0] = '\0';
+    for (const struct route *route = table; route < table + ROUTES; route++)
+        if (route_matches(route->pattern, path) && !route_changes_state(route))
+            add_allowed(allow, route->method);
+}
+
 /* The path's route, if it is there for who asks on the exchange's address. */
 static enum err_code find_route(const struct service *service, struct request *request,
                                 char allow[ROUTES_ALLOW_BYTES])
@@ -393,14 +403,15 @@ static enum err_code check_query(struct request *request)
     return request->err.code;
 }
 
-static enum http_next app_head(void *context, struct http_exchange *exchange)
+static enum http_next judge_head(struct service *service, struct request *request)
 {
-    struct service *service = context;
-    struct request *request = open_request(service, exchange);
-    if (request == NULL)
+    struct http_exchange *exchange = request->exchange;
+    char allow[ROUTES_ALLOW_BYTES], pages[ROUTES_ALLOW_BYTES];
+    enum err_code code = find_route(service, request, allow);
+    allowed_to_pages(pages, exchange->path);
+    if (code == ERR_METHOD && cors_preflight(request, pages))
         return HTTP_REPLY;
-    char allow[ROUTES_ALLOW_BYTES];
-    if (find_route(service, request, allow))
+    if (code != ERR_OK)
         return not_allowed(request, allow);
     const struct route *route = request->route;
     if (route->has_body && !route->is_body_optional && !exchange->has_length)
@@ -415,6 +426,15 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     return HTTP_CONTINUE;
 }
 
+static enum http_next app_head(void *context, struct http_exchange *exchange)
+{
+    struct request *request = open_request(context, exchange);
+    enum http_next next = request != NULL ? judge_head(context, request) : HTTP_REPLY;
+    if (request != NULL && next == HTTP_REPLY)
+        cors_add(request);
+    return next;
+}
+
 bool routes_work(void *context, struct request *request)
 {
     return request->route->work(context, request);
@@ -423,13 +443,17 @@ bool routes_work(void *context, struct request *request)
 static enum http_next app_begin(void *context, struct http_exchange *exchange)
 {
     struct request *request = exchange->state;
-    return request->route->begin(context, request);
+    enum http_next next = request->route->begin(context, request);
+    if (next == HTTP_REPLY)
+        cors_add(request);
+    return next;
 }
 
 static void app_finish(void *context, struct http_exchange *exchange)
 {
     struct request *request = exchange->state;
     request->route->finish(context, request);
+    cors_add(request);
 }
 
 static void app_refuse(void *context, struct http_exchange *exchange, const struct err *err)
@@ -440,6 +464,7 @@ static void app_refuse(void *context, struct http_exchange *exchange, const stru
         return;
     request->err = *err;
     problem(request);
+    cors_add(request);
 }
 
 /* To who takes copies of inputs, since their reply is out. */

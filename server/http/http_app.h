@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HTTP_METHODS(X) X(GET) X(HEAD) X(POST) X(PATCH) X(DELETE)
+#define HTTP_METHODS(X) X(GET) X(HEAD) X(POST) X(PATCH) X(DELETE) X(OPTIONS)
 
 enum http_method {
 #define X(method) HTTP_##method,

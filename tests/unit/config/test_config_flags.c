@@ -125,6 +125,41 @@ START_TEST(request_pixels_max_follows_a_larger_image_unless_it_was_named)
 }
 END_TEST
 
+START_TEST(cors_origins_are_what_a_browser_may_say)
+{
+    static const char *const good[] = {"", "https://mes.fab", "http://10.0.0.5:3000",
+                                       "https://mes.fab,http://[::1]:3000,http://localhost"};
+    static const char *const bad[][2] = {
+        {"*", "*"},
+        {"null", "null"},
+        {"https://", "https://"},
+        {"https://mes.fab/", "https://mes.fab/"},
+        {"https://MES.fab", "https://MES.fab"},
+        {"mes.fab", "mes.fab"},
+        {"https://a, https://b", " https://b"},
+        {"https://a,", "https://a"},
+        {",https://a", ""},
+        {"https://a,,https://b", ""},
+    };
+    char flag[128];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        snprintf(flag, sizeof flag, "--cors-origins=%s", good[i]);
+        struct config config = load((const char *[WORDS_MAX]){flag}, NULL, "");
+        ck_assert_str_eq(config.cors_origins, good[i]);
+        config_deinit(&config);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char expected[256];
+        snprintf(flag, sizeof flag, "--cors-origins=%s", bad[i][0]);
+        snprintf(expected, sizeof expected,
+                 "cors_origins: '%s' is no origin; write http://HOST:PORT or https://HOST in small "
+                 "letters, without a path, separated by commas",
+                 bad[i][1]);
+        refuse((const char *[WORDS_MAX]){flag}, NULL, expected);
+    }
+}
+END_TEST
+
 /* The strongest action wins, wherever it stands; help and version end the reading. */
 START_TEST(actions_are_read_until_help_or_version)
 {
@@ -160,7 +195,7 @@ START_TEST(actions_are_read_until_help_or_version)
 }
 END_TEST
 
-SUITE("config_flags", an_argument_that_is_no_flag_is_told,
+SUITE("config_flags", cors_origins_are_what_a_browser_may_say, an_argument_that_is_no_flag_is_told,
       variables_of_a_cluster_are_known_by_their_form,
       inputs_max_follows_a_smaller_queue_unless_it_was_named,
       request_pixels_max_follows_a_larger_image_unless_it_was_named,

@@ -72,7 +72,7 @@ static enum http_next app_head(void *context, struct http_exchange *exchange)
     atomic_fetch_add(&app->heads, 1);
     if (strcmp(exchange->path, "/small") == 0)
         exchange->body_bytes_max = APP_SMALL;
-    if (exchange->method == HTTP_OTHER)
+    if (exchange->method == HTTP_OTHER || exchange->method == HTTP_OPTIONS)
         app_reply(app, exchange, 405);
     else if (strcmp(exchange->path, "/missing") == 0)
         app_reply(app, exchange, 404);
