@@ -159,7 +159,7 @@ class Trial:
 
     def __init__(self, tree, reached, source, trusted, is_quick=False):
         self.tree, self.reached, self.source, self.trusted = tree, reached, source, trusted
-        self.is_quick, self.objects = is_quick, {}
+        self.is_quick, self.objects, self.is_sanitized = is_quick, {}, False
 
     def object_of(self, file):
         return os.path.join(trees.PLAIN, "obj", file[:-2] + ".o")
@@ -240,6 +240,9 @@ class Trial:
         return None
 
     def link(self, variant, names):
+        if variant == trees.SANITIZED and not self.is_sanitized:
+            self.tree.make_libraries(variant)
+            self.is_sanitized = True
         targets = {os.path.join(variant, "tests", name) for name in names}
         for name in names:
             targets.update(p if p == "all" else os.path.join(variant, p)
@@ -442,9 +445,8 @@ def main():
         reached.measure([name for name in jobs[0].tests()
                          if any(fnmatch.fnmatch(name, pattern) for pattern in options.measure.split())])
     quick = options.survey or bool(options.tests)
-    for variant in (trees.PLAIN,) if quick else (trees.PLAIN, trees.SANITIZED):
-        for tree in jobs:
-            tree.make_libraries(variant)
+    for tree in jobs:
+        tree.make_libraries(trees.PLAIN)
     source = Source(jobs[0], options.files.split(), options.since)
     if not source.lines:
         raise SystemExit("no line to change in these files")

@@ -9,18 +9,35 @@ that it started is another; a run that failed is repeated the next time.
 import hashlib
 import json
 import os
+import struct
 import subprocess
+import time
 
 import tree as trees
 
 FOLDERS = ("engine/", "learn/", "tools/", "server/", "config/", "loadtest/", "deploy/")
 UNITS = "tests/unit/"
 LIMIT_SECONDS = 900
+SAVE_SECONDS = 20  # the map has some ten million bytes
 
 
 def digest(path):
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
+
+
+def is_executed(path):
+    """Whether a counter of a .gcda is not zero: where all of a function are, their length is below zero
+    (gcov-io.h of GCC 12: a header of 16 bytes, then records of a tag, a length and so many bytes)."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 16
+    while at + 8 <= len(data):
+        tag, length = struct.unpack_from("<Ii", data, at)
+        if tag == 0x01a10000 and length > 0:
+            return True
+        at += 8 + max(length, 0)
+    return False
 
 
 def program_of(name):
@@ -54,10 +71,14 @@ class Reach:
         if not self.tree.make(trees.COUNTED, ["all"] + built, jobs=2):
             raise SystemExit("the build with counters failed:\n" + self.tree.said)
         self.tests = {name: known for name, known in self.tests.items() if name in names}
+        saved = time.monotonic()
         for name in names:
             if not self.is_known(name):
                 self.measure_one(name)
-                self.save()
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    self.save()
+                    saved = time.monotonic()
+        self.save()
 
     def binary(self, program):
         return self.tree.file(trees.COUNTED, program)
@@ -85,12 +106,12 @@ class Reach:
         subprocess.run(["rm", "-rf", folder], check=True)
 
     def counters_in(self, folder):
-        """The .gcda files of product code and of tests, each with its .gcno beside it."""
+        """The .gcda files of product code and of tests that ran, each with its .gcno beside it."""
         found = []
         for at, _, files in os.walk(folder):
             for file in files:
                 name = os.path.relpath(os.path.join(at, file), folder)[:-len(".gcda")]
-                if name.startswith(FOLDERS + (UNITS,)):
+                if name.startswith(FOLDERS + (UNITS,)) and is_executed(os.path.join(at, file)):
                     os.symlink(self.tree.file(trees.COUNTED, "obj", name + ".gcno"),
                                os.path.join(folder, name + ".gcno"))
                     found.append(name)

@@ -18,9 +18,9 @@ COMPILE_SECONDS = 300
 PLAIN, COUNTED, SANITIZED = "build", "build-counted", "build-sanitized"
 TEST_SECONDS_TIMES = {PLAIN: "1", COUNTED: "10", SANITIZED: "3"}  # of a test's own limit of a minute
 FLAGS = {
-    PLAIN: ["OPT=-O1", "SANITIZE="],
-    COUNTED: ["OPT=-O1", "SANITIZE=--coverage -Wno-error"],  # what is warned of differs
-    SANITIZED: ["OPT=-O1", "SANITIZE=-fsanitize=address,undefined -fno-sanitize-recover=undefined "
+    PLAIN: ["OPT=-O1", "SANITIZE=", "WERROR=-Werror"],  # a change that is warned of is none
+    COUNTED: ["OPT=-O1", "SANITIZE=--coverage", "WERROR="],
+    SANITIZED: ["OPT=-O1", "WERROR=", "SANITIZE=-fsanitize=address,undefined -fno-sanitize-recover=undefined "
                            "-fno-omit-frame-pointer"],
 }
 

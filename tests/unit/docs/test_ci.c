@@ -186,8 +186,40 @@ START_TEST(ci_ends_at_the_stage_that_fails_and_stays_as_green_as_it_was)
 }
 END_TEST
 
+static void write_including(const char *path, const char *included)
+{
+    char command[256];
+    snprintf(command, sizeof command, "mkdir -p $(dirname %s) && echo '#include \"%s\"' >%s", path,
+             included, path);
+    ck_assert_int_eq(run(command), 0);
+}
+
+START_TEST(ci_sanitizes_the_folders_that_include_what_has_changed_and_one_more)
+{
+    char copy[256];
+    if (!setup())
+        suite_skip("git or bash is not installed");
+    snprintf(copy, sizeof copy, "cp tests/rooms.sh '%s/'", dir.path);
+    ck_assert_int_eq(system(copy), 0);
+    write_including("engine/a.h", "stdio.h");
+    write_including("engine/a.c", "engine/a.h");
+    write_including("tests/support/s.h", "engine/a.h");
+    write_including("tests/unit/direct/test_a.c", "engine/a.h");
+    write_including("tests/unit/through/below/test_b.c", "tests/support/s.h");
+    write_including("tests/unit/other/test_c.c", "engine/c.h");
+    write_including("tests/fuzz/c.c", "engine/c.h");
+    ck_assert_int_eq(run("g add -A; g commit -q -m x; echo >>engine/a.c; ./rooms.sh HEAD >out"), 0);
+    ck_assert_int_eq(run("test $(wc -l <out) = 3 && grep -qx direct out && "
+                         "grep -qx through/below out && grep -qxE 'other|fuzz' out"),
+                     0);
+    ck_assert_int_eq(run("rm -r engine tests"), 0);
+    teardown();
+}
+END_TEST
+
 SUITE("ci", ci_runs_every_target_or_contributing_names_it,
       ci_stages_name_targets_and_paths_that_are_there,
       ci_leaves_out_a_stage_that_no_change_concerns_and_says_so,
       ci_runs_every_stage_where_the_green_commit_is_unknown,
-      ci_ends_at_the_stage_that_fails_and_stays_as_green_as_it_was)
+      ci_ends_at_the_stage_that_fails_and_stays_as_green_as_it_was,
+      ci_sanitizes_the_folders_that_include_what_has_changed_and_one_more)
