@@ -10,11 +10,26 @@ enum { CLS_AND_SEP = 2 };
 
 /* ---- open and close ---- */
 
+/* Windows, views and heads count on one special token at each end of a text. */
+static enum err_code check_ends(const struct tokenizer_template *single, struct err *err)
+{
+    const struct template_item *items = single->items;
+    if (single->count == 1 + CLS_AND_SEP && items[0].source == TEMPLATE_SPECIAL &&
+        items[1].source == TEMPLATE_TEXT && items[2].source == TEMPLATE_SPECIAL)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "tokenizer.json: $.post_processor: only one special token at each end of a text "
+                   "is supported");
+}
+
 static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, struct err *err)
 {
     const struct spec *spec = pipeline->spec;
     if (tokenizer_open(&pipeline->tokenizer, dir, spec_text_tokens(spec), err))
         return err->code;
+    if (check_ends(&pipeline->tokenizer->single, err))
+        return err->code;
+    tokenizer_fit(pipeline->tokenizer, spec->vocab_size);
     unsigned words = pipeline->tokenizer->vocab_size;
     if (words > spec->vocab_size)
         return err_set(err, ERR_UNSUPPORTED,

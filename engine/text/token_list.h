@@ -2,8 +2,9 @@
  * them: arrays of a fixed length, and a count that may go on beyond them.
  *
  *     struct token_list list;
- *     token_list_init(&list, 510, &arena, &err);
+ *     token_list_init(&list, 510, false, &arena, &err);
  *     while (... && token_list_append(&list, token)) ...
+ *     token_list_finish(&list);
  *     list.total > list.count                           the text has more tokens than there is room
  *
  * Threads: one at a time.
@@ -29,16 +30,18 @@ struct token_list {
     uint32_t *starts, *ends; /* [room] */
     bool *continued;         /* [room] */
     unsigned count, room;
-    size_t total;  /* appended so far; of them `count` are kept */
-    size_t enough; /* appending ends when there are so many */
+    size_t total;   /* appended so far; of them `count` are kept */
+    size_t enough;  /* appending ends when there are so many */
+    bool keeps_end; /* of more tokens than there is room for the last are kept, not the first */
 };
 
-/* An empty list whose arrays come from the arena; it has enough with one token more than it has
- * room for. ERR_NO_MEMORY. */
-static inline enum err_code token_list_init(struct token_list *list, unsigned room,
+/* An empty list whose arrays come from the arena. It has enough with one token more than it has
+ * room for; one that keeps the end never has. ERR_NO_MEMORY. */
+static inline enum err_code token_list_init(struct token_list *list, unsigned room, bool keeps_end,
                                             struct arena *arena, struct err *err)
 {
-    *list = (struct token_list){.room = room, .enough = (size_t)room + 1};
+    *list = (struct token_list){
+        .room = room, .enough = keeps_end ? SIZE_MAX : (size_t)room + 1, .keeps_end = keeps_end};
     list->ids = arena_alloc(arena, room * sizeof *list->ids);
     list->starts = arena_alloc(arena, room * sizeof *list->starts);
     list->ends = arena_alloc(arena, room * sizeof *list->ends);
@@ -49,28 +52,75 @@ static inline enum err_code token_list_init(struct token_list *list, unsigned ro
 }
 
 /* The rest of a list, from its count on, as an empty list with so much room. */
-static inline struct token_list token_list_rest(const struct token_list *list, unsigned room)
+static inline struct token_list token_list_rest(const struct token_list *list, unsigned room,
+                                                bool keeps_end)
 {
     return (struct token_list){.ids = list->ids + list->count,
                                .starts = list->starts + list->count,
                                .ends = list->ends + list->count,
                                .continued = list->continued + list->count,
                                .room = room,
-                               .enough = (size_t)room + 1};
+                               .enough = keeps_end ? SIZE_MAX : (size_t)room + 1,
+                               .keeps_end = keeps_end};
 }
 
-/* False if the list has enough. */
+static inline void token_list_put(struct token_list *list, unsigned at, struct token token)
+{
+    list->ids[at] = token.id;
+    list->starts[at] = token.start;
+    list->ends[at] = token.end;
+    list->continued[at] = token.continued;
+}
+
+static inline struct token token_list_get(const struct token_list *list, unsigned at)
+{
+    return (struct token){list->ids[at], list->starts[at], list->ends[at], list->continued[at]};
+}
+
+/* False if the list has enough. A list that keeps the end writes in a circle. */
 static inline bool token_list_append(struct token_list *list, struct token token)
 {
+    if (list->count < list->room)
+        token_list_put(list, list->count++, token);
+    else if (list->keeps_end && list->room > 0)
+        token_list_put(list, (unsigned)(list->total % list->room), token);
     list->total++;
-    if (list->count < list->room) {
-        list->ids[list->count] = token.id;
-        list->starts[list->count] = token.start;
-        list->ends[list->count] = token.end;
-        list->continued[list->count] = token.continued;
-        list->count++;
-    }
     return list->total < list->enough;
+}
+
+static inline void token_list_reverse(struct token_list *list, unsigned first, unsigned end)
+{
+    for (; first + 1 < end; first++) {
+        struct token token = token_list_get(list, first);
+        token_list_put(list, first, token_list_get(list, --end));
+        token_list_put(list, end, token);
+    }
+}
+
+/* After the last token: those of a circle into the order of the text. A token whose word began
+ * before the first that is kept begins one. */
+static inline void token_list_finish(struct token_list *list)
+{
+    if (!list->keeps_end || list->total <= list->room || list->room == 0)
+        return;
+    unsigned oldest = (unsigned)(list->total % list->room);
+    token_list_reverse(list, 0, oldest);
+    token_list_reverse(list, oldest, list->room);
+    token_list_reverse(list, 0, list->room);
+    list->continued[0] = false;
+}
+
+/* Keeps `count` of the tokens, at most as many as there are: the first, or the last. */
+static inline void token_list_cut(struct token_list *list, unsigned count)
+{
+    unsigned gone = list->keeps_end ? list->count - count : 0;
+    list->ids += gone;
+    list->starts += gone;
+    list->ends += gone;
+    list->continued += gone;
+    list->count = count;
+    if (gone > 0 && count > 0)
+        list->continued[0] = false;
 }
 
 #endif

@@ -4,25 +4,90 @@
  * text or a pair is cut to the limit. */
 #include "engine/text/tokenizer.h"
 
+#include "engine/text/pipeline/steps.h"
 #include "engine/text/pipeline/text_pipeline.h"
 #include "engine/text/token_list.h"
 #include "engine/text/utf8.h"
 #include "engine/text/wordpiece.h"
 
+#include <limits.h>
 #include <string.h>
 
-enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
-                             struct err *err)
+/* ---- open and close ---- */
+
+static int32_t special_at(const struct tokenizer_template *order, unsigned at)
 {
-    if (text_pipeline_open(out, dir, tokens_max, err) || *out != NULL)
+    return order->items[at].source == TEMPLATE_SPECIAL ? order->items[at].id : VOCAB_NONE;
+}
+
+void tokenizer_fit(struct tokenizer *tokenizer, unsigned rows)
+{
+    struct steps *steps = tokenizer->steps;
+    const struct tokenizer_template *single = &steps->post.single;
+    steps_fit(steps, rows);
+    tokenizer->vocab_size = steps->vocab_size;
+    tokenizer->specials =
+        (struct tokenizer_specials){special_at(single, 0), special_at(single, single->count - 1),
+                                    steps->model.unknown, steps->pad, steps->mask};
+}
+
+static enum err_code build(struct tokenizer *tokenizer, struct steps *steps, unsigned tokens_max,
+                           struct err *err)
+{
+    const struct tokenizer_template *single = &steps->post.single;
+    tokenizer->steps = steps;
+    tokenizer_fit(tokenizer, UINT_MAX);
+    tokenizer->keeps_end = steps->keeps_end;
+    tokenizer->single = *single;
+    tokenizer->pair = steps->post.pair;
+    if (steps_limit(&tokenizer->limit, steps, tokens_max, err))
         return err->code;
-    return wordpiece_open(out, dir, tokens_max, err);
+    if (!steps->is_plain)
+        return text_pipeline_init(tokenizer, err);
+    wordpiece_init(tokenizer);
+    return ERR_OK;
+}
+
+/* All of a tokenizer lives in one arena, which it holds itself. */
+static enum err_code read_files(struct tokenizer **out, const struct tokenizer_files *files,
+                                unsigned tokens_max, struct err *err)
+{
+    struct arena arena;
+    arena_init(&arena);
+    struct tokenizer *tokenizer = arena_alloc(&arena, sizeof *tokenizer);
+    struct steps *steps = arena_alloc(&arena, sizeof *steps);
+    if (tokenizer == NULL || steps == NULL) {
+        arena_deinit(&arena);
+        return err_no_memory(err, sizeof *tokenizer + sizeof *steps);
+    }
+    *tokenizer = (struct tokenizer){.arena = arena};
+    if (!steps_read(steps, files, &tokenizer->arena, err) &&
+        build(tokenizer, steps, tokens_max, err))
+        err_prefix(err, "%s: ", tokenizer_files_name(files));
+    if (err->code == ERR_OK)
+        *out = tokenizer;
+    else
+        tokenizer_close(tokenizer);
+    return err->code;
 }
 
 void tokenizer_close(struct tokenizer *tokenizer)
 {
-    if (tokenizer != NULL)
-        tokenizer->kind->close(tokenizer);
+    if (tokenizer == NULL)
+        return;
+    struct arena arena = tokenizer->arena;
+    arena_deinit(&arena);
+}
+
+enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
+                             struct err *err)
+{
+    struct tokenizer_files files;
+    *out = NULL;
+    if (!tokenizer_files_open(&files, dir, TOKENIZER_JSON_COUNTS, err))
+        read_files(out, &files, tokens_max, err);
+    tokenizer_files_close(&files);
+    return err->code;
 }
 
 /* ---- templates ---- */
@@ -77,16 +142,17 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
         return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
                        specials + 1);
     unsigned room = room_for(tokenizer, text, len, limit - specials);
-    if (token_list_init(&list, room + specials, arena, err))
+    if (token_list_init(&list, room + specials, false, arena, err))
         return err->code;
     for (unsigned i = 0; i < order->count; i++) {
         if (order->items[i].source == TEMPLATE_SPECIAL) {
             token_list_append(&list, (struct token){.id = order->items[i].id});
             continue;
         }
-        struct token_list part = token_list_rest(&list, room);
+        struct token_list part = token_list_rest(&list, room, tokenizer->keeps_end);
         if (tokenizer->kind->encode(tokenizer, text, len, interrupt, arena, &part, err))
             return err->code;
+        token_list_finish(&part);
         list.count += part.count;
         truncated = part.total > part.count;
     }
@@ -123,10 +189,12 @@ static enum err_code encode_side(const struct pair_work *work, struct side *side
                                  struct err *err)
 {
     room = room_for(work->tokenizer, side->text, side->len, room);
-    if (token_list_init(&side->list, room, work->arena, err))
+    if (token_list_init(&side->list, room, work->tokenizer->keeps_end, work->arena, err) ||
+        work->tokenizer->kind->encode(work->tokenizer, side->text, side->len, work->interrupt,
+                                      work->arena, &side->list, err))
         return err->code;
-    return work->tokenizer->kind->encode(work->tokenizer, side->text, side->len, work->interrupt,
-                                         work->arena, &side->list, err);
+    token_list_finish(&side->list);
+    return ERR_OK;
 }
 
 /* How many tokens a side has, counted until there are `enough`. */
@@ -155,10 +223,10 @@ static enum err_code cut_sides(const struct pair_work *work, struct side *sides,
     struct token_list *shorter = &sides[counts[0] > counts[1]].list;
     struct token_list *longer = &sides[counts[0] <= counts[1]].list;
     if (shorter->total > room / 2) {
-        shorter->count = room / 2;
-        longer->count = room - room / 2;
+        token_list_cut(shorter, room / 2);
+        token_list_cut(longer, room - room / 2);
     } else {
-        longer->count = room - shorter->count;
+        token_list_cut(longer, room - shorter->count);
     }
     return err->code;
 }
@@ -169,7 +237,7 @@ static enum err_code lay_out(const struct tokenizer_template *order, const struc
                              struct err *err)
 {
     struct token_list list;
-    if (token_list_init(&list, room, arena, err))
+    if (token_list_init(&list, room, false, arena, err))
         return err->code;
     uint8_t *types = arena_alloc_array(arena, room, sizeof *types);
     if (types == NULL)
@@ -256,5 +324,5 @@ size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char
 
 size_t tokenizer_bytes(const struct tokenizer *tokenizer)
 {
-    return tokenizer->kind->bytes(tokenizer);
+    return tokenizer->arena.bytes;
 }

@@ -22,6 +22,10 @@ enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned t
                              struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 
+/* The model has so many rows of embeddings: special tokens that the class of tokenizer adds behind
+ * the vocabulary, and that have none, are not sought. Before the first encoding. */
+void tokenizer_fit(struct tokenizer *tokenizer, unsigned rows);
+
 /* limit: tokens at most, one more than the special ones at least; 0: the tokenizer's. The interrupt
  * (NULL: none) is checked every few thousand characters. ERR_UNUSABLE for invalid UTF-8, with its
  * byte offset. ERR_TOO_LARGE for a text that grows beyond all bounds when it is normalised. Linear

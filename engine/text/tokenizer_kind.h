@@ -1,6 +1,5 @@
 /* tokenizer_kind.h - what every kind of tokenizer is made of, for tokenizer.c and for the kinds.
  *
- * A kind allocates a struct of its own that begins with a struct tokenizer, and fills that.
  * Threads: as tokenizer.h.
  */
 #ifndef ATTND_ENGINE_TEXT_TOKENIZER_KIND_H
@@ -47,6 +46,8 @@ struct tokenizer_template {
 
 struct tokenizer;
 struct token_list;
+struct steps;
+struct text_pipeline;
 
 struct tokenizer_kind {
     const char *name;
@@ -59,14 +60,16 @@ struct tokenizer_kind {
     size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
     /* Upper bound of the tokens of a text. */
     size_t (*tokens_max)(const struct tokenizer *tokenizer, const char *text, size_t len);
-    size_t (*bytes)(const struct tokenizer *tokenizer);
-    void (*close)(struct tokenizer *tokenizer);
 };
 
 struct tokenizer {
     const struct tokenizer_kind *kind;
-    unsigned vocab_size; /* largest id + 1 */
-    unsigned limit;      /* tokens of the longest encoding */
+    struct arena arena;                   /* holds all of it, this struct too */
+    struct steps *steps;                  /* what the files say */
+    const struct text_pipeline *pipeline; /* NULL: wordpiece.c's */
+    unsigned vocab_size;                  /* largest id + 1 */
+    unsigned limit;                       /* tokens of the longest encoding */
+    bool keeps_end;                       /* a text that is too long is cut at its beginning */
     struct tokenizer_specials specials;
     struct tokenizer_template single, pair; /* pair.count 0: it takes no pairs */
 };

@@ -3,8 +3,8 @@
 #include "engine/text/vocab_use.h"
 
 #include "engine/base/file.h"
+#include "engine/text/pipeline/steps.h"
 #include "engine/text/tokenizer.h"
-#include "engine/text/tokenizer_config.h"
 #include "engine/text/unicode.h"
 #include "engine/text/utf8.h"
 
@@ -18,7 +18,7 @@ enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct vocab_use {
     struct tokenizer *tokenizer;
-    struct tokenizer_config config;
+    struct steps *steps; /* of vocab.txt, by which it will be read */
     char *bytes;         /* of vocab.txt, lines ended by NULs */
     const char **pieces; /* [size] */
     uint64_t *counts;    /* [size] */
@@ -66,19 +66,91 @@ static bool is_printable_ascii(const char *piece)
 
 static enum err_code mark_kept(struct vocab_use *use, struct err *err)
 {
-    if (use->config.vocab_size > use->size)
+    if (use->steps->vocab_size > use->size)
         return err_set(err, ERR_UNSUPPORTED,
                        "an added token has id %u, but vocab.txt ends with id %zu",
-                       use->config.vocab_size - 1, use->size - 1);
+                       use->steps->vocab_size - 1, use->size - 1);
     use->counts = calloc(use->size + 1, sizeof *use->counts);
     use->kept = calloc(use->size + 1, sizeof *use->kept);
     if (use->counts == NULL || use->kept == NULL)
         return err_no_memory(err, use->size * sizeof *use->counts);
     for (size_t i = 0; i < use->size; i++)
-        use->kept[i] =
-            is_printable_ascii(use->pieces[i]) ||
-            vocab_find(&use->config.specials, use->pieces[i], strlen(use->pieces[i])) == (int32_t)i;
+        use->kept[i] = is_printable_ascii(use->pieces[i]) ||
+                       added_tokens_find(&use->steps->added, use->pieces[i],
+                                         strlen(use->pieces[i])) == (int32_t)i;
     return ERR_OK;
+}
+
+/* ---- what vocab.txt means ---- */
+
+static bool has_same_added(const struct added_tokens *a, const struct added_tokens *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (added_tokens_find(b, a->entries[i].content, a->entries[i].len) != a->entries[i].id)
+            return false;
+    return a->count == b->count;
+}
+
+static bool has_same_pieces(const struct vocab_use *use, const struct text_model *model)
+{
+    for (size_t i = 0; i < use->size; i++) {
+        size_t len = strlen(use->pieces[i]);
+        if (vocab_find(&model->initial, use->pieces[i], len) !=
+            vocab_find(&use->steps->model.initial, use->pieces[i], len))
+            return false;
+    }
+    return model->initial.count == use->steps->model.initial.count;
+}
+
+static bool is_same_order(const struct tokenizer_template *a, const struct tokenizer_template *b)
+{
+    for (unsigned i = 0; i < a->count && i < b->count; i++)
+        if (a->items[i].source != b->items[i].source || a->items[i].type != b->items[i].type ||
+            a->items[i].id != b->items[i].id)
+            return false;
+    return a->count == b->count;
+}
+
+/* A tokenizer.json beside vocab.txt counts and is not trimmed: both should say the same. */
+static enum err_code check_same(const struct vocab_use *use, struct err *err)
+{
+    const struct steps *json = use->tokenizer->steps, *words = use->steps;
+    const struct normalizer_flags a = steps_flags(json), b = steps_flags(words);
+    if (!json->is_bert || !words->is_bert)
+        return err_set(err, ERR_UNSUPPORTED, "%s: only BERT's WordPiece can be trimmed",
+                       json->is_bert ? "vocab.txt" : "tokenizer.json");
+    const char *what = NULL;
+    if (a.clean_text != b.clean_text || a.space_cjk != b.space_cjk ||
+        a.strip_accents != b.strip_accents || a.lower_case != b.lower_case)
+        what = "the normalizer";
+    else if (!has_same_added(&json->added, &words->added))
+        what = "the added tokens";
+    else if (!is_same_order(&json->post.pair, &words->post.pair))
+        what = "the special tokens";
+    else if (!has_same_pieces(use, &json->model))
+        what = "the vocabulary";
+    else if (json->keeps_end != words->keeps_end)
+        what = "the side that is cut";
+    return what == NULL ? ERR_OK
+                        : err_set(err, ERR_UNSUPPORTED,
+                                  "tokenizer.json and vocab.txt differ in %s; only vocab.txt would "
+                                  "be trimmed",
+                                  what);
+}
+
+static enum err_code read_steps(struct vocab_use *use, const char *dir, struct err *err)
+{
+    struct tokenizer_files files;
+    use->steps = arena_alloc(&use->arena, sizeof *use->steps);
+    if (use->steps == NULL)
+        return err_no_memory(err, sizeof *use->steps);
+    if (!tokenizer_files_open(&files, dir, TOKENIZER_JSON_IGNORED, err))
+        steps_read(use->steps, &files, &use->arena, err);
+    tokenizer_files_close(&files);
+    if (err->code == ERR_OK)
+        steps_fit(use->steps, (unsigned)use->size);
+    tokenizer_fit(use->tokenizer, (unsigned)use->size);
+    return err->code;
 }
 
 enum err_code vocab_use_open(struct vocab_use **out, const char *dir, struct err *err)
@@ -88,8 +160,7 @@ enum err_code vocab_use_open(struct vocab_use **out, const char *dir, struct err
         return err_no_memory(err, sizeof *use);
     arena_init(&use->arena);
     if (read_pieces(use, dir, err) || tokenizer_open(&use->tokenizer, dir, UINT_MAX, err) ||
-        tokenizer_config_read(&use->config, dir, UINT_MAX, &use->arena, err) ||
-        mark_kept(use, err)) {
+        read_steps(use, dir, err) || check_same(use, err) || mark_kept(use, err)) {
         vocab_use_close(use);
         *out = NULL;
         return err_prefix(err, "%s: ", dir);
@@ -114,16 +185,17 @@ void vocab_use_close(struct vocab_use *use)
 
 struct word {
     size_t characters, len;
-    char bytes[UTF8_BYTES_MAX * TOKENIZER_WORD_CHARACTERS_MAX];
+    char bytes[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX];
 };
 
 /* Counts the pieces that the word was cut into before one was missing. */
 static void count_way(struct vocab_use *use, const struct word *word)
 {
-    if (word->characters > use->config.word_characters_max)
+    if (word->characters > use->steps->model.word_characters_max)
         return;
     for (size_t at = 0, taken; at < word->len; at += taken) {
-        const struct vocab *vocab = at == 0 ? &use->config.initial : &use->config.continued;
+        const struct vocab *vocab =
+            at == 0 ? &use->steps->model.initial : &use->steps->model.continued;
         int32_t id = vocab_longest(vocab, word->bytes + at, word->len - at, &taken);
         if (id == VOCAB_NONE)
             return;
@@ -138,11 +210,11 @@ static enum err_code count_unknown(struct vocab_use *use, const char *text, size
 {
     struct normalizer normalizer;
     struct word word = {.characters = 0};
-    normalizer_init(&normalizer, use->config.flags, text, len, 0, arena);
+    normalizer_init(&normalizer, steps_flags(use->steps), text, len, 0, arena);
     for (struct normalized next; normalizer_next(&normalizer, &next, err);) {
         if (unicode_properties(next.character)->flags & UNICODE_SPACE)
             continue;
-        if (word.characters++ < TOKENIZER_WORD_CHARACTERS_MAX)
+        if (word.characters++ < TEXT_MODEL_WORD_CHARACTERS_MAX)
             word.len += utf8_encode(next.character, word.bytes + word.len);
     }
     if (err->code == ERR_OK)
@@ -168,7 +240,7 @@ static enum err_code count_all(struct vocab_use *use, const char *text,
     size_t at = 0;
     for (unsigned i = 0; i < encoding->count; i++) {
         use->counts[encoding->ids[i]]++;
-        if (encoding->ids[i] != use->config.unk)
+        if (encoding->ids[i] != use->steps->model.unknown)
             continue;
         at = skip_to(text, at, &character, encoding->starts[i]);
         size_t start = at;

@@ -11,36 +11,24 @@
 #include "engine/text/wordpiece.h"
 
 #include "engine/text/normalizer.h"
+#include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
-#include "engine/text/tokenizer_config.h"
 #include "engine/text/utf8.h"
 #include "engine/text/vocab.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-struct wordpiece {
-    struct tokenizer tokenizer; /* first */
-    struct arena arena;
-    struct tokenizer_config config;
-};
-
-static const struct wordpiece *wordpiece_of(const struct tokenizer *tokenizer)
-{
-    return (const struct wordpiece *)tokenizer;
-}
 
 struct word {
     size_t characters;
     uint32_t first, last; /* sources */
     size_t len;
-    char bytes[UTF8_BYTES_MAX * TOKENIZER_WORD_CHARACTERS_MAX];
-    uint32_t source[UTF8_BYTES_MAX * TOKENIZER_WORD_CHARACTERS_MAX]; /* of each byte */
-    struct token tokens[TOKENIZER_WORD_CHARACTERS_MAX];
+    char bytes[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX];
+    uint32_t source[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX]; /* of each byte */
+    struct token tokens[TEXT_MODEL_WORD_CHARACTERS_MAX];
 };
 
 struct encoder {
-    const struct tokenizer_config *config;
+    const struct steps *steps;
     struct arena *arena;
     struct interrupt *interrupt; /* NULL: none */
     struct word *word;
@@ -56,7 +44,7 @@ static void word_put(struct encoder *encoder, struct normalized next)
         word->first = next.source;
     word->last = next.source;
     word->characters++;
-    if (word->characters > encoder->config->word_characters_max)
+    if (word->characters > encoder->steps->model.word_characters_max)
         return;
     unsigned used = utf8_encode(next.character, word->bytes + word->len);
     for (unsigned i = 0; i < used; i++)
@@ -64,11 +52,11 @@ static void word_put(struct encoder *encoder, struct normalized next)
 }
 
 /* Greedy, longest piece first. Returns how many tokens, 0 if some part matches nothing. */
-static size_t word_match(const struct tokenizer_config *config, struct word *word)
+static size_t word_match(const struct text_model *model, struct word *word)
 {
     size_t count = 0;
     for (size_t at = 0, taken; at < word->len; at += taken) {
-        const struct vocab *vocab = at == 0 ? &config->initial : &config->continued;
+        const struct vocab *vocab = at == 0 ? &model->initial : &model->continued;
         int32_t id = vocab_longest(vocab, word->bytes + at, word->len - at, &taken);
         if (id == VOCAB_NONE)
             return 0;
@@ -84,11 +72,11 @@ static bool word_finish(struct encoder *encoder)
     struct word *word = encoder->word;
     if (word->characters == 0)
         return true;
-    bool known = word->characters <= encoder->config->word_characters_max;
-    size_t count = known ? word_match(encoder->config, word) : 0;
+    bool known = word->characters <= encoder->steps->model.word_characters_max;
+    size_t count = known ? word_match(&encoder->steps->model, word) : 0;
     if (count == 0)
         word->tokens[count++] =
-            (struct token){encoder->config->unk, word->first, word->last + 1, false};
+            (struct token){encoder->steps->model.unknown, word->first, word->last + 1, false};
     word->characters = word->len = 0;
     for (size_t i = 0; i < count; i++)
         if (!token_list_append(encoder->list, word->tokens[i]))
@@ -124,7 +112,7 @@ static bool encode_segment(struct encoder *encoder, const char *text, size_t len
                            struct err *err)
 {
     struct normalizer normalizer;
-    normalizer_init(&normalizer, encoder->config->flags, text, len, *index, encoder->arena);
+    normalizer_init(&normalizer, steps_flags(encoder->steps), text, len, *index, encoder->arena);
     normalizer.interrupt = encoder->interrupt;
     for (struct normalized next; normalizer_next(&normalizer, &next, err);)
         if (is_interrupted(encoder, next.source, err) || !take_character(encoder, next))
@@ -137,15 +125,17 @@ static bool encode_segment(struct encoder *encoder, const char *text, size_t len
 static size_t find_special(const struct encoder *encoder, const char *text, size_t len, size_t at,
                            int32_t *id, size_t *taken, struct err *err)
 {
-    const struct vocab *specials = &encoder->config->specials;
+    const struct added_set *specials = &encoder->steps->added.raw;
     *id = VOCAB_NONE;
     *taken = 0;
     for (; at < len && !is_interrupted(encoder, at, err); at++) {
-        if (specials->longest[(unsigned char)text[at]] == 0)
+        if (specials->contents.longest[(unsigned char)text[at]] == 0)
             continue;
-        *id = vocab_longest(specials, text + at, len - at, taken);
-        if (*id != VOCAB_NONE)
-            return at;
+        int32_t number = vocab_longest(&specials->contents, text + at, len - at, taken);
+        if (number == VOCAB_NONE)
+            continue;
+        *id = specials->items[number]->id;
+        return at;
     }
     return len;
 }
@@ -174,7 +164,7 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
                             struct interrupt *interrupt, struct arena *arena,
                             struct token_list *list, struct err *err)
 {
-    struct encoder encoder = {.config = &wordpiece_of(tokenizer)->config,
+    struct encoder encoder = {.steps = tokenizer->steps,
                               .arena = arena,
                               .interrupt = interrupt,
                               .word = arena_alloc(arena, sizeof *encoder.word),
@@ -207,50 +197,10 @@ static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, si
     return len;
 }
 
-/* ---- open and close ---- */
+/* ---- open ---- */
 
-static size_t held_bytes(const struct tokenizer *tokenizer)
+void wordpiece_init(struct tokenizer *tokenizer)
 {
-    return sizeof(struct wordpiece) + wordpiece_of(tokenizer)->arena.bytes;
-}
-
-static void close_wordpiece(struct tokenizer *tokenizer)
-{
-    struct wordpiece *wordpiece = (struct wordpiece *)tokenizer;
-    arena_deinit(&wordpiece->arena);
-    free(wordpiece);
-}
-
-static const struct tokenizer_kind kind = {"WordPiece", encode,     encode_bytes,
-                                           tokens_max,  held_bytes, close_wordpiece};
-
-enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
-                             struct err *err)
-{
-    *out = NULL;
-    struct wordpiece *wordpiece = malloc(sizeof *wordpiece);
-    if (wordpiece == NULL)
-        return err_no_memory(err, sizeof *wordpiece);
-    arena_init(&wordpiece->arena);
-    const struct tokenizer_config *config = &wordpiece->config;
-    if (tokenizer_config_read(&wordpiece->config, dir, tokens_max, &wordpiece->arena, err)) {
-        close_wordpiece(&wordpiece->tokenizer);
-        return err->code;
-    }
-    const struct template_item cls = {TEMPLATE_SPECIAL, 0, config->cls};
-    const struct template_item sep = {TEMPLATE_SPECIAL, 0, config->sep};
-    const struct template_item text = {TEMPLATE_TEXT, 0, 0}, pair = {TEMPLATE_PAIR, 1, 0};
-    const struct template_item end = {TEMPLATE_SPECIAL, 1, config->sep};
-    wordpiece->tokenizer = (struct tokenizer){.kind = &kind,
-                                              .vocab_size = config->vocab_size,
-                                              .limit = config->limit,
-                                              .single = {{cls, text, sep}, 3},
-                                              .pair = {{cls, text, sep, pair, end}, 5},
-                                              .specials = {.cls = config->cls,
-                                                           .sep = config->sep,
-                                                           .unk = config->unk,
-                                                           .pad = config->pad,
-                                                           .mask = config->mask}};
-    *out = &wordpiece->tokenizer;
-    return ERR_OK;
+    static const struct tokenizer_kind kind = {"WordPiece", encode, encode_bytes, tokens_max};
+    tokenizer->kind = &kind;
 }

@@ -13,12 +13,7 @@
 
 #include "engine/text/tokenizer_kind.h"
 
-/* Reads vocab.txt or, without it, the WordPiece vocabulary and normaliser of tokenizer.json, and
- * tokenizer_config.json if present (do_lower_case: default true; strip_accents: default as
- * do_lower_case; tokenize_chinese_chars: default true; model_max_length). The limit is the smaller
- * of model_max_length and tokens_max. Error texts start with the file's name. Yours to close, by
- * tokenizer_close. */
-enum err_code wordpiece_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
-                             struct err *err);
+/* Gives a tokenizer its kind; its steps, which are set, are plain. */
+void wordpiece_init(struct tokenizer *tokenizer);
 
 #endif

@@ -27,12 +27,19 @@ static bool is_same(const struct added_token *a, const char *content, size_t len
     return a->len == len && memcmp(a->content, content, len) == 0;
 }
 
-int32_t added_tokens_find(const struct added_tokens *added, const char *content, size_t len)
+struct added_token *added_tokens_entry(const struct added_tokens *added, const char *content,
+                                       size_t len)
 {
     for (size_t i = 0; i < added->count; i++)
         if (is_same(&added->entries[i], content, len))
-            return added->entries[i].id;
-    return VOCAB_NONE;
+            return &added->entries[i];
+    return NULL;
+}
+
+int32_t added_tokens_find(const struct added_tokens *added, const char *content, size_t len)
+{
+    const struct added_token *entry = added_tokens_entry(added, content, len);
+    return entry != NULL ? entry->id : VOCAB_NONE;
 }
 
 static struct added_token *find_id(struct added_tokens *added, int32_t id)
@@ -41,6 +48,14 @@ static struct added_token *find_id(struct added_tokens *added, int32_t id)
         if (added->entries[i].id == id)
             return &added->entries[i];
     return NULL;
+}
+
+bool added_tokens_has(const struct added_tokens *added, int32_t id)
+{
+    size_t i = 0;
+    while (i < added->count && added->entries[i].id != id)
+        i++;
+    return i < added->count;
 }
 
 static bool is_special_already(const struct added_tokens *added, const struct added_token *token)
@@ -152,6 +167,20 @@ enum err_code added_tokens_build(struct added_tokens *added, const struct normal
         return err_no_memory(err, bytes);
     return add_all(added, steps, true, err) || add_all(added, steps, false, err) ? err->code
                                                                                  : ERR_OK;
+}
+
+/* Nothing is found by a content whose number is VOCAB_NONE. */
+void added_tokens_fit(struct added_tokens *added, unsigned rows)
+{
+    struct err err = {0};
+    added->vocab_size = 0;
+    for (size_t i = 0; i < added->count; i++) {
+        const struct added_token *token = &added->entries[i];
+        if (token->is_usual && (unsigned)token->id >= rows)
+            vocab_add(&added->raw.contents, token->content, token->len, VOCAB_NONE, &err);
+        else if ((unsigned)token->id >= added->vocab_size)
+            added->vocab_size = (unsigned)token->id + 1;
+    }
 }
 
 /* ---- matches ---- */

@@ -252,18 +252,30 @@ enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct j
 }
 
 enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
-                                        const struct json_t *config, struct err *err)
+                                        const struct tokenizer_files *files, struct err *err)
 {
+    bool lower_case = true, spaces_chinese = true;
+    if (!files->class->sets_case)
+        return ERR_OK;
+    if (json == NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.tokenizer_class: %sTokenizer needs a tokenizer.json with a normalizer",
+                       files->class->name);
     if (!members_has_type(json, "BertNormalizer"))
         return ERR_OK;
+    static const char *const keys[] = {"do_lower_case", "tokenize_chinese_chars"};
+    for (size_t i = 0; i < 2; i++)
+        if (doc_has_null(files->config, keys[i]))
+            return err_set(err, ERR_UNSUPPORTED, "$.%s: expected true or false, found null",
+                           keys[i]);
     struct normalizer_flags *flags = &steps->items[0].flags;
-    bool lower_case = flags->lower_case;
-    if (doc_get_bool(config, "$", "do_lower_case", &flags->lower_case, err) ||
-        doc_get_bool(config, "$", "tokenize_chinese_chars", &flags->space_cjk, err))
+    if (doc_get_bool(files->config, "$", "do_lower_case", &lower_case, err) ||
+        doc_get_bool(files->config, "$", "tokenize_chinese_chars", &spaces_chinese, err))
         return err->code;
-    if (flags->lower_case != lower_case)
-        flags->strip_accents = flags->lower_case;
-    return doc_get_bool(config, "$", "strip_accents", &flags->strip_accents, err);
+    if (files->class->sets_chinese)
+        flags->space_cjk = spaces_chinese;
+    flags->lower_case = flags->strip_accents = lower_case;
+    return doc_get_bool(files->config, "$", "strip_accents", &flags->strip_accents, err);
 }
 
 /* ---- use ---- */

@@ -13,6 +13,7 @@
 #define ATTND_ENGINE_TEXT_PIPELINE_NORMALIZER_STEP_H
 
 #include "engine/text/pipeline/normalizer_apply.h"
+#include "engine/text/pipeline/tokenizer_files.h"
 
 struct json_t;
 
@@ -29,10 +30,11 @@ struct normalizer_steps {
 enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct json_t *json,
                                     struct arena *arena, struct err *err);
 
-/* What tokenizer_config.json says of the same: do_lower_case and the like, of a BertNormalizer that
- * is all of `json`, not in a Sequence. */
+/* What tokenizer_config.json says of the same, where the class of tokenizer lets it win:
+ * do_lower_case and the like, of a BertNormalizer that is all of `json`, not in a Sequence.
+ * ERR_UNSUPPORTED for such a class without a normaliser, which the reference does not read. */
 enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
-                                        const struct json_t *config, struct err *err);
+                                        const struct tokenizer_files *files, struct err *err);
 
 /* Replaces *text, which lives in pair[0], by what the steps make of it, which lives in either;
  * work->arena is not used. ERR_TOO_LARGE if it becomes more than work->size_max. */

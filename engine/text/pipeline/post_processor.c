@@ -113,7 +113,22 @@ static enum err_code read_named(int32_t *id, const struct json_t *json, const ch
     return read_id(id, doc_array_item(doc_member(json, name), 1), name, err);
 }
 
-/* [CLS] A [SEP], [CLS] A [SEP] B [SEP] with types 0 and 1. */
+/* What the three frames have round one text and round two. */
+void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
+                          int32_t sep)
+{
+    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, end = {TEMPLATE_SPECIAL, 0, sep};
+    const struct template_item text = {TEMPLATE_TEXT, 0, 0};
+    const uint8_t type = frame != FRAME_ROBERTA;
+    struct tokenizer_template *pair = &out->pair;
+    out->single = (struct tokenizer_template){{first, text, end}, 3};
+    *pair = out->single;
+    if (frame != FRAME_BERT)
+        pair->items[pair->count++] = end;
+    pair->items[pair->count++] = (struct template_item){TEMPLATE_PAIR, type, 0};
+    pair->items[pair->count++] = (struct template_item){TEMPLATE_SPECIAL, type, sep};
+}
+
 static enum err_code read_bert(struct post_processor *post, const struct json_t *json,
                                struct err *err)
 {
@@ -122,15 +137,10 @@ static enum err_code read_bert(struct post_processor *post, const struct json_t 
     if (members_check(json, path, known, err) || read_named(&cls, json, "cls", err) ||
         read_named(&sep, json, "sep", err))
         return err->code;
-    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, text = {TEMPLATE_TEXT, 0, 0};
-    const struct template_item middle = {TEMPLATE_SPECIAL, 0, sep}, pair = {TEMPLATE_PAIR, 1, 0};
-    const struct template_item last = {TEMPLATE_SPECIAL, 1, sep};
-    post->single = (struct tokenizer_template){{first, text, middle}, 3};
-    post->pair = (struct tokenizer_template){{first, text, middle, pair, last}, 5};
+    post_processor_frame(post, FRAME_BERT, cls, sep);
     return ERR_OK;
 }
 
-/* <s> A </s>, <s> A </s></s> B </s> without types. */
 static enum err_code read_roberta(struct post_processor *post, const struct json_t *json,
                                   struct err *err)
 {
@@ -143,10 +153,7 @@ static enum err_code read_roberta(struct post_processor *post, const struct json
         doc_get_bool(json, path, "trim_offsets", &post->trims, err) ||
         doc_get_bool(json, path, "add_prefix_space", &post->adds_prefix, err))
         return err->code;
-    const struct template_item first = {TEMPLATE_SPECIAL, 0, cls}, end = {TEMPLATE_SPECIAL, 0, sep};
-    const struct template_item text = {TEMPLATE_TEXT, 0, 0}, pair = {TEMPLATE_PAIR, 0, 0};
-    post->single = (struct tokenizer_template){{first, text, end}, 3};
-    post->pair = (struct tokenizer_template){{first, text, end, end, pair, end}, 6};
+    post_processor_frame(post, FRAME_ROBERTA, cls, sep);
     return ERR_OK;
 }
 
@@ -214,11 +221,17 @@ enum err_code post_processor_read(struct post_processor *out, const struct json_
 }
 
 enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
-                                      const struct json_t *config, struct err *err)
+                                      const struct tokenizer_files *files, struct err *err)
 {
-    if (!members_has_type(json, "RobertaProcessing"))
+    bool trims = true, adds_prefix = false;
+    if (!files->class->sets_trimming ||
+        (files->older == OLDER_NONE && !members_has_type(json, "RobertaProcessing") &&
+         !members_has_type(json, "ByteLevel")))
         return ERR_OK;
-    return doc_get_bool(config, "$", "trim_offsets", &post->trims, err)
-               ? err->code
-               : doc_get_bool(config, "$", "add_prefix_space", &post->adds_prefix, err);
+    if (doc_get_bool(files->config, "$", "trim_offsets", &trims, err) ||
+        doc_get_bool(files->config, "$", "add_prefix_space", &adds_prefix, err))
+        return err->code;
+    post->trims = trims;
+    post->adds_prefix = adds_prefix;
+    return ERR_OK;
 }

@@ -9,6 +9,7 @@
 #ifndef ATTND_ENGINE_TEXT_PIPELINE_POST_PROCESSOR_H
 #define ATTND_ENGINE_TEXT_PIPELINE_POST_PROCESSOR_H
 
+#include "engine/text/pipeline/tokenizer_files.h"
 #include "engine/text/tokenizer_kind.h"
 
 struct json_t;
@@ -24,8 +25,13 @@ struct post_processor {
 enum err_code post_processor_read(struct post_processor *out, const struct json_t *json,
                                   struct err *err);
 
-/* What tokenizer_config.json says of RobertaProcessing: trim_offsets, add_prefix_space. */
+/* What older files mean: the class's frame, with the ids of its first and its last token. */
+void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
+                          int32_t sep);
+
+/* What tokenizer_config.json says of trim_offsets and add_prefix_space, where the class of
+ * tokenizer lets it win over a RobertaProcessing or a ByteLevel, or over older files. */
 enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
-                                      const struct json_t *config, struct err *err);
+                                      const struct tokenizer_files *files, struct err *err);
 
 #endif

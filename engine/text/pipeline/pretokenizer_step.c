@@ -283,13 +283,18 @@ enum err_code pretokenizer_steps_read(struct pretokenizer_steps *out, const stru
 }
 
 enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
-                                          const struct json_t *json, const struct json_t *config,
-                                          struct err *err)
+                                          const struct json_t *json,
+                                          const struct tokenizer_files *files, struct err *err)
 {
     bool adds = false;
+    if (files->class->needs_sequence && !members_has_type(json, "Sequence"))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.tokenizer_class: %sTokenizer needs a tokenizer.json whose pre_tokenizer "
+                       "is a Sequence",
+                       files->class->name);
     if (!members_has_type(json, "ByteLevel"))
         return ERR_OK;
-    if (doc_get_bool(config, "$", "add_prefix_space", &adds, err))
+    if (doc_get_bool(files->config, "$", "add_prefix_space", &adds, err))
         return err->code;
     steps->items[0].prefix = adds ? PREFIX_ALWAYS : PREFIX_NEVER;
     return ERR_OK;

@@ -19,6 +19,7 @@
 #include "engine/text/aligned.h"
 #include "engine/text/pipeline/pattern.h"
 #include "engine/text/pipeline/text_cost.h"
+#include "engine/text/pipeline/tokenizer_files.h"
 
 #include <stdint.h>
 
@@ -78,10 +79,11 @@ enum err_code pretokenizer_steps_read(struct pretokenizer_steps *out, const stru
                                       struct arena *arena, struct err *err);
 
 /* What tokenizer_config.json says of the same: add_prefix_space, of a ByteLevel that is all of
- * `json`, not in a Sequence. As in the reference, no such member means that no space is added. */
+ * `json`, not in a Sequence. As in the reference, no such member means that no space is added.
+ * ERR_UNSUPPORTED for a class of tokenizer that does not read such a member. */
 enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
-                                          const struct json_t *json, const struct json_t *config,
-                                          struct err *err);
+                                          const struct json_t *json,
+                                          const struct tokenizer_files *files, struct err *err);
 
 /* The interrupt is looked at once in some thousand splits. */
 enum err_code pretokenizer_steps_apply(const struct pretokenizer_steps *steps,

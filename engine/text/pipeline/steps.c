@@ -1,246 +1,113 @@
 #include "engine/text/pipeline/steps.h"
 
 #include "engine/base/doc.h"
+#include "engine/text/pipeline/added_read.h"
 #include "engine/text/pipeline/members.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { ADDED_MAX = 20000, LENGTH_MIN = 3 };
+enum { LENGTH_MIN = 3 };
 
-static const char tokenizer_name[] = "tokenizer.json";
 static const char config_name[] = "tokenizer_config.json";
 
-/* In the order in which the reference adds them. */
-static const char *const special_keys[] = {"bos_token", "eos_token", "unk_token", "sep_token",
-                                           "pad_token", "cls_token", "mask_token"};
-enum { SPECIAL_KEYS = sizeof special_keys / sizeof *special_keys };
+/* ---- the steps ---- */
 
-struct reader {
-    struct steps *steps;
-    struct piece_list pieces;
-    struct arena *arena;
-};
-
-/* ---- added tokens ---- */
-
-/* The id that the reference gives a token that no vocabulary has. */
-static int32_t next_id(const struct reader *reader)
-{
-    const struct added_tokens *added = &reader->steps->added;
-    unsigned pieces = reader->steps->model.pieces;
-    return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
-}
-
-static int32_t id_of(const struct reader *reader, const char *content)
-{
-    size_t len = strlen(content);
-    int32_t id = added_tokens_find(&reader->steps->added, content, len);
-    if (id == VOCAB_NONE)
-        id = text_model_find(&reader->steps->model, &reader->pieces, content, len);
-    return id != VOCAB_NONE ? id : next_id(reader);
-}
-
-static enum err_code read_flags(struct added_token *token, const struct json_t *json,
-                                struct err *err)
-{
-    static const char what[] = "added token";
-    if (doc_get_bool(json, what, "special", &token->is_special, err))
-        return err->code;
-    token->normalized = !token->is_special;
-    if (doc_get_bool(json, what, "normalized", &token->normalized, err) ||
-        doc_get_bool(json, what, "single_word", &token->single_word, err) ||
-        doc_get_bool(json, what, "lstrip", &token->lstrip, err))
-        return err->code;
-    return doc_get_bool(json, what, "rstrip", &token->rstrip, err);
-}
-
-/* A token whose id the files give: it should be the one that the reference gives it. */
-static enum err_code add_listed(struct reader *reader, const struct json_t *json, double number,
-                                struct err *err)
-{
-    struct added_token token = {0};
-    if (doc_get_string(json, "added token", "content", &token.content, err) ||
-        read_flags(&token, json, err))
-        return err->code;
-    if (token.content == NULL || token.content[0] == '\0')
-        return err_set(err, ERR_UNSUPPORTED, "an added token has no content");
-    token.len = strlen(token.content);
-    if (token.len > VOCAB_PIECE_BYTES_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "an added token is longer than %d bytes",
-                       VOCAB_PIECE_BYTES_MAX);
-    token.id = id_of(reader, token.content);
-    if (number != token.id)
-        return err_set(err, ERR_UNSUPPORTED, "added token '%s' has the id %.0f instead of %d",
-                       token.content, number, (int)token.id);
-    return added_tokens_add(&reader->steps->added, &token, err);
-}
-
-static enum err_code add_from_tokenizer(struct reader *reader, const struct json_t *list,
-                                        struct err *err)
-{
-    static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
-                                        "rstrip", "normalized", "special",     NULL};
-    for (size_t i = 0; i < doc_array_count(list); i++) {
-        const struct json_t *token = doc_array_item(list, i);
-        double id = -1;
-        if (members_check(token, "$.added_tokens[]", known, err) ||
-            doc_get_number(token, "$.added_tokens[]", "id", &id, err) ||
-            add_listed(reader, token, id, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
-/* added_tokens_decoder, {"0": token, ...}, in the order of the ids. */
-struct decoder_entry {
-    double id;
-    const struct json_t *token;
-};
-
-struct decoder {
-    struct decoder_entry *entries;
-    size_t count;
-};
-
-static enum err_code take_entry(void *context, const char *key, const struct json_t *value,
-                                struct err *err)
-{
-    struct decoder *decoder = context;
-    char *end;
-    double id = strtod(key, &end);
-    if (*end != '\0' || end == key || !(id >= 0 && id <= PIECE_ID_MAX))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "$.added_tokens_decoder: a name is not an id from 0 to %d", PIECE_ID_MAX);
-    decoder->entries[decoder->count++] = (struct decoder_entry){id, value};
-    return ERR_OK;
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-    double left = ((const struct decoder_entry *)a)->id;
-    double right = ((const struct decoder_entry *)b)->id;
-    return (left > right) - (left < right);
-}
-
-static enum err_code add_from_config(struct reader *reader, const struct json_t *config,
-                                     struct err *err)
-{
-    const struct json_t *json = doc_member(config, "added_tokens_decoder");
-    size_t bytes = doc_object_count(json) * sizeof(struct decoder_entry);
-    struct decoder decoder = {.entries = arena_alloc(reader->arena, bytes)};
-    if (decoder.entries == NULL)
-        return err_no_memory(err, bytes);
-    if (doc_each_member(json, take_entry, &decoder, err))
-        return err->code;
-    qsort(decoder.entries, decoder.count, sizeof *decoder.entries, compare_entries);
-    for (size_t i = 0; i < decoder.count; i++)
-        if (add_listed(reader, decoder.entries[i].token, decoder.entries[i].id, err))
-            return err->code;
-    return ERR_OK;
-}
-
-/* A special token by name, or {"content": name, ...}; added unless it is already. */
-static enum err_code add_special(struct reader *reader, const struct json_t *value, const char *key,
-                                 struct err *err)
-{
-    const struct json_t *content = doc_member(value, "content");
-    const char *name = doc_as_string(content != NULL ? content : value);
-    if (value == NULL)
-        return ERR_OK;
-    if (name == NULL || strlen(name) > VOCAB_PIECE_BYTES_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a string of at most %d bytes", key,
-                       VOCAB_PIECE_BYTES_MAX);
-    if (name[0] == '\0' ||
-        added_tokens_find(&reader->steps->added, name, strlen(name)) != VOCAB_NONE)
-        return ERR_OK;
-    struct added_token token = {.content = name, .len = strlen(name), .id = id_of(reader, name)};
-    if (content != NULL) {
-        token.normalized = true;
-        if (read_flags(&token, value, err))
-            return err->code;
-    }
-    token.is_special = true;
-    return added_tokens_add(&reader->steps->added, &token, err);
-}
-
-static enum err_code add_specials(struct reader *reader, const struct json_t *config,
-                                  struct err *err)
-{
-    const struct json_t *more = doc_member(config, "additional_special_tokens");
-    for (size_t i = 0; i < SPECIAL_KEYS; i++)
-        if (add_special(reader, doc_member(config, special_keys[i]), special_keys[i], err))
-            return err->code;
-    for (size_t i = 0; i < doc_array_count(more); i++)
-        if (add_special(reader, doc_array_item(more, i), "additional_special_tokens", err))
-            return err->code;
-    return ERR_OK;
-}
-
-static enum err_code init_added(struct reader *reader, const struct json_t *root,
-                                const struct json_t *config, struct err *err)
-{
-    size_t count = doc_array_count(doc_member(root, "added_tokens")) +
-                   doc_object_count(doc_member(config, "added_tokens_decoder")) +
-                   doc_array_count(doc_member(config, "additional_special_tokens")) + SPECIAL_KEYS;
-    if (count > ADDED_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "%zu added tokens; at most %d are supported", count,
-                       ADDED_MAX);
-    return added_tokens_init(&reader->steps->added, count, reader->arena, err);
-}
-
-/* ---- the files ---- */
-
-static enum err_code read_tokenizer(struct reader *reader, const struct json_t *root,
-                                    struct err *err)
+static enum err_code read_steps(struct steps *steps, const struct tokenizer_files *files,
+                                struct piece_list *pieces, struct arena *arena, struct err *err)
 {
     static const char *const known[] = {
         "version",       "truncation",     "padding", "added_tokens", "normalizer",
         "pre_tokenizer", "post_processor", "decoder", "model",        NULL};
-    struct steps *steps = reader->steps;
-    if (members_check(root, "$", known, err) ||
-        normalizer_steps_read(&steps->normalizer, doc_member(root, "normalizer"), reader->arena,
-                              err) ||
-        pretokenizer_steps_read(&steps->pretokenizer, doc_member(root, "pre_tokenizer"),
-                                reader->arena, err) ||
-        post_processor_read(&steps->post, doc_member(root, "post_processor"), err) ||
-        text_model_read(&steps->model, doc_member(root, "model"), steps->pretokenizer.is_byte_level,
-                        &reader->pieces, reader->arena, err))
+    const struct json_t *root = files->root;
+    if (files->words != NULL &&
+        piece_list_read_lines(pieces, files->words, files->words_len, arena, err))
         return err->code;
-    return add_from_tokenizer(reader, doc_member(root, "added_tokens"), err);
+    if (members_check(root, "$", known, err) ||
+        normalizer_steps_read(&steps->normalizer, doc_member(root, "normalizer"), arena, err) ||
+        pretokenizer_steps_read(&steps->pretokenizer, doc_member(root, "pre_tokenizer"), arena,
+                                err) ||
+        post_processor_read(&steps->post, doc_member(root, "post_processor"), err))
+        return err->code;
+    return text_model_read(&steps->model, doc_member(root, "model"),
+                           steps->pretokenizer.is_byte_level, pieces, arena, err);
 }
 
-static int32_t find_named(const struct reader *reader, const struct json_t *config, const char *key,
-                          const char *const *usual)
+/* ---- tokenizer_config.json ---- */
+
+/* The side that is cut; tokenizer.json says it where tokenizer_config.json does not. */
+static enum err_code read_side(struct steps *steps, const struct tokenizer_files *files,
+                               struct err *err)
 {
-    const struct json_t *value = doc_member(config, key);
-    const struct json_t *content = doc_member(value, "content");
-    const char *name = doc_as_string(content != NULL ? content : value);
-    int32_t id = VOCAB_NONE;
-    if (name != NULL)
-        return added_tokens_find(&reader->steps->added, name, strlen(name));
-    for (; *usual != NULL && id == VOCAB_NONE; usual++)
-        id = added_tokens_find(&reader->steps->added, *usual, strlen(*usual));
-    return id;
+    const struct json_t *cut = doc_member(files->root, "truncation");
+    const char *side = doc_as_string(doc_member(cut, "direction"));
+    side = side != NULL && strcmp(side, "Left") == 0 ? "left" : "right";
+    if (doc_get_string(files->config, "$", "truncation_side", &side, err))
+        return err->code;
+    steps->keeps_end = strcmp(side, "left") == 0;
+    if (steps->keeps_end || strcmp(side, "right") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "$.truncation_side: '%.60s' is neither left nor right",
+                   side);
 }
 
-static enum err_code read_config(struct reader *reader, const struct json_t *root,
-                                 const struct json_t *config, struct err *err)
+/* max_len is its older name. */
+static enum err_code read_length(struct steps *steps, const struct json_t *config, struct err *err)
 {
-    struct steps *steps = reader->steps;
+    static const char key[] = "model_max_length";
+    bool is_older = doc_member(config, key) == NULL && !doc_has_null(config, key);
+    const char *name = is_older ? "max_len" : key;
     steps->length_max = HUGE_VAL;
-    if (doc_get_number(config, "$", "model_max_length", &steps->length_max, err) ||
-        normalizer_steps_override(&steps->normalizer, doc_member(root, "normalizer"), config,
-                                  err) ||
-        pretokenizer_steps_override(&steps->pretokenizer, doc_member(root, "pre_tokenizer"), config,
-                                    err) ||
-        post_processor_override(&steps->post, doc_member(root, "post_processor"), config, err) ||
-        add_from_config(reader, config, err) || add_specials(reader, config, err))
+    if (doc_get_number(config, "$", name, &steps->length_max, err))
         return err->code;
     if (!(steps->length_max >= LENGTH_MIN))
-        return err_set(err, ERR_UNSUPPORTED, "$.model_max_length: must be at least %d", LENGTH_MIN);
+        return err_set(err, ERR_UNSUPPORTED, "$.%s: must be at least %d", name, LENGTH_MIN);
     return ERR_OK;
+}
+
+/* Which inputs the model gets: without token types, both texts have type 0. */
+static void read_types(struct steps *steps, const struct tokenizer_files *files)
+{
+    const struct json_t *names = doc_member(files->config, "model_input_names");
+    bool has_types = names == NULL && !files->class->has_no_types;
+    for (size_t i = 0; i < doc_array_count(names); i++) {
+        const char *name = doc_as_string(doc_array_item(names, i));
+        has_types |= name != NULL && strcmp(name, "token_type_ids") == 0;
+    }
+    for (unsigned i = 0; i < steps->post.pair.count && !has_types; i++)
+        steps->post.pair.items[i].type = 0;
+}
+
+static enum err_code read_config(struct steps *steps, const struct tokenizer_files *files,
+                                 struct err *err)
+{
+    const struct json_t *root = files->root, *config = files->config;
+    bool splits_specials = false;
+    if (read_length(steps, config, err) || read_side(steps, files, err) ||
+        doc_get_bool(config, "$", "split_special_tokens", &splits_specials, err) ||
+        normalizer_steps_override(&steps->normalizer, doc_member(root, "normalizer"), files, err) ||
+        pretokenizer_steps_override(&steps->pretokenizer, doc_member(root, "pre_tokenizer"), files,
+                                    err) ||
+        post_processor_override(&steps->post, doc_member(root, "post_processor"), files, err))
+        return err->code;
+    if (splits_specials)
+        return err_set(err, ERR_UNSUPPORTED, "$.split_special_tokens: true is not supported");
+    read_types(steps, files);
+    return ERR_OK;
+}
+
+/* ---- special tokens ---- */
+
+static int32_t find_special(const struct steps *steps, const struct tokenizer_files *files,
+                            enum special_name which, const char *const *usual)
+{
+    const char *name = tokenizer_files_content(files, which);
+    int32_t id = VOCAB_NONE;
+    if (name != NULL)
+        return added_tokens_find(&steps->added, name, strlen(name));
+    for (; *usual != NULL && id == VOCAB_NONE; usual++)
+        id = added_tokens_find(&steps->added, *usual, strlen(*usual));
+    return id;
 }
 
 static unsigned largest_id(const struct tokenizer_template *order, unsigned size)
@@ -258,63 +125,81 @@ static unsigned count_ids(const struct steps *steps)
     return largest_id(&steps->post.pair, largest_id(&steps->post.single, size));
 }
 
-enum err_code steps_read(struct steps *out, const struct json_t *root, const struct json_t *config,
-                         struct arena *arena, struct err *err)
+void steps_fit(struct steps *steps, unsigned rows)
 {
-    static const char *const pads[] = {"<pad>", "[PAD]", NULL};
-    static const char *const masks[] = {"<mask>", "[MASK]", NULL};
-    struct reader reader = {.steps = out, .arena = arena};
-    *out = (struct steps){0};
-    if (init_added(&reader, root, config, err) || read_tokenizer(&reader, root, err))
-        return err_prefix(err, "%s: ", tokenizer_name);
-    if (read_config(&reader, root, config, err))
-        return err_prefix(err, "%s: ", config_name);
-    if (added_tokens_build(&out->added, &out->normalizer, err))
-        return err_prefix(err, "%s: ", tokenizer_name);
-    out->pad = find_named(&reader, config, "pad_token", pads);
-    out->mask = find_named(&reader, config, "mask_token", masks);
-    out->vocab_size = count_ids(out);
-    return ERR_OK;
+    added_tokens_fit(&steps->added, rows);
+    steps->vocab_size = count_ids(steps);
+    if (steps->mask >= (int32_t)steps->vocab_size)
+        steps->mask = VOCAB_NONE;
+    if (steps->pad >= (int32_t)steps->vocab_size)
+        steps->pad = VOCAB_NONE;
 }
 
 /* ---- BERT ---- */
 
-static bool is_literal(const struct json_t *token)
+/* Added tokens that are matched literally, in the raw text. */
+static bool are_literal(const struct added_tokens *added)
 {
-    struct added_token flags = {0};
-    struct err err = {0};
-    return read_flags(&flags, token, &err) == ERR_OK && !flags.normalized && !flags.lstrip &&
-           !flags.rstrip && !flags.single_word;
-}
-
-/* [CLS] A [SEP] B [SEP] with types 0 and 1, whatever the tokens are called. */
-static bool is_bert_template(const struct json_t *json)
-{
-    static const enum template_source order[] = {TEMPLATE_SPECIAL, TEMPLATE_TEXT, TEMPLATE_SPECIAL,
-                                                 TEMPLATE_PAIR, TEMPLATE_SPECIAL};
-    struct post_processor post;
-    struct err err = {0};
-    if (json == NULL)
-        return true;
-    if (post_processor_read(&post, json, &err) || post.trims || post.single.count != 3 ||
-        post.pair.count != 5)
-        return false;
-    for (unsigned i = 0; i < 5; i++)
-        if (post.pair.items[i].source != order[i] || post.pair.items[i].type != i / 3 ||
-            (i < 3 && post.single.items[i].source != order[i]))
+    for (size_t i = 0; i < added->raw.count; i++) {
+        const struct added_token *token = added->raw.items[i];
+        if (token->lstrip || token->rstrip || token->single_word)
             return false;
-    return true;
+    }
+    return added->normalized.count == 0;
 }
 
-bool steps_are_bert(const struct json_t *root)
+static bool is_bert(const struct steps *steps, const struct json_t *root)
 {
     const struct json_t *normalizer = doc_member(root, "normalizer");
-    const struct json_t *added = doc_member(root, "added_tokens");
-    for (size_t i = 0; i < doc_array_count(added); i++)
-        if (!is_literal(doc_array_item(added, i)))
-            return false;
-    return members_has_type(doc_member(root, "model"), "WordPiece") &&
+    return steps->model.kind == MODEL_WORDPIECE &&
            (normalizer == NULL || members_has_type(normalizer, "BertNormalizer")) &&
-           members_has_type(doc_member(root, "pre_tokenizer"), "BertPreTokenizer") &&
-           is_bert_template(doc_member(root, "post_processor"));
+           members_has_type(doc_member(root, "pre_tokenizer"), "BertPreTokenizer");
+}
+
+struct normalizer_flags steps_flags(const struct steps *steps)
+{
+    return steps->normalizer.count > 0 ? steps->normalizer.items[0].flags
+                                       : (struct normalizer_flags){0};
+}
+
+/* ---- the whole ---- */
+
+enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
+                         struct arena *arena, struct err *err)
+{
+    static const char *const pads[] = {"<pad>", "[PAD]", NULL};
+    static const char *const masks[] = {"<mask>", "[MASK]", NULL};
+    static const char *const none[] = {NULL};
+    const char *name = tokenizer_files_name(files);
+    struct piece_list pieces = {0};
+    *out = (struct steps){0};
+    if (read_steps(out, files, &pieces, arena, err))
+        return err_prefix(err, "%s: ", name);
+    if (added_read(&out->added, files, &out->model, &pieces, arena, err))
+        return err->code;
+    if (files->older != OLDER_NONE)
+        post_processor_frame(&out->post, files->class->frame, find_special(out, files, CLS, none),
+                             find_special(out, files, SEP, none));
+    /* the reference normalises them before tokenizer_config.json changes the normaliser */
+    if (added_tokens_build(&out->added, &out->normalizer, err))
+        return err_prefix(err, "%s: ", name);
+    if (read_config(out, files, err))
+        return err_prefix(err, "%s: ", config_name);
+    out->pad = find_special(out, files, PAD, pads);
+    out->mask = find_special(out, files, MASK, masks);
+    out->vocab_size = count_ids(out);
+    out->is_bert = is_bert(out, files->root);
+    out->is_plain = out->is_bert && !out->post.trims && are_literal(&out->added);
+    return ERR_OK;
+}
+
+enum err_code steps_limit(unsigned *out, const struct steps *steps, unsigned tokens_max,
+                          struct err *err)
+{
+    unsigned least = steps->post.single.count;
+    *out = steps->length_max < tokens_max ? (unsigned)steps->length_max : tokens_max;
+    if (*out >= least)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", *out,
+                   least);
 }

@@ -1,6 +1,6 @@
-/* steps.h - all that tokenizer.json says, read: what text_pipeline.c runs.
+/* steps.h - all that the files of a tokenizer say, read: what text_pipeline.c and wordpiece.c run.
  *
- *     steps_read(&steps, root, config, &arena, &err);
+ *     steps_read(&steps, &files, &arena, &err);
  *     ... steps.normalizer, steps.pretokenizer, steps.model, steps.added, steps.post
  *
  * Threads: immutable once read.
@@ -12,6 +12,7 @@
 #include "engine/text/pipeline/post_processor.h"
 #include "engine/text/pipeline/pretokenizer_step.h"
 #include "engine/text/pipeline/text_model.h"
+#include "engine/text/pipeline/tokenizer_files.h"
 
 struct steps {
     struct normalizer_steps normalizer;
@@ -22,14 +23,25 @@ struct steps {
     int32_t pad, mask;   /* ids, or VOCAB_NONE */
     double length_max;   /* model_max_length; infinite if the file does not say */
     unsigned vocab_size; /* largest id + 1, of the model, the added tokens and the template */
+    bool keeps_end;      /* what is too long is cut at its beginning */
+    bool is_bert;        /* texts are cleaned, split and cut as BERT's */
+    bool is_plain;       /* and added tokens are matched as they stand: wordpiece.h implements it */
 };
 
-/* root: tokenizer.json; config: tokenizer_config.json, or NULL. Of neither anything is kept. Error
- * texts begin with the file's name. */
-enum err_code steps_read(struct steps *out, const struct json_t *root, const struct json_t *config,
+/* Of the files nothing is kept. Error texts begin with a file's name. */
+enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
                          struct arena *arena, struct err *err);
 
-/* Whether tokenizer.json describes BERT's own tokenizer, which wordpiece.h implements. */
-bool steps_are_bert(const struct json_t *root);
+/* The model has so many embeddings: special tokens that the class of tokenizer adds behind the
+ * vocabulary, and that have none, are not sought. (The reference fails on a text with one.) */
+void steps_fit(struct steps *steps, unsigned rows);
+
+/* How BERT's own cleans a text. */
+struct normalizer_flags steps_flags(const struct steps *steps);
+
+/* The limit of a tokenizer: the smaller of the files' and of tokens_max. ERR_UNSUPPORTED if a text
+ * would have no room for a token. */
+enum err_code steps_limit(unsigned *out, const struct steps *steps, unsigned tokens_max,
+                          struct err *err);
 
 #endif

@@ -6,30 +6,24 @@
 
 #include <string.h>
 
-enum { WORD_CHARACTERS_MAX_MAX = 1000 };
-
 static const char path[] = "$.model";
 static const char vocab_path[] = "$.model.vocab";
 
 /* ---- WordPiece ---- */
 
+/* What begins a word are the pieces as they stand. */
 static enum err_code add_wordpieces(struct text_model *model, const struct piece_list *pieces,
                                     const char *prefix, struct arena *arena, struct err *err)
 {
     size_t prefix_len = strlen(prefix);
-    if (vocab_init(&model->initial, pieces->count, arena, err) ||
-        vocab_init(&model->continued, pieces->count, arena, err))
+    model->initial = pieces->names;
+    if (vocab_init(&model->continued, pieces->count, arena, err))
         return err->code;
     for (size_t i = 0; i < pieces->count; i++) {
         const struct piece *piece = &pieces->items[i];
-        const char *text = arena_copy(arena, piece->text, piece->len);
-        if (text == NULL)
-            return err_no_memory(err, piece->len);
-        if (vocab_add(&model->initial, text, piece->len, piece->id, err))
-            return err->code;
-        if (piece->len >= prefix_len && memcmp(text, prefix, prefix_len) == 0 &&
-            vocab_add(&model->continued, text + prefix_len, piece->len - prefix_len, piece->id,
-                      err))
+        if (piece->len >= prefix_len && memcmp(piece->text, prefix, prefix_len) == 0 &&
+            vocab_add(&model->continued, piece->text + prefix_len, piece->len - prefix_len,
+                      piece->id, err))
             return err->code;
     }
     return ERR_OK;
@@ -47,14 +41,13 @@ static enum err_code read_wordpiece(struct text_model *model, const struct json_
     if (members_check(json, path, known, err) ||
         doc_get_string(json, path, "continuing_subword_prefix", &prefix, err) ||
         doc_get_string(json, path, "unk_token", &unknown, err) ||
-        doc_get_integer(json, path, "max_input_chars_per_word", 1, WORD_CHARACTERS_MAX_MAX,
+        doc_get_integer(json, path, "max_input_chars_per_word", 1, TEXT_MODEL_WORD_CHARACTERS_MAX,
                         &characters_max, err))
         return err->code;
     model->word_characters_max = (unsigned)characters_max;
     model->unknown = vocab_find(&pieces->names, unknown, strlen(unknown));
     if (model->unknown == VOCAB_NONE)
-        return err_set(err, ERR_UNSUPPORTED, "%s.unk_token '%s' is not in the vocabulary", path,
-                       unknown);
+        return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no unk_token '%s'", unknown);
     return add_wordpieces(model, pieces, prefix, arena, err);
 }
 
@@ -123,7 +116,6 @@ enum err_code text_model_read(struct text_model *out, const struct json_t *json,
                               struct piece_list *pieces, struct arena *arena, struct err *err)
 {
     const char *type;
-    *pieces = (struct piece_list){0};
     if (members_type(&type, json, path, err) || read_kind(out, type, err))
         return err->code;
     if (is_byte_level && out->kind != MODEL_BPE)
@@ -131,10 +123,11 @@ enum err_code text_model_read(struct text_model *out, const struct json_t *json,
                        path, type);
     if (out->kind == MODEL_UNIGRAM)
         return read_unigram(out, json, arena, err);
-    if (piece_list_read(pieces, doc_member(json, "vocab"), vocab_path, arena, err))
+    if (pieces->items == NULL &&
+        piece_list_read(pieces, doc_member(json, "vocab"), vocab_path, arena, err))
         return err->code;
     out->vocab_size = pieces->vocab_size;
-    out->pieces = (unsigned)pieces->count;
+    out->pieces = pieces->distinct;
     if (out->kind == MODEL_WORDPIECE)
         return read_wordpiece(out, json, pieces, arena, err);
     if (bpe_read(&out->bpe, json, pieces, is_byte_level, arena, err))

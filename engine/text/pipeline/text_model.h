@@ -13,6 +13,8 @@
 #include "engine/text/pipeline/bpe.h"
 #include "engine/text/unigram.h"
 
+enum { TEXT_MODEL_WORD_CHARACTERS_MAX = 1000 };
+
 enum text_model_kind { MODEL_BPE, MODEL_WORDPIECE, MODEL_UNIGRAM };
 
 struct text_model {
@@ -35,8 +37,8 @@ struct text_model_work {
 
 enum { TEXT_MODEL_WORK_BYTES = BPE_WORK_BYTES + sizeof(struct model_cut) + 16 };
 
-/* `pieces` gets the vocabulary as the file has it, borrowed from the tree, but for Unigram; the
- * rest of the tree is not kept. ERR_UNSUPPORTED for another type or member. */
+/* `pieces` has the vocabulary, or is empty and gets what the file says; not for Unigram. Nothing of
+ * the tree is kept. ERR_UNSUPPORTED for another type or member. */
 enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
                               struct piece_list *pieces, struct arena *arena, struct err *err);
 

@@ -9,28 +9,20 @@
  * same tokens as the whole. */
 #include "engine/text/pipeline/text_pipeline.h"
 
-#include "engine/base/doc.h"
-#include "engine/base/file.h"
-#include "engine/text/pipeline/bpe_files.h"
 #include "engine/text/pipeline/character_class.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
 #include "engine/text/utf8.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
-    FILE_BYTES_MAX = 64 * 1024 * 1024,
     CHUNK_BYTES = 4096, /* a chunk ends at the first border behind so many */
     LOOK_SPLITS = 1024,
 };
 
 struct text_pipeline {
-    struct tokenizer tokenizer; /* first */
-    struct arena arena;
-    struct steps steps;
+    const struct steps *steps;
     size_t normalized_size[TEXT_KINDS]; /* bytes that a byte becomes by the normaliser, at most */
     size_t tokens[TEXT_KINDS];          /* and tokens */
     size_t bytes[TEXT_KINDS];           /* and what working on it takes */
@@ -46,7 +38,7 @@ struct run {
 
 static const struct text_pipeline *pipeline_of(const struct tokenizer *tokenizer)
 {
-    return (const struct text_pipeline *)tokenizer;
+    return tokenizer->pipeline;
 }
 
 /* ---- tokens ---- */
@@ -56,7 +48,7 @@ static const struct text_pipeline *pipeline_of(const struct tokenizer *tokenizer
 static bool is_trimmed(const struct run *run, uint32_t character, bool is_added)
 {
     enum { G_WITH_DOT = 0x120 };
-    if (run->pipeline->steps.pretokenizer.is_byte_level && !is_added)
+    if (run->pipeline->steps->pretokenizer.is_byte_level && !is_added)
         return character == ' ';
     return character == G_WITH_DOT || character_is_space(character);
 }
@@ -74,7 +66,7 @@ static uint32_t count_leading(const struct run *run, const char *text, size_t le
     uint32_t count = 0;
     for (size_t at = 0; at < len; count++)
         if ((unsigned char)text[at] >= 0x80 && !is_added &&
-            run->pipeline->steps.pretokenizer.is_byte_level)
+            run->pipeline->steps->pretokenizer.is_byte_level)
             break;
         else if (!is_trimmed(run, utf8_decode(text, &at), is_added))
             break;
@@ -86,7 +78,7 @@ static uint32_t count_trailing(const struct run *run, const char *text, size_t l
     uint32_t count = 0;
     for (size_t at = len; at > 0; count++) {
         size_t start = previous(text, at), next = start;
-        bool is_byte = run->pipeline->steps.pretokenizer.is_byte_level && !is_added;
+        bool is_byte = run->pipeline->steps->pretokenizer.is_byte_level && !is_added;
         if (is_byte ? text[at - 1] != ' ' : !is_trimmed(run, utf8_decode(text, &next), is_added))
             break;
         at = start;
@@ -102,7 +94,7 @@ static void trim(const struct run *run, const char *text, size_t len, bool is_ad
     uint32_t leading = count_leading(run, text, len, is_added);
     uint32_t trailing = count_trailing(run, text, len, is_added);
     bool is_first = run->list->total == 0 || token->start == 0;
-    if (leading == 1 && is_first && run->pipeline->steps.post.adds_prefix)
+    if (leading == 1 && is_first && run->pipeline->steps->post.adds_prefix)
         leading = 0;
     token->start = token->end - token->start > leading ? token->start + leading : token->end;
     if (trailing > 0 && token->end >= trailing)
@@ -114,8 +106,8 @@ static void put(struct run *run, const struct aligned *text, size_t at, size_t e
 {
     token.start = text->starts[at];
     token.end = text->ends[end - 1];
-    if (run->pipeline->steps.post.trims &&
-        (is_added || token.id != run->pipeline->steps.model.unknown))
+    if (run->pipeline->steps->post.trims &&
+        (is_added || token.id != run->pipeline->steps->model.unknown))
         trim(run, text->bytes + at, end - at, is_added, &token);
     run->is_full = !token_list_append(run->list, token);
 }
@@ -140,7 +132,7 @@ static void put_split(struct run *run, const struct splits *splits, struct split
 
 static enum err_code encode_splits(struct run *run, const struct splits *splits, struct err *err)
 {
-    const struct text_model *model = &run->pipeline->steps.model;
+    const struct text_model *model = &run->pipeline->steps->model;
     struct text_model_work work;
     if (text_model_work_init(&work, model, longest_split(splits), splits->arena, run->interrupt,
                              err))
@@ -166,7 +158,7 @@ static enum err_code encode_piece(struct run *run, const struct aligned *text, s
         return ERR_OK;
     arena_init(&scratch);
     if (!splits_init(&splits, text, &scratch, err) &&
-        !pretokenizer_steps_apply(&run->pipeline->steps.pretokenizer, &splits, run->interrupt,
+        !pretokenizer_steps_apply(&run->pipeline->steps->pretokenizer, &splits, run->interrupt,
                                   err) &&
         splits.count > 0)
         encode_splits(run, &splits, err);
@@ -181,7 +173,7 @@ static enum err_code encode_normalized(struct run *run, const struct aligned *te
     struct added_cursor cursor;
     struct added_match match;
     size_t at = 0;
-    added_cursor_init(&cursor, &run->pipeline->steps.added.normalized, text->bytes, text->len);
+    added_cursor_init(&cursor, &run->pipeline->steps->added.normalized, text->bytes, text->len);
     while (!run->is_full && added_next(&cursor, &match)) {
         if (match.at > at) {
             struct aligned piece = aligned_part(text, at, match.at - at);
@@ -230,7 +222,7 @@ static enum err_code encode_chunk(struct run *run, const char *text, size_t len,
     if (!interrupt_look(run->interrupt, err) &&
         !aligned_of_text(&aligned, text, len, *index, &pair[0], err)) {
         *index = aligned.ends[len - 1];
-        if (!normalizer_steps_apply(&run->pipeline->steps.normalizer, &aligned, pair, &work, err))
+        if (!normalizer_steps_apply(&run->pipeline->steps->normalizer, &aligned, pair, &work, err))
             encode_normalized(run, &aligned, err);
     }
     arena_deinit(&pair[0]);
@@ -255,7 +247,7 @@ static enum err_code put_raw(struct run *run, const char *text, size_t len, uint
 {
     struct token token = {.id = id, .start = *index};
     token.end = *index += (uint32_t)utf8_count(text, len);
-    if (run->pipeline->steps.post.trims)
+    if (run->pipeline->steps->post.trims)
         trim(run, text, len, true, &token);
     run->is_full = !token_list_append(run->list, token);
     return ERR_OK;
@@ -271,7 +263,7 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
     size_t at = 0;
     uint32_t index = 0;
     (void)arena;
-    added_cursor_init(&cursor, &run.pipeline->steps.added.raw, text, len);
+    added_cursor_init(&cursor, &run.pipeline->steps->added.raw, text, len);
     while (!run.is_full && added_next(&cursor, &match)) {
         if (match.at > at && encode_segment(&run, text + at, match.at - at, &index, err))
             return err->code;
@@ -318,40 +310,23 @@ static size_t tokens_max(const struct tokenizer *tokenizer, const char *text, si
     return text_cost_total(&bytes, pipeline_of(tokenizer)->tokens);
 }
 
-static size_t held_bytes(const struct tokenizer *tokenizer)
-{
-    return sizeof(struct text_pipeline) + pipeline_of(tokenizer)->arena.bytes;
-}
-
-/* ---- open and close ---- */
-
-static void close_pipeline(struct tokenizer *tokenizer)
-{
-    struct text_pipeline *pipeline = (struct text_pipeline *)tokenizer;
-    arena_deinit(&pipeline->arena);
-    free(pipeline);
-}
+/* ---- open ---- */
 
 static const struct tokenizer_kind kinds[] = {
-    [MODEL_BPE] = {"BPE", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
-    [MODEL_WORDPIECE] = {"WordPiece", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
-    [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max, held_bytes, close_pipeline},
+    [MODEL_BPE] = {"BPE", encode, encode_bytes, tokens_max},
+    [MODEL_WORDPIECE] = {"WordPiece", encode, encode_bytes, tokens_max},
+    [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max},
 };
-
-static int32_t special_at(const struct tokenizer_template *order, unsigned at)
-{
-    return order->items[at].source == TEMPLATE_SPECIAL ? order->items[at].id : VOCAB_NONE;
-}
 
 /* A mark in front of a split is one character more, whatever bytes it has. */
 static void fill_costs(struct text_pipeline *pipeline)
 {
-    const struct pretokenizer_steps *splits = &pipeline->steps.pretokenizer;
+    const struct pretokenizer_steps *splits = &pipeline->steps->pretokenizer;
     struct text_cost cost = TEXT_COST_OF_TEXT;
     size_t marks = 1;
     for (size_t i = 0; i < splits->count; i++)
         marks += splits->items[i].prefix != PREFIX_NEVER;
-    normalizer_steps_cost(&pipeline->steps.normalizer, &cost);
+    normalizer_steps_cost(&pipeline->steps->normalizer, &cost);
     for (int kind = 0; kind < TEXT_KINDS; kind++) {
         pipeline->normalized_size[kind] = cost.size[kind];
         pipeline->tokens[kind] = marks * cost.size[kind];
@@ -361,92 +336,18 @@ static void fill_costs(struct text_pipeline *pipeline)
     memcpy(pipeline->bytes, cost.bytes, sizeof pipeline->bytes);
 }
 
-static enum err_code finish(struct text_pipeline *pipeline, unsigned tokens_max, struct err *err)
+enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err)
 {
-    const struct steps *steps = &pipeline->steps;
-    const struct tokenizer_template *single = &steps->post.single;
-    unsigned limit = steps->length_max < tokens_max ? (unsigned)steps->length_max : tokens_max;
-    if (limit < single->count)
-        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; at least %u are needed", limit,
-                       single->count);
-    pipeline->has_borders =
-        steps->normalizer.keep_words && steps->pretokenizer.cuts_words && steps->added.keep_words;
-    fill_costs(pipeline);
-    pipeline->tokenizer = (struct tokenizer){
-        .kind = &kinds[steps->model.kind],
-        .vocab_size = steps->vocab_size,
-        .limit = limit,
-        .specials = {special_at(single, 0), special_at(single, single->count - 1),
-                     steps->model.unknown, steps->pad, steps->mask},
-        .single = steps->post.single,
-        .pair = steps->post.pair,
-    };
-    return ERR_OK;
-}
-
-static enum err_code build(struct tokenizer **out, const struct json_t *root,
-                           const struct json_t *config, unsigned tokens_max, struct err *err)
-{
-    struct text_pipeline *pipeline = malloc(sizeof *pipeline);
+    const struct steps *steps = tokenizer->steps;
+    struct text_pipeline *pipeline = arena_alloc(&tokenizer->arena, sizeof *pipeline);
     if (pipeline == NULL)
         return err_no_memory(err, sizeof *pipeline);
-    arena_init(&pipeline->arena);
-    if (steps_read(&pipeline->steps, root, config, &pipeline->arena, err) ||
-        finish(pipeline, tokens_max, err)) {
-        close_pipeline(&pipeline->tokenizer);
-        return err->code;
-    }
-    *out = &pipeline->tokenizer;
+    *pipeline = (struct text_pipeline){.steps = steps,
+                                       .has_borders = steps->normalizer.keep_words &&
+                                                      steps->pretokenizer.cuts_words &&
+                                                      steps->added.keep_words};
+    fill_costs(pipeline);
+    tokenizer->pipeline = pipeline;
+    tokenizer->kind = &kinds[steps->model.kind];
     return ERR_OK;
-}
-
-static enum err_code parse(struct json_t **out, const char *dir, const char *name, struct err *err)
-{
-    struct arena arena;
-    bool exists = false;
-    *out = NULL;
-    arena_init(&arena);
-    const char *path = arena_format(&arena, "%s/%s", dir, name);
-    if (path == NULL)
-        err_no_memory(err, strlen(dir));
-    else if (!file_exists(path, &exists, err) && exists &&
-             doc_parse_file(out, path, FILE_BYTES_MAX, err))
-        err_prefix(err, "%s: ", name);
-    arena_deinit(&arena);
-    return err->code;
-}
-
-/* `{}` says nothing: vocab.txt beside it does. */
-static bool is_empty(const struct json_t *root)
-{
-    return doc_object_count(root) == 0 && strcmp(doc_type_name(root), "an object") == 0;
-}
-
-/* Without a tokenizer.json, what is made of the files that came before it. vocab.txt is BERT's. */
-static enum err_code parse_older(struct json_t **out, const char *dir, const struct json_t *config,
-                                 struct err *err)
-{
-    char path[PATH_MAX];
-    bool has_words, exist;
-    if (file_path(path, dir, "vocab.txt", err) || file_exists(path, &has_words, err) || has_words ||
-        bpe_files_exist(dir, &exist, err) || !exist)
-        return err->code;
-    return bpe_files_read(out, dir, config, err);
-}
-
-enum err_code text_pipeline_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
-                                 struct err *err)
-{
-    struct json_t *root, *config = NULL;
-    bool is_older = false;
-    *out = NULL;
-    if (!parse(&root, dir, "tokenizer.json", err) &&
-        !parse(&config, dir, "tokenizer_config.json", err) && root == NULL)
-        is_older = !parse_older(&root, dir, config, err) && root != NULL;
-    if (err->code == ERR_OK && root != NULL && !is_empty(root) && !steps_are_bert(root) &&
-        build(out, root, config, tokens_max, err) && is_older)
-        err_prefix(err, "vocab.json and merges.txt, as a ");
-    doc_free(root);
-    doc_free(config);
-    return err->code;
 }

@@ -85,6 +85,17 @@ static enum err_code edit_tokenizer(struct json_t *root, const struct vocab_trim
     return ERR_OK;
 }
 
+/* added_tokens.json: {piece: id}. */
+static enum err_code edit_added(struct json_t *root, const struct vocab_trim *what, struct err *err)
+{
+    for (size_t i = 0; i < what->count; i++) {
+        const char *piece = vocab_use_piece(what->use, (size_t)what->ids[i]);
+        if (doc_member(root, piece) != NULL && doc_edit_integer(root, piece, (long long)i, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
 static enum err_code write_json(const char *dir, const struct vocab_trim *what, const char *name,
                                 enum err_code (*edit)(struct json_t *, const struct vocab_trim *,
                                                       struct err *),
@@ -243,17 +254,15 @@ static enum err_code check_elsewhere(const char *dir, const char *source, struct
 static enum err_code write_files(const char *dir, const struct vocab_trim *what, struct err *err)
 {
     static const char *const copied[] = {"special_tokens_map.json", "attnd.json", HEAD_FILE_NAME};
-    static const char *const dropped[] = {"tokenizer.json", "added_tokens.json"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
         if (export_files_copy(dir, what->source_dir, copied[i], NULL, err))
             return err->code;
-    for (size_t i = 0; i < sizeof dropped / sizeof dropped[0]; i++) {
-        if (file_path(path, dir, dropped[i], err))
-            return err->code;
-        unlink(path);
-    }
+    if (file_path(path, dir, "tokenizer.json", err))
+        return err->code;
+    unlink(path);
     if (write_json(dir, what, "tokenizer_config.json", edit_tokenizer, err) ||
+        write_json(dir, what, "added_tokens.json", edit_added, err) ||
         write_json(dir, what, "config.json", edit_config, err))
         return err->code;
     return write_pieces(dir, what, err);

@@ -6,11 +6,11 @@
  *     struct vocab_trim what = {.source_dir = dir, .use = use, .ids = ids, .count = count};
  *     vocab_trim_write("models/small", &what, &err);
  *
- * The new directory has vocab.txt, tokenizer_config.json and special_tokens_map.json, config.json,
- * attnd.json and attnd_head.safetensors if there are any, and model.safetensors: every tensor of
- * floating-point numbers in its own dtype (BF16 as F32), integer buffers left out. There is no
- * tokenizer.json: both attnd and Hugging Face read vocab.txt then. Ids in tokenizer_config.json and
- * config.json are the new ones.
+ * The new directory has vocab.txt, tokenizer_config.json, special_tokens_map.json,
+ * added_tokens.json and config.json, with the new ids, attnd.json and attnd_head.safetensors, of
+ * these what the source has, and model.safetensors: every tensor of floating-point numbers in its
+ * own dtype (BF16 as F32), integer buffers left out. There is no tokenizer.json: both attnd and
+ * Hugging Face read vocab.txt then.
  *
  * Threads: one write into a directory at a time.
  */

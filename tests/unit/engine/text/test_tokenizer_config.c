@@ -11,14 +11,18 @@
 #define MODEL                                                                                      \
     "\"type\": \"WordPiece\", \"unk_token\": \"<u>\", \"continuing_subword_prefix\": \"@@\", "     \
     "\"max_input_chars_per_word\": 5, "                                                            \
-    "\"vocab\": {\"<u>\": 1, \"[CLS]\": 2, \"[SEP]\": 0, \"a\": 5, \"@@b\": 9, \"\xC3\xA9\": 6}"
+    "\"vocab\": {\"<u>\": 1, \"[CLS]\": 2, \"[SEP]\": 0, \"a\": 5, \"@@b\": 9, \"\xC3\xA9\": 6, "  \
+    "\"<x>\": 3}"
 #define NORMALIZER                                                                                 \
     "\"normalizer\": {\"type\": \"BertNormalizer\", \"clean_text\": true, "                        \
     "\"handle_chinese_chars\": true, \"strip_accents\": false, \"lowercase\": true}, "
 #define PRE "\"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, "
 #define ADDED(rest) "\"added_tokens\": [{\"id\": 3, \"content\": \"<x>\"" rest "}], "
 #define SPECIAL ", \"special\": true, \"normalized\": false"
-#define TOKENIZER "{" NORMALIZER PRE ADDED(SPECIAL) "\"model\": {" MODEL "}}"
+#define POST                                                                                       \
+    "\"post_processor\": {\"type\": \"BertProcessing\", \"sep\": [\"[SEP]\", 0], "                 \
+    "\"cls\": [\"[CLS]\", 2]}, "
+#define TOKENIZER "{" NORMALIZER PRE POST ADDED(SPECIAL) "\"model\": {" MODEL "}}"
 
 START_TEST(tokenizer_config_defaults_are_an_uncased_bert)
 {
@@ -73,10 +77,10 @@ START_TEST(tokenizer_config_added_tokens_match_literally)
 {
     struct tokenizer *t = fixture_open(
         VOCAB, NULL,
-        "{\"added_tokens_decoder\": {\"12\": {\"content\": \"[DIE]\", \"special\": true}, "
-        "\"5\": {\"content\": \"[DIE]s\", \"normalized\": false, \"special\": false}}}");
-    fixture_check(t, "a[DIE][DIE]s", "2[0,0) 5[0,1) 12[1,6) 5[6,12) 3[0,0)");
-    ck_assert_uint_eq(t->vocab_size, 13);
+        "{\"added_tokens_decoder\": {\"11\": {\"content\": \"[DIE]\", \"special\": true}, "
+        "\"10\": {\"content\": \"[DIE]s\", \"normalized\": false, \"special\": false}}}");
+    fixture_check(t, "a[DIE][DIE]s", "2[0,0) 5[0,1) 11[1,6) 10[6,12) 3[0,0)");
+    ck_assert_uint_eq(t->vocab_size, 12);
     tokenizer_close(t);
 }
 END_TEST
@@ -85,6 +89,7 @@ START_TEST(tokenizer_config_vocab_lines_end_as_in_python)
 {
     struct tokenizer *t = fixture_open("[UNK]\r\n[CLS]\r[SEP]\n\na\n\xC2\xA0\nb\nb", NULL, NULL);
     fixture_check(t, "a b", "1[0,0) 4[0,1) 7[2,3) 2[0,0)");
+    tokenizer_fit(t, 8);
     ck_assert_uint_eq(t->vocab_size, 8);
     tokenizer_close(t);
 }
@@ -94,13 +99,13 @@ START_TEST(tokenizer_config_reads_tokenizer_json_without_vocab_txt)
 {
     struct tokenizer *t = fixture_open(NULL, TOKENIZER, NULL);
     fixture_check(t, "Ab\xC3\x89 <x>aaaaaa <u>\xC3\x89",
-                  "2[0,0) 1[0,3) 3[4,7) 1[7,13) 1[14,17) 6[17,18) 0[0,0)");
+                  "2[0,0) 1[0,3) 3[4,7) 1[7,13) 1[14,15) 1[15,16) 1[16,17) 6[17,18) 0[0,0)");
     fixture_check(t, "ab abbbb", "2[0,0) 5[0,1) 9[1,2) 5[3,4) 9[4,5) 9[5,6) 9[6,7) 9[7,8) 0[0,0)");
     ck_assert_uint_eq(t->vocab_size, 10);
     tokenizer_close(t);
-    t = fixture_open(VOCAB, TOKENIZER, NULL); /* vocab.txt wins */
+    t = fixture_open(VOCAB "x\n", TOKENIZER, NULL); /* vocab.txt does not count */
     ck_assert_uint_eq(t->vocab_size, 10);
-    fixture_check(t, "a", "2[0,0) 5[0,1) 3[0,0)");
+    fixture_check(t, "x", "2[0,0) 1[0,1) 0[0,0)");
     tokenizer_close(t);
 }
 END_TEST
@@ -108,7 +113,9 @@ END_TEST
 START_TEST(tokenizer_config_overrides_tokenizer_json)
 {
     struct tokenizer *t =
-        fixture_open(NULL, TOKENIZER, "{\"do_lower_case\": false, \"strip_accents\": null}");
+        fixture_open(NULL, TOKENIZER,
+                     "{\"do_lower_case\": false, \"strip_accents\": null, \"unk_token\": \"<u>\", "
+                     "\"tokenizer_class\": \"BertTokenizer\"}");
     fixture_check(t, "A a", "2[0,0) 1[0,1) 5[2,3) 0[0,0)");
     tokenizer_close(t);
 }
@@ -117,7 +124,7 @@ END_TEST
 START_TEST(tokenizer_config_without_normaliser_changes_nothing)
 {
     struct tokenizer *t =
-        fixture_open(NULL, "{\"normalizer\": null, " PRE "\"model\": {" MODEL "}}", NULL);
+        fixture_open(NULL, "{\"normalizer\": null, " PRE POST "\"model\": {" MODEL "}}", NULL);
     fixture_check(t, "A\x01 a\t\xC3\xA9", "2[0,0) 1[0,2) 5[3,4) 6[5,6) 0[0,0)");
     tokenizer_close(t);
 }
@@ -133,7 +140,7 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
          "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) makes one of what the "
          "checkpoint has (spm.model, sentencepiece.bpe.model)"},
         {"a\n[CLS]\n[SEP]\n", NULL, NULL, "vocab.txt: the vocabulary has no unk_token '[UNK]'"},
-        {"", NULL, NULL, "vocab.txt: the vocabulary has no cls_token '[CLS]'"},
+        {"[UNK]\n", NULL, NULL, "vocab.txt: the vocabulary has no cls_token '[CLS]'"},
         {"[CLS]\n\xFF\n", NULL, NULL, "vocab.txt: invalid UTF-8 at byte 6"},
         {VOCAB, NULL, "{\"do_lower_case\": 1}",
          "tokenizer_config.json: $.do_lower_case: expected true or false, found a number"},
@@ -142,21 +149,23 @@ START_TEST(tokenizer_config_refusals_say_which_file_and_why)
         {VOCAB, NULL, "{\"model_max_length\": -1}",
          "tokenizer_config.json: $.model_max_length: must be at least 3"},
         {VOCAB, NULL, "{\"cls_token\": 7}",
-         "tokenizer_config.json: $.cls_token: expected a string, found a number"},
+         "tokenizer_config.json: $.cls_token: expected a string of at most 1024 bytes"},
         {VOCAB, NULL, "{\"cls_token\": \"<s>\"}",
          "vocab.txt: the vocabulary has no cls_token '<s>'"},
         {VOCAB, NULL, "{\"added_tokens_decoder\": {\"x\": {\"content\": \"y\"}}}",
-         "tokenizer_config.json: an added token's id is not from 0 to 16777215"},
-        {NULL, "{}", NULL, "tokenizer.json: $.model.type is '', only 'WordPiece' is supported"},
+         "tokenizer_config.json: "
+         "$.added_tokens_decoder: a name is not an id from 0 to 16777215"},
+        {NULL, "{}", NULL, "tokenizer.json: $.model.type is missing"},
         {NULL, "[]", NULL, "tokenizer.json: $: expected an object, found an array"},
         {VOCAB, NULL, "{\"added_tokens_decoder\": {\"1\": {\"content\": \"y\"}}}",
-         "tokenizer_config.json: added token 1 has 'normalized', which is not supported"},
+         "tokenizer_config.json: added token 'y' has the id 1 instead of 10"},
         {NULL, "{" PRE "\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 1.5}}}", NULL,
          "tokenizer.json: $.model.vocab: entry 0 is not an integer from 0 to 16777215"},
         {NULL, "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 1, \"b\": -1}}}", NULL,
          "tokenizer.json: $.model.vocab: entry 1 is not an integer from 0 to 16777215"},
         {NULL,
-         "{" PRE "\"model\": {\"type\": \"WordPiece\", \"max_input_chars_per_word\": 100000}}",
+         "{" PRE "\"model\": {\"type\": \"WordPiece\", \"max_input_chars_per_word\": 100000, "
+         "\"vocab\": {\"[UNK]\": 0}}}",
          NULL, "tokenizer.json: $.model.max_input_chars_per_word: must be from 1 to 1000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

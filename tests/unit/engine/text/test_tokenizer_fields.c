@@ -1,41 +1,36 @@
-/* What tokenizer_config_read makes of the files, field by field, and what it refuses at its limits,
- * word for word. (test_tokenizer_config.c looks at the encodings that come of it.) */
-#include "engine/text/tokenizer_config.h"
+/* What BERT's tokenizer has of the files, field by field, and what is refused at its limits, word
+ * for word. (test_tokenizer_config.c looks at the encodings that come of it.) */
+#include "engine/text/pipeline/steps.h"
 #include "tests/unit/engine/text/fixture.h"
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 
 struct subject {
-    struct arena arena;
-    struct tokenizer_config config;
+    struct tokenizer *tokenizer;
+    const struct steps *steps;
     struct err err;
 };
 
 static void setup(struct subject *subject, const char *vocab, const char *tokenizer,
                   const char *config, unsigned tokens_max)
 {
-    struct tempdir dir;
-    fixture_write(&dir, vocab, tokenizer, config);
-    arena_init(&subject->arena);
-    memset(&subject->config, 0xA5, sizeof subject->config);
-    subject->err = (struct err){0};
-    enum err_code code = tokenizer_config_read(&subject->config, dir.path, tokens_max,
-                                               &subject->arena, &subject->err);
-    ck_assert_int_eq(code, subject->err.code);
-    tempdir_close(&dir);
+    *subject = (struct subject){0};
+    fixture_try(&subject->tokenizer, vocab, tokenizer, config, tokens_max, &subject->err);
+    if (subject->err.code == ERR_OK)
+        subject->steps = subject->tokenizer->steps;
 }
 
 static void drop(struct subject *subject)
 {
-    arena_deinit(&subject->arena);
+    tokenizer_close(subject->tokenizer);
 }
 
 static void expect_flags(const struct subject *subject, const char *expected)
 {
-    const struct normalizer_flags *flags = &subject->config.flags;
-    char found[5] = {flags->clean_text ? 'c' : '-', flags->space_cjk ? 's' : '-',
-                     flags->strip_accents ? 'a' : '-', flags->lower_case ? 'l' : '-'};
     ck_assert_str_eq(subject->err.text, "");
+    struct normalizer_flags flags = steps_flags(subject->steps);
+    char found[5] = {flags.clean_text ? 'c' : '-', flags.space_cjk ? 's' : '-',
+                     flags.strip_accents ? 'a' : '-', flags.lower_case ? 'l' : '-'};
     ck_assert_str_eq(found, expected);
 }
 
@@ -44,34 +39,43 @@ static int32_t id_of(const struct vocab *vocab, const char *piece)
     return vocab_find(vocab, piece, strlen(piece));
 }
 
+static int32_t added_id(const struct subject *subject, const char *content)
+{
+    return added_tokens_find(&subject->steps->added, content, strlen(content));
+}
+
 START_TEST(tokenizer_of_a_vocabulary_alone_has_these_fields)
 {
     struct subject s;
     setup(&s, SPECIALS "a\n##b\n#\n##\nab", NULL, NULL, 512);
     expect_flags(&s, "csal");
-    ck_assert_int_eq(s.config.pad, 0);
-    ck_assert_int_eq(s.config.unk, 1);
-    ck_assert_int_eq(s.config.cls, 2);
-    ck_assert_int_eq(s.config.sep, 3);
-    ck_assert_int_eq(s.config.mask, 4);
-    ck_assert_uint_eq(s.config.word_characters_max, 100);
-    ck_assert_uint_eq(s.config.vocab_size, 10);
-    ck_assert_uint_eq(s.config.limit, 512);
-    ck_assert_int_eq(id_of(&s.config.initial, "##b"), 6);
-    ck_assert_int_eq(id_of(&s.config.initial, "b"), VOCAB_NONE);
-    ck_assert_int_eq(id_of(&s.config.continued, "b"), 6);
-    ck_assert_int_eq(id_of(&s.config.continued, "a"), VOCAB_NONE);
-    ck_assert_int_eq(id_of(&s.config.continued, "##b"), VOCAB_NONE);
-    ck_assert_int_eq(id_of(&s.config.initial, "##"), 8);
-    ck_assert_int_eq(id_of(&s.config.specials, "[MASK]"), 4);
-    ck_assert_int_eq(id_of(&s.config.specials, "a"), VOCAB_NONE);
+    ck_assert_int_eq(s.tokenizer->specials.pad, 0);
+    ck_assert_int_eq(s.tokenizer->specials.unk, 1);
+    ck_assert_int_eq(s.tokenizer->specials.cls, 2);
+    ck_assert_int_eq(s.tokenizer->specials.sep, 3);
+    ck_assert_int_eq(s.tokenizer->specials.mask, 4);
+    ck_assert_uint_eq(s.steps->model.word_characters_max, 100);
+    ck_assert_uint_eq(s.tokenizer->vocab_size, 10);
+    ck_assert_uint_eq(s.tokenizer->limit, 512);
+    ck_assert_int_eq(id_of(&s.steps->model.initial, "##b"), 6);
+    ck_assert_int_eq(id_of(&s.steps->model.initial, "b"), VOCAB_NONE);
+    ck_assert_int_eq(id_of(&s.steps->model.continued, "b"), 6);
+    ck_assert_int_eq(id_of(&s.steps->model.continued, "a"), VOCAB_NONE);
+    ck_assert_int_eq(id_of(&s.steps->model.continued, "##b"), VOCAB_NONE);
+    ck_assert_int_eq(id_of(&s.steps->model.initial, "##"), 8);
+    ck_assert_int_eq(added_id(&s, "[MASK]"), 4);
+    ck_assert_int_eq(added_id(&s, "a"), VOCAB_NONE);
     drop(&s);
     setup(&s, "[UNK]\n[CLS]\n[SEP]\n", NULL, NULL, 3);
     ck_assert_int_eq(s.err.code, ERR_OK);
-    ck_assert_int_eq(s.config.pad, VOCAB_NONE);
-    ck_assert_int_eq(s.config.mask, VOCAB_NONE);
-    ck_assert_uint_eq(s.config.limit, 3);
-    ck_assert_uint_eq(s.config.vocab_size, 3);
+    ck_assert_int_eq(s.tokenizer->specials.pad, 3); /* as the reference adds them */
+    ck_assert_int_eq(s.tokenizer->specials.mask, 4);
+    ck_assert_uint_eq(s.tokenizer->vocab_size, 5);
+    tokenizer_fit(s.tokenizer, 3); /* the model has no rows for them */
+    ck_assert_int_eq(s.tokenizer->specials.pad, VOCAB_NONE);
+    ck_assert_int_eq(s.tokenizer->specials.mask, VOCAB_NONE);
+    ck_assert_uint_eq(s.tokenizer->limit, 3);
+    ck_assert_uint_eq(s.tokenizer->vocab_size, 3);
     drop(&s);
 }
 END_TEST
@@ -90,9 +94,10 @@ START_TEST(tokenizer_lines_end_in_three_ways)
         struct subject s;
         setup(&s, cases[i].vocab, NULL, NULL, 512);
         ck_assert_str_eq(s.err.text, "");
+        tokenizer_fit(s.tokenizer, 3);
         unsigned last = cases[i].size - 1;
-        ck_assert_int_eq(id_of(&s.config.initial, last == 2 ? "[SEP]" : "x"), (int)last);
-        ck_assert_uint_eq(s.config.vocab_size, cases[i].size);
+        ck_assert_int_eq(id_of(&s.steps->model.initial, last == 2 ? "[SEP]" : "x"), (int)last);
+        ck_assert_uint_eq(s.tokenizer->vocab_size, cases[i].size);
         drop(&s);
     }
 }
@@ -152,11 +157,11 @@ START_TEST(tokenizer_json_says_the_same_in_its_own_words)
         struct subject s;
         setup(&s, NULL, cases[i].tokenizer, NULL, 512);
         expect_flags(&s, cases[i].flags);
-        ck_assert_uint_eq(s.config.word_characters_max, cases[i].characters);
-        ck_assert_int_eq(id_of(&s.config.continued, "a"), cases[i].a);
-        ck_assert_int_eq(id_of(&s.config.continued, "b"), cases[i].b);
-        ck_assert_int_eq(s.config.unk, 0);
-        ck_assert_uint_eq(s.config.vocab_size, 5);
+        ck_assert_uint_eq(s.steps->model.word_characters_max, cases[i].characters);
+        ck_assert_int_eq(id_of(&s.steps->model.continued, "a"), cases[i].a);
+        ck_assert_int_eq(id_of(&s.steps->model.continued, "b"), cases[i].b);
+        ck_assert_int_eq(s.tokenizer->specials.unk, 0);
+        ck_assert_uint_eq(s.tokenizer->vocab_size, 5);
         drop(&s);
     }
 }
@@ -166,19 +171,19 @@ START_TEST(tokenizer_added_tokens_of_both_files_are_matched)
 {
     struct subject s;
     setup(&s, NULL,
-          ADDED("{\"id\": 16777215, \"content\": \"<x>\", \"special\": true}, "
-                "{\"id\": 7, \"content\": \"<y>\", \"normalized\": false, \"lstrip\": false}, "
-                "{\"id\": 9, \"content\": \"##a\", \"special\": true}"),
-          "{\"added_tokens_decoder\": {\"8\": {\"content\": \"<y>\", \"special\": true}, "
-          "\"0\": {\"content\": \"<z>\", \"special\": true}}}",
+          ADDED("{\"id\": 5, \"content\": \"<x>\", \"special\": true}, "
+                "{\"id\": 6, \"content\": \"<y>\", \"normalized\": false, \"lstrip\": false}, "
+                "{\"id\": 3, \"content\": \"##a\", \"special\": true}"),
+          "{\"added_tokens_decoder\": {\"7\": {\"content\": \"<z>\", \"special\": true}, "
+          "\"6\": {\"content\": \"<y>\", \"special\": true}}}",
           512);
     ck_assert_str_eq(s.err.text, "");
-    ck_assert_uint_eq(s.config.vocab_size, 16777216);
-    ck_assert_int_eq(id_of(&s.config.specials, "<x>"), 16777215);
-    ck_assert_int_eq(id_of(&s.config.specials, "<y>"), 8);
-    ck_assert_int_eq(id_of(&s.config.specials, "<z>"), 0);
-    ck_assert_int_eq(id_of(&s.config.specials, "##a"), 3); /* the vocabulary's */
-    ck_assert_int_eq(id_of(&s.config.initial, "<x>"), VOCAB_NONE);
+    ck_assert_uint_eq(s.tokenizer->vocab_size, 8);
+    ck_assert_int_eq(added_id(&s, "<x>"), 5);
+    ck_assert_int_eq(added_id(&s, "<y>"), 6);
+    ck_assert_int_eq(added_id(&s, "<z>"), 7);
+    ck_assert_int_eq(added_id(&s, "##a"), 3); /* the vocabulary's */
+    ck_assert_int_eq(id_of(&s.steps->model.initial, "<x>"), VOCAB_NONE);
     drop(&s);
 }
 END_TEST
@@ -197,14 +202,14 @@ START_TEST(tokenizer_length_is_cut_to_whole_tokens)
         struct subject s;
         setup(&s, SPECIALS, NULL, cases[i].config, 512);
         ck_assert_str_eq(s.err.text, "");
-        ck_assert_uint_eq(s.config.limit, cases[i].limit);
+        ck_assert_uint_eq(s.tokenizer->limit, cases[i].limit);
         drop(&s);
     }
 }
 END_TEST
 
 #define VOCAB_TOKEN(token) "{\"added_tokens_decoder\": {" token "}}"
-#define NO_ID "an added token's id is not from 0 to 16777215"
+#define NO_ID "$.added_tokens_decoder: a name is not an id from 0 to 16777215"
 
 START_TEST(tokenizer_config_json_is_refused_member_by_member)
 {
@@ -216,10 +221,10 @@ START_TEST(tokenizer_config_json_is_refused_member_by_member)
         {"{\"strip_accents\": 1}", "$.strip_accents: expected true or false, found a number"},
         {"{\"tokenize_chinese_chars\": 1}",
          "$.tokenize_chinese_chars: expected true or false, found a number"},
-        {"{\"sep_token\": {\"content\": 7}}", "$.sep_token: expected a string, found an object"},
-        {"{\"unk_token\": []}", "$.unk_token: expected a string, found an array"},
-        {"{\"pad_token\": true}", "$.pad_token: expected a string, found a boolean"},
-        {"{\"mask_token\": {}}", "$.mask_token: expected a string, found an object"},
+        {"{\"sep_token\": {\"content\": 7}}",
+         "$.sep_token: expected a string of at most 1024 bytes"},
+        {"{\"pad_token\": true}", "$.pad_token: expected a string of at most 1024 bytes"},
+        {"{\"mask_token\": {}}", "$.mask_token: expected a string of at most 1024 bytes"},
         {VOCAB_TOKEN("\"16777216\": {\"content\": \"y\"}"), NO_ID},
         {VOCAB_TOKEN("\"-1\": {\"content\": \"y\"}"), NO_ID},
         {VOCAB_TOKEN("\"1.5\": {\"content\": \"y\"}"), NO_ID},
@@ -232,14 +237,14 @@ START_TEST(tokenizer_config_json_is_refused_member_by_member)
          "added token.special: expected true or false, found a number"},
         {VOCAB_TOKEN("\"5\": {\"content\": \"y\", \"special\": true, \"rstrip\": 1}"),
          "added token.rstrip: expected true or false, found a number"},
-        {VOCAB_TOKEN("\"5\": {\"content\": \"y\", \"special\": true, \"single_word\": true}"),
-         "added token 5 has 'single_word', which is not supported"},
-        {VOCAB_TOKEN("\"5\": {\"content\": \"y\", \"special\": true, \"rstrip\": true}"),
-         "added token 5 has 'rstrip', which is not supported"},
-        {VOCAB_TOKEN("\"5\": {\"content\": \"y\", \"special\": true, \"normalized\": true}"),
-         "added token 5 has 'normalized', which is not supported"},
-        {VOCAB_TOKEN("\"5\": {\"content\": \"y\"}"),
-         "added token 5 has 'normalized', which is not supported"},
+        {VOCAB_TOKEN("\"6\": {\"content\": \"y\"}"), "added token 'y' has the id 6 instead of 5"},
+        {"{\"truncation_side\": \"middle\"}",
+         "$.truncation_side: 'middle' is neither left nor right"},
+        {"{\"split_special_tokens\": true}", "$.split_special_tokens: true is not supported"},
+        {"{\"from_slow\": true}", "$.from_slow is not supported"},
+        {"{\"init_inputs\": [1]}", "$.init_inputs is not supported"},
+        {"{\"vocab_file\": \"/x\"}", "$.vocab_file: another file than the directory's own is not "
+                                     "supported; remove the member"},
         {"[", "JSON ends too early at byte 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -275,10 +280,11 @@ START_TEST(tokenizer_json_is_refused_member_by_member)
         {FILE_OF(NORMALIZER(", \"strip_accents\": 1"), ""),
          "$.normalizer.strip_accents: expected true or false, found a number"},
         {"{\"model\": {\"type\": 7}}", "$.model.type: expected a string, found a number"},
-        {ADDED("{\"content\": \"y\"}"), NO_ID},
+        {ADDED("{\"content\": \"y\"}"), "added token 'y' has the id -1 instead of 5"},
         {ADDED("{\"id\": \"7\", \"content\": \"y\"}"),
          "$.added_tokens[].id: expected a number, found a string"},
-        {ADDED("{\"id\": 16777216, \"content\": \"y\"}"), NO_ID},
+        {ADDED("{\"id\": 16777216, \"content\": \"y\"}"),
+         "added token 'y' has the id 16777216 instead of 5"},
         {ADDED("{\"id\": 7, \"special\": true}"), "added token 7 has no content"},
         {"{\"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": \"1\"}}}",
          "$.model.vocab: entry 0 is not an integer from 0 to 16777215"},
@@ -322,12 +328,11 @@ START_TEST(tokenizer_names_the_file_that_is_wrong)
     setup(&s, SPECIALS "\xFF\n", NULL, "{}", 512);
     ck_assert_str_eq(s.err.text, "vocab.txt: invalid UTF-8 at byte 31");
     drop(&s);
-    setup(&s, "[CLS]\n", NULL, "{}", 512);
+    setup(&s, "[CLS]\n[UNK]\n", NULL, "{}", 512);
     ck_assert_str_eq(s.err.text, "vocab.txt: the vocabulary has no sep_token '[SEP]'");
     drop(&s);
     setup(&s, NULL, "{}", "{}", 512);
-    ck_assert_str_eq(s.err.text,
-                     "tokenizer.json: $.model.type is '', only 'WordPiece' is supported");
+    ck_assert_str_eq(s.err.text, "tokenizer.json: $.model.type is missing");
     drop(&s);
     setup(&s, NULL, NULL, "{}", 512);
     ck_assert_ptr_nonnull(

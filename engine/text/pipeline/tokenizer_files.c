@@ -1,0 +1,250 @@
+#include "engine/text/pipeline/tokenizer_files.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/doc_string.h"
+#include "engine/base/file.h"
+#include "engine/text/pipeline/bpe_files.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
+
+static const char json_name[] = "tokenizer.json", config_name[] = "tokenizer_config.json";
+static const char words_name[] = "vocab.txt", vocab_name[] = "vocab.json";
+
+const char *tokenizer_files_name(const struct tokenizer_files *files)
+{
+    return files->older == OLDER_VOCAB_TXT ? words_name
+           : files->older == OLDER_BPE     ? "vocab.json and merges.txt, as a tokenizer.json"
+                                           : json_name;
+}
+
+const struct json_t *tokenizer_files_special(const struct tokenizer_files *files, const char *key,
+                                             bool *is_said)
+{
+    const struct json_t *const trees[] = {files->special_map, files->config};
+    for (size_t i = 0; i < 2; i++) {
+        const struct json_t *value = doc_member(trees[i], key);
+        *is_said = value != NULL || doc_has_null(trees[i], key);
+        if (*is_said)
+            return value;
+    }
+    return NULL;
+}
+
+const char *tokenizer_files_content(const struct tokenizer_files *files, enum special_name which)
+{
+    bool is_said;
+    const struct json_t *value = tokenizer_files_special(files, special_keys[which], &is_said);
+    const struct json_t *content = doc_member(value, "content");
+    return is_said ? doc_as_string(content != NULL ? content : value)
+                   : files->class->specials[which];
+}
+
+static enum err_code is_there(bool *out, const char *dir, const char *name, struct err *err)
+{
+    char path[PATH_MAX];
+    return file_path(path, dir, name, err) ? err->code : file_exists(path, out, err);
+}
+
+/* NULL if the file is absent. */
+static enum err_code parse(struct json_t **out, const char *dir, const char *name, struct err *err)
+{
+    char path[PATH_MAX];
+    bool exists = false;
+    *out = NULL;
+    if (file_path(path, dir, name, err) || file_exists(path, &exists, err))
+        return err->code;
+    if (exists && doc_parse_file(out, path, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", name);
+    return ERR_OK;
+}
+
+/* ---- the class ---- */
+
+static enum err_code find_named(struct tokenizer_files *files, const struct json_t *json,
+                                const char *file_name, struct err *err)
+{
+    const char *name = NULL;
+    if (doc_get_string(json, "$", "tokenizer_class", &name, err) ||
+        (name != NULL && tokenizer_class_find(&files->class, name, err)))
+        return err_prefix(err, "%s: ", file_name);
+    return ERR_OK;
+}
+
+static enum err_code find_class(struct tokenizer_files *files, const char *dir, struct err *err)
+{
+    struct json_t *model = NULL;
+    if (find_named(files, files->config, config_name, err) || files->class != NULL)
+        return err->code;
+    if (parse(&model, dir, "config.json", err))
+        return err->code;
+    const char *type = doc_as_string(doc_member(model, "model_type"));
+    if (!find_named(files, model, "config.json", err) && files->class == NULL && type != NULL)
+        files->class = tokenizer_class_of_model(type);
+    doc_free(model);
+    return err->code;
+}
+
+/* Where nothing names a class. */
+static enum err_code choose_class(struct tokenizer_files *files, const char *dir, bool has_json,
+                                  struct err *err)
+{
+    bool has_words = false, has_vocab = false;
+    if (is_there(&has_words, dir, words_name, err) || is_there(&has_vocab, dir, vocab_name, err))
+        return err->code;
+    if (!has_json && !has_words && !has_vocab)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: missing, and there is no %s either: with transformers, "
+                       "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) makes one of what "
+                       "the checkpoint has (spm.model, sentencepiece.bpe.model)",
+                       words_name, json_name);
+    files->class = has_json    ? tokenizer_class_plain()
+                   : has_words ? tokenizer_class_of_model("bert")
+                               : tokenizer_class_of_model("roberta");
+    return ERR_OK;
+}
+
+/* ---- the files ---- */
+
+/* Members by which the reference would read something else. */
+static enum err_code check_config(const struct tokenizer_files *files, bool *has_json,
+                                  struct err *err)
+{
+    static const char *const paths[] = {"vocab_file", "merges_file"};
+    const struct json_t *config = files->config;
+    bool is_slow = false;
+    if (doc_get_bool(config, "$", "from_slow", &is_slow, err))
+        return err->code;
+    if (is_slow || doc_array_count(doc_member(config, "init_inputs")) > 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.%s is not supported",
+                       is_slow ? "from_slow" : "init_inputs");
+    if (*has_json && doc_member(config, "tokenizer_file") != NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.tokenizer_file: another file than the directory's %s is not supported; "
+                       "remove the member",
+                       json_name);
+    if (doc_has_null(config, "tokenizer_file"))
+        *has_json = false;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths && !*has_json; i++)
+        if (doc_member(config, paths[i]) != NULL || doc_has_null(config, paths[i]))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.%s: another file than the directory's own is not supported; remove "
+                           "the member",
+                           paths[i]);
+    return ERR_OK;
+}
+
+static const char *truth(bool value)
+{
+    return value ? "true" : "false";
+}
+
+/* The steps that the reference makes of vocab.txt and tokenizer_config.json. */
+static enum err_code write_words_steps(FILE *file, const struct tokenizer_files *files,
+                                       struct err *err)
+{
+    bool lower_case = true, spaces_chinese = true, is_basic = true, strips = false;
+    const struct json_t *config = files->config;
+    const char *unknown = tokenizer_files_content(files, UNK);
+    if (doc_get_bool(config, "$", "do_lower_case", &lower_case, err) ||
+        doc_get_bool(config, "$", "tokenize_chinese_chars", &spaces_chinese, err) ||
+        doc_get_bool(config, "$", "strip_accents", &strips, err) ||
+        doc_get_bool(config, "$", "do_basic_tokenize", &is_basic, err))
+        return err_prefix(err, "%s: ", config_name);
+    if (doc_member(config, "strip_accents") == NULL)
+        strips = lower_case;
+    fprintf(file,
+            "{\"normalizer\":{\"type\":\"BertNormalizer\",\"handle_chinese_chars\":%s,"
+            "\"lowercase\":%s,\"strip_accents\":%s},\"pre_tokenizer\":{\"type\":"
+            "\"BertPreTokenizer\"},\"model\":{\"type\":\"WordPiece\",\"unk_token\":",
+            truth(is_basic && spaces_chinese), truth(is_basic && lower_case),
+            truth(is_basic && strips));
+    doc_string_write(file, unknown != NULL ? unknown : "", unknown != NULL ? strlen(unknown) : 0);
+    fprintf(file, "}}");
+    return ERR_OK;
+}
+
+static enum err_code compose_steps(struct tokenizer_files *files, struct err *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&text, &len);
+    if (file == NULL)
+        return err_no_memory(err, FILE_BYTES_MAX);
+    write_words_steps(file, files, err);
+    if (fclose(file) != 0 && err->code == ERR_OK)
+        err_no_memory(err, len);
+    if (err->code == ERR_OK)
+        doc_parse(&files->root, text, len, &doc_limits_file, err);
+    free(text);
+    return err->code;
+}
+
+static enum err_code read_words(struct tokenizer_files *files, const char *dir, struct err *err)
+{
+    char path[PATH_MAX];
+    if (file_path(path, dir, words_name, err) ||
+        file_read(&files->words, &files->words_len, path, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", words_name);
+    return compose_steps(files, err);
+}
+
+static enum err_code read_older(struct tokenizer_files *files, const char *dir, struct err *err)
+{
+    bool exists = false;
+    const char *name = files->class->older == OLDER_VOCAB_TXT ? words_name
+                       : files->class->older == OLDER_BPE     ? vocab_name
+                                                              : NULL;
+    if (name != NULL && is_there(&exists, dir, name, err))
+        return err->code;
+    if (!exists)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: missing, which %sTokenizer needs%s%s: with transformers, "
+                       "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR) makes one of what "
+                       "the checkpoint has",
+                       json_name, files->class->name, name != NULL ? ", and there is no " : "",
+                       name != NULL ? name : "");
+    files->older = files->class->older;
+    return files->older == OLDER_VOCAB_TXT ? read_words(files, dir, err)
+                                           : bpe_files_read(&files->root, dir, err);
+}
+
+/* Files of before tokenizer_config.json told of added tokens. */
+static enum err_code read_legacy(struct tokenizer_files *files, const char *dir, struct err *err)
+{
+    if (doc_member(files->config, "added_tokens_decoder") != NULL ||
+        doc_has_null(files->config, "added_tokens_decoder"))
+        return ERR_OK;
+    return parse(&files->special_map, dir, "special_tokens_map.json", err)
+               ? err->code
+               : parse(&files->added, dir, "added_tokens.json", err);
+}
+
+enum err_code tokenizer_files_open(struct tokenizer_files *out, const char *dir,
+                                   enum tokenizer_json_use use, struct err *err)
+{
+    bool has_json = false;
+    *out = (struct tokenizer_files){0};
+    if (parse(&out->config, dir, config_name, err) || find_class(out, dir, err) ||
+        is_there(&has_json, dir, json_name, err))
+        return err->code;
+    has_json = has_json && use == TOKENIZER_JSON_COUNTS;
+    if (check_config(out, &has_json, err))
+        return err_prefix(err, "%s: ", config_name);
+    if ((out->class == NULL && choose_class(out, dir, has_json, err)) || read_legacy(out, dir, err))
+        return err->code;
+    return has_json ? parse(&out->root, dir, json_name, err) : read_older(out, dir, err);
+}
+
+void tokenizer_files_close(struct tokenizer_files *files)
+{
+    doc_free(files->root);
+    doc_free(files->config);
+    doc_free(files->special_map);
+    doc_free(files->added);
+    free(files->words);
+}
