@@ -25,7 +25,7 @@ from tokenizers import pre_tokenizers  # noqa: E402
 from transformers import AutoTokenizer  # noqa: E402
 
 TEXTS = ["SCAN Chain caf\u00e9 \u4e2d\u56fd Fail", "a <lot> b<LOT> ND_fail xND_FAILy [TOOL]z [MASK] <mask> <mask>.",
-         "leakage  leakage\tvdd[SEP]</s> [UNK]<unk> <MASK>  [mask]", ""]
+         "leakage  leakage\tvdd[SEP]</s> [UNK]<unk> <MASK>  [mask]", "", "<|STARTOFTEXT|>it's,<|endoftext|>\n\na\tb\u00a0c\u2003\n"]
 PAIRS = [["scan chain fail vdd short bin", "Leakage <lot>open"], ["fail", "scan chain fail vdd short bin"]]
 
 WORDS = ["scan", "chain", "fail", "leakage", "vdd", "short", "open", "bin", "cafe", "caf\u00e9", "\u4e2d", "SCAN", "Chain", "Fail", "##fail",
@@ -245,6 +245,17 @@ def cases():
             for direction, given in itertools.product(("Left", "Right"), ({}, {"truncation_side": "right"}, {"truncation_side": "left"})):
                 cut = {"direction": direction, "max_length": 5, "strategy": "LongestFirst", "stride": 0}
                 yield {"tokenizer.json": {**have["tokenizer.json"], "truncation": cut}, **config(tokenizer_class=cls, model_max_length=8, **given)}
+    # what transformers 5 writes of CLIP and DeBERTa-v2
+    words = "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"
+    for expression in (words, "<\\|startoftext\\|>|<\\|endoftext\\|>|" + words):
+        steps = [{"type": "Split", "pattern": {"Regex": expression}, "behavior": "Removed", "invert": True},
+                 {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}]
+        lowered = [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Lowercase"}]
+        yield {"tokenizer.json": byte_level(pre_tokenizer={"type": "Sequence", "pretokenizers": steps}, normalizer={"type": "Sequence", "normalizers": lowered}),
+               **config(tokenizer_class="CLIPTokenizer", unk_token="<unk>", bos_token="<s>", eos_token="</s>", pad_token="<pad>")}
+    breaks = [{"type": "Replace", "pattern": {"Regex": "\\s{2,}|[\\n\\r\\t]"}, "content": " "}, {"type": "NFC"}, {"type": "Strip", "strip_left": False, "strip_right": True}]
+    yield {"tokenizer.json": {**pieces["deberta"], "normalizer": {"type": "Sequence", "normalizers": breaks}}, **config(tokenizer_class="DebertaV2Tokenizer")}
+
     # lines
     for text in (VOCAB + "\n", VOCAB[:-1], VOCAB.replace("\n", "\r\n"), VOCAB.replace("vdd\n", "\n"), VOCAB + "scan\n", VOCAB + "\n\n\n"):
         yield {"vocab.txt": text, **config(tokenizer_class="BertTokenizer")}

@@ -75,7 +75,7 @@ static enum err_code read_replace(struct reader *reader, struct normalizer_step 
                                                      : 1;
     size_t growth = (step->content_len + least - 1) / least;
     grow_all(step, growth > 1 ? growth : 1);
-    step->keeps_words = pattern->kind == PATTERN_BLANKS ||
+    step->keeps_words = pattern->kind == PATTERN_BLANKS || pattern->kind == PATTERN_BREAKS ||
                         (pattern->kind == PATTERN_SPACES && strcmp(step->content, " ") == 0) ||
                         (pattern->kind == PATTERN_STRING && !has_word_or_space(pattern));
     return ERR_OK;

@@ -17,9 +17,13 @@ static const struct {
     {"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
      PATTERN_GPT2},
     {"'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+", PATTERN_CLIP},
+    {"<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|"
+     "[^\\s\\p{L}\\p{N}]+",
+     PATTERN_CLIP_NAMED},
     {"\\w+|[^\\w\\s]+", PATTERN_WORDS},
     {"\\s+", PATTERN_SPACES},
     {" {2,}", PATTERN_BLANKS},
+    {"\\s{2,}|[\\n\\r\\t]", PATTERN_BREAKS},
 };
 
 static enum err_code read_expression(struct pattern *out, const char *expression, const char *path,
@@ -32,7 +36,7 @@ static enum err_code read_expression(struct pattern *out, const char *expression
         }
     return err_set(err, ERR_UNSUPPORTED,
                    "%s: the regular expression '%s' is not supported, only those of GPT-2 and "
-                   "CLIP, '\\s+' and ' {2,}'",
+                   "CLIP, '\\s+', ' {2,}' and '\\s{2,}|[\\n\\r\\t]'",
                    path, expression);
 }
 
@@ -132,12 +136,26 @@ static size_t gpt2_end(const char *text, size_t len, size_t at)
     return run_end(text, len, next, class);
 }
 
-static bool clip_next(const char *text, size_t len, size_t at, struct pattern_match *out)
+/* Bytes of a special token's name that text[at..) begins with; 0 if with none. */
+static size_t clip_name(const char *text, size_t len, size_t at)
+{
+    static const char *const names[] = {"<|startoftext|>", "<|endoftext|>"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t name_len = strlen(names[i]);
+        if (len - at >= name_len && memcmp(text + at, names[i], name_len) == 0)
+            return name_len;
+    }
+    return 0;
+}
+
+static bool clip_next(const char *text, size_t len, size_t at, bool is_named,
+                      struct pattern_match *out)
 {
     out->at = at = run_end(text, len, at, CHARACTER_SPACE);
     if (at == len)
         return false;
-    size_t taken = contraction(text, len, at), next = at;
+    size_t taken = is_named ? clip_name(text, len, at) : 0, next = at;
+    taken = taken > 0 ? taken : contraction(text, len, at);
     enum character_class class = character_class(utf8_decode(text, &next));
     out->end = taken > 0                   ? at + taken
                : class == CHARACTER_NUMBER ? next
@@ -161,6 +179,18 @@ static bool spaces_next(const char *text, size_t len, size_t at, struct pattern_
     out->at = seek(text, len, at, character_is_space);
     out->end = run_end(text, len, out->at, CHARACTER_SPACE);
     return out->at < len;
+}
+
+/* A single space, and whatever else is white alone, does not match. */
+static bool breaks_next(const char *text, size_t len, size_t at, struct pattern_match *out)
+{
+    for (; spaces_next(text, len, at, out); at = out->end) {
+        size_t next = out->at;
+        uint32_t first = utf8_decode(text, &next);
+        if (next < out->end || first == '\n' || first == '\r' || first == '\t')
+            return true;
+    }
+    return false;
 }
 
 static bool blanks_next(const char *text, size_t len, size_t at, struct pattern_match *out)
@@ -219,11 +249,14 @@ bool pattern_next(const struct pattern *pattern, const char *text, size_t len, s
         *out = (struct pattern_match){at, gpt2_end(text, len, at)};
         return true;
     case PATTERN_CLIP:
-        return clip_next(text, len, at, out);
+    case PATTERN_CLIP_NAMED:
+        return clip_next(text, len, at, pattern->kind == PATTERN_CLIP_NAMED, out);
     case PATTERN_WORDS:
         return words_next(text, len, at, out);
     case PATTERN_SPACES:
         return spaces_next(text, len, at, out);
+    case PATTERN_BREAKS:
+        return breaks_next(text, len, at, out);
     case PATTERN_BLANKS:
         break;
     }

@@ -26,9 +26,11 @@ enum pattern_kind {
     PATTERN_PUNCTUATION, /* P*, and every ASCII symbol */
     PATTERN_GPT2,        /* the expression of "ByteLevel" */
     PATTERN_CLIP,        /* words, single numbers and runs of symbols, without white space */
+    PATTERN_CLIP_NAMED,  /* the same, and CLIP's two special tokens: of transformers 5 */
     PATTERN_WORDS,       /* \w+|[^\w\s]+ */
     PATTERN_SPACES,      /* \s+ */
     PATTERN_BLANKS,      /* " {2,}": two spaces or more */
+    PATTERN_BREAKS,      /* \s{2,}|[\n\r\t]: DeBERTa-v2's of transformers 5 */
 };
 
 struct pattern {

@@ -244,6 +244,7 @@ static bool cuts_words(const struct pretokenizer_step *step)
     if (step->marks_spaces || (step->pattern.kind == PATTERN_SPACE && !step->is_inverted))
         return true;
     bool is_expression = step->pattern.kind == PATTERN_GPT2 || step->pattern.kind == PATTERN_CLIP ||
+                         step->pattern.kind == PATTERN_CLIP_NAMED ||
                          step->pattern.kind == PATTERN_WORDS;
     return is_expression && (step->behavior == SPLIT_ISOLATED ||
                              (step->behavior == SPLIT_REMOVED && step->is_inverted));

@@ -35,7 +35,7 @@ START_TEST(what_is_not_implemented_is_refused_by_its_place)
          "\"content\": \"0\"}, " MODEL "}",
          "$.normalizer.pattern: the regular expression '[0-9]+' is not supported, only those of "
          "GPT-2 and "
-         "CLIP, '\\s+' and ' {2,}'"},
+         "CLIP, '\\s+', ' {2,}' and '\\s{2,}|[\\n\\r\\t]'"},
         {"{\"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \"\"}, \"content\": "
          "\"0\"}, " MODEL "}",
          "$.normalizer.pattern: expected {\"String\": text} or {\"Regex\": text}"},
