@@ -68,3 +68,30 @@ unsigned exif_orientation(const unsigned char *block, size_t len)
     return orientation >= UPRIGHT && orientation <= ORIENTATION_MAX ? (unsigned)orientation
                                                                     : UPRIGHT;
 }
+
+/* An orientation is three bits: whether the file's columns become rows, and which of its two
+ * directions run backwards. 6, say, as a camera on its side writes it: the file's rows become
+ * columns, the first of them at the right. */
+struct exif_placement exif_placement(unsigned orientation, unsigned width, unsigned height)
+{
+    static const struct {
+        bool transpose, flip_x, flip_y; /* the flips are of the file's x and y */
+    } table[] = {
+        [1] = {false, false, false}, [2] = {false, true, false}, [3] = {false, true, true},
+        [4] = {false, false, true},  [5] = {true, false, false}, [6] = {true, false, true},
+        [7] = {true, true, true},    [8] = {true, true, false},
+    };
+    ptrdiff_t columns = width, rows = height;
+    struct exif_placement place = {.on_side = table[orientation].transpose};
+    place.step_x = place.on_side ? rows : 1;
+    place.step_y = place.on_side ? 1 : columns;
+    if (table[orientation].flip_x) {
+        place.origin += (columns - 1) * place.step_x;
+        place.step_x = -place.step_x;
+    }
+    if (table[orientation].flip_y) {
+        place.origin += (rows - 1) * place.step_y;
+        place.step_y = -place.step_y;
+    }
+    return place;
+}

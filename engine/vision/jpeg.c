@@ -152,39 +152,6 @@ static void open_and_read_header(struct decoder *decoder, const void *bytes)
     jpeg_read_header(jpeg, TRUE);
 }
 
-/* Pixel (x, y) of the file goes to pixel origin + x * step_x + y * step_y of the image. */
-struct placement {
-    bool on_side; /* width and height change places */
-    ptrdiff_t origin, step_x, step_y;
-};
-
-/* An orientation is three bits: whether the file's columns become rows, and which of its two
- * directions run backwards. 6, say, as a camera on its side writes it: the file's rows become
- * columns, the first of them at the right. */
-static struct placement placement_of(unsigned orientation, unsigned width, unsigned height)
-{
-    static const struct {
-        bool transpose, flip_x, flip_y; /* the flips are of the file's x and y */
-    } table[] = {
-        [1] = {false, false, false}, [2] = {false, true, false}, [3] = {false, true, true},
-        [4] = {false, false, true},  [5] = {true, false, false}, [6] = {true, false, true},
-        [7] = {true, true, true},    [8] = {true, true, false},
-    };
-    ptrdiff_t columns = width, rows = height;
-    struct placement place = {.on_side = table[orientation].transpose};
-    place.step_x = place.on_side ? rows : 1;
-    place.step_y = place.on_side ? 1 : columns;
-    if (table[orientation].flip_x) {
-        place.origin += (columns - 1) * place.step_x;
-        place.step_x = -place.step_x;
-    }
-    if (table[orientation].flip_y) {
-        place.origin += (rows - 1) * place.step_y;
-        place.step_y = -place.step_y;
-    }
-    return place;
-}
-
 /* a * b / 255, rounded, as PIL's MULDIV255. */
 static unsigned multiply_255(unsigned a, unsigned b)
 {
@@ -203,8 +170,8 @@ static void cmyk_to_rgb(unsigned char *row, unsigned width)
     }
 }
 
-static void scatter(const unsigned char *row, unsigned width, unsigned y, struct placement place,
-                    unsigned char *rgb)
+static void scatter(const unsigned char *row, unsigned width, unsigned y,
+                    struct exif_placement place, unsigned char *rgb)
 {
     ptrdiff_t at = place.origin + (ptrdiff_t)y * place.step_y;
     for (size_t x = 0; x < width; x++, at += place.step_x)
@@ -213,7 +180,7 @@ static void scatter(const unsigned char *row, unsigned width, unsigned y, struct
 
 /* row: NULL if rows can be decoded in place. */
 static void read_rows(struct jpeg_decompress_struct *jpeg, unsigned char *row,
-                      struct placement place, unsigned char *rgb)
+                      struct exif_placement place, unsigned char *rgb)
 {
     while (jpeg->output_scanline < jpeg->output_height) {
         unsigned y = jpeg->output_scanline;
@@ -236,7 +203,7 @@ static enum err_code decode(struct decoder *decoder, struct image *out,
     if (jpeg->num_components != 1 && jpeg->num_components != 3 && jpeg->num_components != 4)
         return err_set(err, ERR_UNUSABLE, "the JPEG has %d components; 1, 3 and 4 can be decoded",
                        jpeg->num_components);
-    struct placement place = placement_of(decoder->orientation, width, height);
+    struct exif_placement place = exif_placement(decoder->orientation, width, height);
     struct image image;
     if (image_create(&image, place.on_side ? height : width, place.on_side ? width : height,
                      options, arena, err))
@@ -316,7 +283,7 @@ bool jpeg_probe(const void *bytes, size_t len, unsigned *width, unsigned *height
     decoder_init(&decoder, len);
     bool readable = read_header(&decoder, bytes);
     if (readable) {
-        bool on_side = placement_of(decoder.orientation, 1, 1).on_side;
+        bool on_side = exif_placement(decoder.orientation, 1, 1).on_side;
         *width = on_side ? decoder.jpeg.image_height : decoder.jpeg.image_width;
         *height = on_side ? decoder.jpeg.image_width : decoder.jpeg.image_height;
     }

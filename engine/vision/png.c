@@ -3,10 +3,10 @@
  * frees. (Its simplified interface returns errors, but inflates chunks that we skip.) Rows are read
  * straight into the arena's pixels; nothing else of the image's size is allocated.
  *
- * Of the chunks only IHDR, PLTE, sBIT, IDAT and IEND are read. All others are skipped by length
+ * Of the chunks libpng reads only IHDR, PLTE, sBIT, IDAT and IEND. All others are skipped by length
  * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
  * (alpha and tRNS are dropped, gamma and profiles ignored), and their parsers are where libpng's
- * memory bombs and most of its CVEs live.
+ * memory bombs and most of its CVEs live. The orientation in eXIf is read in place, as a JPEG's is.
  *
  * Inflating is bounded by the pixels, but for one thing: once the last row is complete libpng
  * inflates whatever image data still follows, to its end. 300 KB of it took 0.6 s, 30 MB would take
@@ -16,6 +16,8 @@
  * no size for png_probe, from which the server estimates the memory and time of an image: it is
  * refused. */
 #include "engine/vision/png.h"
+
+#include "engine/vision/exif.h"
 
 #include <assert.h>
 #include <png.h>
@@ -233,6 +235,60 @@ static void set_limits(const struct decoder *decoder)
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, significance, 1);
 }
 
+/* ---- orientation ---- */
+
+static unsigned read_u32(const unsigned char *bytes)
+{
+    return (unsigned)bytes[0] << 24 | (unsigned)bytes[1] << 16 | (unsigned)bytes[2] << 8 | bytes[3];
+}
+
+/* The last eXIf chunk counts, before the image data or behind them (PNG 11.3.4.5). As PIL reads it,
+ * the block may begin with the letters that it has in a JPEG. */
+static unsigned orientation_of(const unsigned char *bytes, size_t len)
+{
+    enum { SIGNATURE = 8, HEAD = 8, CRC = 4, UPRIGHT = 1 };
+    static const char prefix[] = "Exif\0"; /* and a NUL */
+    unsigned orientation = UPRIGHT;
+    size_t at = SIGNATURE;
+    while (len - at >= HEAD + CRC) {
+        const unsigned char *block = bytes + at + HEAD;
+        size_t block_len = read_u32(bytes + at);
+        if (block_len > len - at - HEAD - CRC || memcmp(bytes + at + 4, "IEND", 4) == 0)
+            break;
+        at += HEAD + block_len + CRC;
+        if (memcmp(block - 4, "eXIf", 4) != 0)
+            continue;
+        if (block_len >= sizeof prefix && memcmp(block, prefix, sizeof prefix) == 0) {
+            block += sizeof prefix;
+            block_len -= sizeof prefix;
+        }
+        orientation = exif_orientation(block, block_len);
+    }
+    return orientation;
+}
+
+/* Into an image of its own: a file on its side cannot be turned in place row by row. */
+static enum err_code turn(const struct decoder *decoder, struct image *image)
+{
+    const unsigned orientation = orientation_of(decoder->bytes, decoder->len);
+    const struct exif_placement place = exif_placement(orientation, image->width, image->height);
+    const struct image file = *image;
+    const unsigned char *pixel = file.rgb;
+    if (orientation == 1)
+        return ERR_OK;
+    if (image_create(image, place.on_side ? file.height : file.width,
+                     place.on_side ? file.width : file.height, decoder->options, decoder->arena,
+                     decoder->err))
+        return decoder->err->code;
+    for (ptrdiff_t y = 0; y < (ptrdiff_t)file.height; y++) {
+        if (interrupt_look(decoder->options->interrupt, decoder->err))
+            return decoder->err->code;
+        for (ptrdiff_t x = 0; x < (ptrdiff_t)file.width; x++, pixel += 3)
+            memcpy(image->rgb + 3 * (place.origin + x * place.step_x + y * place.step_y), pixel, 3);
+    }
+    return ERR_OK;
+}
+
 /* Leaves through libpng's jump on any error of its own; returns early on one of ours. */
 static void decode(struct decoder *decoder)
 {
@@ -247,7 +303,8 @@ static void decode(struct decoder *decoder)
     bool grey16 = png_get_bit_depth(decoder->png, decoder->info) == 16 &&
                   !(png_get_color_type(decoder->png, decoder->info) & PNG_COLOR_MASK_COLOR);
     set_transforms(decoder, grey16);
-    if (read_rows(decoder, &image) || (grey16 && grey16_finish(decoder, &image)))
+    if (read_rows(decoder, &image) || (grey16 && grey16_finish(decoder, &image)) ||
+        turn(decoder, &image))
         return;
     *decoder->out = image;
 }
@@ -292,23 +349,19 @@ enum err_code png_decode(struct image *out, const void *bytes, size_t len,
     return out->rgb != NULL ? ERR_OK : err->code;
 }
 
-static unsigned read_u32(const unsigned char *bytes)
-{
-    return (unsigned)bytes[0] << 24 | (unsigned)bytes[1] << 16 | (unsigned)bytes[2] << 8 | bytes[3];
-}
-
 /* PNG 5.6: IHDR comes first, so the sizes lie at bytes 16 and 20. */
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
 {
     const unsigned char *at = bytes;
     if (len < PROBE_BYTES || memcmp(at + 8, "\0\0\0\x0dIHDR", 8) != 0)
         return false;
-    *width = read_u32(at + 16);
-    *height = read_u32(at + 20);
+    bool on_side = exif_placement(orientation_of(bytes, len), 1, 1).on_side;
+    *width = read_u32(at + (on_side ? 20 : 16));
+    *height = read_u32(at + (on_side ? 16 : 20));
     return true;
 }
 
-/* Besides the pixels: zlib's window and state, a chunk (set_limits), and libpng's two rows of at
+/* Besides the pixels, twice if they are turned: zlib's window and state, a chunk (set_limits), and libpng's two rows of at
  * most eight bytes a pixel, one of which it may have to grow. */
 size_t png_decode_bytes(const void *bytes, size_t len)
 {
@@ -316,5 +369,7 @@ size_t png_decode_bytes(const void *bytes, size_t len)
     unsigned width, height;
     if (!png_probe(bytes, len, &width, &height))
         return STATE_BYTES;
-    return (size_t)width * height * 3 + (size_t)width * ROW_BYTES_PER_PIXEL + STATE_BYTES;
+    size_t images = orientation_of(bytes, len) == 1 ? 1 : 2;
+    size_t row = read_u32((const unsigned char *)bytes + 16); /* the file's width */
+    return images * width * height * 3 + row * ROW_BYTES_PER_PIXEL + STATE_BYTES;
 }

@@ -163,11 +163,27 @@ START_TEST(decode_bytes_bound_every_kind_of_jpeg)
 }
 END_TEST
 
+/* Orientation 6, behind IHDR; nobody checks its checksum. */
+static void lay_on_side(struct file *file)
+{
+    enum { IHDR_END = 33 };
+    static const unsigned char chunk[] = "\0\0\0\x1a"
+                                         "eXIfMM\0\x2a\0\0\0\x08\0\x01"
+                                         "\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0\0\0\0\0";
+    const size_t chunk_len = sizeof chunk - 1;
+    file->bytes = realloc(file->bytes, file->len + chunk_len);
+    memmove(file->bytes + IHDR_END + chunk_len, file->bytes + IHDR_END, file->len - IHDR_END);
+    memcpy(file->bytes + IHDR_END, chunk, chunk_len);
+    file->len += chunk_len;
+}
+
 START_TEST(decode_bytes_bound_a_png)
 {
     struct file square = write_png(SIDE, SIDE), wide = write_png(99000, 40);
     check("square", &square);
     check("wide", &wide);
+    lay_on_side(&square);
+    check("on its side", &square);
     free(square.bytes);
     free(wide.bytes);
 }

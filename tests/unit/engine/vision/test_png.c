@@ -215,8 +215,121 @@ START_TEST(png_encode_says_which_sizes_cannot_be_written)
 }
 END_TEST
 
-SUITE("png", png_of_interlaced_noise_is_read_to_its_last_row,
-      png_may_have_long_chunks_behind_its_pixels, png_encode_gives_back_the_pixels,
-      png_of_noise_is_read_to_its_last_row, png_encode_keeps_a_wafer_map_small,
-      png_with_a_chunk_before_its_header_is_refused, png_encode_rgba_writes_colour_and_alpha,
-      png_encode_says_which_sizes_cannot_be_written)
+/* ---- eXIf ---- */
+
+enum { WIDE = 3, HIGH = 2, CHUNK_MAX = 64 };
+
+/* Puts a chunk at `at` of a PNG, which grows; its checksum is right. */
+static void insert(char **png, size_t *len, size_t at, const void *block, size_t block_len)
+{
+    unsigned char chunk[CHUNK_MAX] = {0, 0, 0, (unsigned char)block_len, 'e', 'X', 'I', 'f'};
+    memcpy(chunk + 8, block, block_len);
+    unsigned long crc = crc32(0, chunk + 4, (uInt)block_len + 4);
+    for (int i = 0; i < 4; i++)
+        chunk[8 + block_len + (size_t)i] = (unsigned char)(crc >> (24 - 8 * i));
+    *png = realloc(*png, *len + block_len + 12);
+    memmove(*png + at + block_len + 12, *png + at, *len - at);
+    memcpy(*png + at, chunk, block_len + 12);
+    *len += block_len + 12;
+}
+
+/* Where a chunk begins. */
+static size_t place_of(const char *png, size_t len, const char *type)
+{
+    return (size_t)((const char *)memmem(png, len, type, 4) - png) - 4;
+}
+
+/* A block with one entry, the orientation. */
+static size_t write_block(unsigned char *out, bool is_little, unsigned orientation)
+{
+    static const unsigned char big[] = "MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01";
+    static const unsigned char little[] = "II\x2a\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0";
+    memcpy(out, is_little ? little : big, sizeof big - 1);
+    memset(out + sizeof big - 1, 0, 8);
+    out[sizeof big - (is_little ? 1 : 0)] = (unsigned char)orientation;
+    return sizeof big - 1 + 8;
+}
+
+/* Grey pixels 0, 10, ... 50, three in a row of the file. */
+static char *write_file(size_t *len)
+{
+    unsigned char rgb[WIDE * HIGH * 3];
+    const struct image image = {.width = WIDE, .height = HIGH, .rgb = rgb};
+    struct err err = {0};
+    char *png;
+    for (size_t i = 0; i < sizeof rgb; i++)
+        rgb[i] = (unsigned char)(i / 3 * 10);
+    ck_assert_int_eq(png_encode(&png, len, &image, &err), ERR_OK);
+    return png;
+}
+
+static void expect_pixels(const char *png, size_t len, bool on_side, const unsigned char *expected)
+{
+    static const struct image_options options = {.pixels_max = WIDE * HIGH};
+    struct image image;
+    struct arena arena;
+    struct err err = {0};
+    unsigned width, height;
+    arena_init(&arena);
+    ck_assert_msg(!image_decode(&image, png, len, &options, &arena, &err), "%s", err.text);
+    ck_assert_uint_eq(image.width, on_side ? HIGH : WIDE);
+    ck_assert_uint_eq(image.height, on_side ? WIDE : HIGH);
+    ck_assert(image_probe(png, len, &width, &height));
+    ck_assert(width == image.width && height == image.height);
+    for (size_t i = 0; i < WIDE * HIGH; i++)
+        ck_assert_uint_eq(image.rgb[3 * i], 10 * expected[i]);
+    arena_deinit(&arena);
+}
+
+/* As PIL 12 turns each, in both byte orders, before the image data and behind them. */
+START_TEST(png_orientation_is_obeyed_as_a_jpegs)
+{
+    static const unsigned char expected[9][WIDE * HIGH] = {
+        [1] = {0, 1, 2, 3, 4, 5}, [2] = {2, 1, 0, 5, 4, 3}, [3] = {5, 4, 3, 2, 1, 0},
+        [4] = {3, 4, 5, 0, 1, 2}, [5] = {0, 3, 1, 4, 2, 5}, [6] = {3, 0, 4, 1, 5, 2},
+        [7] = {5, 2, 4, 1, 3, 0}, [8] = {2, 5, 1, 4, 0, 3}};
+    for (unsigned orientation = 1; orientation <= 8; orientation++)
+        for (unsigned way = 0; way < 8; way++) {
+            unsigned char block[CHUNK_MAX] = "Exif\0";
+            size_t prefix = way & 4 ? 6 : 0, len;
+            char *png = write_file(&len);
+            size_t block_len = prefix + write_block(block + prefix, way & 1, orientation);
+            insert(&png, &len, place_of(png, len, way & 2 ? "IEND" : "IDAT"), block, block_len);
+            expect_pixels(png, len, orientation >= 5, expected[orientation]);
+            free(png);
+        }
+}
+END_TEST
+
+/* PIL takes the last block, and none that is damaged, declares nothing, or stands behind the end. */
+START_TEST(png_orientation_is_the_last_and_upright_if_broken)
+{
+    static const unsigned char upright[] = {0, 1, 2, 3, 4, 5}, turned[] = {5, 4, 3, 2, 1, 0};
+    unsigned char block[CHUNK_MAX];
+    size_t block_len = write_block(block, false, 6), len;
+    for (size_t cut = 0; cut < block_len - 4; cut++) {
+        char *png = write_file(&len);
+        insert(&png, &len, place_of(png, len, "IDAT"), block, cut);
+        expect_pixels(png, len, false, upright);
+        free(png);
+    }
+    char *png = write_file(&len);
+    insert(&png, &len, len, block, block_len);
+    expect_pixels(png, len, false, upright);
+    insert(&png, &len, place_of(png, len, "IDAT"), block, block_len);
+    write_block(block, true, 3);
+    insert(&png, &len, place_of(png, len, "IEND"), block, block_len);
+    expect_pixels(png, len, false, turned);
+    write_block(block, true, 9);
+    insert(&png, &len, place_of(png, len, "IEND"), block, block_len);
+    expect_pixels(png, len, false, upright);
+    free(png);
+}
+END_TEST
+
+SUITE("png", png_orientation_is_obeyed_as_a_jpegs,
+      png_orientation_is_the_last_and_upright_if_broken,
+      png_of_interlaced_noise_is_read_to_its_last_row, png_may_have_long_chunks_behind_its_pixels,
+      png_encode_gives_back_the_pixels, png_of_noise_is_read_to_its_last_row,
+      png_encode_keeps_a_wafer_map_small, png_with_a_chunk_before_its_header_is_refused,
+      png_encode_rgba_writes_colour_and_alpha, png_encode_says_which_sizes_cannot_be_written)
