@@ -402,7 +402,7 @@ bool answer_add_text(struct json_t *answer, const char *key, const char *text)
 bool answer_add_origin(json_t *answer, const char *file, unsigned line)
 {
     struct builder input = build();
-    add(&input, "file", json_string(utf8_or_note(file)));
+    add(&input, "file", json_string(UTF8_SHOWN(file)));
     if (line > 0)
         add(&input, "line", json_integer(line));
     return json_object_set_new_nocheck(answer, "input", built(&input)) == 0;

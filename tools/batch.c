@@ -33,8 +33,12 @@ static enum err_code open_all(struct program *program, struct err *err)
 {
     struct batch_options *options = &program->options;
     struct batch_state state;
-    if (sources_open(&options->sources, options->text_field, options->image_field, err) ||
-        open_model(program, err))
+    if (sources_open(&options->sources, options->text_field, options->image_field, err))
+        return err->code;
+    for (unsigned i = 0; i < options->sources.count; i++)
+        if (options->sources.items[i].files.notes != NULL)
+            fprintf(stderr, "attnd-batch: %s\n", options->sources.items[i].files.notes);
+    if (open_model(program, err))
         return err->code;
     bool is_remote = options->remote.url != NULL;
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;

@@ -407,6 +407,8 @@ static enum err_code parse(struct predict *predict, int argc, char **argv, enum 
         predict->top_k = predict->json ? 1 : 0;
     if (predict->dir == NULL)
         return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
+    if (predict->inputs.notes != NULL)
+        fprintf(stderr, "attnd-predict: %s\n", predict->inputs.notes);
     if (predict->inputs.count == 0)
         return err_set(err, ERR_UNUSABLE,
                        "no input: give a file, a folder, --text, --text-file, --image or --lines");

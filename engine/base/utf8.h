@@ -38,10 +38,40 @@ static inline bool utf8_is_valid(const char *text, size_t len)
     return true;
 }
 
-/* The text, or "(not UTF-8)" in its place: the name of a file need not be UTF-8. */
-static inline const char *utf8_or_note(const char *text)
+enum { UTF8_ESCAPED_BYTES = 8192 };
+
+/* The text, or, if it is not UTF-8, as the name of a file may be, a copy in which each byte that is
+ * not is spelled out: caf\xE9.png, so that the file can be found. A copy that would be too long
+ * ends early, with three dots. */
+static inline const char *utf8_escape(const char *text, char out[UTF8_ESCAPED_BYTES])
 {
-    return utf8_is_valid(text, strlen(text)) ? text : "(not UTF-8)";
+    enum { ESCAPE = 4, DOTS = 4 }; /* with the NUL */
+    static const char digits[] = "0123456789ABCDEF";
+    size_t len = strlen(text), to = 0;
+    if (utf8_is_valid(text, len))
+        return text;
+    for (size_t at = 0; at < len; at++) {
+        size_t bytes = utf8_character_bytes(text + at, len - at);
+        unsigned char c = (unsigned char)text[at];
+        if (to + ESCAPE + DOTS > UTF8_ESCAPED_BYTES) {
+            memcpy(out + to, "...", DOTS);
+            return out;
+        }
+        if (bytes == 0) {
+            const char escape[ESCAPE] = {'\\', 'x', digits[c >> 4], digits[c & 15]};
+            memcpy(out + to, escape, ESCAPE);
+            to += ESCAPE;
+        } else {
+            memcpy(out + to, text + at, bytes);
+            to += bytes;
+            at += bytes - 1;
+        }
+    }
+    out[to] = '\0';
+    return out;
 }
+
+/* For one expression: the room is the caller's, to the end of its block. */
+#define UTF8_SHOWN(text) utf8_escape(text, (char[UTF8_ESCAPED_BYTES]){0})
 
 #endif

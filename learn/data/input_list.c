@@ -1,7 +1,7 @@
 #include "learn/data/input_list.h"
 
 #include "engine/base/file.h"
-#include "engine/vision/image.h"
+#include "engine/content/file_kind.h"
 #include "learn/data/picture.h"
 
 #include <dirent.h>
@@ -51,12 +51,35 @@ static enum err_code add_file(struct input_list *list, const char *path, bool is
         list, &(struct listed_input){.is_image = is_image, .path = kept, .file = kept}, err);
 }
 
+/* What no answer shows. */
+static enum err_code add_note(struct input_list *list, const char *path, const char *note,
+                              struct err *err)
+{
+    enum { NOTES_MAX = 20 };
+    const char *before = list->notes != NULL ? list->notes : "";
+    if (list->note_count++ > NOTES_MAX)
+        return ERR_OK;
+    list->notes = list->note_count > NOTES_MAX
+                      ? arena_format(&list->arena, "%s\nand more of this kind", before)
+                      : arena_format(&list->arena, "%s%s%s: %s", before,
+                                     before[0] != '\0' ? "\n" : "", path, note);
+    return list->notes != NULL ? ERR_OK : err_no_memory(err, strlen(path) + strlen(note));
+}
+
+/* A file that cannot be used is one input, which fails alone when it is read, as a damaged image
+ * does. */
 static enum err_code add_wafers(struct input_list *list, const char *path, struct err *err)
 {
     struct stdf stdf;
-    if (stdf_open(&stdf, path, err))
-        err_prefix(err, "%s: ", path);
-    for (unsigned i = 0; i < stdf.wafer_count && err->code == ERR_OK; i++) {
+    struct err cause = {0};
+    stdf_open(&stdf, path, &cause);
+    if (err_is_of_system(cause.code))
+        err_set(err, cause.code, "%s: %s", path, cause.text);
+    else if (cause.code != ERR_OK || stdf.wafer_count == 0)
+        add_file(list, path, true, err);
+    else if (stdf.lost != NULL)
+        add_note(list, path, stdf.lost, err);
+    for (unsigned i = 0; i < stdf.wafer_count && cause.code == ERR_OK && err->code == ERR_OK; i++) {
         const char *name = arena_format(&list->arena, "%s#%s", path, stdf.wafers[i].id);
         if (name == NULL)
             err_no_memory(err, strlen(path));
@@ -80,14 +103,16 @@ static size_t read_head(const char *path, char *head, size_t size)
 /* STDF begins with the record FAR: its length, 2, in either byte order, its type 0 and 10. */
 static enum err_code add_by_content(struct input_list *list, const char *path, struct err *err)
 {
-    char head[8] = "";
+    char head[512] = "";
     size_t file_len, len = read_head(path, head, sizeof head);
     const char *wafer;
     bool is_far = len >= 4 && (head[0] == 2 || head[1] == 2) && head[0] + head[1] == 2 &&
                   head[2] == 0 && head[3] == 10;
     if (is_far || (picture_is_stdf(path, &file_len, &wafer) && wafer == NULL))
         return add_wafers(list, path, err);
-    return add_file(list, path, image_has_signature(head, len), err);
+    const struct file_kind *kind = file_kind_of(head, len);
+    bool is_image = kind != NULL && (kind->use == FILE_IS_READ || kind->use == FILE_IS_PICTURE);
+    return add_file(list, path, is_image, err);
 }
 
 /* ---- folders and patterns ---- */
@@ -97,11 +122,18 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static enum err_code add_existing(struct input_list *list, const char *path, unsigned depth,
-                                  struct err *err);
+/* A folder that is being read, within another: a link may lead back to it. */
+struct folder {
+    const struct folder *above; /* NULL: what was asked for */
+    dev_t dev;
+    ino_t ino;
+};
 
-static enum err_code add_folder(struct input_list *list, const char *path, unsigned depth,
-                                struct err *err)
+static enum err_code add_existing(struct input_list *list, const char *path,
+                                  const struct folder *inside, unsigned depth, struct err *err);
+
+static enum err_code add_folder(struct input_list *list, const char *path,
+                                const struct folder *folder, unsigned depth, struct err *err)
 {
     struct dirent **entries;
     if (depth == INPUT_LIST_DEPTH_MAX)
@@ -116,20 +148,27 @@ static enum err_code add_folder(struct input_list *list, const char *path, unsig
         if (inside == NULL)
             err_no_memory(err, strlen(path));
         else if (err->code == ERR_OK)
-            add_existing(list, inside, depth + 1, err);
+            add_existing(list, inside, folder, depth + 1, err);
         free(entries[i]);
     }
     free(entries);
     return err->code;
 }
 
-static enum err_code add_existing(struct input_list *list, const char *path, unsigned depth,
-                                  struct err *err)
+static enum err_code add_existing(struct input_list *list, const char *path,
+                                  const struct folder *inside, unsigned depth, struct err *err)
 {
     struct stat file;
-    if (stat(path, &file) == 0 && S_ISDIR(file.st_mode))
-        return add_folder(list, path, depth, err);
-    return add_by_content(list, path, err);
+    bool is_there = stat(path, &file) == 0;
+    if (is_there && inside != NULL && !S_ISDIR(file.st_mode) && !S_ISREG(file.st_mode))
+        return add_note(list, path, "neither a file nor a folder: left out", err);
+    if (!is_there || !S_ISDIR(file.st_mode))
+        return add_by_content(list, path, err);
+    for (const struct folder *above = inside; above != NULL; above = above->above)
+        if (above->dev == file.st_dev && above->ino == file.st_ino)
+            return add_note(list, path, "a link to a folder that it lies in: left out", err);
+    const struct folder folder = {inside, file.st_dev, file.st_ino};
+    return add_folder(list, path, &folder, depth, err);
 }
 
 static enum err_code add_matches(struct input_list *list, const char *pattern, struct err *err)
@@ -137,7 +176,7 @@ static enum err_code add_matches(struct input_list *list, const char *pattern, s
     glob_t found;
     int failed = glob(pattern, 0, NULL, &found);
     for (size_t i = 0; failed == 0 && i < found.gl_pathc && err->code == ERR_OK; i++)
-        add_existing(list, found.gl_pathv[i], 0, err);
+        add_existing(list, found.gl_pathv[i], NULL, 0, err);
     if (failed == 0)
         globfree(&found);
     if (failed == GLOB_NOSPACE)
@@ -164,7 +203,7 @@ enum err_code input_list_add_path(struct input_list *list, const char *path, str
         return add_matches(list, path, err);
     if (picture_is_stdf(path, &file_len, &wafer) && wafer != NULL)
         return add_file(list, path, true, err);
-    if (add_existing(list, path, 0, err))
+    if (add_existing(list, path, NULL, 0, err))
         return err->code;
     if (list->count == before)
         return err_set(err, ERR_UNUSABLE, "%s: there is no file in it", path);

@@ -7,8 +7,9 @@
  *         use(&list.items[i]);
  *     input_list_close(&list);
  *
- * Whether a file is a picture is told by its first bytes: PNG, JPEG, or STDF (also packed by gzip,
- * then by its name), of which each wafer is an input. All else is a text. Threads: one.
+ * Whether a file is a picture is told by its first bytes: PNG, JPEG, a format that is refused when
+ * it is read (file_kind.h), or STDF (also packed by gzip, then by its name), of which each wafer is
+ * an input. All else is a text. Threads: one.
  */
 #ifndef ATTND_LEARN_DATA_INPUT_LIST_H
 #define ATTND_LEARN_DATA_INPUT_LIST_H
@@ -34,6 +35,8 @@ struct listed_input {
 struct input_list {
     struct listed_input *items;
     unsigned count, capacity;
+    const char *notes; /* lines about what is left out; NULL: nothing is. For a person to read */
+    unsigned note_count;
     struct arena arena; /* holds the strings */
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { IMAGE_BYTES_MAX = 256 * 1024 * 1024 };
 
@@ -19,7 +20,9 @@ static bool ends_in(const char *path, size_t len, const char *suffix)
 bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer)
 {
     static const char *const suffixes[] = {".stdf", ".std", ".stdf.gz", ".std.gz"};
-    for (size_t len = strcspn(path, "#");; len += 1 + strcspn(path + len + 1, "#")) {
+    const bool is_file = strchr(path, '#') != NULL && access(path, F_OK) == 0;
+    for (size_t len = is_file ? strlen(path) : strcspn(path, "#");;
+         len += 1 + strcspn(path + len + 1, "#")) {
         for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
             if (!ends_in(path, len, suffixes[i]))
                 continue;

@@ -31,7 +31,8 @@ struct pictures {
 };
 
 /* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the
- * length of the file's part; *wafer: behind the #, NULL if there is none. */
+ * length of the file's part; *wafer: behind the #, NULL if there is none. A name with a #
+ * under which a file lies is that file's. */
 bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer);
 
 /* Errors are those of file_read_input, image_decode and stdf.h. The pixels live in the arena. */

@@ -1,14 +1,16 @@
 /* stdf.c - see stdf.h. Records follow each other: length, type, subtype, body. The byte order of a
  * file is FAR's, its first record, and is checked there: FAR's own length is 2. A record may end
  * early, since fields from the end may be left out; what is left out reads as missing. A wafer is
- * open on a test head from its WIR to its WRR, and its dies are the PRRs of that head between them;
- * WIRs of one id are one wafer, tested again. At the end the dies are sorted by wafer, in the order
- * of the file, so that of two results of a die the later one is drawn over the earlier. */
+ * open on a test head, or on all of them (255), from its WIR to its WRR, and its dies are the PRRs
+ * of that head between them; WIRs of one id are one wafer, tested again. At the end the dies are
+ * sorted by wafer, in the order of the file, so that of two results of a die the later one is drawn
+ * over the earlier. */
 #include "learn/data/stdf.h"
 
 #include "engine/base/file.h"
 #include "engine/base/gunzip.h"
 #include "engine/base/nearest.h"
+#include "engine/content/file_kind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ enum {
     CPU_LITTLE_ENDIAN = 2,
     VERSION = 4,
     HEADS = 256,
+    ALL_HEADS = 255, /* as a head's number */
     WAFER_STARTS_MAX = 1 << 16,
     NO_COORDINATE = -32768,
 };
@@ -139,6 +142,12 @@ static unsigned number_of(const struct stdf *stdf, const char *id)
     return at;
 }
 
+/* The wafer on a head, or the one that a WIR put on all of them. */
+static unsigned *open_on(struct parser *parser, unsigned head)
+{
+    return &parser->open[parser->open[head] != 0 ? head : ALL_HEADS];
+}
+
 /* A wafer without an id is a new one each time: its WRR may give the id. */
 static enum err_code take_wir(struct parser *parser, const struct record *record, struct err *err)
 {
@@ -167,10 +176,13 @@ static enum err_code take_wrr(struct parser *parser, const struct record *record
         return malformed(record, "WRR", "has no head number", err);
     if (get_text(parser, record, "WRR", WAFER_ID, &id, err))
         return err->code;
-    unsigned *open = &parser->open[record->body[0]];
+    const bool is_of_all = record->body[0] == ALL_HEADS && parser->open[ALL_HEADS] == 0;
+    unsigned *open = open_on(parser, record->body[0]);
     if (*open != 0 && parser->out->wafers[*open - 1].id[0] == '\0')
         parser->out->wafers[*open - 1].id = id;
     *open = 0;
+    if (is_of_all)
+        memset(parser->open, 0, sizeof parser->open);
     return ERR_OK;
 }
 
@@ -208,7 +220,7 @@ static enum err_code take_prr(struct parser *parser, const struct record *record
     if (record->len < HARD_BIN + 2)
         return malformed(record, "PRR", "ends before its hard bin", err);
     int x = get_coordinate(parser, record, X_COORD), y = get_coordinate(parser, record, Y_COORD);
-    unsigned open = parser->open[record->body[0]];
+    unsigned open = *open_on(parser, record->body[0]);
     if (open == 0 || x == NO_COORDINATE || y == NO_COORDINATE) {
         parser->out->placeless++;
         return ERR_OK;
@@ -236,9 +248,14 @@ static enum err_code take_far(struct parser *parser, struct err *err)
 {
     enum { FAR_LEN = 2 };
     const unsigned char *bytes = parser->bytes;
+    const struct file_kind *kind = file_kind_of(bytes, parser->len);
     if (parser->len < HEADER_BYTES + FAR_LEN || bytes[2] != 0 || bytes[3] != 10)
-        return err_set(err, ERR_UNUSABLE,
-                       "not STDF: it does not begin with a FAR record (%zu bytes)", parser->len);
+        return kind != NULL && bytes[2] != 0
+                   ? err_set(err, ERR_UNUSABLE, "not STDF: this is %s: %s", kind->name,
+                             kind->advice)
+                   : err_set(err, ERR_UNUSABLE,
+                             "not STDF: it does not begin with a FAR record (%zu bytes)",
+                             parser->len);
     unsigned cpu = bytes[4], version = bytes[5];
     if (cpu > CPU_LITTLE_ENDIAN)
         return err_set(err, ERR_UNUSABLE, "byte 4: CPU type %u is not known (known: %d to %d)", cpu,
@@ -255,20 +272,36 @@ static enum err_code take_far(struct parser *parser, struct err *err)
     return ERR_OK;
 }
 
+/* False, and what is lost is said: the file ends within the record. */
+static bool is_whole(struct parser *parser, const struct record *record, size_t left)
+{
+    struct stdf *out = parser->out;
+    if (left >= HEADER_BYTES && record->len <= left - HEADER_BYTES)
+        return true;
+    out->lost =
+        left < HEADER_BYTES
+            ? arena_format(&out->arena, "byte %zu: the file is cut off in a record's header",
+                           record->offset)
+            : arena_format(&out->arena,
+                           "byte %zu: the file is cut off: a record of %zu bytes, %zu are "
+                           "left",
+                           record->offset, record->len, left - HEADER_BYTES);
+    return false;
+}
+
 static enum err_code take_record(struct parser *parser, struct err *err)
 {
     size_t left = parser->len - parser->at;
     const unsigned char *header = parser->bytes + parser->at;
     struct record record = {.offset = parser->at};
-    if (left < HEADER_BYTES)
-        return err_set(err, ERR_MALFORMED, "byte %zu: the file is cut off in a record's header",
-                       parser->at);
-    record.len = read_u2(parser, header);
-    record.body = header + HEADER_BYTES;
-    if (record.len > left - HEADER_BYTES)
-        return err_set(err, ERR_MALFORMED,
-                       "byte %zu: the file is cut off: a record of %zu bytes, %zu are left",
-                       parser->at, record.len, left - HEADER_BYTES);
+    if (left >= HEADER_BYTES) {
+        record.len = read_u2(parser, header);
+        record.body = header + HEADER_BYTES;
+    }
+    if (!is_whole(parser, &record, left)) {
+        parser->at = parser->len;
+        return parser->out->lost != NULL ? ERR_OK : err_no_memory(err, left);
+    }
     parser->at += HEADER_BYTES + record.len;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         if (header[2] == records[i].type && header[3] == records[i].subtype)
@@ -276,16 +309,47 @@ static enum err_code take_record(struct parser *parser, struct err *err)
     return ERR_OK;
 }
 
-/* Padding to whole blocks may follow; another lot may not. */
-static enum err_code check_end(const struct parser *parser, struct err *err)
+/* ---- end ---- */
+
+/* Wafers that had not ended are not whole: a map of their first dies would look like another. */
+static enum err_code end_cut_off(struct parser *parser, struct err *err)
 {
-    if (!parser->ended)
-        return err_set(err, ERR_MALFORMED, "byte %zu: the file is cut off: it has no MRR record",
-                       parser->at);
-    for (size_t at = parser->at; at < parser->len; at++)
-        if (parser->bytes[at] != 0)
-            return err_set(err, ERR_MALFORMED, "byte %zu: more data after the MRR record", at);
-    return ERR_OK;
+    struct stdf *out = parser->out;
+    if (out->lost == NULL)
+        out->lost = arena_format(&out->arena, "byte %zu: the file is cut off: it has no MRR record",
+                                 parser->at);
+    if (out->lost == NULL)
+        return err_no_memory(err, parser->len);
+    for (unsigned head = 0; head < HEADS; head++)
+        if (parser->open[head] != 0)
+            out->wafers[parser->open[head] - 1].is_cut_off = true;
+    for (unsigned w = 0; w < out->wafer_count; w++)
+        if (!out->wafers[w].is_cut_off)
+            return ERR_OK;
+    return err_set(err, ERR_MALFORMED, "%s", out->lost);
+}
+
+/* Padding to whole blocks may follow, and a line end or Ctrl-Z that a transfer has added; another
+ * lot may not: its wafers may have the same names. */
+static enum err_code end_whole(struct parser *parser, struct err *err)
+{
+    struct stdf *out = parser->out;
+    const unsigned char *rest = parser->bytes + parser->at;
+    size_t left = parser->len - parser->at, zeros = 0;
+    while (zeros < left && rest[zeros] == 0)
+        zeros++;
+    if (zeros == left)
+        return ERR_OK;
+    for (size_t at = 0; left - at > HEADER_BYTES; at++)
+        if (memcmp(rest + at, "\2\0\0\x0a", HEADER_BYTES) == 0 ||
+            memcmp(rest + at, "\0\2\0\x0a", HEADER_BYTES) == 0)
+            return err_set(err, ERR_MALFORMED,
+                           "byte %zu: another STDF file begins behind the MRR record: split them",
+                           parser->at + at);
+    out->lost = arena_format(&out->arena,
+                             "byte %zu: what stands behind the MRR record is not read (bytes: %zu)",
+                             parser->at + zeros, left - zeros);
+    return out->lost != NULL ? ERR_OK : err_no_memory(err, left);
 }
 
 /* A counting sort, stable. */
@@ -321,7 +385,7 @@ enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct
     while (!parser.ended && parser.at < parser.len)
         if (take_record(&parser, err))
             return err->code;
-    if (check_end(&parser, err))
+    if (parser.ended ? end_whole(&parser, err) : end_cut_off(&parser, err))
         return err->code;
     return sort_dies(out, err);
 }
@@ -359,13 +423,22 @@ static enum err_code refuse_many(const struct stdf *stdf, struct err *err)
                    stdf->wafer_count, ids);
 }
 
+static enum err_code refuse_none(const struct stdf *stdf, struct err *err)
+{
+    return err_set(
+        err, ERR_UNUSABLE,
+        "no wafer: the file has no WIR record, with which a wafer begins; its %zu results "
+        "belong to none",
+        stdf->placeless);
+}
+
 enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err)
 {
     *wafer = 0;
     if (id == NULL && stdf->wafer_count == 1)
         return ERR_OK;
     if (stdf->wafer_count == 0)
-        return err_set(err, ERR_UNUSABLE, "no wafer: the file has no WIR record");
+        return refuse_none(stdf, err);
     if (id == NULL)
         return refuse_many(stdf, err);
     *wafer = number_of(stdf, id);
@@ -396,8 +469,14 @@ enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *a
         widen(&x, dies[i].x);
         widen(&y, dies[i].y);
     }
+    if (of->is_cut_off)
+        return err_set(err, ERR_UNUSABLE, "the wafer is not whole: %s", stdf->lost);
     if (of->count == 0)
-        return err_set(err, ERR_UNUSABLE, "the wafer has no die with coordinates");
+        return err_set(
+            err, ERR_UNUSABLE,
+            "the wafer has no die with coordinates; %zu results of the file have none, or "
+            "stand on a head without a wafer (PRR, WIR)",
+            stdf->placeless);
     if (x.high - x.low >= STDF_SIDE_MAX || y.high - y.low >= STDF_SIDE_MAX)
         return err_set(err, ERR_UNUSABLE, "the dies span %d x %d places; the limit is %d a side",
                        x.high - x.low + 1, y.high - y.low + 1, STDF_SIDE_MAX);

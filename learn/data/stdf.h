@@ -8,8 +8,9 @@
  *
  * A strict reader of what a map needs: FAR (byte order, version), MIR (lot), WIR and WRR (a wafer
  * begins and ends), WCR (which way x and y point), PRR (a die: place, pass or fail, bin), MRR (the
- * end, without which a file counts as cut off); every other record is skipped by its length. Gzip
- * is unpacked. Sizes are bounded: STDF_* below.
+ * end); every other record is skipped by its length. Gzip is unpacked. Sizes are bounded: STDF_*
+ * below. A file that is cut off keeps the wafers that had ended; `lost` says what is missing, and
+ * drawing one that had not ended is refused.
  *
  * Threads: immutable after open.
  */
@@ -44,6 +45,7 @@ struct stdf_die {
 struct stdf_wafer {
     const char *id; /* printable ASCII (other bytes are '?'), without spaces around; may be empty */
     size_t first, count; /* of its dies */
+    bool is_cut_off;     /* the file ends before the wafer does */
 };
 
 struct stdf {
@@ -53,6 +55,8 @@ struct stdf {
     struct stdf_die *dies; /* sorted by wafer */
     size_t die_count;
     size_t placeless; /* results without coordinates or outside a wafer */
+    /* What the file has lost, or has behind its end, in words; NULL: nothing. In the arena. */
+    const char *lost;
     bool x_leftward, y_upward;
 
     size_t die_capacity;
@@ -75,7 +79,8 @@ void stdf_close(struct stdf *stdf);
 /* The wafer of this id; NULL: the only one. ERR_UNUSABLE if there is none, or more than one. */
 enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err);
 
-/* ERR_UNUSABLE: no die has coordinates, or they span more than STDF_SIDE_MAX. */
+/* ERR_UNUSABLE: the wafer is cut off, no die of it has coordinates, or they span more than
+ * STDF_SIDE_MAX. */
 enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *arena,
                         struct stdf_map *out, struct err *err);
 

@@ -58,7 +58,7 @@ void result_header(const struct result_format *format, FILE *file)
 static void write_place(const struct record_input *input, FILE *file)
 {
     const char *name = input->listed.file;
-    write_text(file, utf8_or_note(name));
+    write_text(file, UTF8_SHOWN(name));
     fputc(',', file);
     if (input->listed.line > 0)
         fprintf(file, "%u", input->listed.line);

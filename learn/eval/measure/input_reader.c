@@ -2,11 +2,27 @@
 
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
+#include "engine/content/file_kind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
+
+/* The format of a file that no model takes. */
+static enum err_code name_file(const char *path, struct err *err)
+{
+    char head[512];
+    FILE *file = fopen(path, "rbe");
+    size_t len = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+    const struct file_kind *kind = file_kind_of_text(head, len);
+    if (file != NULL)
+        fclose(file);
+    return kind != NULL
+               ? err_set(err, ERR_UNUSABLE, "this is %s: %s", kind->name, kind->advice)
+               : ERR_OK;
+}
 
 static enum err_code check_kind(const struct input_reader *reader,
                                 const struct listed_input *source, struct err *err)
@@ -14,6 +30,8 @@ static enum err_code check_kind(const struct input_reader *reader,
     bool is_image = engine_describe(reader->model)->kind == ENGINE_IMAGE;
     if (is_image == source->is_image)
         return ERR_OK;
+    if (source->path != NULL && !source->is_image && name_file(source->path, err))
+        return err->code;
     return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
 }
 

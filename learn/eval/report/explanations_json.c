@@ -114,7 +114,7 @@ static json_t *report_of(const struct explanations_report *report, struct err *e
             methods = NULL;
         }
     return json_pack("{s:s, s:s, s:I, s:I, s:s, s:s, s:f, s:I, s:f, s:o}", "model",
-                     utf8_or_note(report->model_name), "data", utf8_or_note(report->data_path),
+                     UTF8_SHOWN(report->model_name), "data", UTF8_SHOWN(report->data_path),
                      "inputs", (json_int_t)explanations->count, "right",
                      (json_int_t)explanations_right(explanations), "parts",
                      explanations_parts_name(explanations), "removed",

@@ -96,8 +96,8 @@ static json_t *failures_of(const struct report *report)
     for (size_t i = 0; i < evaluation->count && rows != NULL; i++)
         if (evaluation->problems[i] != NULL && json_array_size(rows) < REPORT_INPUTS_MAX)
             rows = append(rows, json_pack("{s:s, s:s}", "input",
-                                          utf8_or_note(report->dataset->items[i].name), "problem",
-                                          utf8_or_note(evaluation->problems[i])));
+                                          UTF8_SHOWN(report->dataset->items[i].name), "problem",
+                                          UTF8_SHOWN(evaluation->problems[i])));
     return rows;
 }
 
@@ -106,7 +106,7 @@ static json_t *argmax(const struct report *report, const struct report_run *run,
 {
     const char *problem = run->evaluation->problems[item];
     if (problem != NULL)
-        return json_pack("{s:s, s:s}", "dtype", run->dtype, "problem", utf8_or_note(problem));
+        return json_pack("{s:s, s:s}", "dtype", run->dtype, "problem", UTF8_SHOWN(problem));
     unsigned winner = evaluation_argmax(run->evaluation, item);
     return json_pack("{s:s, s:s, s:f}", "dtype", run->dtype, "winner",
                      engine_describe(report->model)->labels[winner], "score",
@@ -122,7 +122,7 @@ static json_t *differences_of(const struct report *report)
             agreement_differs(report->run.evaluation, report->against.evaluation, i))
             rows = append(rows,
                           json_pack("{s:s, s:s, s:o, s:o}", "input",
-                                    utf8_or_note(dataset->items[i].name), "label",
+                                    UTF8_SHOWN(dataset->items[i].name), "label",
                                     dataset->items[i].label, "run", argmax(report, &report->run, i),
                                     "against", argmax(report, &report->against, i)));
     return rows;
@@ -185,7 +185,7 @@ static json_t *mistakes_of(const struct report *report)
     for (unsigned i = 0; i < findings->mistake_count && rows != NULL; i++) {
         const struct verdict *mistake = &findings->mistakes[i];
         const struct dataset_item *item = &report->dataset->items[mistake->item];
-        rows = append(rows, json_pack("{s:s, s:s, s:s, s:f}", "input", utf8_or_note(item->name),
+        rows = append(rows, json_pack("{s:s, s:s, s:s, s:f}", "input", UTF8_SHOWN(item->name),
                                       "label", item->label, "winner", info->labels[mistake->label],
                                       "score", (double)mistake->score));
     }
@@ -215,7 +215,7 @@ static void add_remark(void *context, const char *remark)
 {
     json_t **rows = context;
     if (*rows != NULL)
-        *rows = append(*rows, json_string(utf8_or_note(remark)));
+        *rows = append(*rows, json_string(UTF8_SHOWN(remark)));
 }
 
 static json_t *remarks_of(const struct report *report)
@@ -259,7 +259,7 @@ static json_t *summary_of(const struct report *report)
     const struct confusion *confusion = report->run.confusion;
     return json_pack(
         "{s:s, s:s, s:i, s:o, s:o, s:f, s:f, s:o, s:f, s:o}", "model",
-        utf8_or_note(report->model_dir), "data", utf8_or_note(report->data_path), "threads",
+        UTF8_SHOWN(report->model_dir), "data", UTF8_SHOWN(report->data_path), "threads",
         (int)report->threads, "inputs", integer(report->run.evaluation->count), "failed",
         integer(report->run.evaluation->failed), "accuracy", confusion->accuracy, "macro_f1",
         confusion->macro_f1, "macro_f1_interval", interval_of(findings->macro_f1), "ece",
@@ -298,9 +298,9 @@ static json_t *f1_of(const struct report *report, const struct report_figures *f
 
 static json_t *side_of(const struct report *report, const struct report_figures *figures)
 {
-    return json_pack("{s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "model",
-                     utf8_or_note(figures->model_dir), "inputs", integer(figures->confusion->count),
-                     "accuracy", figures->confusion->accuracy, "accuracy_interval",
+    return json_pack("{s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "model", UTF8_SHOWN(figures->model_dir),
+                     "inputs", integer(figures->confusion->count), "accuracy",
+                     figures->confusion->accuracy, "accuracy_interval",
                      interval_of(figures->accuracy), "macro_f1", figures->confusion->macro_f1,
                      "macro_f1_interval", interval_of(figures->macro_f1), "f1",
                      f1_of(report, figures));

@@ -56,5 +56,17 @@ START_TEST(utf8_refuses_what_rfc_3629_refuses)
 }
 END_TEST
 
-SUITE("utf8", utf8_judges_whole_texts, utf8_measures_characters_of_every_length,
-      utf8_refuses_what_rfc_3629_refuses)
+START_TEST(utf8_escape_spells_out_what_is_not_utf_8)
+{
+    static const char good[] = "maps/w\xC3\xA4" "fer.png";
+    static char name[UTF8_ESCAPED_BYTES], room[UTF8_ESCAPED_BYTES];
+    ck_assert_ptr_eq(utf8_escape(good, room), good);
+    ck_assert_str_eq(UTF8_SHOWN("caf\xE9/\xC3\xA4\xFF.png"), "caf\\xE9/\xC3\xA4\\xFF.png");
+    memset(name, '\xFF', sizeof name - 1);
+    ck_assert_str_eq(utf8_escape(name, room) + UTF8_ESCAPED_BYTES - 8, "\\xFF...");
+    ck_assert(utf8_is_valid(room, strlen(room)));
+}
+END_TEST
+
+SUITE("utf8", utf8_escape_spells_out_what_is_not_utf_8, utf8_judges_whole_texts,
+      utf8_measures_characters_of_every_length, utf8_refuses_what_rfc_3629_refuses)

@@ -64,6 +64,26 @@ static void expect_grey(const struct image *image, const unsigned char *grey, un
             ck_assert_int_eq(image->rgb[3 * i + c], grey[i]);
 }
 
+/* Under such a name a file may lie: it is read, and not a wafer of another. */
+START_TEST(picture_is_the_file_of_a_name_with_a_hash)
+{
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/lot.stdf#W1.png", dir.path);
+    size_t len = 0;
+    const char *wafer = NULL;
+    ck_assert(picture_is_stdf(path, &len, &wafer));
+    ck_assert_str_eq(wafer, "W1.png");
+    tempdir_write(&dir, "lot.stdf#W1.png", "x", 1);
+    ck_assert(!picture_is_stdf(path, &len, &wafer));
+    snprintf(path, sizeof path, "%s/lot.stdf#2.stdf", dir.path);
+    tempdir_write(&dir, "lot.stdf#2.stdf", "x", 1);
+    expect_split(path, path, NULL);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(picture_draws_the_wafers_of_a_lot)
 {
     static const unsigned char a[] = {127, 0, 255}, b[] = {255};
@@ -218,6 +238,7 @@ START_TEST(picture_has_as_many_rows_as_the_wafer)
 }
 END_TEST
 
-SUITE("picture", picture_tells_stdf_by_its_name, picture_draws_the_wafers_of_a_lot,
-      picture_names_what_is_wrong_with_a_lot, picture_decodes_other_files_within_the_limit,
-      picture_keeps_a_lot_until_the_next, picture_has_as_many_rows_as_the_wafer)
+SUITE("picture", picture_is_the_file_of_a_name_with_a_hash, picture_tells_stdf_by_its_name,
+      picture_draws_the_wafers_of_a_lot, picture_names_what_is_wrong_with_a_lot,
+      picture_decodes_other_files_within_the_limit, picture_keeps_a_lot_until_the_next,
+      picture_has_as_many_rows_as_the_wafer)

@@ -269,28 +269,92 @@ START_TEST(stdf_skips_what_it_does_not_know_and_padding)
     struct stdf stdf = parsed(writer.bytes, writer.len + 100, &err);
     ck_assert_int_eq(err.code, ERR_OK);
     ck_assert_uint_eq(stdf.die_count, 1);
+    ck_assert_ptr_null(stdf.lost);
     stdf_close(&stdf);
-    writer.bytes[writer.len + 99] = 1;
-    expect_error(writer.bytes, writer.len + 100, ERR_MALFORMED,
-                 "byte 488: more data after the MRR record");
 }
 END_TEST
 
-START_TEST(stdf_refuses_a_file_cut_off_at_any_byte)
+START_TEST(stdf_says_what_stands_behind_the_end)
 {
-    struct stdf_writer writer;
-    stdf_writer_open(&writer, true);
-    stdf_writer_directions(&writer, 'R', 'U');
-    stdf_writer_wafer(&writer, 1, "W1");
-    write_cross(&writer, 1);
-    stdf_writer_wafer_end(&writer, 1, "W1");
-    stdf_writer_close(&writer);
-    for (size_t len = 0; len < writer.len; len++) {
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } tails[] = {{"\x1a", 1}, {"\r\n", 2}, {"\xff\xff\xff\xff\xff", 5}, {"\0\0\0\1", 4}};
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
+        struct stdf_writer writer;
         struct err err = {0};
-        struct stdf stdf = parsed(writer.bytes, len, &err);
-        ck_assert_int_eq(err.code, len < 6 ? ERR_UNUSABLE : ERR_MALFORMED);
+        stdf_writer_open(&writer, false);
+        stdf_writer_wafer(&writer, 1, "W1");
+        stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
+        stdf_writer_close(&writer);
+        memcpy(writer.bytes + writer.len, tails[i].bytes, tails[i].len);
+        struct stdf stdf = parsed(writer.bytes, writer.len + tails[i].len, &err);
+        ck_assert_int_eq(err.code, ERR_OK);
+        expect_map(&stdf, 0, "p");
+        ck_assert_ptr_nonnull(strstr(stdf.lost, "what stands behind the MRR record is not read"));
         stdf_close(&stdf);
     }
+}
+END_TEST
+
+/* Two wafers: of a file that is cut off, those stay that had ended before. */
+START_TEST(stdf_keeps_the_whole_wafers_of_a_file_cut_off_at_any_byte)
+{
+    struct stdf_writer writer;
+    size_t ends[3];
+    stdf_writer_open(&writer, true);
+    stdf_writer_directions(&writer, 'R', 'U');
+    for (unsigned w = 0; w < 2; w++) {
+        stdf_writer_wafer(&writer, 1, w == 0 ? "W1" : "W2");
+        write_cross(&writer, 1);
+        stdf_writer_wafer_end(&writer, 1, w == 0 ? "W1" : "W2");
+        ends[w] = writer.len;
+    }
+    stdf_writer_close(&writer);
+    for (size_t len = 0; len < writer.len; len++) {
+        struct stdf_map map;
+        struct arena arena;
+        struct err err = {0};
+        struct stdf stdf = parsed(writer.bytes, len, &err);
+        arena_init(&arena);
+        if (len < ends[0])
+            ck_assert_int_eq(err.code, len < 6 ? ERR_UNUSABLE : ERR_MALFORMED);
+        else {
+            ck_assert_msg(err.code == ERR_OK, "%zu: %s", len, err.text);
+            ck_assert_ptr_nonnull(strstr(stdf.lost, "the file is cut off"));
+            expect_map(&stdf, 0, ".p./ppF/.F.");
+        }
+        if (err.code == ERR_OK && stdf.wafer_count == 2 && len < ends[1]) {
+            ck_assert_int_eq(stdf_draw(&stdf, 1, &arena, &map, &err), ERR_UNUSABLE);
+            ck_assert_ptr_nonnull(strstr(err.text, "the wafer is not whole: byte "));
+        } else if (err.code == ERR_OK && stdf.wafer_count == 2) {
+            expect_map(&stdf, 1, ".p./ppF/.F.");
+        }
+        arena_deinit(&arena);
+        stdf_close(&stdf);
+    }
+}
+END_TEST
+
+/* 255 is every head that has no wafer of its own. */
+START_TEST(stdf_puts_a_wafer_on_all_heads)
+{
+    struct stdf_writer writer;
+    stdf_writer_open(&writer, false);
+    stdf_writer_wafer(&writer, 255, "A");
+    stdf_writer_die(&writer, 1, 0, 0, FAIL, 5);
+    stdf_writer_die(&writer, 2, 1, 0, PASS, 1);
+    stdf_writer_wafer_end(&writer, 1, "A");
+    stdf_writer_die(&writer, 1, 9, 9, PASS, 1); /* of no wafer */
+    stdf_writer_wafer(&writer, 1, "B");
+    stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
+    stdf_writer_wafer_end(&writer, 255, "B");
+    stdf_writer_die(&writer, 1, 9, 9, PASS, 1);
+    struct stdf stdf = sound(&writer);
+    ck_assert_uint_eq(stdf.placeless, 2);
+    expect_map(&stdf, 0, "Fp");
+    expect_map(&stdf, 1, "p");
+    stdf_close(&stdf);
 }
 END_TEST
 
@@ -311,7 +375,11 @@ START_TEST(stdf_refuses_what_does_not_begin_as_stdf_does)
                  "not STDF: it does not begin with a FAR record (8 bytes)");
     expect_error("", 0, ERR_UNUSABLE, "not STDF: it does not begin with a FAR record (0 bytes)");
     expect_error("\x89PNG\r\n\x1a\n", 8, ERR_UNUSABLE,
-                 "not STDF: it does not begin with a FAR record (8 bytes)");
+                 "not STDF: this is a PNG picture: send its bytes as image/png");
+    expect_error(
+        "PK\3\4\x14\0", 6, ERR_UNUSABLE,
+        "not STDF: this is a zip archive (xlsx and docx are zip): send the files in it, one "
+        "by one");
 }
 END_TEST
 
@@ -463,7 +531,8 @@ START_TEST(stdf_opens_a_packed_file_and_refuses_a_damaged_one)
     memcpy(copy + sizeof packed, packed, sizeof packed);
     err = (struct err){0};
     ck_assert_int_eq(open_bytes(copy, sizeof copy, &stdf, &err), ERR_MALFORMED);
-    ck_assert_str_eq(err.text, "byte 44: more data after the MRR record");
+    ck_assert_str_eq(err.text,
+                     "byte 44: another STDF file begins behind the MRR record: split them");
     stdf_close(&stdf);
 }
 END_TEST
@@ -482,7 +551,8 @@ SUITE("stdf", stdf_draws_a_wafer_in_either_byte_order, stdf_turns_a_map_the_way_
       stdf_keeps_the_wafers_of_two_heads_apart,
       stdf_takes_a_name_from_the_end_of_a_wafer_and_cleans_it,
       stdf_sets_results_without_a_place_aside, stdf_bounds_the_span_of_a_wafer,
-      stdf_skips_what_it_does_not_know_and_padding, stdf_refuses_a_file_cut_off_at_any_byte,
+      stdf_skips_what_it_does_not_know_and_padding, stdf_says_what_stands_behind_the_end,
+      stdf_puts_a_wafer_on_all_heads, stdf_keeps_the_whole_wafers_of_a_file_cut_off_at_any_byte,
       stdf_refuses_what_does_not_begin_as_stdf_does,
       stdf_refuses_strings_and_records_that_are_too_short, stdf_bounds_the_number_of_wafers,
       stdf_survives_mutated_files, stdf_opens_a_packed_file_and_refuses_a_damaged_one,

@@ -110,14 +110,14 @@ START_TEST(result_quotes_what_would_break_a_row)
 }
 END_TEST
 
-START_TEST(result_notes_a_name_that_is_not_utf8)
+START_TEST(result_spells_out_a_name_that_is_not_utf8)
 {
     const struct record_input input = {.listed = {.file = "\xFF.log", .line = 1}};
-    expect("{}", &input, true, 1, "(not UTF-8),1,,,,,,,,,,,,,,\r\n");
-    expect("{}", &input, false, 1, "{\"input\":{\"file\":\"(not UTF-8)\",\"line\":1}}\n");
+    expect("{}", &input, true, 1, "\\xFF.log,1,,,,,,,,,,,,,,\r\n");
+    expect("{}", &input, false, 1, "{\"input\":{\"file\":\"\\\\xFF.log\",\"line\":1}}\n");
 }
 END_TEST
 
 SUITE("result", result_adds_place_and_id_to_json, result_writes_a_flat_row,
       result_header_has_a_cell_for_each_of_a_row, result_lets_no_text_become_a_formula,
-      result_quotes_what_would_break_a_row, result_notes_a_name_that_is_not_utf8)
+      result_quotes_what_would_break_a_row, result_spells_out_a_name_that_is_not_utf8)

@@ -408,14 +408,14 @@ START_TEST(report_page_shows_the_pictures_of_up_to_24_mistakes)
 }
 END_TEST
 
-/* A name that is no UTF-8 cannot stand in JSON. */
-START_TEST(report_as_json_says_which_name_is_not_utf_8)
+/* A name that is no UTF-8 cannot stand in JSON as it is. */
+START_TEST(report_as_json_spells_out_a_name_that_is_not_utf_8)
 {
     struct golden_file out;
     make(&specimen);
     specimen.items[0].name = "\xFF";
     print_json(&out);
-    expect(&out, "{\"input\":\"(not UTF-8)\",\"problem\":");
+    expect(&out, "{\"input\":\"\\\\xFF\",\"problem\":");
     free(out.text);
     unmake(&specimen);
 }
@@ -506,6 +506,6 @@ SUITE("report", report_for_a_terminal_is_the_golden, report_as_json_is_the_golde
       report_as_a_page_is_the_golden, report_without_what_it_may_lack_is_the_golden,
       report_of_many_labels_lists_the_most_frequent_confusions,
       report_page_shows_the_pictures_of_up_to_24_mistakes,
-      report_as_json_says_which_name_is_not_utf_8,
+      report_as_json_spells_out_a_name_that_is_not_utf_8,
       report_names_a_model_by_the_last_part_of_its_path, report_page_cuts_the_text_of_a_mistake,
       report_lists_the_first_input_that_differs, report_prints_the_matrix_of_24_labels)
