@@ -85,6 +85,48 @@ static enum err_code parse_error(const json_error_t *jerr, const struct origin *
     }
 }
 
+/* Length of a word that Python writes for a number that is none, or 0. */
+static size_t nan_bytes(const char *bytes, size_t left)
+{
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (left >= strlen(words[i]) && memcmp(bytes, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+/* Copies the text to `out` with null in the place of each such word outside strings; its length.
+ * out has room for a third more. */
+static size_t without_nan(const char *bytes, size_t len, char *out)
+{
+    size_t to = 0;
+    for (size_t at = 0; at < len;) {
+        size_t word = nan_bytes(bytes + at, len - at), step = word > 0 ? word : 1;
+        if (bytes[at] == '"') {
+            step = skip_string(bytes, len, at) - at;
+            step = step < len - at ? step : len - at;
+        }
+        memcpy(out + to, word > 0 ? "null" : bytes + at, word > 0 ? 4 : step);
+        to += word > 0 ? 4 : step;
+        at += step;
+    }
+    return to;
+}
+
+static enum err_code parse_with_nan(struct json_t **out, const char *bytes, size_t len,
+                                    const struct doc_limits *limits, struct err *err)
+{
+    struct doc_limits plain = *limits;
+    char *copy = malloc(len + len / 3 + 1);
+    *out = NULL;
+    if (copy == NULL)
+        return err_no_memory(err, len);
+    plain.nan_is_null = false;
+    doc_parse(out, copy, without_nan(bytes, len, copy), &plain, err);
+    free(copy);
+    return err->code;
+}
+
 enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t len,
                                const struct doc_limits *limits,
                                size_t (*origin)(const void *context, size_t at),
@@ -106,6 +148,9 @@ enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t le
 enum err_code doc_parse(struct json_t **out, const char *bytes, size_t len,
                         const struct doc_limits *limits, struct err *err)
 {
+    if (limits->nan_is_null &&
+        (memmem(bytes, len, "NaN", 3) != NULL || memmem(bytes, len, "Infinity", 8) != NULL))
+        return parse_with_nan(out, bytes, len, limits, err);
     return doc_parse_mapped(out, bytes, len, limits, same_place, NULL, err);
 }
 

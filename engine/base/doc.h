@@ -29,6 +29,7 @@ struct doc_limits {
     size_t tokens_max;      /* values, keys and brackets, counted before the tree is built */
     size_t bytes_max;       /* of what is parsed; 0: any number */
     bool integers_as_reals; /* accept integers of any size; every number becomes a real */
+    bool nan_is_null; /* read NaN and Infinity, which Python writes and JSON has not, as null */
 };
 
 extern const struct doc_limits doc_limits_file;    /* a checkpoint's or a configuration file */

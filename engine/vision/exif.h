@@ -1,5 +1,5 @@
-/* exif.h - the orientation in an EXIF block, the only entry that changes pixels, and where pixels go
- * by it. Threads: no state. */
+/* exif.h - the orientation in an EXIF block, the only entry that changes pixels, and where pixels
+ * go by it. Threads: no state. */
 #ifndef ATTND_ENGINE_VISION_EXIF_H
 #define ATTND_ENGINE_VISION_EXIF_H
 

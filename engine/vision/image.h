@@ -8,8 +8,8 @@
  * Alpha is dropped, palettes and grey are expanded, 16-bit colour keeps its high byte; 16-bit grey
  * is scaled (by sBIT, else the full range) and never clipped; EXIF orientation is applied; CMYK and
  * YCCK of a JPEG are converted as PIL does. Memory: three bytes a pixel in the arena; while
- * decoding, a few rows more, for a turned PNG as much again, for a progressive JPEG also its coefficients (at most eight bytes a pixel). Threads:
- * any number; no state is shared.
+ * decoding, a few rows more, for a turned PNG as much again, for a progressive JPEG also its
+ * coefficients (at most eight bytes a pixel). Threads: any number; no state is shared.
  */
 #ifndef ATTND_ENGINE_VISION_IMAGE_H
 #define ATTND_ENGINE_VISION_IMAGE_H

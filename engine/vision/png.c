@@ -361,8 +361,8 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     return true;
 }
 
-/* Besides the pixels, twice if they are turned: zlib's window and state, a chunk (set_limits), and libpng's two rows of at
- * most eight bytes a pixel, one of which it may have to grow. */
+/* Besides the pixels, twice if they are turned: zlib's window and state, a chunk (set_limits), and
+ * libpng's two rows of at most eight bytes a pixel, one of which it may have to grow. */
 size_t png_decode_bytes(const void *bytes, size_t len)
 {
     enum { STATE_BYTES = 256 * 1024, ROW_BYTES_PER_PIXEL = 32 };

@@ -1,6 +1,7 @@
 #include "learn/data/csv.h"
 
 #include <string.h>
+#include <strings.h>
 
 void csv_open(struct csv *csv, char *bytes, size_t len)
 {
@@ -26,6 +27,24 @@ char csv_guess_separator(const char *bytes, size_t len)
         tabs += bytes[i] == '\t';
     }
     return semicolons == 0 && tabs == 0 ? ',' : tabs > semicolons ? '\t' : ';';
+}
+
+size_t csv_separator_line(const char *bytes, size_t len, char *separator)
+{
+    size_t at = len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    bool is_quoted = len - at > 0 && bytes[at] == '"';
+    at += is_quoted;
+    if (len - at < 5 || strncasecmp(bytes + at, "sep=", 4) != 0 ||
+        memchr(",;\t|", bytes[at + 4], 4) == NULL)
+        return 0;
+    char found = bytes[at + 4];
+    at += 5;
+    at += is_quoted && at < len && bytes[at] == '"';
+    at += at < len && bytes[at] == '\r';
+    if (at < len && bytes[at] != '\n')
+        return 0;
+    *separator = found;
+    return at + (at < len);
 }
 
 /* Bytes (0 to 2) of the line end at csv->at. A \r that ends the file is one: it was cut off. */
@@ -106,6 +125,7 @@ static enum err_code read_separator(struct csv *csv, bool *more, struct err *err
                        csv->line,
                        csv->separator == ','   ? "a comma"
                        : csv->separator == ';' ? "a semicolon"
+                       : csv->separator == '|' ? "a bar"
                                                : "a tab",
                        csv->bytes[csv->at] == '"'    ? "a quote"
                        : csv->bytes[csv->at] == '\r' ? "a lone carriage return"

@@ -41,6 +41,10 @@ void csv_open(struct csv *csv, char *bytes, size_t len);
  * semicolon or a tab, whichever is more frequent, as spreadsheets of some countries write. */
 char csv_guess_separator(const char *bytes, size_t len);
 
+/* Length of a first line "sep=;", by which Excel says what parts the fields, with its end; 0 if
+ * there is none. *separator becomes the character. A byte order mark may stand before it. */
+size_t csv_separator_line(const char *bytes, size_t len, char *separator);
+
 /* The next record; *found is false at the end. ERR_MALFORMED, with the line: a quote that is never
  * closed, a quote inside an unquoted field, something after a closing quote, a lone carriage
  * return; ERR_TOO_LARGE: more than CSV_FIELDS_MAX fields. */

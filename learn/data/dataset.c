@@ -6,6 +6,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
+#include "engine/content/charset.h"
 #include "learn/data/dataset_form.h"
 
 #include <errno.h>
@@ -43,9 +44,26 @@ bool dataset_is_full(const struct dataset *dataset, const struct dataset_options
     return options->items_max != 0 && dataset->count >= options->items_max;
 }
 
+/* A byte order mark of UTF-16, as Excel's "Unicode text" has it, makes the file UTF-8. */
 enum err_code dataset_read_file(char **out, size_t *len, const char *path, struct err *err)
 {
-    return file_read(out, len, path, LIST_BYTES_MAX, err);
+    if (file_read(out, len, path, LIST_BYTES_MAX, err))
+        return err->code;
+    const char *charset = charset_of_mark(*out, *len);
+    if (charset[0] == '\0')
+        return ERR_OK;
+    char *bytes = *out, *text = malloc(charset_bytes(*len));
+    if (text == NULL)
+        err_no_memory(err, charset_bytes(*len));
+    else
+        charset_decode(charset, bytes, *len, text, len, err);
+    free(bytes);
+    *out = text;
+    if (err->code != ERR_OK) {
+        free(text);
+        *out = NULL;
+    }
+    return err->code;
 }
 
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item, struct err *err)
@@ -62,12 +80,13 @@ enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *it
     return ERR_OK;
 }
 
-static enum err_code check_label(const struct dataset_record *record, struct err *err)
+static enum err_code check_label(const struct dataset *dataset, const struct dataset_record *record,
+                                 struct err *err)
 {
     size_t line = record->line;
     if (record->label == NULL)
         return ERR_OK;
-    if (record->label_len == 0)
+    if (record->label_len == 0 && !dataset->labels_many)
         return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
     if (memchr(record->label, '\0', record->label_len) != NULL)
         return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
@@ -80,7 +99,7 @@ static enum err_code check_record(const struct dataset *dataset,
                                   const struct dataset_record *record, struct err *err)
 {
     size_t line = record->line;
-    if (check_label(record, err))
+    if (check_label(dataset, record, err))
         return err->code;
     if (dataset->kind == ENGINE_TEXT)
         return ERR_OK;
@@ -178,7 +197,7 @@ enum err_code dataset_open(struct dataset *out, const char *path,
 {
     struct dataset_options all = complete(options);
     reader read;
-    *out = (struct dataset){.kind = options->kind};
+    *out = (struct dataset){.kind = options->kind, .labels_many = options->labels_many};
     arena_init(&out->arena);
     char left_out[DATASET_SENTENCE_BYTES];
     if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {

@@ -40,6 +40,7 @@ struct dataset_options {
     const char *text_field, *image_field, *label_field; /* NULL: "text", "image", "label" */
     size_t items_max;                                   /* only the first so many; 0: all */
     bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
+    bool labels_many;     /* a label may be several, a|b or an array of an object's, or none: "" */
     bool line_documents;  /* of a .txt or .log each line that is not blank is a document */
 };
 
@@ -48,7 +49,7 @@ struct dataset_item {
     const char *name;  /* how a report names it: "line 12", or the image as the list names it */
     const char *input; /* a text, which may hold NUL characters, or the path of an image */
     size_t input_len;
-    const char *label; /* UTF-8, not empty; NULL only if labels are optional */
+    const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many */
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
 };
 
@@ -69,6 +70,7 @@ struct dataset {
     size_t count;               /* at least 1 */
     struct dataset_left_out left_out;
 
+    bool labels_many; /* of the options */
     size_t capacity;
     char *bytes; /* a CSV or text file: its parts are used where they stand */
     struct arena arena;

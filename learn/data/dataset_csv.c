@@ -98,8 +98,14 @@ enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
     struct csv *csv = malloc(sizeof *csv);
     if (csv == NULL)
         return err_no_memory(err, sizeof *csv);
+    char separator = '\0';
+    size_t first = csv_separator_line(dataset->bytes, len, &separator);
     csv_open(csv, dataset->bytes, len);
-    csv->separator = csv_guess_separator(dataset->bytes, len);
+    if (first > 0) {
+        csv->at = first;
+        csv->line++;
+    }
+    csv->separator = first > 0 ? separator : csv_guess_separator(dataset->bytes, len);
     read_records(dataset, path, csv, options, err);
     free(csv);
     return err->code;

@@ -4,6 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A line may hold anything beside our members, and what Python writes for a number that is none. */
+static const struct doc_limits line_limits = {
+    .depth_max = 16, .tokens_max = 4 * 1000 * 1000, .integers_as_reals = true, .nan_is_null = true};
+
+static enum err_code wrong_type(const char *key, const struct json_t *value, struct err *err)
+{
+    return err_set(err, ERR_UNUSABLE, "member '%s': expected a string, found %s", key,
+                   doc_type_name(value));
+}
+
+static enum err_code keep(struct dataset *dataset, const char *text, size_t len, const char **out,
+                          size_t *out_len, struct err *err)
+{
+    *out = arena_copy(&dataset->arena, text, len);
+    *out_len = len;
+    return *out != NULL ? ERR_OK : err_no_memory(err, len);
+}
+
 /* A member that must be a string, copied: the tree is freed after its line. */
 static enum err_code take(struct dataset *dataset, const struct json_t *object, const char *key,
                           const char **out, size_t *len, struct err *err)
@@ -12,24 +30,60 @@ static enum err_code take(struct dataset *dataset, const struct json_t *object, 
     const char *text = doc_text(value, len);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
-    if (text == NULL)
-        return err_set(err, ERR_UNUSABLE, "member '%s': expected a string, found %s", key,
-                       doc_type_name(value));
-    *out = arena_copy(&dataset->arena, text, *len);
-    return *out != NULL ? ERR_OK : err_no_memory(err, *len);
+    return text != NULL ? keep(dataset, text, *len, out, len, err) : wrong_type(key, value, err);
+}
+
+/* A label, or a number as its text. */
+static const char *label_text(const struct json_t *value, char digits[DOC_NUMBER_BYTES],
+                              size_t *len)
+{
+    const char *text = doc_text(value, len);
+    if (text != NULL || !doc_number_text(value, digits))
+        return text;
+    *len = strlen(digits);
+    return digits;
+}
+
+/* An array of labels, as one text: a|b. */
+static enum err_code join_labels(struct dataset *dataset, const struct json_t *list,
+                                 const char *key, struct dataset_record *record, struct err *err)
+{
+    const char *all = "";
+    for (size_t i = 0; i < doc_array_count(list); i++) {
+        char digits[DOC_NUMBER_BYTES];
+        size_t len;
+        const char *text = label_text(doc_array_item(list, i), digits, &len);
+        if (text == NULL || len == 0 || memchr(text, '\0', len) != NULL)
+            return err_set(err, ERR_UNUSABLE, "member '%s': element %zu is no label", key, i);
+        all = arena_format(&dataset->arena, "%s%s%.*s", all, i > 0 ? "|" : "", (int)len, text);
+        if (all == NULL)
+            return err_no_memory(err, len);
+    }
+    record->label = all;
+    record->label_len = strlen(all);
+    return ERR_OK;
 }
 
 static enum err_code take_label(struct dataset *dataset, const struct json_t *object,
                                 const struct dataset_options *options,
                                 struct dataset_record *record, struct err *err)
 {
-    bool optional = options->labels_optional;
-    if (optional && doc_member(object, options->label_field) == NULL)
+    const char *key = options->label_field, *text;
+    const struct json_t *value = doc_member(object, key);
+    char digits[DOC_NUMBER_BYTES];
+    size_t len = 0;
+    if (value == NULL && options->labels_optional)
         return ERR_OK;
-    take(dataset, object, options->label_field, &record->label, &record->label_len, err);
-    if (optional && record->label_len == 0)
-        record->label = NULL;
-    return err->code;
+    if (options->labels_many &&
+        (strcmp(doc_type_name(value), "an array") == 0 || doc_has_null(object, key)))
+        return join_labels(dataset, value, key, record, err);
+    if (value == NULL)
+        return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
+    if ((text = label_text(value, digits, &len)) == NULL)
+        return wrong_type(key, value, err);
+    if (len == 0 && options->labels_optional)
+        return ERR_OK;
+    return keep(dataset, text, len, &record->label, &record->label_len, err);
 }
 
 /* What lines are read by: the caller's names, or, of a split (split.h), its own. */
@@ -79,7 +133,7 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
                                 struct form *form, struct dataset_record *record, struct err *err)
 {
     struct json_t *object;
-    if (doc_parse(&object, bytes, len, &doc_limits_file, err))
+    if (doc_parse(&object, bytes, len, &line_limits, err))
         return err->code;
     if (strcmp(doc_type_name(object), "an object") != 0)
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));

@@ -63,6 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(bytes, data, size);
     for (size_t i = 0; i < size; i++)
         lines += data[i] == '\n';
+    char separator = '\0';
+    size_t first = csv_separator_line(bytes, size, &separator);
+    FUZZ_CLAIM(first <= size && (first > 0) == (separator != '\0'));
     csv_open(&csv, bytes, size);
     while (csv_next(&csv, &found, &err) == ERR_OK && found) {
         check_record(&csv, bytes, size, line);

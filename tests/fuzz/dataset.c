@@ -11,10 +11,10 @@
 
 static const char *const names[] = {"list.jsonl", "list.csv", "list.txt"};
 
-static void check_label(const char *label)
+static void check_label(const char *label, bool may_be_none)
 {
     size_t len = strlen(label), bytes;
-    FUZZ_CLAIM(len > 0);
+    FUZZ_CLAIM(len > 0 || may_be_none);
     for (size_t at = 0; at < len; at += bytes) {
         bytes = utf8_character_bytes(label + at, len - at);
         FUZZ_CLAIM(bytes > 0);
@@ -31,7 +31,7 @@ static void check_items(const struct dataset *dataset, const struct dataset_opti
         FUZZ_CLAIM(item->name != NULL && item->input != NULL);
         FUZZ_CLAIM(options->labels_optional || item->label != NULL);
         if (item->label != NULL)
-            check_label(item->label);
+            check_label(item->label, options->labels_many);
         if (dataset->kind == ENGINE_IMAGE)
             FUZZ_CLAIM(item->input_len > 0 && strlen(item->input) == item->input_len);
         for (size_t j = 0; j < item->input_len; j++)
@@ -52,7 +52,7 @@ static void learn(const struct dataset *dataset, bool several)
     for (size_t i = 0; learnt && i < dataset->count; i++) {
         const char *label = dataset->items[i].label;
         FUZZ_CLAIM(labels_match(&labels, label, targets, &first, &err) == ERR_OK);
-        FUZZ_CLAIM(first < labels.count && targets[first] == 1);
+        FUZZ_CLAIM(first == labels.count ? several && label[0] == '\0' : targets[first] == 1);
     }
     bool is_there = false; /* an input may have it, too */
     for (unsigned i = 0; learnt && i < labels.count; i++)
@@ -71,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned choice = fuzz_byte(&input);
     struct dataset_options options = {.kind = (choice & 4) != 0 ? ENGINE_IMAGE : ENGINE_TEXT,
                                       .labels_optional = (choice & 8) != 0,
+                                      .labels_many = (choice & 64) != 0,
                                       .line_documents = (choice & 16) != 0,
                                       .items_max = (choice & 32) != 0 ? 2 : 0};
     struct dataset dataset;

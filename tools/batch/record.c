@@ -10,7 +10,7 @@
 
 /* A line may hold any number of members that are not ours, and numbers of any size. */
 static const struct doc_limits json_limits = {
-    .depth_max = 32, .tokens_max = 1000 * 1000, .integers_as_reals = true};
+    .depth_max = 32, .tokens_max = 1000 * 1000, .integers_as_reals = true, .nan_is_null = true};
 
 /* ---- what both forms share ---- */
 
@@ -88,8 +88,16 @@ static enum err_code take_json_id(const struct json_t *object, struct arena *are
         out->number = (long long)number;
         return ERR_OK;
     }
+    char digits[DOC_NUMBER_BYTES];
+    if (doc_number_text(value, digits)) {
+        out->id = arena_copy(arena, digits, strlen(digits));
+        return out->id != NULL ? ERR_OK : err_no_memory(err, sizeof digits);
+    }
     if (value != NULL && doc_as_string(value) == NULL)
-        return err_set(err, ERR_UNUSABLE, "member 'id': expected a string or a whole number");
+        return err_set(
+            err, ERR_UNUSABLE,
+            "member 'id': expected a string or a number below 2^53; send a larger one as "
+            "a string");
     return copy_member(object, "id", arena, &out->id, &len, err);
 }
 
@@ -195,7 +203,8 @@ enum err_code record_read_header(struct record_form *form, const char *bytes, si
     struct csv csv;
     struct arena arena;
     arena_init(&arena);
-    form->separator = csv_guess_separator(bytes, len);
+    if (form->separator == '\0')
+        form->separator = csv_guess_separator(bytes, len);
     if (!split_fields(form, bytes, len, 1, &arena, &csv, err)) {
         form->columns = csv.field_count;
         find_columns(form, &csv, err);

@@ -1,5 +1,7 @@
 #include "tools/batch/record_reader.h"
 
+#include "engine/base/file.h"
+#include "engine/content/charset.h"
 #include "tools/batch/record.h"
 
 #include <errno.h>
@@ -7,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +18,37 @@ enum { FIRST_BYTES = 256 * 1024, LOOK_MS = 50 };
 /* Of the place in a CSV record: at the head of a field, in a plain one, between quotes, behind a
  * quote that closes the field unless another follows. */
 enum { AT_HEAD, IN_PLAIN, IN_QUOTES, AT_QUOTE };
+
+/* A file of UTF-16 is read whole, and its UTF-8 takes its place, in memory. */
+static enum err_code decode_file(struct record_reader *reader, const char *path,
+                                 const char *charset, struct err *err)
+{
+    enum { BYTES_MAX = 1 << 30 };
+    char *bytes, *text = NULL;
+    size_t len, text_len = 0, at = 0;
+    if (file_read(&bytes, &len, path, BYTES_MAX, err))
+        return err->code;
+    int memory = memfd_create("text", MFD_CLOEXEC);
+    text = malloc(charset_bytes(len));
+    if (memory < 0 || text == NULL)
+        err_no_memory(err, charset_bytes(len));
+    else
+        charset_decode(charset, bytes, len, text, &text_len, err);
+    for (ssize_t put = 1; err->code == ERR_OK && at < text_len && put > 0; at += (size_t)put)
+        if ((put = write(memory, text + at, text_len - at)) <= 0)
+            err_no_memory(err, text_len);
+    free(bytes);
+    free(text);
+    if (err->code != ERR_OK || lseek(memory, 0, SEEK_SET) != 0) {
+        if (memory >= 0)
+            close(memory);
+        return err->code;
+    }
+    close(reader->fd);
+    reader->fd = memory;
+    reader->total = text_len;
+    return ERR_OK;
+}
 
 enum err_code record_reader_open(struct record_reader *out, const char *path, struct err *err)
 {
@@ -28,7 +62,10 @@ enum err_code record_reader_open(struct record_reader *out, const char *path, st
         return err_set(err, ERR_UNUSABLE, "cannot be read: it is a folder");
     out->may_wait = !S_ISREG(file.st_mode);
     out->total = out->may_wait ? 0 : (uint64_t)file.st_size;
-    return ERR_OK;
+    char head[2];
+    bool is_marked = !out->may_wait && pread(out->fd, head, sizeof head, 0) == sizeof head;
+    const char *charset = is_marked ? charset_of_mark(head, sizeof head) : "";
+    return charset[0] == '\0' ? ERR_OK : decode_file(out, path, charset, err);
 }
 
 void record_reader_close(struct record_reader *reader)

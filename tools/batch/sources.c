@@ -1,5 +1,6 @@
 #include "tools/batch/sources.h"
 
+#include "learn/data/csv.h"
 #include "learn/data/picture.h"
 
 #include <limits.h>
@@ -57,6 +58,9 @@ static enum err_code read_header(struct source *source, struct err *err)
     bool found;
     source->reader.is_csv = true;
     if (record_reader_next(&source->reader, &span, &found, err))
+        return err->code;
+    if (found && csv_separator_line(span.bytes, span.len, &source->form.separator) > 0 &&
+        record_reader_next(&source->reader, &span, &found, err))
         return err->code;
     if (!found)
         return err_set(err, ERR_UNUSABLE, "the header, which names the columns, is missing");

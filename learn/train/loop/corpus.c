@@ -35,6 +35,7 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .image_field = options->image_field,
                                      .label_field = options->label_field,
                                      .labels_optional = !learns_labels(options),
+                                     .labels_many = options->multi_label,
                                      .line_documents = true};
     part->is_open = true;
     return dataset_open(&part->dataset, path, &fields, err);
@@ -101,7 +102,7 @@ static void move_item(struct corpus_items *to, const struct corpus_items *from, 
 static enum err_code split(struct corpus *corpus, const struct train_options *options,
                            struct err *err)
 {
-    size_t labels = corpus->labels.count, classes = labels > 0 ? labels : 1;
+    size_t labels = corpus->labels.count, classes = labels + 1; /* and those without a label */
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
     size_t *wanted = arena_alloc_array(&corpus->arena, classes, sizeof *wanted);

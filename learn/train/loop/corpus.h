@@ -31,7 +31,7 @@ struct corpus_part {
 struct corpus_items {
     const struct corpus_part *part;
     size_t *item;      /* [count] places in the data set */
-    unsigned *classes; /* [count]; with several labels the first */
+    unsigned *classes; /* [count]; with several labels the first; as many as labels: none */
     float *targets;    /* [count, labels] 0 or 1 */
     size_t count;
 };

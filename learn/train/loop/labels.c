@@ -50,6 +50,8 @@ static enum err_code insert(struct labels *labels, unsigned place, const char *t
 static enum err_code collect(struct labels *labels, const char *text, struct arena *arena,
                              struct err *err)
 {
+    if (labels->several && text[0] == '\0')
+        return ERR_OK;
     for (;;) {
         bool found;
         size_t len = name_len(labels, text);
@@ -90,6 +92,8 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
     for (size_t i = 0; i < dataset->count; i++)
         if (collect(out, dataset->items[i].label, arena, err))
             return err_prefix(err, "%.80s: ", dataset->items[i].name);
+    if (out->count == 0)
+        return err_set(err, ERR_UNUSABLE, "no input has a label: nothing to learn");
     if (out->count < 2 && !several)
         return err_set(err, ERR_UNUSABLE, "every input has the label '%.80s': nothing to learn",
                        out->count > 0 ? out->name[0] : "");
@@ -116,6 +120,9 @@ enum err_code labels_match(const struct labels *labels, const char *text, float 
 {
     bool any = false;
     memset(targets, 0, labels->count * sizeof *targets);
+    *first = labels->count;
+    if (labels->several && text[0] == '\0')
+        return ERR_OK;
     for (;;) {
         unsigned label;
         size_t len = name_len(labels, text);

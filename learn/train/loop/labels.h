@@ -25,7 +25,8 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
                            const struct spec *spec, struct arena *arena, struct err *err);
 
 /* targets [count] = 1 for each label that `text` names, 0 for the others; *first is the first one
- * named. ERR_UNUSABLE for a name that is unknown or empty. */
+ * named, or count if it names none, as it may with several. ERR_UNUSABLE for a name that is unknown
+ * or empty. */
 enum err_code labels_match(const struct labels *labels, const char *text, float *targets,
                            unsigned *first, struct err *err);
 

@@ -106,8 +106,9 @@ static enum err_code open_order(struct run *run, struct err *err)
         return err_no_memory(err, run->plan.epoch_inputs * sizeof *run->order);
     for (size_t i = 0; i < items->count; i++)
         places[i] = i;
+    bool by_class = !run->is_mlm && !run->options->multi_label;
     struct sampler_options sampler = {.items = places,
-                                      .classes = run->is_mlm ? NULL : items->classes,
+                                      .classes = by_class ? items->classes : NULL,
                                       .count = items->count,
                                       .class_count = run->corpus.labels.count,
                                       .balance = run->options->balance,

@@ -47,6 +47,46 @@ static int is_exception(const char *name)
                0; /* jansson with any top-level value */
 }
 
+/* What Python's json writes for a number that is none, in lines that people send, never elsewhere.
+ */
+START_TEST(doc_reads_nan_as_null_where_it_may)
+{
+    static const struct doc_limits lines = {
+        .depth_max = 4, .tokens_max = 100, .integers_as_reals = true, .nan_is_null = true};
+    static const char text[] = "{\"a\": NaN, \"NaN\": [-Infinity,Infinity], \"b\": \"\\\"NaN\"}";
+    struct json_t *root;
+    struct err err = {0};
+    ck_assert_msg(!doc_parse(&root, text, strlen(text), &lines, &err), "%s", err.text);
+    ck_assert(doc_has_null(root, "a"));
+    ck_assert_uint_eq(doc_array_count(doc_member(root, "NaN")), 2);
+    ck_assert_str_eq(doc_as_string(doc_member(root, "b")), "\"NaN");
+    doc_free(root);
+    ck_assert_int_eq(doc_parse(&root, "NaN", 3, &lines, &err), ERR_OK); /* the longest growth */
+    doc_free(root);
+    ck_assert_int_eq(doc_parse(&root, "[NaN, \"Infinity", 15, &lines, &err), ERR_MALFORMED);
+    ck_assert_int_eq(parse_text("[NaN]", &err), ERR_MALFORMED);
+}
+END_TEST
+
+START_TEST(doc_writes_a_number_as_its_text)
+{
+    static const char text[] = "[0, -7, 9223372036854775807, 0.1, 1e2, 1.5e-7, 9007199254740992.0,"
+                               " 1e300, \"1\", true]";
+    static const char *const expected[] = {
+        "0", "-7", "9223372036854775807", "0.1", "100", "1.5e-07", NULL, NULL, NULL, NULL};
+    struct json_t *root;
+    struct err err = {0};
+    ck_assert_int_eq(doc_parse(&root, text, strlen(text), &doc_limits_request, &err), ERR_OK);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char digits[DOC_NUMBER_BYTES];
+        bool is_number = doc_number_text(doc_array_item(root, i), digits);
+        ck_assert_int_eq(is_number, expected[i] != NULL);
+        ck_assert_str_eq(digits, is_number ? expected[i] : "");
+    }
+    doc_free(root);
+}
+END_TEST
+
 START_TEST(json_agrees_with_the_conformance_suite)
 {
     static char bytes[64 * 1024];
@@ -167,6 +207,7 @@ START_TEST(json_survives_truncation_and_mutation)
 }
 END_TEST
 
-SUITE("json", json_agrees_with_the_conformance_suite, json_refuses_the_suites_deep_nesting,
+SUITE("json", doc_reads_nan_as_null_where_it_may, doc_writes_a_number_as_its_text,
+      json_agrees_with_the_conformance_suite, json_refuses_the_suites_deep_nesting,
       json_bounds_the_number_of_tokens, json_errors_tell_the_kind_and_the_byte_but_not_the_input,
       json_maps_the_offsets_of_its_errors, json_survives_truncation_and_mutation)

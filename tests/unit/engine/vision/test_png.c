@@ -301,7 +301,7 @@ START_TEST(png_orientation_is_obeyed_as_a_jpegs)
 }
 END_TEST
 
-/* PIL takes the last block, and none that is damaged, declares nothing, or stands behind the end. */
+/* PIL takes the last block, and none that is damaged, declares nothing or stands behind the end. */
 START_TEST(png_orientation_is_the_last_and_upright_if_broken)
 {
     static const unsigned char upright[] = {0, 1, 2, 3, 4, 5}, turned[] = {5, 4, 3, 2, 1, 0};

@@ -130,6 +130,33 @@ START_TEST(csv_survives_every_short_file)
 }
 END_TEST
 
+START_TEST(a_first_line_may_name_the_separator)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        char separator;
+    } cases[] = {{"sep=;\r\na;b", 7, ';'},
+                 {"SEP=,\na,b", 6, ','},
+                 {"\"sep=\t\"\na", 8, '\t'},
+                 {"\xEF\xBB\xBF"
+                  "sep=|\n",
+                  9, '|'},
+                 {"sep=;", 5, ';'},
+                 {"sep=x\na", 0, '?'},
+                 {"sep=;a\n", 0, '?'},
+                 {"sep=", 0, '?'},
+                 {"", 0, '?'},
+                 {"a,sep=;\n", 0, '?'}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char separator = '?';
+        ck_assert_uint_eq(csv_separator_line(cases[i].bytes, strlen(cases[i].bytes), &separator),
+                          cases[i].len);
+        ck_assert_int_eq(separator, cases[i].separator);
+    }
+}
+END_TEST
+
 START_TEST(a_separator_is_guessed_by_the_first_line)
 {
     static const struct {
@@ -152,8 +179,8 @@ START_TEST(a_separator_is_guessed_by_the_first_line)
 }
 END_TEST
 
-SUITE("csv", a_separator_is_guessed_by_the_first_line, csv_reads_what_rfc_4180_shows,
-      csv_keeps_empty_fields_and_skips_empty_lines, csv_skips_a_byte_order_mark,
-      csv_takes_a_cut_line_end_as_one, csv_names_the_line_of_a_mistake,
+SUITE("csv", a_first_line_may_name_the_separator, a_separator_is_guessed_by_the_first_line,
+      csv_reads_what_rfc_4180_shows, csv_keeps_empty_fields_and_skips_empty_lines,
+      csv_skips_a_byte_order_mark, csv_takes_a_cut_line_end_as_one, csv_names_the_line_of_a_mistake,
       csv_counts_a_nul_as_a_character, csv_refuses_more_fields_than_it_holds,
       csv_survives_every_short_file)

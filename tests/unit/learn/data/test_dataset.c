@@ -136,6 +136,56 @@ START_TEST(dataset_refuses_masks_that_are_no_paths)
 }
 END_TEST
 
+START_TEST(dataset_takes_what_python_and_excel_write)
+{
+    static const char lines[] =
+        "{\"text\": \"NaN\", \"label\": 1, \"t\": NaN}\n"
+        "{\"text\": \"b\", \"label\": -0.5, \"t\": [-Infinity, Infinity]}\n";
+    static const char excel[] = "\xFF\xFEt\0e\0x\0t\0\t\0l\0a\0b\0e\0l\0\r\0\n\0"
+                                "\xB5\0\t\0x\0\r\0\n";
+    struct fixture fixture;
+    setup_text(&fixture, "a.jsonl", lines);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    expect_item(&fixture.dataset, 0, "line 1", "NaN", "1");
+    expect_item(&fixture.dataset, 1, "line 2", "b", "-0.5");
+    drop(&fixture);
+    setup(&fixture, "a.csv", excel, sizeof excel, &(struct dataset_options){.kind = ENGINE_TEXT});
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    expect_item(&fixture.dataset, 0, "line 2", "\xC2\xB5", "x");
+    drop(&fixture);
+    setup_text(&fixture, "a.csv", "sep=;\ntext;label\na,b;x\n");
+    expect_item(&fixture.dataset, 0, "line 3", "a,b", "x");
+    drop(&fixture);
+}
+END_TEST
+
+START_TEST(dataset_takes_several_labels_and_none)
+{
+    static const struct dataset_options many = {.kind = ENGINE_TEXT, .labels_many = true};
+    static const char lines[] = "{\"text\": \"a\", \"label\": [\"x\", 2]}\n"
+                                "{\"text\": \"b\", \"label\": []}\n"
+                                "{\"text\": \"c\", \"label\": null}\n"
+                                "{\"text\": \"d\", \"label\": \"\"}\n";
+    static const char rows[] = "text,label\na,x|y\nb,\n";
+    struct fixture fixture;
+    setup(&fixture, "a.jsonl", lines, strlen(lines), &many);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    expect_item(&fixture.dataset, 0, "line 1", "a", "x|2");
+    for (size_t i = 1; i < 4; i++)
+        ck_assert_str_eq(fixture.dataset.items[i].label, "");
+    drop(&fixture);
+    setup(&fixture, "a.csv", rows, strlen(rows), &many);
+    expect_item(&fixture.dataset, 0, "line 2", "a", "x|y");
+    expect_item(&fixture.dataset, 1, "line 3", "b", "");
+    drop(&fixture);
+    setup(&fixture, "a.jsonl", "{\"text\": \"a\"}", 13, &many);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "member 'label' is missing"));
+    drop(&fixture);
+    expect_error("a.jsonl", "{\"text\": \"a\", \"label\": [\"x\"]}", ERR_UNUSABLE,
+                 ": line 1: member 'label': expected a string, found an array");
+}
+END_TEST
+
 START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
 {
     static const struct {
@@ -147,7 +197,7 @@ START_TEST(dataset_names_the_line_of_a_bad_jsonl_record)
         {"{\"text\": null, \"label\": \"a\"}", "member 'text' is missing", ERR_UNUSABLE},
         {"{\"text\": 7, \"label\": \"a\"}", "member 'text': expected a string, found a number",
          ERR_UNUSABLE},
-        {"{\"text\": \"a\", \"label\": 3}", "member 'label': expected a string, found a number",
+        {"{\"text\": \"a\", \"label\": true}", "member 'label': expected a string, found a boolean",
          ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\": \"\"}", "the label is empty", ERR_UNUSABLE},
         {"{\"text\": \"a\", \"label\": \"x\\u0000\"}", "the label contains a NUL character",
@@ -593,7 +643,8 @@ START_TEST(items_of_some_labels_are_set_aside_in_their_order)
 }
 END_TEST
 
-SUITE("dataset", items_of_some_labels_are_set_aside_in_their_order,
+SUITE("dataset", dataset_takes_what_python_and_excel_write, dataset_takes_several_labels_and_none,
+      items_of_some_labels_are_set_aside_in_their_order,
       dataset_refuses_a_plain_text_where_images_are_wanted,
       dataset_says_what_a_data_set_without_labels_may_be, dataset_finds_masks_beside_their_list,
       dataset_refuses_masks_that_are_no_paths, dataset_reads_texts_from_jsonl,

@@ -96,12 +96,12 @@ START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
          ERR_UNUSABLE, "line 1: the mask's path is cut by a NUL character"},
         {"a.jsonl", "{\"image\": \"b\", \"label\": \"x\", \"mask\": 1}\n", &images, 0, 0,
          ERR_UNUSABLE, "line 1: member 'mask': expected a string, found a number"},
-        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\", \"label\": 1}\n",
-         &texts, 1, 0, ERR_UNUSABLE, "line 2: member 'label': expected a string, found a number"},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\", \"label\": {}}\n",
+         &texts, 1, 0, ERR_UNUSABLE, "line 2: member 'label': expected a string, found an object"},
         {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[]\n", &texts, 1, 0, ERR_UNUSABLE,
          "line 2: expected an object, found an array"},
-        {"a.jsonl", "{\"text\": \"a\", \"label\": 1}\n", &unlabelled, 0, 0, ERR_UNUSABLE,
-         "line 1: member 'label': expected a string, found a number"},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": true}\n", &unlabelled, 0, 0, ERR_UNUSABLE,
+         "line 1: member 'label': expected a string, found a boolean"},
     };
     expect_refusals(cases, sizeof cases / sizeof cases[0]);
 }

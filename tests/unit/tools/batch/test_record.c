@@ -43,6 +43,8 @@ START_TEST(record_reads_members_of_json)
     ck_assert_int_eq(parse(&json, "{\"id\": 12, \"image\": \"x/y.png\"}", false), ERR_OK);
     ck_assert(input.has_number && input.number == 12 && input.listed.is_image);
     ck_assert_str_eq(input.listed.path, "lists/x/y.png");
+    ck_assert_int_eq(parse(&json, "{\"text\": \"a\", \"id\": 1.5, \"t\": NaN}", false), ERR_OK);
+    ck_assert_str_eq(input.id, "1.5");
     ck_assert_int_eq(parse(&json, "{\"image\": \"/z.png\"}", false), ERR_OK);
     ck_assert_str_eq(input.listed.path, "/z.png");
     arena_deinit(&arena);
@@ -66,7 +68,8 @@ START_TEST(record_says_what_is_wrong_with_json)
     refused("[1]", ERR_UNUSABLE, "expected an object, found an array");
     refused("{\"texts\": \"a\"}", ERR_UNUSABLE, "neither member 'text' nor 'image' is there");
     refused("{\"text\": 5}", ERR_UNUSABLE, "member 'text': expected a string, found a");
-    refused("{\"text\": \"a\", \"id\": 1.5}", ERR_UNUSABLE, "member 'id': expected a string or");
+    refused("{\"text\": \"a\", \"id\": 12345678901234567890}", ERR_UNUSABLE,
+            "member 'id': expected a string or a number below 2^53");
     refused("{\"text\": \"a\", \"id\": [1]}", ERR_UNUSABLE, "member 'id': expected a string or");
     refused("{\"image\": \"\"}", ERR_UNUSABLE, "path of the image is empty");
     refused("{\"text\": \"a\", \"text_pair\": \"b\\u0000\"}", ERR_UNUSABLE, "second text holds a");

@@ -57,6 +57,17 @@ START_TEST(reader_gives_lines_without_their_ends_and_counts_blank_ones)
 }
 END_TEST
 
+START_TEST(reader_takes_a_file_of_utf_16)
+{
+    static const char text[] = "\xFF\xFE"
+                               "a\0\xB5\0\n\0b\0\r\0\n";
+    open_with(text, sizeof text, false); /* the last NUL is the upper half of the last line end */
+    expect("a\xC2\xB5", 1);
+    expect("b", 2);
+    expect_end();
+}
+END_TEST
+
 START_TEST(reader_takes_files_of_nothing_and_of_one_byte)
 {
     open_with("", 0, false);
@@ -171,7 +182,8 @@ START_TEST(reader_of_a_pipe_that_says_nothing_can_be_stopped)
 }
 END_TEST
 
-SUITE("record_reader", reader_gives_lines_without_their_ends_and_counts_blank_ones,
+SUITE("record_reader", reader_takes_a_file_of_utf_16,
+      reader_gives_lines_without_their_ends_and_counts_blank_ones,
       reader_takes_files_of_nothing_and_of_one_byte, reader_keeps_a_nul_inside_a_line,
       reader_ends_a_csv_record_outside_quotes_only, reader_gives_every_line_of_a_long_file,
       reader_passes_over_a_record_that_is_too_long, reader_says_why_it_cannot_open,

@@ -140,10 +140,34 @@ START_TEST(several_labels_may_be_one_and_the_first_named_is_first)
 }
 END_TEST
 
+/* A wafer of mixed-type maps may have no defect at all. */
+START_TEST(several_labels_may_be_none)
+{
+    const char *const text[] = {"a|b", "", "b"};
+    struct arena arena;
+    struct err err = {0};
+    float targets[2] = {9, 9};
+    unsigned first = 99;
+    struct labels labels = learn(text, 3, true, &(struct spec){0}, &arena, &err);
+    ck_assert_msg(err.code == ERR_OK && labels.count == 2, "%s", err.text);
+    ck_assert_int_eq(labels_match(&labels, "", targets, &first, &err), ERR_OK);
+    ck_assert(first == 2 && targets[0] == 0 && targets[1] == 0);
+    arena_deinit(&arena);
+    learn(text + 1, 1, true, &(struct spec){0}, &arena, &err);
+    ck_assert_int_eq(err.code, ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "no input has a label: nothing to learn");
+    arena_deinit(&arena);
+    err = (struct err){0};
+    learn(text, 2, false, &(struct spec){0}, &arena, &err);
+    ck_assert_str_eq(err.text, "line 2: a label is empty");
+    arena_deinit(&arena);
+}
+END_TEST
+
 /* An empty name is refused wherever it stands; an unknown one is cut at 80 bytes. */
 START_TEST(what_is_no_label_is_said_with_the_input)
 {
-    static const char *const wrong[] = {"", "a|", "|a", "a||b"};
+    static const char *const wrong[] = {"a|", "|a", "a||b", "|"};
     struct arena arena;
     for (unsigned i = 0; i < 4; i++) {
         struct err err = {0};
@@ -229,9 +253,10 @@ START_TEST(a_source_with_one_other_label_decides_nothing)
 }
 END_TEST
 
-SUITE("labels", labels_are_sorted_by_bytes, labels_of_the_source_keep_its_order,
-      several_labels_are_split_at_bars, one_label_only_is_nothing_to_learn,
-      names_that_begin_alike_are_different_names, a_bar_is_part_of_a_name_unless_there_are_several,
+SUITE("labels", several_labels_may_be_none, labels_are_sorted_by_bytes,
+      labels_of_the_source_keep_its_order, several_labels_are_split_at_bars,
+      one_label_only_is_nothing_to_learn, names_that_begin_alike_are_different_names,
+      a_bar_is_part_of_a_name_unless_there_are_several,
       several_labels_may_be_one_and_the_first_named_is_first,
       what_is_no_label_is_said_with_the_input, so_many_labels_and_no_more,
       a_source_with_one_other_label_decides_nothing)
