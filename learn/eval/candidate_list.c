@@ -30,7 +30,9 @@ enum err_code candidate_list_add_json(struct candidate_list *list, const char *j
     if (strcmp(doc_type_name(array), "an array") != 0)
         err_set(err, ERR_UNUSABLE, "expected an array of strings, found %s", doc_type_name(array));
     for (size_t i = 0; err->code == ERR_OK && i < doc_array_count(array); i++) {
-        const char *label = doc_as_string(doc_array_item(array, i));
+        char digits[DOC_NUMBER_BYTES];
+        const struct json_t *item = doc_array_item(array, i);
+        const char *label = doc_number_text(item, digits) ? digits : doc_as_string(item);
         if (label != NULL)
             candidate_list_add(list, label, err);
         else

@@ -97,6 +97,20 @@ static enum err_code look_while_reading(void *context, struct err *err)
     return watch_look(watch, err);
 }
 
+/* What a client can do about letters that are not UTF-8: PowerShell 5 sends Latin-1. */
+static enum err_code advise_charset(struct err *err)
+{
+    static const char invalid[] = "invalid UTF-8 at byte ";
+    const struct err found = *err;
+    if (strncmp(found.text, invalid, strlen(invalid)) != 0)
+        return err->code;
+    *err = (struct err){0};
+    return err_set(err, found.code,
+                   "%s; if the JSON has another charset, name it: Content-Type: application/json; "
+                   "charset=windows-1252",
+                   found.text);
+}
+
 /* An interrupt's error is that of the whole request, also if it occurred in one item. */
 static enum err_code parse_json(const struct service *service, struct request *request)
 {
@@ -109,8 +123,9 @@ static enum err_code parse_json(const struct service *service, struct request *r
                                   .interrupt = watch_begin(&watch, service, request),
                                   .query = &reading.query};
     limits.interrupt->look = look_while_reading;
-    return codec_parse_json(&request->call, request->content, request->content_len, &limits,
-                            &exchange->arena, &request->err);
+    codec_parse_json(&request->call, request->content, request->content_len, &limits,
+                     &exchange->arena, &request->err);
+    return advise_charset(&request->err);
 }
 
 static enum err_code parse(const struct service *service, struct request *request)

@@ -102,7 +102,8 @@ static void move_item(struct corpus_items *to, const struct corpus_items *from, 
 static enum err_code split(struct corpus *corpus, const struct train_options *options,
                            struct err *err)
 {
-    size_t labels = corpus->labels.count, classes = labels + 1; /* and those without a label */
+    /* Inputs without a label are a class more. */
+    size_t labels = corpus->labels.count, classes = labels + 1;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
     size_t *wanted = arena_alloc_array(&corpus->arena, classes, sizeof *wanted);

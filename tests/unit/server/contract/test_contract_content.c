@@ -119,6 +119,21 @@ START_TEST(what_is_no_text_is_refused_by_name)
 }
 END_TEST
 
+START_TEST(json_in_another_charset_is_read_or_told_how)
+{
+    static const char latin[] = "{\"text\":\"possible \xB5 deadlock\"}";
+    struct reply reply = contract_post(latin);
+    reply_expect_problem(&reply, 422, "unusable",
+                         "invalid UTF-8 at byte 18; if the JSON has another charset, name it: "
+                         "Content-Type: application/json; charset=windows-1252");
+    reply_free(&reply);
+    reply = contract_post_as("/predict", "application/json; charset=iso-8859-1", latin,
+                             sizeof latin - 1);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+}
+END_TEST
+
 START_TEST(more_inputs_than_are_allowed_are_counted)
 {
     static char body[200000] = "{\"inputs\": [";
@@ -137,4 +152,5 @@ static const char *const options[] = {NULL};
 CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
                a_text_without_its_type_is_told_what_to_do,
                texts_may_be_packed_or_in_another_charset, a_packed_bomb_is_413,
-               what_is_no_text_is_refused_by_name, more_inputs_than_are_allowed_are_counted)
+               what_is_no_text_is_refused_by_name, json_in_another_charset_is_read_or_told_how,
+               more_inputs_than_are_allowed_are_counted)
