@@ -29,12 +29,15 @@ bool image_has_signature(const void *bytes, size_t len)
 
 static enum err_code refuse(const void *bytes, size_t len, struct err *err)
 {
+    enum { URL_SCHEME_MAX = 16 };
     char described[DOCUMENT_TEXT_BYTES];
     const struct file_kind *kind = file_kind_of(bytes, len);
     if (kind != NULL)
         return err_set(err, ERR_UNUSABLE, "this is %s: %s", kind->name, kind->advice);
     if (document_describe(bytes, len, described))
         return err_set(err, ERR_UNUSABLE, "%s", described);
+    if (memmem(bytes, len < URL_SCHEME_MAX ? len : URL_SCHEME_MAX, "://", 3) != NULL)
+        return err_set(err, ERR_UNUSABLE, "this is a URL, not a picture: send the picture's bytes");
     return err_set(err, ERR_UNUSABLE, "the image is neither PNG nor JPEG (%zu bytes)", len);
 }
 

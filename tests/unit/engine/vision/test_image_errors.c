@@ -67,6 +67,30 @@ START_TEST(image_says_how_many_bytes_a_file_has_that_is_cut_off)
 }
 END_TEST
 
+/* In the place of a picture. */
+START_TEST(image_names_what_it_is_given)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *text;
+    } cases[] = {
+        {"II*\0\x08\0\0\0", 8, "this is a TIFF picture: convert it to PNG or JPEG"},
+        {"GIF89a", 6, "this is a GIF picture: convert it to PNG or JPEG"},
+        {"\x1f\x8b\x08\0", 4, "this is gzip: unpack it first"},
+        {"FileVersion 1 2;", 16,
+         "this is a KLARF file, not a log; wafers are read as PNG or JPEG pictures"},
+        {"iVBORw0KGgoAAAANSUhEUgAAAEoAAABX", 32,
+         "this is a PNG picture in base64, not a text: send it as \"image\" in JSON, or send its "
+         "bytes"},
+        {"https://fab/a.png", 17, "this is a URL, not a picture: send the picture's bytes"},
+        {"abc", 3, "the image is neither PNG nor JPEG (3 bytes)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        must_refuse((const unsigned char *)cases[i].bytes, cases[i].len, cases[i].text);
+}
+END_TEST
+
 START_TEST(image_says_near_which_byte_a_file_is_damaged)
 {
     static const struct {
@@ -233,7 +257,8 @@ START_TEST(image_create_bounds_sides_and_pixels)
 }
 END_TEST
 
-SUITE("image_errors", image_says_how_many_bytes_a_file_has_that_is_cut_off,
+SUITE("image_errors", image_names_what_it_is_given,
+      image_says_how_many_bytes_a_file_has_that_is_cut_off,
       image_says_near_which_byte_a_file_is_damaged,
       jpeg_takes_the_orientation_of_the_first_exif_segment,
       jpeg_refuses_segments_whose_length_cannot_be, jpeg_may_have_a_hundred_scans,

@@ -45,6 +45,9 @@ START_TEST(message_is_a_text_as_it_came_or_by_its_type)
     ck_assert_int_eq(take(body, strlen(body), "application/json"), ERR_OK);
     ck_assert_uint_eq(input.prepared.tokens, tokens);
     ck_assert_str_eq(input.id, "a1");
+    static const char number[] = "{\"text\": \"SCAN FAIL\", \"id\": 42}";
+    ck_assert_int_eq(take(number, strlen(number), "application/json"), ERR_OK);
+    ck_assert_str_eq(input.id, "42");
     close_model();
 }
 END_TEST
@@ -59,6 +62,7 @@ START_TEST(message_that_cannot_be_read_says_why)
     refused("a", "text/plainer", ERR_MEDIA_TYPE, "text/plain");
     refused("a", "image/png", ERR_UNUSABLE, "the model takes texts");
     refused("{\"text\": ", json, ERR_MALFORMED, "byte");
+    refused("{\"text\": \"{'text': 'a'}\"}", json, ERR_UNUSABLE, "this is a request in JSON");
     refused("[]", json, ERR_UNUSABLE, "expected an object");
     refused("{\"txt\": \"a\"}", json, ERR_UNUSABLE, "did you mean \"text\"");
     refused("{\"text\": 1}", json, ERR_UNUSABLE, "$.text: expected a string");
