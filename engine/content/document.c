@@ -247,7 +247,7 @@ static bool is_klarf(struct span text)
         return false;
     for (; line.len > 0 && line.bytes[line.len - 1] == ';'; line = next_line(&text))
         statements++;
-    return statements >= 3 || (statements >= 1 && line.len == 0);
+    return statements >= 2 || (statements == 1 && line.len == 0);
 }
 
 /* ATDF, which is STDF in letters: FAR:A and the character between fields, then the version. A line
@@ -271,24 +271,31 @@ static bool is_atdf(struct span text)
     return true;
 }
 
-/* SINF: a name and a value on each line, then the rows. */
+/* A word of letters and a colon, as `LOT:`. */
+static bool has_name(struct span line)
+{
+    size_t letters = 0;
+    while (letters < line.len && (unsigned char)((line.bytes[letters] | 0x20) - 'a') < 26)
+        letters++;
+    return letters > 0 && letters < line.len && line.bytes[letters] == ':';
+}
+
+/* SINF: a name and a value on each line, enough of them known, then the rows. */
 static bool is_sinf(struct span text)
 {
-    enum { ENOUGH = 4 };
+    enum { ENOUGH = 4, LINES_MAX = 100 };
     static const char *const names[] = {
         "DEVICE:", "LOT:",   "WAFER:", "FNLOC:", "ROWCT:", "COLCT:",  "BCEQU:",
         "REFPX:",  "REFPY:", "DUTMS:", "XDIES:", "YDIES:", "RowData:"};
-    unsigned lines = 0;
-    bool is_known = true, has_map = false;
-    for (struct span line = next_line(&text); line.len > 0 && is_known && lines < HEAD_BYTES;
-         line = next_line(&text)) {
-        is_known = false;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            is_known = is_known || begins(line, names[i]);
+    unsigned known = 0, lines = 0;
+    bool has_map = false;
+    for (struct span line = next_line(&text); has_name(line) && lines < LINES_MAX;
+         line = next_line(&text), lines++) {
         has_map = has_map || begins(line, "ROWCT:") || begins(line, "RowData:");
-        lines += is_known;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            known += begins(line, names[i]);
     }
-    return has_map && lines >= ENOUGH;
+    return has_map && known >= ENOUGH;
 }
 
 /* SEMI E142 and G85 are XML: the root element's name, or its name space. */
