@@ -107,14 +107,25 @@ static enum err_code check_json(struct request *request)
 
 /* ---- charsets ---- */
 
+/* UTF-16 without a byte order mark has a NUL beside each letter of ASCII. */
+static const char *likely_charset(const struct request *request)
+{
+    enum { NEAR = 64 };
+    const size_t len = request->content_len < NEAR ? request->content_len : NEAR;
+    const char *nul = memchr(request->content, '\0', len);
+    if (nul == NULL)
+        return "windows-1252";
+    return (nul - request->content) % 2 == 1 ? "utf-16le" : "utf-16be";
+}
+
 static enum err_code check_utf8(struct request *request)
 {
     for (size_t at = 0, bytes; at < request->content_len; at += bytes)
         if ((bytes = utf8_character_bytes(request->content + at, request->content_len - at)) == 0)
             return err_set(&request->err, ERR_UNUSABLE,
                            "body: invalid UTF-8 at byte %zu; if the text has another charset, name "
-                           "it: Content-Type: text/plain; charset=windows-1252",
-                           at);
+                           "it: Content-Type: text/plain; charset=%s",
+                           at, likely_charset(request));
     return ERR_OK;
 }
 
@@ -157,7 +168,11 @@ static enum err_code read_letters(struct request *request)
         request->content += 3;
         request->content_len -= 3;
     }
-    return request->body == REQUEST_TEXT ? check_utf8(request) : ERR_OK;
+    if (request->body == REQUEST_TEXT)
+        return check_utf8(request);
+    while (request->content_len > 0 && request->content[request->content_len - 1] == '\0')
+        request->content_len--; /* a string of C, sent with its end */
+    return ERR_OK;
 }
 
 enum err_code content_decode(struct request *request)

@@ -83,7 +83,7 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
                                "so: Content-Type: text/plain";
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
-    refuses(REQUEST_JSON, false, "\0\0", 2, text);
+    refuses(REQUEST_JSON, false, "\0x", 2, text);
     ck_assert_int_eq(request.err.code, ERR_MALFORMED);
 }
 END_TEST
@@ -106,6 +106,12 @@ START_TEST(a_text_becomes_utf_8)
     refuses(REQUEST_TEXT, true, "5 \xB5m", 4,
             "body: invalid UTF-8 at byte 2; if the text has another charset, name it: "
             "Content-Type: text/plain; charset=windows-1252");
+    refuses(REQUEST_TEXT, true, "5\0\xB5\0m", 5,
+            "body: invalid UTF-8 at byte 2; if the text has another charset, name it: "
+            "Content-Type: text/plain; charset=utf-16le");
+    refuses(REQUEST_TEXT, true, "\0005\0\xB5", 4,
+            "body: invalid UTF-8 at byte 3; if the text has another charset, name it: "
+            "Content-Type: text/plain; charset=utf-16be");
     request = (struct request){.charset = "UTF-16LE"};
     refuses(REQUEST_TEXT, true, "a\0b", 3, "body: not UTF-16LE at byte 2");
 }
@@ -120,6 +126,8 @@ START_TEST(json_may_have_a_mark_and_another_charset)
     ck_assert_str_eq(request.content, "{}");
     ck_assert_uint_eq(request.content_len, 2);
     ck_assert_int_eq(decode(REQUEST_JSON, false, "\xEF\xBB\xBF{}", 5), ERR_OK);
+    ck_assert_int_eq(decode(REQUEST_JSON, true, "{}\0\0", 4), ERR_OK);
+    ck_assert_uint_eq(request.content_len, 2);
     ck_assert_int_eq(decode(REQUEST_JSON, true, sixteen, sizeof sixteen - 1), ERR_OK);
     ck_assert_str_eq(request.content, "{\"a\":1}");
     ck_assert_uint_ge(content_bytes(&request), request.content_len + 1);
