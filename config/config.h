@@ -55,6 +55,7 @@ struct config {
     unsigned drain_delay_ms, drain_timeout_ms;
     unsigned connections_max;
     const char *linear_backend;
+    const char *uncalibrated;
     const char *audit_dir, *audit_key_file; /* "": none */
     const char *audit_sync, *audit_full;
     size_t audit_rotate_bytes;

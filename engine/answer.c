@@ -137,6 +137,8 @@ static json_t *reason_of(const struct answer *answer)
         return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
                             "its threshold %.9g",
                             (double)judgement->ood_score, threshold);
+    if (judgement->uncalibrated)
+        return json_string_nocheck("the model is not calibrated: it has no thresholds");
     if (judgement->truncated)
         return json_string_nocheck("the text is longer than the model reads: its end was not read");
     if (judgement->never)
@@ -359,6 +361,10 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "scores", json_string(info->scores));
     add(&model, "target_precision",
         info->target_precision > 0 ? json_real(info->target_precision) : json_null());
+    add(&model, "calibrated", json_boolean(info->is_calibrated));
+    add(&model, "uncalibrated",
+        info->is_calibrated ? json_null()
+                            : json_string_nocheck(info->reviews_all ? "review" : "auto"));
     add(&model, "ood_method", text_or_null(info->ood_method));
     add(&model, "ood_threshold",
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());

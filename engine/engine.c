@@ -202,6 +202,8 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->unbound = model->weights.unbound;
     info->unbound_count = model->weights.unbound_count;
     info->explain_default = method_default(info->kind);
+    info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
+    info->reviews_all = policy_reviews_all(&spec->policy);
     info->target_precision = spec->policy.target_precision;
     info->ood_method = ood_method_name(spec->policy.ood.method);
     info->reference = spec->reference;
@@ -226,6 +228,8 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
         choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
         head_parts_open(&model->spec, dir, head, &model->arena, err))
         return err->code;
+    if (options->takes_uncalibrated)
+        policy_trust(&model->spec.policy);
     return pipeline_open(&model->pipeline, &model->spec, dir, err);
 }
 

@@ -42,6 +42,8 @@ struct engine_options {
                                    tensor/linear/bf16.h */
     const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
                                    attnd.json's; NULL: that */
+    bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
+                                   attnd.json says nothing of it: decide/policy.h */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
@@ -85,6 +87,8 @@ struct engine_info {
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
+    bool is_calibrated;         /* it has thresholds, or is a regression, which needs none */
+    bool reviews_all;           /* all answers go to review, since it is not */
     double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
     const char *ood_method;     /* as in attnd.json; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */

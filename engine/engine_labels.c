@@ -60,12 +60,13 @@ static void forget_own_labels(struct engine_model *model)
 {
     struct spec *spec = &model->spec;
     struct engine_info *info = &model->info;
-    const bool accepts_truncated = spec->policy.accepts_truncated;
+    const struct policy own = spec->policy;
     spec->class_codes = NULL;
     spec->reference = NULL;
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
     spec->policy.ood.method = OOD_NONE;
-    spec->policy.accepts_truncated = accepts_truncated;
+    spec->policy.accepts_truncated = own.accepts_truncated;
+    spec->policy.takes_uncalibrated = own.takes_uncalibrated;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
     info->hypothesis = spec->hypothesis;
@@ -73,6 +74,8 @@ static void forget_own_labels(struct engine_model *model)
     info->class_codes = NULL;
     info->reference = NULL;
     info->target_precision = 0;
+    info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
+    info->reviews_all = policy_reviews_all(&spec->policy);
     info->ood_method = NULL;
     info->ood_threshold = info->ood_label_thresholds = NULL;
 }

@@ -59,6 +59,9 @@ static void print_input(const struct engine_info *info)
 
 static void print_decisions(const struct engine_info *info)
 {
+    if (!info->is_calibrated)
+        printf("calibrated     no: %s; attnd-eval --calibrate chooses thresholds\n",
+               info->reviews_all ? "every answer goes to review" : "every answer is automatic");
     if (info->target_precision > 0)
         printf("precision      %g of automatic answers\n", info->target_precision);
     if (info->ood_method == NULL)

@@ -9,8 +9,10 @@ enum decision { DECISION_AUTO, DECISION_REVIEW, DECISION_UNKNOWN, DECISION_COUNT
 
 struct judgement {
     enum decision decision;
-    bool truncated;  /* review: the model has not read all of the text; nothing else was wrong */
-    unsigned label;  /* review, unless truncated: the label that scores below its threshold */
+    bool uncalibrated; /* review: the model has no thresholds */
+    bool truncated;    /* review: the model has not read all of the text; nothing else was wrong */
+    unsigned
+        label; /* review, unless truncated or uncalibrated: the label that scores below its threshold */
     bool never;      /* review: that label has no threshold: never auto */
     float threshold; /* review: the label's, unless truncated or never; unknown: ood_score's */
 

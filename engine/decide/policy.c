@@ -80,6 +80,19 @@ static enum err_code read_truncation(struct policy *policy, const struct json_t 
     return ERR_OK;
 }
 
+static enum err_code read_uncalibrated(struct policy *policy, const struct json_t *object,
+                                       struct err *err)
+{
+    const char *word = "review";
+    if (doc_get_string(object, "$", "uncalibrated", &word, err))
+        return err->code;
+    policy->says_uncalibrated = doc_member(object, "uncalibrated") != NULL;
+    policy->takes_uncalibrated = strcmp(word, "auto") == 0;
+    if (!policy->takes_uncalibrated && strcmp(word, "review") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.uncalibrated must be \"review\" or \"auto\"");
+    return ERR_OK;
+}
+
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err)
 {
@@ -89,9 +102,26 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
         return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
                        thresholds != NULL ? "thresholds" : "ood");
     if (read_target_precision(policy, object, err) || read_truncation(policy, object, err) ||
+        read_uncalibrated(policy, object, err) ||
         (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
         return err->code;
     return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
+}
+
+void policy_trust(struct policy *policy)
+{
+    if (!policy->says_uncalibrated)
+        policy->takes_uncalibrated = true;
+}
+
+bool policy_is_uncalibrated(const struct policy *policy)
+{
+    return policy->thresholds == NULL && policy->scores != SCORES_NONE;
+}
+
+bool policy_reviews_all(const struct policy *policy)
+{
+    return policy_is_uncalibrated(policy) && !policy->takes_uncalibrated;
 }
 
 /* ---- judging ---- */
@@ -149,6 +179,10 @@ void policy_judge_by(const struct policy *policy, const float *scores, float ood
         judge_ood(&policy->ood, ood, argmax(scores, policy->label_count), out);
     if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
         judge_scores(policy, scores, out);
+    if (out->decision == DECISION_AUTO && policy_reviews_all(policy)) {
+        out->decision = DECISION_REVIEW;
+        out->uncalibrated = true;
+    }
     if (out->decision == DECISION_AUTO && truncated && !policy->accepts_truncated) {
         out->decision = DECISION_REVIEW;
         out->truncated = true;

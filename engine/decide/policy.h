@@ -1,5 +1,5 @@
 /* policy.h - which answers are automatic: attnd.json's "target_precision", "thresholds",
- * "truncation" and "ood".
+ * "truncation", "uncalibrated" and "ood".
  *
  * In this order: an input whose ood_score is above its threshold, which may be one for each label
  * that is given, is `unknown`; an answer with a
@@ -8,6 +8,10 @@
  * `auto`. Which labels an answer has does not depend on how many a client asks for: the best one
  * and, where labels are independent (sigmoid), each that scores at least 0.5. If several score
  * below their thresholds, the reason names the one that scores highest, of equals the first.
+ *
+ * A classifier without "thresholds" is not calibrated: nobody knows what its scores are worth. All
+ * of its answers go to review, unless "uncalibrated" is "auto", or it says nothing and the program
+ * was told so (policy_trust). A regression has no thresholds, and its answers are automatic.
  *
  * Without "ood" a classifier's OOD score is its energy, with no threshold; a regression has none.
  * Threads: immutable after policy_read.
@@ -25,8 +29,10 @@ struct policy {
     enum spec_scores scores;
     unsigned label_count;
     double target_precision; /* what the thresholds were chosen for; 0: unknown */
-    const float *thresholds; /* [label_count], NaN: never automatic; NULL: all are automatic */
+    const float *thresholds; /* [label_count], NaN: never automatic; NULL: not calibrated */
     bool accepts_truncated;  /* the model was validated on truncated texts */
+    bool says_uncalibrated;  /* attnd.json has the member */
+    bool takes_uncalibrated; /* answers without thresholds are automatic */
     struct ood ood;
 };
 
@@ -36,6 +42,13 @@ struct policy policy_default(enum spec_scores scores, unsigned label_count, unsi
 /* Reads the members of attnd.json's object over the defaults in *policy. ERR_UNSUPPORTED. */
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err);
+
+/* "uncalibrated" is "auto" where attnd.json says nothing of it. */
+void policy_trust(struct policy *policy);
+
+/* Whether it is a classifier without thresholds, and whether its answers go to review for it. */
+bool policy_is_uncalibrated(const struct policy *policy);
+bool policy_reviews_all(const struct policy *policy);
 
 /* Judges finite logits, scores (each [label_count]) and features [hidden] of an input, of which
  * the model may not have read all. No allocation. */

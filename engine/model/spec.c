@@ -26,6 +26,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "purity",
                                         "thresholds",
                                         "truncation",
+                                        "uncalibrated",
                                         "class_codes",
                                         "ood",
                                         "reference",
@@ -46,7 +47,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, class_codes, ood, reference, "
+                   "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
                    "long_text, window_stride, window_pooling, views, reduction, "
                    "candidate_labels, hypothesis_template, head, fitted_prior, class_prior)",
                    key);

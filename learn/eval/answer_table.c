@@ -30,7 +30,9 @@ static void print_judgement(FILE *file, const struct judgement *judgement)
         fprintf(file, ", ood_score %.9g", (double)judgement->ood_score);
     if (judgement->has_rank)
         fprintf(file, " (rank %.9g)", (double)judgement->ood_rank);
-    if (judgement->truncated)
+    if (judgement->uncalibrated)
+        fprintf(file, ", the model is not calibrated");
+    else if (judgement->truncated)
         fprintf(file, ", its end was not read");
     else if (judgement->decision != DECISION_AUTO && !judgement->never)
         fprintf(file, ", threshold %.9g", (double)judgement->threshold);

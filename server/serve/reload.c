@@ -91,6 +91,8 @@ static enum err_code open_model(struct reload *reload, unsigned index, struct er
                                        .dtype = wanted->dtype,
                                        .generation = reload->next->generation,
                                        .linear_backend = reload->next->config.linear_backend,
+                                       .takes_uncalibrated =
+                                           strcmp(reload->next->config.uncalibrated, "auto") == 0,
                                        .plan = &options->plan,
                                        .pools = options->pools,
                                        .placement = options->placement,

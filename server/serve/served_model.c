@@ -308,7 +308,8 @@ static enum err_code load(struct served_model *model, const struct served_model_
                           struct err *err)
 {
     const struct engine_options how = {.linear_backend = options->linear_backend,
-                                       .dtype = options->dtype};
+                                       .dtype = options->dtype,
+                                       .takes_uncalibrated = options->takes_uncalibrated};
     uint64_t start = clock_now_ns();
     if (model->name == NULL || model->dir == NULL || model->sessions == NULL ||
         model->copies == NULL)
@@ -346,6 +347,11 @@ enum err_code served_model_open(struct served_model **out,
     if (model->info->left_out != NULL)
         log_event(LOG_WARN, "backend_left_out", LOG_TEXT("model", model->name),
                   LOG_TEXT("reason", model->info->left_out));
+    if (!model->info->is_calibrated)
+        log_event(LOG_WARN, "model_uncalibrated", LOG_TEXT("model", model->name),
+                  LOG_TEXT("decision", model->info->reviews_all ? "review" : "auto"),
+                  LOG_TEXT("reason", "no thresholds in attnd.json: attnd-eval --calibrate chooses "
+                                     "them"));
     *out = model;
     return ERR_OK;
 }

@@ -80,6 +80,7 @@ struct served_model_options {
     const char *name, *dir, *dtype;
     unsigned generation;
     const char *linear_backend;
+    bool takes_uncalibrated;
     const struct plan *plan;
     struct thread_pool *const *pools;  /* [workers] on which the sessions will run */
     const struct placement *placement; /* of the workers; NULL: of a plan with one copy */

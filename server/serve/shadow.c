@@ -98,8 +98,7 @@ static struct job *copy_job(const struct row *row, const struct predict_item *it
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){
-        .kind = item->kind, .len = item->len, .pair_len = item->pair_len, .id = at};
+    *job = (struct job){.kind = item->kind, .len = item->len, .pair_len = item->pair_len, .id = at};
     job->label = append(at, id, id_len);
     job->bytes = append((char *)(uintptr_t)job->label, label, label_len);
     job->pair = append((char *)(uintptr_t)job->bytes, item->bytes, item->len);
@@ -112,8 +111,7 @@ static bool enqueue(struct shadow *shadow, struct job *job)
 {
     pthread_mutex_lock(&shadow->lock);
     bool fits = shadow->jobs < SHADOW_JOBS_MAX &&
-                job->len + job->pair_len <= SHADOW_BYTES_MAX - shadow->bytes &&
-                !shadow->is_closing;
+                job->len + job->pair_len <= SHADOW_BYTES_MAX - shadow->bytes && !shadow->is_closing;
     if (fits) {
         *shadow->end = job;
         shadow->end = &job->next;

@@ -11,6 +11,10 @@ function classesOf({ name, labels }) {
 
 /* What the answer of a class promises before it may go out by itself. */
 function promiseOf(model) {
+    if (model.calibrated === false)
+        return el('p', { class: 'hint' }, model.uncalibrated === 'auto'
+            ? 'Not calibrated: answers are automatic, and nobody knows how many of them are right.'
+            : 'Not calibrated: every answer is reviewed until attnd-eval --calibrate chooses thresholds.');
     const target = model.target_precision ?? model.purity;
     return target === undefined ? null : el('p', { class: 'hint' },
         `Automatic only where at least ${percent(target)} of such answers were right.`);

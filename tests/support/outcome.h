@@ -12,7 +12,7 @@
 
 struct json_t;
 
-enum { OUTCOME_BYTES = 32768 };
+enum { OUTCOME_BYTES = 65536 };
 
 struct outcome {
     int code;

@@ -233,6 +233,9 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"class_codes\": ", out);
         put_labels(out, spec, put_class_code);
     }
+    if (spec->policy.says_uncalibrated)
+        fprintf(out, ",\n \"uncalibrated\": \"%s\"",
+                spec->policy.takes_uncalibrated ? "auto" : "review");
     if (spec->policy.accepts_truncated)
         fputs(",\n \"truncation\": \"accept\"", out);
     if (spec->long_text.in_windows)

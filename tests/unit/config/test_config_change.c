@@ -121,6 +121,7 @@ static const struct {
     {"--models-root", "/m"},
     {"--state-dir", "/s"},
     {"--promote-min-feedback", "7"},
+    {"--uncalibrated", "auto"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 

@@ -137,6 +137,9 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
 {
     expect_judgement((struct judgement){.has_ood = true, .ood_score = -2.5f},
                      "\"decision\":\"auto\",\"ood_score\":-2.5}");
+    expect_judgement((struct judgement){.decision = DECISION_REVIEW, .uncalibrated = true},
+                     "\"decision\":\"review\",\"reason\":\"the model is not calibrated: it has no "
+                     "thresholds\"}");
     expect_judgement((struct judgement){.decision = DECISION_REVIEW, .truncated = true},
                      "\"decision\":\"review\",\"reason\":\"the text is longer than the model "
                      "reads: its end was not read\"}");
@@ -278,6 +281,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .weight_bytes = 84000,
                                        .unbound = unbound,
                                        .unbound_count = 1,
+                                       .is_calibrated = true,
                                        .target_precision = 0.95,
                                        .ood_method = "energy",
                                        .ood_threshold = &threshold,
@@ -286,7 +290,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .explain_default = EXPLAIN_GRADIENT},
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
-                 "\"target_precision\":0.95,\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
+                 "\"target_precision\":0.95,\"calibrated\":true,\"uncalibrated\":null,"
+                 "\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
                  "\"ood_thresholds\":{\"b\":2.5},"
                  "\"class_prior\":{\"a\":0.75,\"b\":0.25},"
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
@@ -309,6 +314,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .ngram_rows = 65536},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
+        "\"calibrated\":false,\"uncalibrated\":\"auto\","
         "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,"
         "\"class_prior\":\"natural\","
         "\"explain_default\":\"rollout\","

@@ -50,7 +50,9 @@ START_TEST(inspect_says_what_a_checkpoint_is)
                                  "parameters     5459 (0.0 MB as f32, stored as F32)\n"
                                  "version        2.1\n"
                                  "digest         sha256:";
-    static const char behind[] = "\nood_score      energy\n"
+    static const char behind[] = "\ncalibrated     no: every answer goes to review; attnd-eval "
+                                 "--calibrate chooses thresholds\n"
+                                 "ood_score      energy\n"
                                  "scores         softmax\n"
                                  "labels         3\n"
                                  "  0            good\n"

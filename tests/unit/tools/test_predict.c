@@ -49,7 +49,7 @@ START_TEST(predict_prints_scores_with_bars)
                                "  a longer label                   0.25  ########\n"
                                "  never                            0.25  ########\n"
                                "  d                                0.25  ########\n"
-                               "  decision auto, ood_score -1.38629";
+                               "  decision review, ood_score -1.38629";
     write_model(NULL, (float[LABELS]){0, 0, 0, 0});
     struct outcome *found = RUN("--model", writer.dir, "--text", "w7 w8");
     ck_assert_int_eq(found->code, 0);
@@ -60,7 +60,7 @@ START_TEST(predict_prints_scores_with_bars)
                    "\ntext\n"
                    "  none                             0.25  ########\n"
                    "  a longer label                   0.25  ########\n"
-                   "  decision auto, ",
+                   "  decision review, ",
                    "");
     checkpoint_writer_close(&writer);
 }

@@ -38,11 +38,46 @@ static struct judgement judge(float first, float second, float third)
 
 #define THRESHOLDS "{\"Center\": 0.75, \"Donut\": 0.25, \"Scratch\": null}"
 
-START_TEST(policy_without_a_file_is_auto_and_scores_energy)
+/* Nobody has looked at what its scores are worth. */
+START_TEST(policy_reviews_all_of_a_classifier_without_thresholds)
+{
+    static const enum spec_scores classifiers[] = {SCORES_SOFTMAX, SCORES_SIGMOID};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(read_policy(classifiers[i], "{}"), ERR_OK);
+        struct judgement judgement = judge(1, 0, 0);
+        ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+        ck_assert(judgement.uncalibrated && !judgement.never && !judgement.truncated);
+        ck_assert(policy_is_uncalibrated(&policy) && policy_reviews_all(&policy));
+        ck_assert_int_eq(read_policy(classifiers[i], "{\"uncalibrated\": \"auto\"}"), ERR_OK);
+        ck_assert_int_eq(judge(1, 0, 0).decision, DECISION_AUTO);
+        ck_assert(policy_is_uncalibrated(&policy) && !policy_reviews_all(&policy));
+    }
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{}"), ERR_OK); /* which cannot have thresholds */
+    ck_assert_int_eq(judge(7, 8, 9).decision, DECISION_AUTO);
+    ck_assert(!policy_is_uncalibrated(&policy));
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    ck_assert(!policy_is_uncalibrated(&policy) && !judge(0.1f, 0.1f, 0.8f).uncalibrated);
+}
+END_TEST
+
+/* The program's option is for models that do not say it themselves. */
+START_TEST(policy_trusts_a_model_that_does_not_say_otherwise)
+{
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
+    policy_trust(&policy);
+    ck_assert_int_eq(judge(1, 0, 0).decision, DECISION_AUTO);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"uncalibrated\": \"review\"}"), ERR_OK);
+    policy_trust(&policy);
+    ck_assert_int_eq(judge(1, 0, 0).decision, DECISION_REVIEW);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"uncalibrated\": \"yes\"}"), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.uncalibrated must be \"review\" or \"auto\"");
+}
+END_TEST
+
+START_TEST(policy_without_a_file_scores_energy)
 {
     ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
     struct judgement judgement = judge(0.4f, 0.3f, 0.3f);
-    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
     ck_assert(judgement.has_ood && !judgement.has_rank);
     ck_assert_double_eq_tol((double)judgement.ood_score, -1.0986123, 1e-6);
     ck_assert_int_eq(read_policy(SCORES_NONE, "{}"), ERR_OK);
@@ -111,11 +146,11 @@ END_TEST
 /* The energy of three equal logits is -1.0986. */
 START_TEST(policy_calls_unknown_by_the_threshold_of_the_label_that_is_given)
 {
-    ck_assert_msg(
-        !read_policy(SCORES_SOFTMAX,
-                     "{\"ood\": {\"method\": \"energy\", \"threshold\": 0, \"thresholds\": "
-                     "{\"Center\": null, \"Donut\": -1.5, \"Scratch\": 2}}}"),
-        "%s", err.text);
+    ck_assert_msg(!read_policy(SCORES_SOFTMAX,
+                               "{\"uncalibrated\": \"auto\", \"ood\": {\"method\": \"energy\", "
+                               "\"threshold\": 0, \"thresholds\": {\"Center\": null, \"Donut\": "
+                               "-1.5, \"Scratch\": 2}}}"),
+                  "%s", err.text);
     ck_assert_int_eq(judge(0.8f, 0.1f, 0.1f).decision, DECISION_AUTO);
     ck_assert_int_eq(judge(0.1f, 0.8f, 0.1f).decision, DECISION_UNKNOWN);
     ck_assert_float_eq(judge(0.1f, 0.8f, 0.1f).threshold, -1.5f);
@@ -184,10 +219,12 @@ START_TEST(policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that
     judgement = judge(0.75f, 0.25f, 0);
     ck_assert_int_eq(judgement.decision, DECISION_UNKNOWN);
     ck_assert(!judgement.truncated);
-    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"truncation\": \"accept\"}"), ERR_OK);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"truncation\": \"accept\", "
+                                                 "\"uncalibrated\": \"auto\"}"),
+                     ERR_OK);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
     is_truncated = false;
-    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"uncalibrated\": \"auto\"}"), ERR_OK);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
 }
 END_TEST
@@ -209,7 +246,9 @@ START_TEST(policy_refuses_wrong_members_by_name)
 END_TEST
 
 SUITE("policy", policy_calls_unknown_by_the_threshold_of_the_label_that_is_given,
-      policy_without_a_file_is_auto_and_scores_energy, policy_reviews_a_winner_below_its_threshold,
+      policy_without_a_file_scores_energy, policy_reviews_all_of_a_classifier_without_thresholds,
+      policy_trusts_a_model_that_does_not_say_otherwise,
+      policy_reviews_a_winner_below_its_threshold,
       policy_always_reviews_a_label_without_a_threshold, policy_reviews_any_unsure_label_of_several,
       policy_calls_strange_inputs_unknown_whatever_their_score,
       policy_gives_equal_labels_one_threshold,

@@ -224,7 +224,7 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "7", "attnd.json: expected an object, found a number"},
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
-         "target_precision, thresholds, truncation, class_codes, ood, reference, "
+         "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
          "long_text, window_stride, window_pooling, views, reduction, candidate_labels, "
          "hypothesis_template, head, fitted_prior, class_prior)"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",

@@ -23,11 +23,27 @@ static struct tempdir state, audit;
 
 static void start_with(const char *bytes, const char *share)
 {
-    server_process_start(
-        &server, (const char *[]){"--model", AUTO_MODEL, "--model", HARD_MODEL, "--model",
-                                  IMAGE_MODEL, "--state-dir", state.path, "--keep-inputs-bytes",
-                                  bytes, "--keep-inputs-share", share, "--audit-dir", audit.path,
-                                  "--workers", "1", "--threads-per-worker", "1", NULL});
+    server_process_start(&server, (const char *[]){"--model",
+                                                   AUTO_MODEL,
+                                                   "--model",
+                                                   HARD_MODEL,
+                                                   "--model",
+                                                   IMAGE_MODEL,
+                                                   "--state-dir",
+                                                   state.path,
+                                                   "--keep-inputs-bytes",
+                                                   bytes,
+                                                   "--keep-inputs-share",
+                                                   share,
+                                                   "--audit-dir",
+                                                   audit.path,
+                                                   "--workers",
+                                                   "1",
+                                                   "--threads-per-worker",
+                                                   "1",
+                                                   "--uncalibrated",
+                                                   "auto",
+                                                   NULL});
 }
 
 static void open_all(const char *bytes, const char *share)

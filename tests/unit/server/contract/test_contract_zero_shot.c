@@ -17,7 +17,8 @@ static struct server_process server;
 static void start(void)
 {
     server_process_start(&server, (const char *[]){"--model", "any=" MODEL, "--model",
-                                                   "fixed=tests/data/golden/vit-0", NULL});
+                                                   "fixed=tests/data/golden/vit-0",
+                                                   "--uncalibrated", "auto", NULL});
 }
 
 static void stop(void)

@@ -59,6 +59,8 @@ START_TEST(a_model_says_in_the_log_what_it_is)
     ck_assert_msg(strncmp(fields, expected, strlen(expected)) == 0, "%s", fields);
     ck_assert_double_eq_tol(strtod(fields + strlen(expected), NULL), model->load_seconds * 1000,
                             1e-3);
+    const char *warned = log_capture_fields(text, "model_uncalibrated");
+    ck_assert_msg(model->info->is_calibrated == (warned == NULL), "%s", text);
     served_model_release(model);
     models_close(&models);
 }
