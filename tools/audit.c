@@ -79,8 +79,9 @@ static const struct cli verify_cli = {
         "Follows the chain of an audit log from its oldest line to its newest. A line that was\n"
         "changed, removed or added in between breaks it. Lines that are missing at the end, and\n"
         "a log that was written anew as a whole, do not: compare the number and the head with\n"
-        "those that attnd_audit_sequence and attnd_audit_head, or its log, told elsewhere; with a\n"
-        "key only who has it can write anew.",
+        "those that attnd_audit_sequence and attnd_audit_head, or its log, told elsewhere. With a\n"
+        "key only who has it can write anew; verify says from which line on that holds, and\n"
+        "fails where the log goes on without it.",
     .examples = "  attnd-audit verify /var/lib/attnd/audit --key-file audit.key",
     .options = verify_options,
     .option_count = COUNT(verify_options),
@@ -309,10 +310,20 @@ static void tell_verified(const struct audit_reading *reading)
     char head[13];
     memcpy(head, reading->head, sizeof head - 1);
     head[sizeof head - 1] = '\0';
+    char keyed[64] = "chained";
+    if (reading->keyed_from == reading->first)
+        snprintf(keyed, sizeof keyed, "chained with a key");
+    else if (reading->keyed_from > 0)
+        snprintf(keyed, sizeof keyed, "chained with a key from line %llu on",
+                 (unsigned long long)reading->keyed_from);
     printf("ok: %llu lines, %llu to %llu, %s, head %s (%llu)\n", (unsigned long long)reading->lines,
-           (unsigned long long)reading->first, (unsigned long long)reading->last,
-           reading->is_keyed ? "chained with a key" : "chained", reading->head,
-           strtoull(head, NULL, 16));
+           (unsigned long long)reading->first, (unsigned long long)reading->last, keyed,
+           reading->head, strtoull(head, NULL, 16));
+    if (reading->way == AUDIT_KEYED)
+        printf(
+            "but line %llu, the last one, may have been changed: a log of format 1 proves a line "
+            "by the next. Compare the head\n",
+            (unsigned long long)reading->last);
     if (reading->unfinished > 0)
         printf("and an unfinished line of %zu bytes, which attnd cuts off when it starts\n",
                reading->unfinished);

@@ -10,15 +10,13 @@
 
 enum { HASH_DIGITS = SHA256_HEX_BYTES - 1 };
 
-static const char before_seq[] = "{\"seq\":", before_prev[] = ",\"prev\":\"", ending[] = "\"}";
-enum {
-    BEFORE_SEQ = sizeof before_seq - 1,
-    TAIL = sizeof before_prev - 1 + HASH_DIGITS + sizeof ending - 1,
-};
+static const char before_seq[] = "{\"seq\":";
+enum { BEFORE_SEQ = sizeof before_seq - 1 };
 
 void audit_chain_init(struct audit_chain *chain, struct audit_key key)
 {
-    *chain = (struct audit_chain){.key = key};
+    *chain =
+        (struct audit_chain){.key = key, .way = key.bytes != NULL ? AUDIT_KEYED_MAC : AUDIT_PLAIN};
     memset(chain->head, '0', HASH_DIGITS);
 }
 
@@ -67,13 +65,18 @@ size_t audit_chain_seal(struct audit_chain *chain, const char *members, size_t l
     int head = sprintf(out, "%s%" PRIu64 ",\"time\":\"%s\",", before_seq, chain->seq, now);
     memcpy(out + head, members, len);
     size_t line = (size_t)head + len;
-    line += (size_t)sprintf(out + line, "%s%s%s", before_prev, chain->head, ending);
+    line += (size_t)sprintf(out + line, ",\"prev\":\"%s\"", chain->head);
+    if (chain->way == AUDIT_KEYED_MAC) {
+        hash(&chain->key, out, line, chain->head);
+        return line + (size_t)sprintf(out + line, ",\"mac\":\"%s\"}\n", chain->head);
+    }
+    out[line++] = '}';
     hash(&chain->key, out, line, chain->head);
     out[line++] = '\n';
     return line;
 }
 
-enum err_code audit_chain_read_begin(const char *line, bool *is_keyed, struct err *err)
+enum err_code audit_chain_read_begin(const char *line, enum audit_way *way, struct err *err)
 {
     static const char begin[] = "\"type\":\"begin\",\"format\":";
     const char *type = strstr(line, begin);
@@ -83,7 +86,8 @@ enum err_code audit_chain_read_begin(const char *line, bool *is_keyed, struct er
     if (format > AUDIT_FORMAT)
         return err_set(err, ERR_UNSUPPORTED, "written by a newer attnd (format %lu, known is %d)",
                        format, AUDIT_FORMAT);
-    *is_keyed = strstr(type, "\"chain\":\"hmac-sha256\"") != NULL;
+    const bool is_keyed = strstr(type, "\"chain\":\"hmac-sha256\"") != NULL;
+    *way = !is_keyed ? AUDIT_PLAIN : format == 1 ? AUDIT_KEYED : AUDIT_KEYED_MAC;
     return ERR_OK;
 }
 
@@ -99,44 +103,93 @@ static uint64_t seq_of(const char *line, size_t len)
     return at < len && line[at] == ',' && line[BEFORE_SEQ] != '0' ? seq : 0;
 }
 
-/* The digits of "prev", at the line's end; NULL: it has none. */
-static const char *prev_of(const char *line, size_t len)
+/* The digits of ,"NAME":"DIGITS" at the end of line[*len], which then ends before it; NULL: it has
+ * none. */
+static const char *take_last(const char *line, size_t *len, const char *name)
 {
-    if (len < BEFORE_SEQ + TAIL)
+    char before[16];
+    const size_t frame = (size_t)snprintf(before, sizeof before, ",\"%s\":\"", name);
+    if (*len < BEFORE_SEQ + frame + HASH_DIGITS + 1 || line[*len - 1] != '"')
         return NULL;
-    const char *tail = line + len - TAIL, *digits = tail + sizeof before_prev - 1;
-    bool has_frame = memcmp(tail, before_prev, sizeof before_prev - 1) == 0 &&
-                     memcmp(digits + HASH_DIGITS, ending, sizeof ending - 1) == 0;
-    return has_frame && strspn(digits, "0123456789abcdef") == HASH_DIGITS ? digits : NULL;
+    const char *digits = line + *len - 1 - HASH_DIGITS;
+    if (memcmp(digits - frame, before, frame) != 0 ||
+        strspn(digits, "0123456789abcdef") != HASH_DIGITS)
+        return NULL;
+    *len = (size_t)(digits - frame - line);
+    return digits;
+}
+
+/* What a line says of itself. */
+struct seal {
+    uint64_t seq;
+    const char *prev, *mac; /* digits; mac NULL: it has none */
+    size_t hashed;          /* bytes of the line that its hash is of */
+};
+
+static enum err_code read_seal(struct seal *out, const char *line, size_t len, struct err *err)
+{
+    size_t rest = len > 0 && line[len - 1] == '}' ? len - 1 : 0;
+    *out = (struct seal){.seq = seq_of(line, len), .hashed = len};
+    out->mac = take_last(line, &rest, "mac");
+    if (out->mac != NULL)
+        out->hashed = rest;
+    out->prev = take_last(line, &rest, "prev");
+    if (out->prev == NULL || out->seq == 0)
+        return err_set(err, ERR_MALFORMED, "this is no line of an audit log");
+    return ERR_OK;
+}
+
+/* The chain with the line, if that is made in the chain's way. */
+static enum err_code accept(struct audit_chain *chain, const struct seal *seal, const char *line,
+                            struct err *err)
+{
+    char found[SHA256_HEX_BYTES];
+    if ((seal->mac != NULL) != (chain->way == AUDIT_KEYED_MAC))
+        return err_set(err, ERR_MALFORMED, "it has %s \"mac\", unlike its file's first line",
+                       seal->mac != NULL ? "a" : "no");
+    hash(&chain->key, line, seal->hashed, found);
+    if (seal->mac != NULL && memcmp(seal->mac, found, HASH_DIGITS) != 0)
+        return err_set(err, ERR_MALFORMED,
+                       "its \"mac\" is not made of it with this key: the line was changed, or "
+                       "another key wrote it");
+    chain->seq = seal->seq;
+    memcpy(chain->head, found, sizeof found);
+    return ERR_OK;
 }
 
 enum err_code audit_chain_follow(struct audit_chain *chain, const char *line, size_t len,
                                  struct err *err)
 {
-    const char *prev = prev_of(line, len);
-    uint64_t seq = seq_of(line, len);
-    if (prev == NULL || seq == 0)
-        return err_set(err, ERR_MALFORMED, "this is no line of an audit log");
-    if (seq != chain->seq + 1)
+    struct seal seal;
+    if (read_seal(&seal, line, len, err))
+        return err->code;
+    if (seal.seq != chain->seq + 1)
         return err_set(err, ERR_MALFORMED,
-                       "its number is %" PRIu64 ", the line before has %" PRIu64, seq, chain->seq);
-    if (memcmp(prev, chain->head, HASH_DIGITS) != 0)
+                       "its number is %" PRIu64 ", the line before has %" PRIu64, seal.seq,
+                       chain->seq);
+    if (memcmp(seal.prev, chain->head, HASH_DIGITS) != 0)
         return err_set(
             err, ERR_MALFORMED,
             "its \"prev\" is not the hash of the line before: one of the two was changed, "
             "or another key wrote them");
-    chain->seq = seq;
-    hash(&chain->key, line, len, chain->head);
-    return ERR_OK;
+    return accept(chain, &seal, line, err);
 }
 
 enum err_code audit_chain_believe(struct audit_chain *chain, const char *line, size_t len,
                                   struct err *err)
 {
-    uint64_t seq = seq_of(line, len);
-    if (prev_of(line, len) == NULL || seq == 0)
-        return err_set(err, ERR_MALFORMED, "this is no line of an audit log");
-    chain->seq = seq;
-    hash(&chain->key, line, len, chain->head);
+    struct seal seal;
+    return read_seal(&seal, line, len, err) ? err->code : accept(chain, &seal, line, err);
+}
+
+enum err_code audit_chain_turn(struct audit_chain *chain, enum audit_way way, struct audit_key key,
+                               const char *line, size_t len, struct err *err)
+{
+    struct seal seal;
+    if (read_seal(&seal, line, len, err))
+        return err->code;
+    chain->way = way;
+    chain->key = key;
+    hash(&chain->key, line, seal.hashed, chain->head);
     return ERR_OK;
 }

@@ -142,57 +142,119 @@ static enum err_code read_end(struct end *end, int fd, size_t size, const char *
     return ERR_OK;
 }
 
-/* Of the first line: an older attnd must not go on in a newer one's way, nor with another hash. */
-static enum err_code read_begin(int fd, const char *path, const struct audit_key *key,
-                                bool *same_key, struct err *err)
+/* Of the file's first line. */
+static enum err_code read_way(int fd, const char *path, enum audit_way *way, struct err *err)
 {
     char line[1024];
-    bool is_keyed = false;
     ssize_t len = pread(fd, line, sizeof line - 1, 0);
     if (len < 0)
         return failed(path, "read", err);
     line[len] = '\0';
-    if (audit_chain_read_begin(line, &is_keyed, err)) {
+    if (audit_chain_read_begin(line, way, err) == ERR_OK)
+        return ERR_OK;
+    err->code = ERR_UNUSABLE;
+    return err_prefix(err, "%s: ", path);
+}
+
+/* The chain at the last whole line, which the one before it proves if both are there. Then it turns
+ * to the way in which it is to go on. */
+static enum err_code believe_end(struct audit_chain *chain, const struct end *end,
+                                 enum audit_way way, struct err *err)
+{
+    const struct audit_chain wanted = *chain;
+    const char *line = end->bytes + end->line;
+    const size_t len = end->whole - 1 - end->line;
+    size_t before = end->line > 0 ? end->line - 1 : 0;
+    while (before > 0 && end->bytes[before - 1] != '\n')
+        before--;
+    const bool has_before = end->line > 0 && (before > 0 || end->from == 0);
+    chain->way = way;
+    if (way == AUDIT_PLAIN)
+        chain->key = (struct audit_key){0};
+    if (way != AUDIT_PLAIN && has_before) {
+        if (audit_chain_believe(chain, end->bytes + before, end->line - 1 - before, err) == ERR_OK)
+            audit_chain_follow(chain, line, len, err);
+    } else
+        audit_chain_believe(chain, line, len, err);
+    return err->code != ERR_OK || way == wanted.way
+               ? err->code
+               : audit_chain_turn(chain, wanted.way, wanted.key, line, len, err);
+}
+
+/* An end without one whole line is removed; then the file before is the newest. */
+static enum err_code recover_end(struct audit_files *files, int fd, const char *path,
+                                 struct audit_chain *chain, struct end *end, bool *found,
+                                 struct err *err)
+{
+    const enum audit_way wanted = chain->way;
+    const size_t cut = end->len - end->whole;
+    if (end->whole == 0 && end->from == 0)
+        return file_remove(path, err);
+    if (read_way(fd, path, &files->way, err))
+        return err->code;
+    if (files->way > wanted)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: this log was written with a key; name it in audit_key_file, or another "
+                       "audit_dir",
+                       path);
+    if (believe_end(chain, end, files->way, err)) {
         err->code = ERR_UNUSABLE;
-        return err_prefix(err, "%s: ", path);
+        return err_prefix(err, "%s: its end: ", path);
     }
-    *same_key = is_keyed == (key->bytes != NULL);
+    if (cut > 0 && (ftruncate(fd, (off_t)(end->from + end->whole)) != 0 || fsync(fd) != 0))
+        return failed(path, "cut to its last whole line", err);
+    files->bytes = end->from + end->whole;
+    *found = true;
     return ERR_OK;
 }
 
-/* False, if the file has not one whole line: it is removed. */
 static enum err_code recover(struct audit_files *files, const char *path, struct audit_chain *chain,
                              size_t *cut_bytes, bool *found, struct err *err)
 {
     struct stat status;
-    bool same_key = false;
+    const enum audit_way wanted = chain->way;
     struct end *end = malloc(sizeof *end);
-    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     *found = false;
     if (end == NULL)
         err_no_memory(err, sizeof *end);
     else if (fd < 0 || fstat(fd, &status) != 0)
         failed(path, "opened", err);
+    else if (!S_ISREG(status.st_mode))
+        err_set(err, ERR_UNUSABLE, "%s: is not a regular file", path);
     else if (read_end(end, fd, (size_t)status.st_size, path, err) == ERR_OK) {
-        size_t cut = end->len - end->whole;
-        *cut_bytes += cut;
-        if (end->whole == 0 && end->from == 0)
-            file_remove(path, err);
-        else if (audit_chain_believe(chain, end->bytes + end->line, end->whole - 1 - end->line,
-                                     err))
-            err_prefix(err, "%s: its end: ", path);
-        else if (cut > 0 && (ftruncate(fd, (off_t)(end->from + end->whole)) != 0 || fsync(fd) != 0))
-            failed(path, "cut to its last whole line", err);
-        else
-            *found = read_begin(fd, path, &chain->key, &same_key, err) == ERR_OK;
-        files->bytes = end->from + end->whole;
+        *cut_bytes += end->len - end->whole;
+        recover_end(files, fd, path, chain, end, found, err);
     }
     free(end);
-    if (*found && same_key)
+    if (*found && files->way == wanted)
         files->fd = fd;
     else if (fd >= 0)
         close(fd);
     return err->code;
+}
+
+/* Whoever has no key could cut a log and write a file of their own behind it: to go on there would
+ * make it ours. One whose first line cannot be read does not verify, either. */
+static enum err_code check_older(const struct audit_files *files, char *const *paths, size_t count,
+                                 struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        enum audit_way way = AUDIT_PLAIN;
+        struct err ignored = {0};
+        int fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd >= 0)
+            read_way(fd, paths[i], &way, &ignored);
+        if (fd >= 0)
+            close(fd);
+        if (way > files->way)
+            return err_set(err, ERR_UNUSABLE,
+                           "%s: was written without a key, but %s before it with one: somebody may "
+                           "have cut this log. Keep the directory, look at it with attnd-audit "
+                           "verify, and name another audit_dir",
+                           paths[count], strrchr(paths[i], '/') + 1);
+    }
+    return ERR_OK;
 }
 
 enum err_code audit_files_open(struct audit_files *files, const char *dir,
@@ -206,7 +268,9 @@ enum err_code audit_files_open(struct audit_files *files, const char *dir,
     pthread_mutex_init(&files->fd_lock, NULL);
     if (take(files, dir, err) == ERR_OK && audit_files_list(&paths, &count, dir, err) == ERR_OK)
         for (size_t i = count; i > 0 && !found && err->code == ERR_OK; i--)
-            recover(files, paths[i - 1], chain, cut_bytes, &found, err);
+            if (recover(files, paths[i - 1], chain, cut_bytes, &found, err) == ERR_OK && found &&
+                files->way != AUDIT_KEYED_MAC)
+                check_older(files, paths, i - 1, err);
     audit_files_free(paths, count);
     if (err->code != ERR_OK)
         audit_files_close(files);
@@ -284,10 +348,10 @@ enum err_code audit_files_begin(struct audit_files *files, struct audit_chain *c
 {
     char members[128], line[sizeof members + AUDIT_SEAL_BYTES], path[PATH_MAX + 64];
     struct audit_chain with = *chain;
-    int len =
-        snprintf(members, sizeof members,
-                 "\"type\":\"begin\",\"format\":%d,\"chain\":\"%s\",\"attnd\":\"%s\"", AUDIT_FORMAT,
-                 chain->key.bytes != NULL ? "hmac-sha256" : "sha256", ATTND_VERSION);
+    const bool is_keyed = chain->way == AUDIT_KEYED_MAC; /* older attnd go on where there is none */
+    int len = snprintf(members, sizeof members,
+                       "\"type\":\"begin\",\"format\":%d,\"chain\":\"%s\",\"attnd\":\"%s\"",
+                       is_keyed ? 2 : 1, is_keyed ? "hmac-sha256" : "sha256", ATTND_VERSION);
     size_t bytes = audit_chain_seal(&with, members, (size_t)len, line);
     snprintf(path, sizeof path, "%s/" NAME_BEGIN "%0*" PRIu64 NAME_END, files->dir, NAME_DIGITS,
              with.seq);

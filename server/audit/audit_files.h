@@ -15,14 +15,15 @@ struct audit_files {
     char dir[PATH_MAX];
     int lock_fd;
     pthread_mutex_t fd_lock; /* of fd, against a sync */
+    enum audit_way way;      /* of the newest file that the start found */
     int fd;                  /* the newest file's; -1: a new one is to be begun */
     uint64_t bytes;          /* its length */
 };
 
 /* Takes the directory, which is made if it is absent, for this process alone, and believes the
  * newest line. What a kill left of an unfinished line behind it is cut off: *cut_bytes. ERR_IO and
- * ERR_UNUSABLE (another process has it, a newer attnd wrote it, its end is no audit log) name the
- * file or the directory. */
+ * ERR_UNUSABLE (another process has it, a newer attnd wrote it, its end is no audit log or another
+ * key's, it would go on in a weaker way than before) name the file or the directory. */
 enum err_code audit_files_open(struct audit_files *files, const char *dir,
                                struct audit_chain *chain, size_t *cut_bytes, struct err *err);
 void audit_files_close(struct audit_files *files);

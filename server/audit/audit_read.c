@@ -15,19 +15,29 @@ struct reader {
     bool is_enough;
 };
 
-/* A file's first line says how it and the lines behind it carry the hash of the one before. */
+/* A file's first line says how it and the lines behind it are made. It must not be trusted to say
+ * less than the file before: then any log would verify that ends in a file of who has no key. */
 static enum err_code begin_file(struct reader *reader, struct err *err)
 {
-    bool is_keyed;
-    if (audit_chain_read_begin(reader->line, &is_keyed, err))
+    struct audit_reading *reading = reader->reading;
+    enum audit_way way;
+    if (audit_chain_read_begin(reader->line, &way, err))
         return err->code;
-    if (is_keyed && reader->reading->key.bytes == NULL)
+    if (way != AUDIT_PLAIN && reading->key.bytes == NULL)
         return err_set(err, ERR_UNUSABLE, "this log was written with a key, which is needed");
-    reader->reading->is_keyed = is_keyed;
-    reader->chain.key = is_keyed ? reader->reading->key : (struct audit_key){0};
-    if (reader->before_len == 0)
-        return ERR_OK;
-    return audit_chain_believe(&reader->chain, reader->before, reader->before_len, err);
+    if (way < reading->way)
+        return err_set(err, ERR_MALFORMED,
+                       "the log goes on %s: who has no key can write this, and can have removed "
+                       "what stood here; line %llu before it is the last that may be believed",
+                       way == AUDIT_PLAIN ? "without a key" : "in the way of an older attnd",
+                       (unsigned long long)reader->chain.seq - (reading->way == AUDIT_KEYED));
+    const struct audit_key key = way != AUDIT_PLAIN ? reading->key : (struct audit_key){0};
+    reading->way = way;
+    if (reader->before_len > 0)
+        return audit_chain_turn(&reader->chain, way, key, reader->before, reader->before_len, err);
+    reader->chain.way = way;
+    reader->chain.key = key;
+    return ERR_OK;
 }
 
 /* The oldest line that is kept is believed, unless it is the first of all. */
@@ -46,6 +56,8 @@ static void take(struct reader *reader, size_t len)
     reading->first = reading->lines == 0 ? reader->chain.seq : reading->first;
     reading->last = reader->chain.seq;
     reading->lines++;
+    if (reading->way != AUDIT_PLAIN && reading->keyed_from == 0)
+        reading->keyed_from = reader->chain.seq;
     memcpy(reading->head, reader->chain.head, sizeof reading->head);
     if (reading->visit != NULL)
         reader->is_enough = !reading->visit(reading->context, reader->line, len);
@@ -94,8 +106,15 @@ enum err_code audit_read(struct audit_reading *reading, char *const *paths, size
     struct reader reader = {.reading = reading};
     audit_chain_init(&reader.chain, reading->key);
     memcpy(reading->head, reader.chain.head, sizeof reading->head);
+    reading->way = AUDIT_PLAIN;
     for (size_t i = 0; i < count && !reader.is_enough && err->code == ERR_OK; i++)
         read_file(&reader, paths[i], i + 1 == count, err);
+    if (err->code == ERR_OK && !reader.is_enough && reading->lines > 0 &&
+        reading->key.bytes != NULL && reading->keyed_from == 0)
+        err_set(err, ERR_MALFORMED,
+                "%s: no line was written with a key, so the one given proves nothing; without it "
+                "the log can be read",
+                paths[count - 1]);
     free(reader.line);
     free(reader.before);
     return err->code;

@@ -1,5 +1,7 @@
 #include "tests/support/tempdir.h"
 
+#include "engine/base/file.h"
+
 #include <check.h>
 
 #include <dirent.h>
@@ -43,4 +45,14 @@ void tempdir_close(struct tempdir *dir)
 {
     ck_assert_int_eq(access(dir->path, F_OK), 0);
     tempdir_remove(dir->path);
+}
+
+void tempdir_copy(const struct tempdir *dir, const char *name, const char *from)
+{
+    char *bytes;
+    size_t len;
+    struct err err = {0};
+    ck_assert_msg(file_read(&bytes, &len, from, 1 << 24, &err) == ERR_OK, "%s: %s", from, err.text);
+    tempdir_write(dir, name, bytes, len);
+    free(bytes);
 }

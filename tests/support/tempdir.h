@@ -19,6 +19,7 @@ struct tempdir {
 
 void tempdir_open(struct tempdir *dir);
 void tempdir_write(const struct tempdir *dir, const char *name, const void *bytes, size_t len);
+void tempdir_copy(const struct tempdir *dir, const char *name, const char *from);
 
 /* Removes the directory and the files in it. */
 void tempdir_close(struct tempdir *dir);

@@ -34,19 +34,25 @@ static const char *const lines[] = {
     "\"score\":0.25,\"decision\":\"review\"",
     "\"type\":\"reload\",\"generation\":2,\"changed\":[]"};
 
-static void write_log(struct audit_key key, size_t rotate_bytes)
+/* Begins the log of dir, or goes on with it. */
+static void append_log(struct audit_key key, size_t rotate_bytes)
 {
     struct audit *audit;
     struct err err = {0};
     const struct audit_options options = {
         .dir = dir.path, .refuse = true, .rotate_bytes = rotate_bytes, .key = key};
-    tempdir_open(&dir);
     ck_assert_msg(audit_open(&audit, &options, &err) == ERR_OK, "%s", err.text);
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(
             audit_append(audit, &(struct audit_members){lines[i], strlen(lines[i])}, 1, &err),
             ERR_OK);
     audit_close(audit);
+}
+
+static void write_log(struct audit_key key, size_t rotate_bytes)
+{
+    tempdir_open(&dir);
+    append_log(key, rotate_bytes);
 }
 
 /* The newest file of the log; free it. */
@@ -97,7 +103,7 @@ START_TEST(a_change_anywhere_but_at_the_end_is_told_by_file_and_line)
         {"2{h;d};3G", ".jsonl:2: its number is 3, the line before has 1"},
         {"3s/\"prev\":\"./\"prev\":\"x/", ".jsonl:3: this is no line of an audit log"},
         {"1s/\"format\":1/\"format\":9/",
-         ".jsonl:1: written by a newer attnd (format 9, known is 1)"},
+         ".jsonl:1: written by a newer attnd (format 9, known is 2)"},
         {"1d", ".jsonl:1: this is not the first line of an audit log"},
         {"1s/\"prev\":\"0/\"prev\":\"1/", ".jsonl:1: its \"prev\" is not the hash"},
     };
@@ -125,6 +131,140 @@ START_TEST(an_unfinished_line_at_the_end_is_told_and_no_error)
 }
 END_TEST
 
+static const struct audit_key key = {"0123456789abcdef", 16};
+
+/* Writes a key file into a directory of its own. */
+static const char *key_file(struct tempdir *keys, const char *bytes)
+{
+    static char path[128];
+    tempdir_open(keys);
+    tempdir_write(keys, "key", bytes, strlen(bytes));
+    snprintf(path, sizeof path, "%s/key", keys->path);
+    return path;
+}
+
+/* Without the key: the newest file ends behind its line `last`, and another file follows whose
+ * first line has the right number and the right SHA-256 of that line. */
+static void forge(unsigned last, const char *begin)
+{
+    struct audit_chain chain;
+    char line[1024], name[64], script[32], *path = newest();
+    struct err err = {0};
+    snprintf(script, sizeof script, "%u,$d", last + 1);
+    edit(script);
+    FILE *file = fopen(path, "r");
+    for (unsigned i = 0; i < last; i++)
+        ck_assert_ptr_nonnull(fgets(line, sizeof line, file));
+    fclose(file);
+    audit_chain_init(&chain, (struct audit_key){0});
+    chain.way = strstr(line, "\"mac\"") != NULL ? AUDIT_KEYED_MAC : AUDIT_PLAIN;
+    ck_assert_int_eq(audit_chain_turn(&chain, AUDIT_PLAIN, (struct audit_key){0}, line,
+                                      strcspn(line, "\n"), &err),
+                     ERR_OK);
+    chain.seq = last;
+    const size_t len = audit_chain_seal(&chain, begin, strlen(begin), line);
+    snprintf(name, sizeof name, "attnd-audit-%012u.jsonl", last + 1);
+    tempdir_write(&dir, name, line, len);
+    free(path);
+}
+
+START_TEST(a_log_never_goes_on_in_a_weaker_way)
+{
+    static const struct {
+        const char *begin, *errors;
+        unsigned last;
+    } cases[] = {
+        {"\"type\":\"begin\",\"format\":1,\"chain\":\"sha256\"",
+         "000005.jsonl:1: the log goes on without a key: who has no key can write this", 4},
+        {"\"type\":\"begin\",\"format\":1,\"chain\":\"sha256\"",
+         "000003.jsonl:1: the log goes on without a key: who has no key can write this, and can "
+         "have removed what stood here; line 2 before it is the last that may be believed",
+         2},
+        {"\"type\":\"begin\",\"format\":2,\"chain\":\"sha256\"", "goes on without a key", 4},
+        {"\"type\":\"begin\",\"format\":2,\"chain\":\"none\"", "goes on without a key", 4},
+        {"\"type\":\"begin\",\"format\":1,\"chain\":\"hmac-sha256\"",
+         "goes on in the way of an older attnd", 4},
+        {"\"type\":\"begin\",\"format\":2,\"chain\":\"hmac-sha256\"",
+         "000005.jsonl:1: its \"prev\" is not the hash of the line before", 4},
+    };
+    struct tempdir keys;
+    const char *file = key_file(&keys, "0123456789abcdef");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_log(key, 1 << 20);
+        forge(cases[i].last, cases[i].begin);
+        RUN("verify", dir.path, "--key-file", file);
+        expect(1, "", cases[i].errors);
+        RUN("show", dir.path, "--key-file", file);
+        expect(1, "", cases[i].errors);
+        tempdir_close(&dir);
+    }
+    tempdir_close(&keys);
+}
+END_TEST
+
+START_TEST(with_a_key_the_last_line_is_proven_too)
+{
+    static const struct {
+        const char *script, *errors;
+    } cases[] = {
+        {"4s/reload/rollout/", ".jsonl:4: its \"mac\" is not made of it with this key"},
+        {"3s/scan/leakage/;4d", ".jsonl:3: its \"mac\" is not made of it with this key"},
+        {"2s/,\"mac\":\"[0-9a-f]*\"//;3,$d", ".jsonl:2: it has no \"mac\""},
+        {"1s/hmac-sha256/sha256/;2,$d", ".jsonl:1: it has a \"mac\""},
+        {"1s/\"format\":2/\"format\":1/;2,$d", ".jsonl:1: it has a \"mac\""},
+    };
+    struct tempdir keys;
+    const char *file = key_file(&keys, "0123456789abcdef");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_log(key, 1 << 20);
+        edit(cases[i].script);
+        RUN("verify", dir.path, "--key-file", file);
+        expect(1, "", cases[i].errors);
+        tempdir_close(&dir);
+    }
+    tempdir_close(&keys);
+}
+END_TEST
+
+START_TEST(a_key_given_for_a_log_that_has_none_is_an_error)
+{
+    struct tempdir keys;
+    const char *file = key_file(&keys, "0123456789abcdef");
+    write_log((struct audit_key){0}, 1 << 20);
+    RUN("verify", dir.path, "--key-file", file);
+    expect(1, "", "no line was written with a key, so the one given proves nothing");
+    append_log(key, 1 << 20);
+    RUN("verify", dir.path, "--key-file", file);
+    expect(0, "ok: 8 lines, 1 to 8, chained with a key from line 5 on, head ", "");
+    tempdir_close(&dir);
+    tempdir_close(&keys);
+}
+END_TEST
+
+/* tests/data/state/2026-11: five lines without a key, then four with one. */
+START_TEST(a_log_of_format_1_verifies_and_goes_on)
+{
+    static const char old[] = "tests/data/state/2026-11/audit",
+                      *const names[] = {"attnd-audit-000000000001.jsonl",
+                                        "attnd-audit-000000000006.jsonl"};
+    static const char file[] = "tests/data/state/2026-11/audit-key";
+    char from[128];
+    RUN("verify", old, "--key-file", file);
+    expect(0, "ok: 9 lines, 1 to 9, chained with a key from line 6 on, head a5c5dc46b5ba48", "");
+    expect(0, "but line 9, the last one, may have been changed", "");
+    tempdir_open(&dir);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(from, sizeof from, "%s/%s", old, names[i]);
+        tempdir_copy(&dir, names[i], from);
+    }
+    append_log(key, 1 << 20);
+    RUN("verify", dir.path, "--key-file", file);
+    expect(0, "ok: 13 lines, 1 to 13, chained with a key from line 6 on, head ", "");
+    ck_assert_ptr_null(strstr(outcome.out, "may have been"));
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(a_log_with_a_key_needs_that_key)
 {
     struct tempdir keys;
@@ -134,11 +274,11 @@ START_TEST(a_log_with_a_key_needs_that_key)
     tempdir_write(&keys, "wrong", "0123456789abcdeX\n", 17);
     snprintf(right, sizeof right, "%s/right", keys.path);
     snprintf(wrong, sizeof wrong, "%s/wrong", keys.path);
-    write_log((struct audit_key){"0123456789abcdef", 16}, 1 << 20);
+    write_log(key, 1 << 20);
     RUN("verify", dir.path, "--key-file", right);
     expect(0, "4 lines, 1 to 4, chained with a key", "");
     RUN("verify", dir.path, "--key-file", wrong);
-    expect(1, "", ".jsonl:2: its \"prev\" is not the hash of the line before");
+    expect(1, "", ".jsonl:1: its \"mac\" is not made of it with this key");
     RUN("verify", dir.path);
     expect(2, "", "this log was written with a key, which is needed");
     tempdir_close(&dir);
@@ -194,5 +334,7 @@ END_TEST
 
 SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
       a_change_anywhere_but_at_the_end_is_told_by_file_and_line,
-      an_unfinished_line_at_the_end_is_told_and_no_error, a_log_with_a_key_needs_that_key,
+      an_unfinished_line_at_the_end_is_told_and_no_error, a_log_never_goes_on_in_a_weaker_way,
+      with_a_key_the_last_line_is_proven_too, a_key_given_for_a_log_that_has_none_is_an_error,
+      a_log_of_format_1_verifies_and_goes_on, a_log_with_a_key_needs_that_key,
       lines_are_shown_and_exported_as_asked_for, what_is_wrong_with_a_call_is_said)

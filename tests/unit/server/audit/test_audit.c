@@ -221,10 +221,10 @@ START_TEST(what_is_no_audit_log_or_anothers_is_refused)
     static const struct {
         const char *text, *why;
     } cases[] = {
-        {"nonsense\n", "its end: this is no line of an audit log"},
-        {"{\"seq\":1,\"time\":\"t\",\"type\":\"begin\",\"format\":2,\"prev\":"
+        {"nonsense\n", "this is not the first line of an audit log's file"},
+        {"{\"seq\":1,\"time\":\"t\",\"type\":\"begin\",\"format\":3,\"prev\":"
          "\"0000000000000000000000000000000000000000000000000000000000000000\"}\n",
-         "written by a newer attnd (format 2, known is 1)"},
+         "written by a newer attnd (format 3, known is 2)"},
         {"{\"seq\":1,\"time\":\"t\",\"type\":\"other\",\"prev\":"
          "\"0000000000000000000000000000000000000000000000000000000000000000\"}\n",
          "this is not the first line of an audit log's file"},
@@ -253,7 +253,7 @@ START_TEST(a_key_makes_the_chain_anothers_cannot_write)
 {
     tempdir_open(&dir);
     unsigned hits;
-    struct audit_options options = plain(), keyed = plain();
+    struct audit_options keyed = plain();
     keyed.key = (struct audit_key){"secret", 6};
     struct audit *audit = opened(&keyed);
     append(audit, "\"type\":\"test\"");
@@ -261,10 +261,68 @@ START_TEST(a_key_makes_the_chain_anothers_cannot_write)
     audit_close(audit);
     ck_assert_uint_eq(follow(keyed.key, "hmac-sha256", &hits), 3);
     ck_assert_uint_eq(hits, 1);
-    audit = opened(&options); /* begins a file that says so */
+    tempdir_close(&dir);
+}
+END_TEST
+
+static void expect_refused(const struct audit_options *options, const char *why)
+{
+    struct audit *audit;
+    err = (struct err){0};
+    ck_assert_int_eq(audit_open(&audit, options, &err), ERR_UNUSABLE);
+    ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
+}
+
+START_TEST(a_log_goes_on_only_with_its_key_and_never_in_a_weaker_way)
+{
+    static const char begin[] = "\"type\":\"begin\",\"format\":1,\"chain\":\"sha256\"";
+    struct audit_options options = plain(), keyed = plain(), other = plain();
+    struct audit_chain forged;
+    char line[512];
+    keyed.key = (struct audit_key){"secret", 6};
+    other.key = (struct audit_key){"sekret", 6};
+    tempdir_open(&dir);
+    struct audit *audit = opened(&keyed);
     append(audit, "\"type\":\"test\"");
     audit_close(audit);
+    expect_refused(&options, "000001.jsonl: this log was written with a key; name it in");
+    expect_refused(&other, "000001.jsonl: its end: its \"mac\" is not made of it with this key");
+    audit_chain_init(&forged, (struct audit_key){0});
+    forged.seq = 1;
+    size_t len = audit_chain_seal(&forged, begin, strlen(begin), line);
+    tempdir_write(&dir, "attnd-audit-000000000002.jsonl", line, len);
+    static const char why[] = "000002.jsonl: was written without a key, but "
+                              "attnd-audit-000000000001.jsonl before it with one";
+    expect_refused(&keyed, why);
+    expect_refused(&options, why);
+    expect_refused(&other, why);
     tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(an_end_that_was_changed_is_no_log_to_go_on_with)
+{
+    static const char *const why[] = {"its \"mac\" is not made of it",
+                                      "its \"prev\" is not the hash"};
+    struct audit_options keyed = plain();
+    keyed.key = (struct audit_key){"0123456789abcdef", 16};
+    for (unsigned i = 0; i < 2; i++) {
+        tempdir_open(&dir);
+        if (i == 0) {
+            struct audit *audit = opened(&keyed);
+            append(audit, "\"type\":\"test\"");
+            audit_close(audit);
+            change_end("", 40);
+            change_end("0000000000000000000000000000000000000\"}\n", 0);
+        } else {
+            tempdir_copy(&dir, "attnd-audit-000000000006.jsonl",
+                         "tests/data/state/2026-11/audit/attnd-audit-000000000006.jsonl");
+            change_end("", 6);
+            change_end("000\"}\n", 0);
+        }
+        expect_refused(&keyed, why[i]);
+        tempdir_close(&dir);
+    }
 }
 END_TEST
 
@@ -341,4 +399,6 @@ SUITE("audit", lines_are_a_chain_that_goes_on_after_a_restart, files_rotate_with
       many_threads_append_to_one_chain, an_unfinished_line_is_cut_and_the_chain_goes_on,
       a_file_without_one_whole_line_is_removed, what_is_no_audit_log_or_anothers_is_refused,
       a_key_makes_the_chain_anothers_cannot_write,
+      a_log_goes_on_only_with_its_key_and_never_in_a_weaker_way,
+      an_end_that_was_changed_is_no_log_to_go_on_with,
       a_full_disk_refuses_or_counts_and_the_chain_holds, old_files_go_but_never_the_newest)
