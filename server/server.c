@@ -2,8 +2,9 @@
  *
  * Start order: log, memory, metrics, spans, audit, feedback, kept inputs, fits, queue, TLS, an
  * empty snapshot, HTTP, workers, models, shadows, prepare pool, reloader, the thread of fits,
- * digests. HTTP comes before the models so that a port in use is found before they are opened, and
- * so that /healthz and /readyz answer meanwhile. Stop is the exact reverse, with one rule that the
+ * digests. From audit to fits SIGTERM ends the process at once (signals.h). HTTP comes before the
+ * models so that a port in use is found before they are opened, and so that /healthz and /readyz
+ * answer meanwhile. Stop is the exact reverse, with one rule that the
  * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
  * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
  * either answered or, out of time, failed with 503. A fit that runs is ended before a drain waits.
@@ -61,6 +62,7 @@ struct server {
     struct plan plan;
     struct placement placement;
     struct memory_plan memory_plan;
+    struct signals_start start;
 };
 
 static enum err_code choose_plan(struct server *server, struct err *err)
@@ -294,12 +296,14 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
-        open_audit(server, err) || open_feedback(server, err) || open_review(server, err) ||
-        open_fits(server, err) || open_queue(server, err) || open_tls(server, err) ||
-        open_snapshots(server, err) || start_http(server, err) || start_workers(server, err) ||
-        load_models(server, err) || start_shadow(server, err) || start_prepare(server, err) ||
+        open_audit(server, err) || signals_watch_start(&server->start, service->audit, err) ||
+        open_feedback(server, err) || open_review(server, err) || open_fits(server, err) ||
+        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
+        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
+        start_shadow(server, err) || start_prepare(server, err) ||
         reloader_start(service->reloader, err) || start_fits(server, err))
         return err->code;
+    signals_watch_end(&server->start); /* from now on a stop is a drain */
     atomic_store(&service->phase, SERVICE_READY);
     addresses_accept(&server->addresses);
     return snapshots_start_digests(service->snapshots, err);
@@ -439,6 +443,7 @@ static void serve(struct server *server, FILE *ready, struct err *err)
         signals_await_stop(&server->service);
         server_drain(server);
     }
+    signals_watch_end(&server->start);
     server_stop(server);
 }
 

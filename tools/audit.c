@@ -120,7 +120,8 @@ static enum err_code add_path(struct tool *tool, char *path, struct err *err)
     return ERR_OK;
 }
 
-/* A directory stands for its files, the oldest first. */
+/* A directory stands for its files, the oldest first. What is named itself may be a FIFO: an old
+ * file that `<(zcat ...)` unpacks. */
 static enum err_code add_files_of(struct tool *tool, const char *place, struct err *err)
 {
     struct stat status;
@@ -133,7 +134,10 @@ static enum err_code add_files_of(struct tool *tool, const char *place, struct e
     if (count == 0)
         err_set(err, ERR_UNUSABLE, "%s: there is no file of an audit log in it", place);
     for (size_t i = 0; i < count && err->code == ERR_OK; i++)
-        add_path(tool, strdup(paths[i]), err);
+        if (stat(paths[i], &status) == 0 && !S_ISREG(status.st_mode))
+            err_set(err, ERR_UNUSABLE, "%s: is no regular file", paths[i]);
+        else
+            add_path(tool, strdup(paths[i]), err);
     audit_files_free(paths, count);
     return err->code;
 }
@@ -333,7 +337,7 @@ static enum err_code run_command(struct tool *tool, bool verifies, struct err *e
 {
     struct audit_reading reading = {.visit = verifies ? NULL : print_line, .context = tool};
     if (find_files(tool, err) ||
-        (tool->key_file != NULL && audit_key_read(&reading.key, tool->key_file, err)))
+        (tool->key_file != NULL && audit_key_read_given(&reading.key, tool->key_file, err)))
         return err->code;
     if (tool->format != NULL && strcmp(tool->format, "csv") == 0)
         print_header();

@@ -1,9 +1,11 @@
 #include "engine/base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FIRST_BYTES = 16 * 1024 };
@@ -59,15 +61,80 @@ static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t byt
     return ERR_OK;
 }
 
-static enum err_code read_path(char **out, size_t *len, const char *path, size_t bytes_max,
-                               int *error, struct err *err)
+static enum err_code cannot_be_opened(int error, struct err *err)
 {
+    errno = error;
+    return err_set(err, err_code_of_errno(error), "cannot be opened: %s", strerror(error));
+}
+
+static enum err_code check_regular(mode_t mode, struct err *err)
+{
+    if (S_ISREG(mode))
+        return ERR_OK;
+    errno = S_ISDIR(mode) ? EISDIR : ENODEV;
+    if (S_ISDIR(mode))
+        return err_set(err, ERR_IO, "cannot be read: %s", strerror(EISDIR));
+    return err_set(err, ERR_IO, "is a %s; a regular file is needed",
+                   S_ISFIFO(mode)   ? "FIFO"
+                   : S_ISSOCK(mode) ? "socket"
+                                    : "device");
+}
+
+/* Looked at first, since opening a device can already do something (rewind a tape, start a
+ * watchdog), and again once it is open, since the name may be another file's by then. */
+enum err_code file_open(int *fd, const char *path, struct err *err)
+{
+    struct stat status;
+    *fd = -1;
+    if (stat(path, &status) != 0)
+        return cannot_be_opened(errno, err);
+    if (check_regular(status.st_mode, err))
+        return err->code;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (*fd < 0 || fstat(*fd, &status) != 0)
+        cannot_be_opened(errno, err);
+    else
+        check_regular(status.st_mode, err);
+    if (err->code != ERR_OK && *fd >= 0) {
+        const int error = errno;
+        close(*fd);
+        errno = error;
+        *fd = -1;
+    }
+    return err->code;
+}
+
+enum err_code file_open_stream(FILE **out, const char *path, struct err *err)
+{
+    int fd;
     *out = NULL;
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+    if (file_open(&fd, path, err))
+        return err->code;
+    *out = fdopen(fd, "rb");
+    if (*out != NULL)
+        return ERR_OK;
+    close(fd);
+    return err_no_memory(err, BUFSIZ);
+}
+
+/* Who may have named a path. */
+enum naming { NAMED_BY_ANYBODY, NAMED_AS_INPUT, NAMED_BY_CALLER };
+
+static enum err_code read_path(char **out, size_t *len, const char *path, enum naming naming,
+                               size_t bytes_max, int *error, struct err *err)
+{
+    FILE *file;
+    const bool is_stdin = naming != NAMED_BY_ANYBODY && strcmp(path, "-") == 0;
+    *out = NULL;
+    if (is_stdin)
+        file = stdin;
+    else if (naming != NAMED_BY_CALLER)
+        file_open_stream(&file, path, err);
+    else if ((file = fopen(path, "rbe")) == NULL)
+        cannot_be_opened(errno, err);
     *error = errno;
     if (file == NULL)
-        return err_set(err, err_code_of_errno(*error), "cannot be opened: %s", strerror(*error));
+        return err->code;
     if (read_all(file, out, len, bytes_max, error, err)) {
         free(*out);
         *out = NULL;
@@ -81,7 +148,14 @@ enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_
                         struct err *err)
 {
     int error;
-    return read_path(out, len, path, bytes_max, &error, err);
+    return read_path(out, len, path, NAMED_BY_ANYBODY, bytes_max, &error, err);
+}
+
+enum err_code file_read_given(char **out, size_t *len, const char *path, size_t bytes_max,
+                              struct err *err)
+{
+    int error;
+    return read_path(out, len, path, NAMED_BY_CALLER, bytes_max, &error, err);
 }
 
 /* An error that is not listed counts as a failure of the system. */
@@ -100,7 +174,7 @@ enum err_code file_read_input(char **out, size_t *len, const char *path, size_t 
 {
     int error;
     struct err cause = {0};
-    if (read_path(out, len, path, bytes_max, &error, &cause) == ERR_OK)
+    if (read_path(out, len, path, NAMED_AS_INPUT, bytes_max, &error, &cause) == ERR_OK)
         return ERR_OK;
     bool is_unusable = cause.code == ERR_IO && is_of_path(error);
     return err_set(err, is_unusable ? ERR_UNUSABLE : cause.code, "%s", cause.text);

@@ -1,4 +1,11 @@
-/* file.h - the path of a file, whether there is one, and all of it into memory. Threads: any. */
+/* file.h - the path of a file, whether there is one, and all of it into memory.
+ *
+ * A path that a program did not get from the person who started it may name anything by the time it
+ * is opened: a FIFO, a terminal, a device. So every such path is opened by file_open. Only what a
+ * person named on a command line may be a FIFO (`<(...)` of a shell) or "-", standard input:
+ * file_read_given.
+ *
+ * Threads: any. */
 #ifndef ATTND_ENGINE_BASE_FILE_H
 #define ATTND_ENGINE_BASE_FILE_H
 
@@ -7,6 +14,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* DIR/NAME; ERR_IO if it is too long for a path. */
 enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err);
@@ -14,16 +22,26 @@ enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, s
 /* The last part of a path, without slashes behind it: "models/a/" is called "a". */
 void file_last_part(const char *path, char out[NAME_MAX + 1]);
 
-/* Reads a file ("-": standard input) of at most bytes_max bytes into NUL-terminated memory, yours
- * to free; *len is without the NUL. ERR_IO if it cannot be read, ERR_TOO_LARGE over the limit,
+/* Opens a regular file, or a link to one, to read. Never waits, and opens nothing else. *fd, *out:
+ * yours to close; on an error -1 or NULL, and errno says why. ERR_IO tells what it is instead;
  * ERR_NO_MEMORY. */
+enum err_code file_open(int *fd, const char *path, struct err *err);
+enum err_code file_open_stream(FILE **out, const char *path, struct err *err);
+
+/* Reads a regular file of at most bytes_max bytes into NUL-terminated memory, yours to free; *len
+ * is without the NUL. ERR_IO if it cannot be read, ERR_TOO_LARGE over the limit, ERR_NO_MEMORY. */
 enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_max,
                         struct err *err);
 
-/* The same for one input among others: ERR_UNUSABLE, instead of ERR_IO, if the path does not exist,
- * is a folder, or may not be read. A retry would fail in the same way, and the other inputs can be
- * used. ERR_IO is then a failure of the system (of a disk, too many open files), which says nothing
- * about the input. */
+/* The same of a path on a command line: it may also be "-", a FIFO or a device, whose writer it
+ * waits for. */
+enum err_code file_read_given(char **out, size_t *len, const char *path, size_t bytes_max,
+                              struct err *err);
+
+/* file_read for one input among others, or "-" for standard input: ERR_UNUSABLE, instead of ERR_IO,
+ * if the path does not exist, is no regular file, or may not be read. A retry would fail in the
+ * same way, and the other inputs can be used. ERR_IO is then a failure of the system (of a disk,
+ * too many open files), which says nothing about the input. */
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static enum err_code failed(const struct replacement *file, const char *what, struct err *err)
@@ -12,7 +13,8 @@ static enum err_code failed(const struct replacement *file, const char *what, st
     return err_set(err, ERR_IO, "%s: cannot be %s: %s", file->path, what, strerror(errno));
 }
 
-/* O_NOFOLLOW: a symbolic link of that name is not an unfinished write. */
+/* O_NOFOLLOW: a symbolic link of that name is not an unfinished write; O_NONBLOCK: a FIFO is none
+ * either, and its reader is not waited for. */
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err)
 {
     static const char suffix[] = ".partial";
@@ -24,8 +26,17 @@ enum err_code replace_open(struct replacement *file, const char *path, struct er
     memcpy(file->path, path, len + 1);
     memcpy(file->partial, path, len);
     memcpy(file->partial + len, suffix, sizeof suffix);
-    file->fd = open(file->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    return file->fd >= 0 ? ERR_OK : failed(file, "written", err);
+    file->fd = open(file->partial,
+                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    struct stat status;
+    if (file->fd >= 0 && fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode))
+        return ERR_OK;
+    if (file->fd >= 0) {
+        close(file->fd);
+        file->fd = -1;
+        errno = ENXIO;
+    }
+    return failed(file, "written", err);
 }
 
 enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,

@@ -1,5 +1,7 @@
 #include "engine/base/sha256.h"
 
+#include "engine/base/file.h"
+
 #include <nettle/hmac.h>
 #include <nettle/sha2.h>
 
@@ -54,11 +56,10 @@ void sha256_hmac_hex(const void *key, size_t key_len, const void *bytes, size_t 
     write_hex(digest, out);
 }
 
-static enum err_code io_error(const char *path, const char *what, struct err *err)
+static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return err_set(err, ERR_IO, "%s: cannot be %s: %s", slash != NULL ? slash + 1 : path, what,
-                   strerror(errno));
+    return slash != NULL ? slash + 1 : path;
 }
 
 static bool is_stopped(const struct hashing *hashing)
@@ -79,16 +80,16 @@ static enum err_code add_descriptor(struct hashing *hashing, int fd, const char 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return io_error(path, "read", err);
+            return err_set(err, ERR_IO, "%s: cannot be read: %s", last_part(path), strerror(errno));
         sha256_update(&hashing->context, (size_t)got, hashing->piece);
     }
 }
 
 static enum err_code add_file(struct hashing *hashing, const char *path, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return io_error(path, "opened", err);
+    int fd;
+    if (file_open(&fd, path, err))
+        return err_prefix(err, "%s: ", last_part(path));
     enum err_code code = add_descriptor(hashing, fd, path, err);
     close(fd);
     return code;

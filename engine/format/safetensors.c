@@ -21,12 +21,12 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/doc.h"
+#include "engine/base/file.h"
 #include "engine/base/half.h"
 #include "engine/format/printable.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,15 +92,13 @@ static enum err_code read_exactly(int fd, void *out, size_t bytes, uint64_t offs
     return ERR_OK;
 }
 
-/* O_NONBLOCK: opening a FIFO of that name must not wait for a writer. */
 static enum err_code open_file(struct safetensors *file, const char *path, struct err *err)
 {
     struct stat status;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (file->fd < 0 || fstat(file->fd, &status) != 0)
+    if (file_open(&file->fd, path, err))
+        return err->code;
+    if (fstat(file->fd, &status) != 0)
         return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return err_set(err, ERR_IO, "is not a regular file");
     file->file_bytes = (uint64_t)status.st_size;
     return ERR_OK;
 }

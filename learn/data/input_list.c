@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,8 @@ static enum err_code add_wafers(struct input_list *list, const char *path, struc
 /* What cannot be opened is a text: reading it says why. */
 static size_t read_head(const char *path, char *head, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd;
+    file_open(&fd, path, &(struct err){0});
     ssize_t got = fd >= 0 ? read(fd, head, size) : 0;
     if (fd >= 0)
         close(fd);
@@ -239,7 +239,7 @@ enum err_code input_list_add_lines(struct input_list *list, const char *path, st
     const char *file = arena_copy(&list->arena, path, strlen(path));
     if (file == NULL)
         return err_no_memory(err, strlen(path));
-    if (file_read(&bytes, &len, path, LINES_BYTES_MAX, err))
+    if (file_read_given(&bytes, &len, path, LINES_BYTES_MAX, err))
         return err_prefix(err, "%s: ", path);
     for (size_t at = 0; at < len && err->code == ERR_OK; number++) {
         const char *end = memchr(bytes + at, '\n', len - at);

@@ -20,11 +20,11 @@ void audit_chain_init(struct audit_chain *chain, struct audit_key key)
     memset(chain->head, '0', HASH_DIGITS);
 }
 
-enum err_code audit_key_read(struct audit_key *out, const char *path, struct err *err)
+/* What was read, without the ends of line behind it. */
+static enum err_code take_key(struct audit_key *out, char *bytes, const char *path, struct err *err)
 {
-    char *bytes;
-    *out = (struct audit_key){0};
-    if (file_read(&bytes, &out->len, path, AUDIT_KEY_BYTES_MAX, err)) {
+    if (err->code != ERR_OK) {
+        *out = (struct audit_key){0};
         err->code = ERR_UNUSABLE;
         return err_prefix(err, "%s: ", path);
     }
@@ -37,6 +37,20 @@ enum err_code audit_key_read(struct audit_key *out, const char *path, struct err
             AUDIT_KEY_BYTES_MIN);
     audit_key_forget(out);
     return err->code;
+}
+
+enum err_code audit_key_read(struct audit_key *out, const char *path, struct err *err)
+{
+    char *bytes;
+    file_read(&bytes, &out->len, path, AUDIT_KEY_BYTES_MAX, err);
+    return take_key(out, bytes, path, err);
+}
+
+enum err_code audit_key_read_given(struct audit_key *out, const char *path, struct err *err)
+{
+    char *bytes;
+    file_read_given(&bytes, &out->len, path, AUDIT_KEY_BYTES_MAX, err);
+    return take_key(out, bytes, path, err);
 }
 
 void audit_key_forget(struct audit_key *key)

@@ -48,9 +48,11 @@ struct audit_key {
 
 enum { AUDIT_KEY_BYTES_MIN = 16, AUDIT_KEY_BYTES_MAX = 4096 };
 
-/* All bytes of the file but an end of line behind them, which editors leave. Yours to forget.
- * ERR_UNUSABLE begins with the path: it cannot be read, or has too few or too many bytes. */
+/* All bytes of the file but an end of line behind them, which editors leave. Yours to forget. The
+ * second reads a path of a command line (file_read_given). ERR_UNUSABLE begins with the path: it
+ * cannot be read, or has too few or too many bytes. */
 enum err_code audit_key_read(struct audit_key *out, const char *path, struct err *err);
+enum err_code audit_key_read_given(struct audit_key *out, const char *path, struct err *err);
 void audit_key_forget(struct audit_key *key); /* one that was read; none is allowed */
 
 struct audit_chain {

@@ -242,8 +242,8 @@ static enum err_code check_older(const struct audit_files *files, char *const *p
     for (size_t i = 0; i < count; i++) {
         enum audit_way way = AUDIT_PLAIN;
         struct err ignored = {0};
-        int fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-        if (fd >= 0)
+        int fd;
+        if (file_open(&fd, paths[i], &ignored) == ERR_OK)
             read_way(fd, paths[i], &way, &ignored);
         if (fd >= 0)
             close(fd);

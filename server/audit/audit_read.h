@@ -37,9 +37,9 @@ struct audit_reading {
     uint64_t keyed_from;         /* number of the first line that the key proves; 0: none */
 };
 
-/* ERR_MALFORMED: the first line that breaks the chain, or a weaker file; ERR_UNSUPPORTED: a newer format;
- * ERR_UNUSABLE: a key is needed; ERR_IO, ERR_NO_MEMORY. The text begins with FILE:LINE: or
- * FILE:. */
+/* ERR_MALFORMED: the first line that breaks the chain, or a file weaker than the one before;
+ * ERR_UNSUPPORTED: a newer format; ERR_UNUSABLE: a key is needed; ERR_IO, ERR_NO_MEMORY. The text
+ * begins with FILE:LINE: or FILE:. */
 enum err_code audit_read(struct audit_reading *reading, char *const *paths, size_t count,
                          struct err *err);
 

@@ -1,5 +1,6 @@
 #include "server/feedback/feedback_past.h"
 
+#include "engine/base/file.h"
 #include "server/audit/audit_files.h"
 
 #include <errno.h>
@@ -61,9 +62,9 @@ static enum err_code walk_file(struct walk *walk, const char *path, struct err *
 {
     char *line = NULL;
     size_t size = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    FILE *file;
+    if (file_open_stream(&file, path, err))
+        return err_prefix(err, "%s: ", path);
     for (ssize_t len; err->code == ERR_OK && (len = getline(&line, &size, file)) > 0;)
         if (line[len - 1] == '\n')
             see(walk, line, (size_t)len - 1, err);

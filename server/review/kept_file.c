@@ -250,10 +250,11 @@ enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_pa
     *out = (struct kept_input){.number = number};
     if (path_of(path, dir, number, err))
         return err->code;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : err_code_of_errno(errno),
-                       "cannot be opened: %s", strerror(errno));
+    FILE *file;
+    if (file_open_stream(&file, path, err)) {
+        err->code = errno == ENOENT ? ERR_NOT_FOUND : err->code;
+        return err->code;
+    }
     read_file(file, part, arena, out, err);
     fclose(file);
     return err->code;

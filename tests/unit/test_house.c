@@ -106,6 +106,31 @@ START_TEST(house_lines_have_at_most_100_columns)
 }
 END_TEST
 
+/* ---- files are opened in one way ---- */
+
+/* engine/base/file.h: a path that somebody else may have made must not be waited for. */
+START_TEST(house_files_are_opened_by_file_open)
+{
+    static const char *const own[] = {
+        "engine/base/file.c",          /* the one way */
+        "engine/base/cgroup.c",        /* of the kernel: /proc and /sys */
+        "engine/base/ram.c",           /* the same */
+        "server/placement/topology.c", /* the same */
+        "server/audit/audit_read.c",   /* named on a command line */
+    };
+    setup();
+    for (size_t f = 0; f < tree.count; f++) {
+        const char *path = tree.files[f].path;
+        bool is_own = false;
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+            is_own = is_own || strcmp(path, own[i]) == 0;
+        if (strncmp(path, "tools/", 6) != 0 && strncmp(path, "tests/", 6) != 0 && !is_own)
+            ck_assert_msg(strstr(tree.files[f].text, " fopen(") == NULL, "%s: fopen", path);
+    }
+    teardown();
+}
+END_TEST
+
 /* ---- modules form no circle ---- */
 
 /* A part, as dataset_csv is of dataset, sees what it belongs to. */
@@ -356,6 +381,7 @@ START_TEST(house_test_sees_what_it_looks_for)
 END_TEST
 
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
-      house_lines_have_at_most_100_columns, house_modules_form_no_circle,
-      house_comments_name_files_that_are_there, house_equivalent_mutants_name_lines_that_are_there,
-      house_test_sees_a_circle, house_test_sees_what_it_looks_for)
+      house_lines_have_at_most_100_columns, house_files_are_opened_by_file_open,
+      house_modules_form_no_circle, house_comments_name_files_that_are_there,
+      house_equivalent_mutants_name_lines_that_are_there, house_test_sees_a_circle,
+      house_test_sees_what_it_looks_for)

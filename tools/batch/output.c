@@ -11,7 +11,7 @@
 /* The descriptor is this run's alone until it is closed; a kill closes it. */
 static enum err_code lock_file(struct output *out, struct stat *file, struct err *err)
 {
-    out->fd = open(out->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    out->fd = open(out->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (out->fd < 0 || fstat(out->fd, file) != 0)
         return err_set(err, ERR_IO, "%s: cannot be opened: %s", out->path, strerror(errno));
     if (!S_ISREG(file->st_mode))

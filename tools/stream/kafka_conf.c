@@ -30,7 +30,7 @@ static void set_password(rd_kafka_conf_t *conf, const char *path, struct err *er
     char *bytes = NULL;
     size_t len;
     if (err->code != ERR_OK || path[0] == '\0' ||
-        file_read(&bytes, &len, path, PASSWORD_BYTES_MAX, err))
+        file_read_given(&bytes, &len, path, PASSWORD_BYTES_MAX, err))
         return;
     bytes[strcspn(bytes, "\r\n")] = '\0';
     set(conf, "sasl.password", bytes, err);

@@ -1,10 +1,15 @@
 #include "engine/base/file.h"
+#include "engine/base/sha256.h"
 #include "tests/support/suite.h"
+#include "tests/support/tempdir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static void write_file(char *path, size_t bytes)
@@ -81,6 +86,71 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
 }
 END_TEST
 
+/* What is no regular file, by itself or behind a link: none is opened, and none is waited for. */
+static void make_special(const char *dir, char path[128], unsigned kind)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char target[96];
+    snprintf(path, 128, "%s/x", dir);
+    snprintf(target, sizeof target, "%s/y", dir);
+    snprintf(address.sun_path, sizeof address.sun_path, "%.99s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(kind == 0   ? mkfifo(path, 0600)
+                     : kind == 1 ? mkfifo(target, 0600) + symlink("y", path)
+                     : kind == 2 ? bind(fd, (struct sockaddr *)&address, sizeof address)
+                     : kind == 3 ? symlink("/dev/zero", path)
+                     : kind == 4 ? symlink("/dev/full", path)
+                                 : mkdir(path, 0700),
+                     0);
+    close(fd);
+}
+
+START_TEST(only_regular_files_are_opened)
+{
+    static const char *const why[] = {
+        "is a FIFO; a regular file is needed",   "is a FIFO; a regular file is needed",
+        "is a socket; a regular file is needed", "is a device; a regular file is needed",
+        "is a device; a regular file is needed", "cannot be read: Is a directory"};
+    for (unsigned kind = 0; kind < 6; kind++) {
+        struct tempdir dir;
+        char path[128], *bytes, out[SHA256_HEX_BYTES];
+        size_t len;
+        struct err err = {0}, of_input = {0}, of_hash = {0};
+        tempdir_open(&dir);
+        make_special(dir.path, path, kind);
+        ck_assert_int_eq(file_read(&bytes, &len, path, 100, &err), ERR_IO);
+        ck_assert_str_eq(err.text, why[kind]);
+        ck_assert_ptr_null(bytes);
+        ck_assert_int_eq(file_read_input(&bytes, &len, path, 100, &of_input), ERR_UNUSABLE);
+        ck_assert_str_eq(of_input.text, why[kind]);
+        ck_assert_int_eq(sha256_files((const char *const[]){path}, 1, NULL, out, &of_hash), ERR_IO);
+        ck_assert_ptr_nonnull(strstr(of_hash.text, why[kind]));
+        if (kind == 5)
+            rmdir(path);
+        tempdir_close(&dir);
+    }
+}
+END_TEST
+
+/* A shell's <(...) is one. */
+START_TEST(a_fifo_that_the_caller_named_is_read)
+{
+    int ends[2];
+    char path[64], *bytes;
+    size_t len;
+    struct err err = {0};
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "key", 3), 3);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    ck_assert_int_eq(file_read_given(&bytes, &len, path, 100, &err), ERR_OK);
+    ck_assert_str_eq(bytes, "key");
+    free(bytes);
+    ck_assert_int_eq(file_read(&bytes, &len, path, 100, &err), ERR_IO);
+    close(ends[0]);
+}
+END_TEST
+
 START_TEST(file_read_input_blames_the_path_for_what_is_the_paths_fault)
 {
     static const char *const paths[] = {"/nonexistent/file", "/tmp", "/etc/passwd/file"};
@@ -135,7 +205,7 @@ START_TEST(file_read_takes_a_dash_for_standard_input_and_leaves_it_open)
     struct err err = {0};
     write_file(path, 30);
     ck_assert_ptr_nonnull(freopen(path, "rb", stdin));
-    ck_assert_int_eq(file_read(&bytes, &len, "-", 100, &err), ERR_OK);
+    ck_assert_int_eq(file_read_given(&bytes, &len, "-", 100, &err), ERR_OK);
     ck_assert_uint_eq(len, 30);
     ck_assert_int_eq(strncmp(bytes, "abcdefghijklmnopqrstuvwxyzabcd", 30), 0);
     free(bytes);
@@ -160,7 +230,8 @@ END_TEST
 SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_last_part_is_what_a_folder_is_called, file_path_is_as_long_as_paths_are,
       file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
-      file_read_says_why_a_file_cannot_be_read,
+      file_read_says_why_a_file_cannot_be_read, only_regular_files_are_opened,
+      a_fifo_that_the_caller_named_is_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
       file_read_input_does_not_blame_the_path_for_descriptors,
       file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)
