@@ -16,7 +16,7 @@ static enum err_code read_file(struct selftest *selftest, const char *dir, const
     char *bytes;
     size_t len;
     if (file_read(&bytes, &len, path, SELFTEST_FILE_BYTES_MAX, err))
-        return err->code;
+        return err_prefix(err, "%s: ", SELFTEST_FILE);
     if (selftest_parse(selftest, dir, bytes, len, err))
         err_prefix(err, "%s: ", SELFTEST_FILE);
     free(bytes);

@@ -94,7 +94,7 @@ START_TEST(a_selftest_must_be_a_regular_file)
     tempdir_open(&dir);
     link_all(&dir, "models/testlog-bert", SELFTEST_FILE, NULL);
     ck_assert_int_ne(selftest_open(&selftest, dir.path, &err), ERR_OK);
-    ck_assert_ptr_nonnull(strstr(err.text, "is a FIFO; a regular file is needed"));
+    ck_assert_ptr_nonnull(strstr(err.text, SELFTEST_FILE ": is a FIFO; a regular file is needed"));
     tempdir_close(&dir);
 }
 END_TEST
