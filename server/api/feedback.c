@@ -31,7 +31,7 @@ static void learn_models(struct service *service, const struct request *request)
     for (unsigned i = 0; i < snapshot->model_count; i++) {
         const struct served_model *model = snapshot->models[i];
         feedback_learn(service->feedback, model->name, model->info->version, model->info->labels,
-                       model->info->label_count);
+                       model->info->label_count, snapshot->generation);
     }
 }
 
@@ -129,9 +129,8 @@ enum http_next feedback_delete(struct service *service, struct request *request)
     if (claim_reply(service, request, REMOVAL_BYTES))
         return reply(request, NULL, 0);
     http_query_each(request->exchange, visit_option, &option);
-    struct feedback_item item = {.id = route_value(request, "id"),
-                                 .index = option.index,
-                                 .key = request->grant.name};
+    struct feedback_item item = {
+        .id = route_value(request, "id"), .index = option.index, .key = request->grant.name};
     if (item.id == NULL)
         err_no_memory(&request->err, strlen(request->exchange->path));
     if (request->err.code == ERR_OK &&

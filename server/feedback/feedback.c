@@ -17,6 +17,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- versions ---- */
+
+int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
+                            bool is_old)
+{
+    const int oldest = outcomes_oldest(feedback->outcomes, model, version);
+    if (oldest >= 0) {
+        window_drop_version(&feedback->window, (unsigned)oldest);
+        window_drop_version(&feedback->shadows, (unsigned)oldest);
+        window_drop_version(&feedback->given, (unsigned)oldest);
+        outcomes_forget(feedback->outcomes, (unsigned)oldest);
+    }
+    return outcomes_version(feedback->outcomes, model, version, is_old);
+}
+
 /* ---- predictions ---- */
 
 static void remember(void *context, const struct prediction_record *record)
@@ -33,7 +48,7 @@ static void remember(void *context, const struct prediction_record *record)
     entry.decision = (uint8_t)answer->judgement.decision;
     entry.is_sampled = record->is_sampled;
     pthread_mutex_lock(&feedback->lock);
-    int at = outcomes_version(feedback->outcomes, answer->model_name, version);
+    int at = feedback_version_locked(feedback, answer->model_name, version, false);
     int64_t predicted =
         at < 0 ? -1
                : outcomes_add_label(feedback->outcomes, (unsigned)at, label, false, record->label);
@@ -59,12 +74,16 @@ struct observer feedback_observer(struct feedback *feedback)
 }
 
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
-                    const char *const *labels, unsigned count)
+                    const char *const *labels, unsigned count, uint64_t generation)
 {
     pthread_mutex_lock(&feedback->lock);
-    int at = outcomes_version(feedback->outcomes, model, version != NULL ? version : "");
-    if (at >= 0)
+    if (generation > feedback->generation)
+        feedback->generation = generation;
+    int at = feedback_version_locked(feedback, model, version != NULL ? version : "", false);
+    if (at >= 0) {
+        feedback->outcomes->versions[at].generation = generation;
         outcomes_learn(feedback->outcomes, (unsigned)at, labels, count);
+    }
     pthread_mutex_unlock(&feedback->lock);
 }
 
@@ -146,19 +165,45 @@ static void refuse_label_locked(const struct feedback *feedback, const struct wi
                 "label: the model has no such label; \"new\": true beside it stores it");
 }
 
-/* False: the model lacks it, and nobody said that it is new. */
-static bool find_label_locked(struct feedback *feedback, const struct window_entry *entry,
-                              const struct feedback_item *item, struct told *out)
+/* Whether another version of the model that is served can say it: a shadow, or one of a split. The
+ * snapshot before counts, too, since labels of this one may be learnt at this moment. */
+static bool is_served_locked(const struct feedback *feedback, const char *model, const char *label)
+{
+    const struct outcomes *outcomes = feedback->outcomes;
+    for (unsigned i = 0; i < outcomes->version_count; i++) {
+        const struct outcomes_version *version = &outcomes->versions[i];
+        if (version->model == NULL || strcmp(version->model, model) != 0 ||
+            version->generation == 0 || version->generation + 1 < feedback->generation)
+            continue;
+        const int64_t found = outcomes_label(outcomes, i, label, 0);
+        if (found >= 0 && !version->labels[found].is_new)
+            return true;
+    }
+    return false;
+}
+
+/* Not known: no version that is served has it, and nobody said that it is new. */
+static enum err_code find_label_locked(struct feedback *feedback, const struct window_entry *entry,
+                                       struct feedback_item *item, struct arena *arena,
+                                       struct told *out)
 {
     struct outcomes *outcomes = feedback->outcomes;
+    const struct outcomes_version *version = &outcomes->versions[entry->version];
     int64_t found = outcomes_label(outcomes, entry->version, item->label, entry->predicted);
-    bool is_known = found >= 0 && !outcomes->versions[entry->version].labels[found].is_new;
-    if (!is_known && !item->is_new)
-        return false;
+    const bool is_own = found >= 0 && !version->labels[found].is_new;
+    if (!is_own && !item->is_new && !is_served_locked(feedback, version->model, item->label)) {
+        refuse_label_locked(feedback, entry, item, arena);
+        return item->err.code;
+    }
     if (found < 0)
         found = outcomes_add_label(outcomes, entry->version, item->label, true, entry->predicted);
-    *out = (struct told){found < 0 ? OUTCOMES_OTHER : (uint32_t)found, !is_known};
-    return true;
+    if (found < 0)
+        return err_set(&item->err, ERR_UNUSABLE,
+                       "label: there is no room for another label that the model lacks; %d of a "
+                       "version are kept. Take some back, or serve a version that has them",
+                       OUTCOMES_NEW_LABELS);
+    *out = (struct told){(uint32_t)found, !is_own};
+    return ERR_OK;
 }
 
 static struct window_entry *find_locked(struct feedback *feedback, struct feedback_item *item)
@@ -173,8 +218,8 @@ static struct window_entry *find_locked(struct feedback *feedback, struct feedba
     else if (entry == NULL)
         err_set(&item->err, ERR_NOT_FOUND,
                 "id: no prediction with this id and index is remembered; the last %u are "
-                "(feedback_window), but for those in candidate_labels",
-                feedback->window.size);
+                "(feedback_window), of at most %d versions, but for those in candidate_labels",
+                feedback->window.size, OUTCOMES_VERSIONS);
     return item->err.code == ERR_OK ? entry : NULL;
 }
 
@@ -189,16 +234,16 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
         err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
         return;
     }
-    if (item->label != NULL && !find_label_locked(feedback, entry, item, &step->after)) {
-        refuse_label_locked(feedback, entry, item, arena);
+    if (item->label != NULL && find_label_locked(feedback, entry, item, arena, &step->after))
         return;
-    }
     item->predicted = text_of(feedback, entry, entry->predicted);
     if (entry->label != WINDOW_NO_LABEL)
         item->replaced = text_of(feedback, entry, entry->label);
     item->is_correct = step->after.label == entry->predicted;
     exchange_locked(feedback, &step->entry, told_by(&step->entry), step->after);
     step->is_done = true;
+    feedback->outcomes->versions[step->entry.version].pins++;
+    outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, 1);
 }
 
 static enum err_code write_line(const struct feedback *feedback, const struct feedback_item *item,
@@ -241,12 +286,21 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
     return used > 0 ? audit_append(feedback->audit, lines, used, err) : ERR_OK;
 }
 
+/* Of the label before and the one after, both held until now, one does not stand. */
+static void let_go_locked(struct feedback *feedback, const struct step *step, uint32_t label)
+{
+    feedback->outcomes->versions[step->entry.version].pins--;
+    outcomes_hold(feedback->outcomes, step->entry.version, label, -1);
+}
+
 static void undo_locked(struct feedback *feedback, const struct step *steps, unsigned count)
 {
     for (unsigned i = count; i > 0; i--)
-        if (steps[i - 1].is_done)
+        if (steps[i - 1].is_done) {
             exchange_locked(feedback, &steps[i - 1].entry, steps[i - 1].after,
                             told_by(&steps[i - 1].entry));
+            let_go_locked(feedback, &steps[i - 1], steps[i - 1].after.label);
+        }
 }
 
 static void keep_locked(struct feedback *feedback, const struct step *steps, unsigned count)
@@ -255,6 +309,8 @@ static void keep_locked(struct feedback *feedback, const struct step *steps, uns
         const struct outcomes_mark mark = mark_of(&steps[i].entry, steps[i].after);
         if (steps[i].is_done && steps[i].after.label != WINDOW_NO_LABEL)
             outcomes_given(feedback->outcomes, steps[i].entry.version, &mark);
+        if (steps[i].is_done)
+            let_go_locked(feedback, &steps[i], steps[i].entry.label);
     }
 }
 
@@ -286,7 +342,7 @@ enum err_code feedback_give(struct feedback *feedback, struct feedback_item *ite
 static void take_prediction_locked(struct feedback *feedback, const struct feedback_line *line,
                                    uint64_t number, struct window_entry *entry)
 {
-    int at = outcomes_version(feedback->outcomes, line->model, line->version);
+    int at = feedback_version_locked(feedback, line->model, line->version, true);
     int64_t predicted =
         at < 0 ? -1
                : outcomes_add_label(feedback->outcomes, (unsigned)at, line->predicted, false, 0);
@@ -317,6 +373,8 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
     }
     const struct window_entry copy = *entry;
     exchange_locked(feedback, &copy, told_by(&copy), after);
+    outcomes_hold(feedback->outcomes, copy.version, after.label, 1);
+    outcomes_hold(feedback->outcomes, copy.version, copy.label, -1);
 }
 
 static void take_line(void *context, const struct feedback_line *line, uint64_t number)

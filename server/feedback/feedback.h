@@ -2,7 +2,7 @@
  *
  *     feedback_open(&feedback, &(struct feedback_options){.window = 100000, .audit = audit}, &err);
  *     observers_add(&observers, feedback_observer(feedback));          predictions come in
- *     feedback_learn(feedback, "wafer-vit", "1", labels, count);       what the model can say
+ *     feedback_learn(feedback, "wafer-vit", "1", labels, count, 1);    what the model can say
  *     struct feedback_item item = {.id = "die-7", .label = "Donut"};
  *     feedback_give(feedback, &item, 1, &arena, &err);                 item.predicted "Center"
  *     feedback_accuracy(feedback, "wafer-vit", "1", true, &arena, &accuracy, &err);
@@ -57,20 +57,21 @@ void feedback_close(struct feedback *feedback);
 /* Of predictions: no memory is allocated for one. */
 struct observer feedback_observer(struct feedback *feedback);
 
-/* The labels of a model that is served. Cheap if they are known. */
+/* The labels of a model that is served in the snapshot of that generation. Cheap if they are
+ * known. */
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
-                    const char *const *labels, unsigned count);
+                    const char *const *labels, unsigned count, uint64_t generation);
 
 struct feedback_item {
     const char *id;
     unsigned index;
     const char *label;  /* NULL: the one that was given is taken back */
-    bool is_new;        /* the label may be one that the model lacks */
+    bool is_new;        /* the label may be one that no served version of the model has */
     const char *source; /* NULL: not told */
     const char *key;    /* name of the key that was sent; NULL: none was needed */
 
     /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
-     * such label), ERR_NOT_READY (the past is being read). The text begins with the member. */
+     * such label, or no room for it), ERR_NOT_READY (the past is being read). The text begins with the member. */
     struct err err;
     const char *predicted;
     const char *replaced; /* the label that was given before; NULL: none */

@@ -25,10 +25,13 @@ void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t ke
 void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
                                 const uint64_t key[2])
 {
+    const struct window_entry *before = window_find(&feedback->given, key);
+    if (before != NULL)
+        outcomes_hold(feedback->outcomes, before->version, before->label, -1);
     if (line->kind == FEEDBACK_LINE_REMOVED)
         window_drop(&feedback->given, key);
     int at = feedback->given.size > 0 && line->kind == FEEDBACK_LINE_GIVEN
-                 ? outcomes_version(feedback->outcomes, line->model, line->version)
+                 ? feedback_version_locked(feedback, line->model, line->version, true)
                  : -1;
     if (at < 0)
         return;
@@ -37,8 +40,10 @@ void feedback_given_take_locked(struct feedback *feedback, const struct feedback
     int64_t label = outcomes_add_label(outcomes, (unsigned)at, line->label, line->is_new, 0);
     const struct window_entry entry = {
         .key = {key[0], key[1]}, .version = (uint16_t)at, .predicted = (uint32_t)predicted};
-    if (predicted >= 0 && label >= 0)
-        feedback_given_note_locked(feedback, &entry, (uint32_t)label);
+    if (predicted < 0 || label < 0)
+        return;
+    feedback_given_note_locked(feedback, &entry, (uint32_t)label);
+    outcomes_hold(feedback->outcomes, entry.version, (uint32_t)label, 1);
 }
 
 void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2])

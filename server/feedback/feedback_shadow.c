@@ -33,7 +33,8 @@ void feedback_shadow_judge_locked(struct feedback *feedback, const struct window
     const char *model = outcomes->versions[entry->version].model;
     for (unsigned i = 0; i < outcomes->version_count; i++) {
         uint64_t key[2];
-        if (!outcomes->versions[i].is_shadow || strcmp(outcomes->versions[i].model, model) != 0)
+        if (!outcomes->versions[i].is_shadow || outcomes->versions[i].model == NULL ||
+            strcmp(outcomes->versions[i].model, model) != 0)
             continue;
         key_of(entry->key, i, key);
         const struct window_entry *shadow = window_find(&feedback->shadows, key);
@@ -47,7 +48,7 @@ static void note_locked(struct feedback *feedback, const struct shadow_record *r
                         const uint64_t key[2])
 {
     const struct window_entry *answer = window_find(&feedback->window, key);
-    int at = outcomes_version(feedback->outcomes, record->model, record->version);
+    int at = feedback_version_locked(feedback, record->model, record->version, false);
     if (answer == NULL || at < 0 ||
         !outcomes_learn(feedback->outcomes, (unsigned)at, record->labels, record->label_count))
         return;

@@ -21,10 +21,16 @@ struct feedback {
     struct window given;   /* right labels, which outlive their predictions (feedback_given.h) */
     struct outcomes *outcomes;
     bool is_reading_past;
+    uint64_t generation; /* the newest that labels were learnt of */
 
     pthread_t reader; /* joined by close, if has_reader */
     bool has_reader;
     atomic_bool is_closing; /* partners: feedback_close, feedback_past_read */
 };
+
+/* feedback.c: outcomes_version, for which another version and all that is known of it makes room if
+ * it must. */
+int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
+                            bool is_old);
 
 #endif

@@ -1,12 +1,19 @@
-/* outcomes.c - see outcomes.h. A cell is never removed, so that once all are taken no pair of
- * labels gets one later: whether a mark was counted in a cell follows from whether its cell exists.
- */
+/* outcomes.c - see outcomes.h. A cell is removed only with its version. Marks that came while all
+ * cells were taken are in none: if one of them is taken back after a version made room, a cell that
+ * stands at 0 stays there.
+ *
+ * A text is stored once and never freed, since results borrow it; so those that people make up are
+ * bounded, in each version by what stands and in all by their bytes. */
 #include "server/feedback/outcomes.h"
+
+#include "server/feedback/siphash.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
-enum { LABEL_ROOM_FIRST = 16, SLOTS = 2 * OUTCOMES_CELLS };
+enum { LABEL_ROOM_FIRST = 16, SLOTS = 2 * OUTCOMES_CELLS, TEXT_ROOM_FIRST = 256 };
+static const uint64_t LIVE_USES = 1ULL << 32; /* above all of before the start */
 
 enum err_code outcomes_open(struct outcomes **out, struct err *err)
 {
@@ -14,7 +21,11 @@ enum err_code outcomes_open(struct outcomes **out, struct err *err)
     if (*out == NULL)
         return err_no_memory(err, sizeof **out);
     arena_init(&(*out)->arena);
-    return ERR_OK;
+    if (getrandom((*out)->secret, sizeof(*out)->secret, 0) == sizeof(*out)->secret)
+        return ERR_OK;
+    outcomes_close(*out);
+    *out = NULL;
+    return err_set(err, ERR_IO, "no random bytes for the hashes of labels");
 }
 
 void outcomes_close(struct outcomes *outcomes)
@@ -23,8 +34,58 @@ void outcomes_close(struct outcomes *outcomes)
         return;
     for (unsigned i = 0; i < outcomes->version_count; i++)
         free(outcomes->versions[i].labels);
+    free(outcomes->texts);
     arena_deinit(&outcomes->arena);
     free(outcomes);
+}
+
+/* ---- texts ---- */
+
+/* The slot of a text, or the empty one where it belongs. */
+static size_t text_slot(const struct outcomes *outcomes, const char *text)
+{
+    uint64_t hash[2];
+    siphash(outcomes->secret, text, strlen(text), hash);
+    size_t at = (size_t)hash[0] & (outcomes->text_room - 1);
+    while (outcomes->texts[at] != NULL && strcmp(outcomes->texts[at], text) != 0)
+        at = (at + 1) & (outcomes->text_room - 1);
+    return at;
+}
+
+static bool has_text_room(struct outcomes *outcomes)
+{
+    if (2 * outcomes->text_count < outcomes->text_room)
+        return true;
+    const size_t before = outcomes->text_room;
+    const char **old = outcomes->texts;
+    const char **texts = calloc(before > 0 ? 2 * before : TEXT_ROOM_FIRST, sizeof *texts);
+    if (texts == NULL)
+        return false;
+    outcomes->texts = texts;
+    outcomes->text_room = before > 0 ? 2 * before : TEXT_ROOM_FIRST;
+    for (size_t i = 0; i < before; i++)
+        if (old[i] != NULL)
+            texts[text_slot(outcomes, old[i])] = old[i];
+    free(old);
+    return true;
+}
+
+/* The one copy of a text; NULL: there is no memory, or no room for one that people made up. */
+static const char *intern(struct outcomes *outcomes, const char *text, bool is_new)
+{
+    if (!has_text_room(outcomes))
+        return NULL;
+    const size_t at = text_slot(outcomes, text), len = strlen(text);
+    if (outcomes->texts[at] != NULL)
+        return outcomes->texts[at];
+    if (is_new && len >= OUTCOMES_NEW_BYTES - outcomes->new_bytes)
+        return NULL;
+    outcomes->texts[at] = arena_copy(&outcomes->arena, text, len);
+    if (outcomes->texts[at] == NULL)
+        return NULL;
+    outcomes->text_count++;
+    outcomes->new_bytes += is_new ? len + 1 : 0;
+    return outcomes->texts[at];
 }
 
 /* ---- versions ---- */
@@ -32,7 +93,8 @@ void outcomes_close(struct outcomes *outcomes)
 static int find(const struct outcomes *outcomes, const char *model, const char *version)
 {
     for (unsigned i = 0; i < outcomes->version_count; i++)
-        if (strcmp(outcomes->versions[i].model, model) == 0 &&
+        if (outcomes->versions[i].model != NULL &&
+            strcmp(outcomes->versions[i].model, model) == 0 &&
             strcmp(outcomes->versions[i].version, version) == 0)
             return (int)i;
     return -1;
@@ -45,19 +107,43 @@ const struct outcomes_version *outcomes_find(const struct outcomes *outcomes, co
     return found < 0 ? NULL : &outcomes->versions[found];
 }
 
-int outcomes_version(struct outcomes *outcomes, const char *model, const char *version)
+int outcomes_version(struct outcomes *outcomes, const char *model, const char *version, bool is_old)
 {
     int found = find(outcomes, model, version);
-    if (found >= 0 || outcomes->version_count == OUTCOMES_VERSIONS)
-        return found;
-    struct outcomes_version *added = &outcomes->versions[outcomes->version_count];
-    *added = (struct outcomes_version){
-        .model = arena_copy(&outcomes->arena, model, strlen(model)),
-        .version = arena_copy(&outcomes->arena, version, strlen(version)),
-    };
-    if (added->model == NULL || added->version == NULL)
+    unsigned at = 0;
+    while (at < outcomes->version_count && outcomes->versions[at].model != NULL)
+        at++;
+    if (found < 0 && at < OUTCOMES_VERSIONS) {
+        struct outcomes_version *added = &outcomes->versions[at];
+        *added = (struct outcomes_version){.model = intern(outcomes, model, false),
+                                           .version = intern(outcomes, version, false)};
+        if (added->model == NULL || added->version == NULL) {
+            added->model = NULL;
+            return -1;
+        }
+        found = (int)at;
+        if (at == outcomes->version_count)
+            outcomes->version_count++;
+    }
+    if (found >= 0 && !is_old)
+        outcomes->versions[found].used = LIVE_USES + ++outcomes->uses;
+    else if (found >= 0 && outcomes->versions[found].used < LIVE_USES)
+        outcomes->versions[found].used = ++outcomes->old_uses;
+    return found;
+}
+
+int outcomes_oldest(const struct outcomes *outcomes, const char *model, const char *version)
+{
+    int oldest = -1;
+    if (outcomes->version_count < OUTCOMES_VERSIONS || find(outcomes, model, version) >= 0)
         return -1;
-    return (int)outcomes->version_count++;
+    for (unsigned i = 0; i < outcomes->version_count; i++)
+        if (outcomes->versions[i].model == NULL)
+            return -1;
+        else if (outcomes->versions[i].pins == 0 &&
+                 (oldest < 0 || outcomes->versions[i].used < outcomes->versions[oldest].used))
+            oldest = (int)i;
+    return oldest;
 }
 
 /* ---- labels ---- */
@@ -92,23 +178,43 @@ static bool has_room(struct outcomes_version *version)
     return true;
 }
 
+/* The place of a label that nobody holds any more, or one behind the last. */
+static unsigned free_place(const struct outcomes_version *version)
+{
+    for (unsigned i = 0; version->new_count == OUTCOMES_NEW_LABELS && i < version->label_count; i++)
+        if (version->labels[i].is_new && version->labels[i].holds == 0)
+            return i;
+    return version->label_count;
+}
+
 int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const char *text,
                            bool is_new, unsigned hint)
 {
     struct outcomes_version *of = &outcomes->versions[version];
     int64_t found = outcomes_label(outcomes, version, text, hint);
     if (found >= 0) {
+        of->new_count -= of->labels[found].is_new && !is_new;
         of->labels[found].is_new = of->labels[found].is_new && is_new;
         return found;
     }
-    if ((is_new && of->new_count == OUTCOMES_NEW_LABELS) || !has_room(of))
+    const unsigned at = is_new ? free_place(of) : of->label_count;
+    const bool is_more = at == of->label_count;
+    if ((is_more && is_new && of->new_count == OUTCOMES_NEW_LABELS) || (is_more && !has_room(of)))
         return -1;
-    const char *copy = arena_copy(&outcomes->arena, text, strlen(text));
+    const char *copy = intern(outcomes, text, is_new);
     if (copy == NULL)
         return -1;
-    of->labels[of->label_count] = (struct outcomes_label){copy, is_new};
-    of->new_count += is_new;
-    return of->label_count++;
+    of->labels[at] = (struct outcomes_label){.text = copy, .is_new = is_new};
+    of->new_count += is_new && is_more;
+    of->label_count += is_more;
+    return at;
+}
+
+void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step)
+{
+    struct outcomes_version *of = &outcomes->versions[version];
+    if (label < of->label_count && (step > 0 || of->labels[label].holds > 0))
+        of->labels[label].holds += (unsigned)step;
 }
 
 bool outcomes_learn(struct outcomes *outcomes, unsigned version, const char *const *labels,
@@ -128,13 +234,18 @@ const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uin
 
 /* ---- cells ---- */
 
+static unsigned home(unsigned version, uint32_t label, uint32_t predicted)
+{
+    const uint64_t mixed =
+        ((uint64_t)version << 48 ^ (uint64_t)label << 24 ^ predicted) * 0x9E3779B97F4A7C15;
+    return (unsigned)(mixed >> 40) % SLOTS;
+}
+
 /* The cell, or the empty one where it belongs. */
 static struct outcomes_cell *cell_of(struct outcomes *outcomes, unsigned version,
                                      const struct outcomes_mark *mark)
 {
-    uint64_t mixed = ((uint64_t)version << 48 ^ (uint64_t)mark->label << 24 ^ mark->predicted) *
-                     0x9E3779B97F4A7C15;
-    for (unsigned at = (unsigned)(mixed >> 40) % SLOTS;; at = (at + 1) % SLOTS) {
+    for (unsigned at = home(version, mark->label, mark->predicted);; at = (at + 1) % SLOTS) {
         struct outcomes_cell *cell = &outcomes->cells[at];
         bool is_it = cell->version == version && cell->label == mark->label &&
                      cell->predicted == mark->predicted;
@@ -160,6 +271,37 @@ static struct outcomes_cell *made_cell(struct outcomes *outcomes, unsigned versi
     return cell;
 }
 
+static unsigned home_of(const struct outcomes_cell *cell)
+{
+    return home(cell->version, cell->label, cell->predicted);
+}
+
+/* Those behind it move up (Knuth, volume 3, algorithm 6.4R). */
+static void remove_cell(struct outcomes *outcomes, unsigned hole)
+{
+    outcomes->cells[hole].is_used = false;
+    outcomes->cell_count--;
+    for (unsigned at = (hole + 1) % SLOTS; outcomes->cells[at].is_used; at = (at + 1) % SLOTS) {
+        const unsigned from = home_of(&outcomes->cells[at]);
+        if ((at + SLOTS - from) % SLOTS < (at + SLOTS - hole) % SLOTS)
+            continue;
+        outcomes->cells[hole] = outcomes->cells[at];
+        outcomes->cells[at].is_used = false;
+        hole = at;
+    }
+}
+
+void outcomes_forget(struct outcomes *outcomes, unsigned version)
+{
+    for (unsigned at = 0; at < SLOTS;)
+        if (outcomes->cells[at].is_used && outcomes->cells[at].version == version)
+            remove_cell(outcomes, at);
+        else
+            at++;
+    free(outcomes->versions[version].labels);
+    outcomes->versions[version] = (struct outcomes_version){0};
+}
+
 void outcomes_predicted(struct outcomes *outcomes, unsigned version, enum decision decision)
 {
     outcomes->versions[version].predictions[decision]++;
@@ -177,7 +319,7 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
         of->sampled_count += (uint64_t)(int64_t)step;
     if (mark->is_sampled && mark->label == mark->predicted)
         of->sampled_right += (uint64_t)(int64_t)step;
-    if (cell != NULL)
+    if (cell != NULL && (step > 0 || cell->now[mark->decision] > 0))
         cell->now[mark->decision] += (uint32_t)step;
 }
 

@@ -11,6 +11,11 @@
  * from the first count on. What is said of a version as a whole is exact however many cells there
  * are; beyond OUTCOMES_CELLS, in all, further pairs of labels have no cell.
  *
+ * When there are OUTCOMES_VERSIONS, a new version takes the place of the one that was longest
+ * without a use: who keeps numbers of versions forgets those of that one first
+ * (feedback_version_locked). A label that a version lacks holds a place while it stands
+ * (outcomes_hold); without one its place is free for another text.
+ *
  * Threads: one at a time.
  */
 #ifndef ATTND_SERVER_FEEDBACK_OUTCOMES_H
@@ -25,9 +30,10 @@
 #include <stdint.h>
 
 enum {
-    OUTCOMES_VERSIONS = 256,    /* in one life of the process */
-    OUTCOMES_CELLS = 4096,      /* of all versions */
-    OUTCOMES_NEW_LABELS = 1024, /* of a version, whose texts are kept */
+    OUTCOMES_VERSIONS = 256,              /* at a time */
+    OUTCOMES_CELLS = 4096,                /* of all versions */
+    OUTCOMES_NEW_LABELS = 1024,           /* of a version, that stand */
+    OUTCOMES_NEW_BYTES = 4 * 1024 * 1024, /* of different texts of such labels, in one life */
 };
 /* A label that the model lacks, as it is counted: no enumerator, which is an int. */
 #define OUTCOMES_OTHER 0xFFFFFFFEu
@@ -42,11 +48,15 @@ struct outcomes_cell {
 
 struct outcomes_label {
     const char *text;
-    bool is_new; /* no model of the version has it */
+    bool is_new;    /* no model of the version has it */
+    unsigned holds; /* of a new one: labels that stand */
 };
 
 struct outcomes_version {
     const char *model, *version;
+    uint64_t used;       /* the number of its last use; those of before the start are lower */
+    uint64_t generation; /* of the last snapshot that it was served in */
+    unsigned pins;       /* calls that have its number without the lock */
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
     uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* of the labels that stand */
@@ -58,19 +68,30 @@ struct outcomes_version {
 };
 
 struct outcomes {
-    struct arena arena; /* holds all texts */
+    struct arena arena; /* holds all texts, each once */
+    const char **texts; /* [text_room] open addressing, half full at most */
+    size_t text_room, text_count, new_bytes;
+    uint64_t secret[2];
+    uint64_t uses, old_uses;
     struct outcomes_version versions[OUTCOMES_VERSIONS];
     unsigned version_count;
     unsigned cell_count;
     struct outcomes_cell cells[2 * OUTCOMES_CELLS]; /* open addressing */
 };
 
-/* Yours to close. ERR_NO_MEMORY. */
+/* Yours to close. ERR_NO_MEMORY; ERR_IO without random bytes. */
 enum err_code outcomes_open(struct outcomes **out, struct err *err);
 void outcomes_close(struct outcomes *outcomes); /* NULL is allowed */
 
-/* Made at first sight. Below 0: there is no memory, or there are too many. */
-int outcomes_version(struct outcomes *outcomes, const char *model, const char *version);
+/* Made at first sight; a use, at last of all of before the start if is_old. Below 0: there is no
+ * memory, or there are too many. */
+int outcomes_version(struct outcomes *outcomes, const char *model, const char *version,
+                     bool is_old);
+/* The version that makes room for another, which has no number yet; below 0: there is room, or all
+ * are pinned. */
+int outcomes_oldest(const struct outcomes *outcomes, const char *model, const char *version);
+/* Its place is free for the next one. */
+void outcomes_forget(struct outcomes *outcomes, unsigned version);
 /* NULL: never seen. */
 const struct outcomes_version *outcomes_find(const struct outcomes *outcomes, const char *model,
                                              const char *version);
@@ -82,9 +103,13 @@ bool outcomes_learn(struct outcomes *outcomes, unsigned version, const char *con
 /* The number of a text; hint: where it is likely to be. Below 0: the version lacks it. */
 int64_t outcomes_label(const struct outcomes *outcomes, unsigned version, const char *text,
                        unsigned hint);
-/* The same, but it is added. Below 0: there is no memory, or there are too many new ones. */
+/* The same, but it is added; a new one without a hold. Below 0: there is no memory, or there are
+ * too many new ones. */
 int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const char *text,
                            bool is_new, unsigned hint);
+
+/* One more or one less label stands that has this number. */
+void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step);
 
 struct outcomes_mark {
     uint32_t label, predicted; /* label: a number or OUTCOMES_OTHER */

@@ -136,6 +136,13 @@ void window_drop(struct window *window, const uint64_t key[2])
         forget(window, (uint32_t)(entry - window->entries));
 }
 
+void window_drop_version(struct window *window, unsigned version)
+{
+    for (uint32_t slot = 0; slot < window->size; slot++)
+        if (window->entries[slot].version == version)
+            forget(window, slot);
+}
+
 struct window_entry *window_find(const struct window *window, const uint64_t key[2])
 {
     if (window->size == 0)

@@ -76,6 +76,9 @@ static inline bool window_is_old(const struct window *window, const struct windo
 /* Forgets the latest with the key, if there is one. */
 void window_drop(struct window *window, const uint64_t key[2]);
 
+/* Forgets all of a version, whose number will be another's. */
+void window_drop_version(struct window *window, unsigned version);
+
 /* The latest with the key; NULL: it is not remembered. Valid until the next is put. */
 struct window_entry *window_find(const struct window *window, const uint64_t key[2]);
 

@@ -1,13 +1,12 @@
 /* Right labels of remembered predictions: what is accepted, what it replaces, what is counted, and
  * that the audit log has it first and gives it back after a restart. */
-#include "server/feedback/feedback.h"
+#include "server/feedback/feedback_state.h"
 
 #include "server/audit/audit_files.h"
 #include "server/feedback/feedback_past.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static void opened(unsigned window)
     err = (struct err){0};
     arena_init(&arena);
     ck_assert_msg(feedback_open(&feedback, &options, &err) == ERR_OK, "%s", err.text);
-    feedback_learn(feedback, "wafer", "1", labels, 3);
+    feedback_learn(feedback, "wafer", "1", labels, 3, 1);
 }
 
 static void closed(void)
@@ -153,9 +152,10 @@ START_TEST(an_id_that_is_not_remembered_is_not_found)
     struct feedback_item gone = give("a", 0, "Center"), never = give("c", 1, "Center");
     ck_assert_int_eq(gone.err.code, ERR_NOT_FOUND);
     ck_assert_int_eq(never.err.code, ERR_NOT_FOUND);
-    ck_assert_str_eq(gone.err.text, "id: no prediction with this id and index is remembered; the "
-                                    "last 2 are (feedback_window), but for those in "
-                                    "candidate_labels");
+    ck_assert_str_eq(gone.err.text,
+                     "id: no prediction with this id and index is remembered; the "
+                     "last 2 are (feedback_window), of at most 256 versions, but for those in "
+                     "candidate_labels");
     ck_assert_int_eq(give("c", 0, "Center").err.code, ERR_OK);
     expect_all(1, 1);
     closed();
@@ -230,21 +230,97 @@ START_TEST(the_right_label_of_a_prediction_is_found_by_its_id_and_index)
 }
 END_TEST
 
-START_TEST(a_label_whose_text_is_not_kept_is_known_to_be_given)
+/* Of the prediction "p<i>" the label "new-<i>", which the model lacks. */
+static struct feedback_item give_numbered(unsigned i, const char *label)
 {
+    static char id[16], text[16];
+    snprintf(id, sizeof id, "p%u", i);
+    snprintf(text, sizeof text, "new-%u", i);
+    return label == NULL ? give(id, 0, NULL) : give_new(id, *label != '\0' ? label : text);
+}
+
+START_TEST(a_full_table_of_labels_is_refused_and_those_taken_back_free_it)
+{
+    char id[16];
     const char *label;
-    char text[16];
-    opened(4);
-    predicted("a", 0, 1);
-    for (int i = 0; i < 1024; i++) {
-        snprintf(text, sizeof text, "new-%d", i);
-        give_new("a", text);
+    opened(2000);
+    for (unsigned i = 0; i < 1030; i++) {
+        snprintf(id, sizeof id, "p%u", i);
+        predicted(id, 0, 1);
     }
-    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_LABELLED);
-    ck_assert_str_eq(label, "new-1023");
-    give_new("a", "one more");
-    ck_assert_int_eq(standing_of("a", 0, &label), FEEDBACK_LABELLED);
-    ck_assert_ptr_null(label);
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 1024; i++)
+            ck_assert_int_eq(give_numbered(i, "").err.code, ERR_OK);
+        struct feedback_item item = give_numbered(1024, "");
+        ck_assert_int_eq(item.err.code, ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(item.err.text, "1024 of a version are kept. Take some back"));
+        ck_assert_int_eq(standing_of("p1024", 0, &label), FEEDBACK_OPEN);
+        ck_assert_int_eq(give_numbered(7, NULL).err.code, ERR_OK); /* taken back */
+        ck_assert_int_eq(give_numbered(1024, "").err.code, ERR_OK);
+        ck_assert_int_eq(give_numbered(1025, "").err.code, ERR_UNUSABLE);
+        ck_assert_int_eq(give_numbered(8, "Donut").err.code, ERR_OK); /* replaced */
+        ck_assert_int_eq(give_numbered(1025, "").err.code, ERR_OK);
+        ck_assert_int_eq(standing_of("p1025", 0, &label), FEEDBACK_LABELLED);
+        ck_assert_str_eq(label, "new-1025");
+        ck_assert_int_eq(standing_of("p9", 0, &label), FEEDBACK_LABELLED);
+        ck_assert_str_eq(label, "new-9");
+        for (unsigned i = 0; i < 1026; i++)
+            give_numbered(i, NULL);
+    }
+    expect_all(0, 0);
+    closed();
+}
+END_TEST
+
+/* A fit a night gets there. */
+START_TEST(a_version_more_takes_the_place_of_the_one_that_was_longest_unused)
+{
+    char version[16], id[16];
+    const char *label;
+    opened(2000);
+    for (unsigned i = 0; i < 700; i++) {
+        snprintf(version, sizeof version, "v%u", i);
+        snprintf(id, sizeof id, "p%u", i);
+        predicted_as(version, id, 0, i % 3, DECISION_REVIEW);
+        predicted("of 1", 0, 0);
+        ck_assert_int_eq(give(id, 0, "Center").err.code, ERR_OK);
+    }
+    ck_assert_int_eq(give("of 1", 0, "Donut").err.code, ERR_OK);
+    ck_assert_int_eq(give("p650", 0, "Donut").err.code, ERR_OK);
+    struct feedback_item old = give("p5", 0, "Donut");
+    ck_assert_int_eq(old.err.code, ERR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(old.err.text, "of at most 256 versions"));
+    ck_assert_int_eq(standing_of("p5", 0, &label), FEEDBACK_FORGOTTEN);
+    ck_assert_int_eq(standing_of("p600", 0, &label), FEEDBACK_LABELLED);
+    ck_assert_str_eq(label, "Center");
+    for (unsigned i = 445; i < 700; i++) {
+        struct feedback_accuracy accuracy;
+        snprintf(version, sizeof version, "v%u", i);
+        ck_assert_int_eq(
+            feedback_accuracy(feedback, "wafer", version, true, &arena, &accuracy, &err), ERR_OK);
+        ck_assert_uint_eq(accuracy.all.count, 1);
+        ck_assert_uint_eq(accuracy.all.right, i == 650 ? i % 3 == 2 : i % 3 == 1);
+        ck_assert_uint_eq(accuracy.pair_count, 1);
+    }
+    closed();
+}
+END_TEST
+
+START_TEST(a_label_of_any_version_in_service_is_known)
+{
+    static const char *const more[] = {"none", "Scratch"};
+    opened(10);
+    predicted("a", 0, 1);
+    ck_assert_int_eq(give("a", 0, "Scratch").err.code, ERR_UNUSABLE);
+    feedback_learn(feedback, "other", "1", more, 2, 1);
+    ck_assert_int_eq(give("a", 0, "Scratch").err.code, ERR_UNUSABLE);
+    feedback_learn(feedback, "wafer", "2", more, 2, 1);
+    ck_assert_int_eq(give("a", 0, "Scratch").err.code, ERR_OK);
+    expect_all(0, 1);
+    ck_assert_int_eq(give("a", 0, "Scrach").err.code, ERR_UNUSABLE);
+    feedback_learn(feedback, "wafer", "1", labels, 3, 3); /* 2 is unloaded */
+    predicted("b", 0, 1);
+    ck_assert_int_eq(give("b", 0, "Scratch").err.code, ERR_UNUSABLE);
     closed();
 }
 END_TEST
@@ -370,7 +446,7 @@ START_TEST(a_models_own_label_other_makes_one_series_with_those_that_it_lacks)
 {
     static const char *const own[] = {"other"};
     opened(10);
-    feedback_learn(feedback, "wafer", "1", own, 1);
+    feedback_learn(feedback, "wafer", "1", own, 1, 1);
     predicted("a", 0, 1);
     predicted("b", 0, 1);
     give("a", 0, "other");
@@ -567,22 +643,24 @@ START_TEST(of_the_past_no_more_than_the_window_is_taken_over_files)
 }
 END_TEST
 
-/* A file that nobody writes stands for a disk that is slow. */
+static void set_reading_past(bool is_reading)
+{
+    pthread_mutex_lock(&feedback->lock);
+    feedback->is_reading_past = is_reading;
+    pthread_mutex_unlock(&feedback->lock);
+}
+
 START_TEST(while_the_past_is_read_only_new_predictions_are_known)
 {
-    char pipe_path[128];
     const char *label;
     tempdir_open(&dir);
     audit_opened(1 << 20);
     opened(10);
     await_past();
     predicted("a", 0, 1);
-    closed();
-    audit_close(audit);
-    snprintf(pipe_path, sizeof pipe_path, "%s/attnd-audit-000000000000.jsonl", dir.path);
-    ck_assert_int_eq(mkfifo(pipe_path, 0600), 0);
-    audit_opened(1 << 20);
-    opened(10);
+    restart(10, 1 << 20);
+    await_past();
+    set_reading_past(true); /* as on a disk that is slow */
     struct feedback_item old = give("a", 0, "Center"), unknown = give("z", 0, "Center");
     ck_assert_int_eq(old.err.code, ERR_NOT_READY);
     ck_assert_int_eq(unknown.err.code, ERR_NOT_READY);
@@ -590,12 +668,7 @@ START_TEST(while_the_past_is_read_only_new_predictions_are_known)
     predicted("b", 0, 1);
     ck_assert_int_eq(standing_of("b", 0, &label), FEEDBACK_OPEN);
     ck_assert_int_eq(give("b", 0, "Donut").err.code, ERR_OK);
-    for (int pass = 0; pass < 2; pass++) {
-        int fd = open(pipe_path, O_WRONLY); /* counted once, visited once: both times empty */
-        close(fd);
-        usleep(20000);
-    }
-    await_past();
+    set_reading_past(false);
     ck_assert_int_eq(give("a", 0, "Center").err.code, ERR_OK);
     ck_assert_str_eq(give("b", 0, "Center").replaced, "Donut");
     expect_all(2, 2);
@@ -745,7 +818,9 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_second_label_replaces_the_first_and_says_so, an_id_that_is_not_remembered_is_not_found,
       a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
       a_label_can_be_taken_back_once, the_right_label_of_a_prediction_is_found_by_its_id_and_index,
-      a_label_whose_text_is_not_kept_is_known_to_be_given,
+      a_full_table_of_labels_is_refused_and_those_taken_back_free_it,
+      a_version_more_takes_the_place_of_the_one_that_was_longest_unused,
+      a_label_of_any_version_in_service_is_known,
       labels_of_a_list_are_judged_in_order_and_by_themselves,
       without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
       labels_go_on_counting_when_their_prediction_has_left_the_window,

@@ -18,7 +18,7 @@ static void opened(void)
     struct err err = {0};
     arena_init(&arena);
     ck_assert_int_eq(feedback_open(&feedback, &options, &err), ERR_OK);
-    feedback_learn(feedback, "wafer", "1", labels, 3);
+    feedback_learn(feedback, "wafer", "1", labels, 3, 1);
 }
 
 static void closed(void)

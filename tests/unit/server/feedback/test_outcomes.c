@@ -28,10 +28,10 @@ static const struct outcomes_cell *cell(unsigned version, uint32_t label, uint32
 START_TEST(versions_are_told_apart_by_both_names)
 {
     opened();
-    ck_assert_int_eq(outcomes_version(outcomes, "a", "1"), 0);
-    ck_assert_int_eq(outcomes_version(outcomes, "a", "2"), 1);
-    ck_assert_int_eq(outcomes_version(outcomes, "b", "1"), 2);
-    ck_assert_int_eq(outcomes_version(outcomes, "a", "2"), 1);
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "1", false), 0);
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "2", false), 1);
+    ck_assert_int_eq(outcomes_version(outcomes, "b", "1", false), 2);
+    ck_assert_int_eq(outcomes_version(outcomes, "a", "2", false), 1);
     ck_assert_ptr_null(outcomes_find(outcomes, "b", "2"));
     ck_assert_str_eq(outcomes_find(outcomes, "b", "1")->model, "b");
     outcomes_close(outcomes);
@@ -44,10 +44,19 @@ START_TEST(versions_are_bounded)
     opened();
     for (int i = 0; i < OUTCOMES_VERSIONS; i++) {
         snprintf(name, sizeof name, "%d", i);
-        ck_assert_int_eq(outcomes_version(outcomes, "m", name), i);
+        ck_assert_int_eq(outcomes_version(outcomes, "m", name, false), i);
     }
-    ck_assert_int_lt(outcomes_version(outcomes, "m", "more"), 0);
-    ck_assert_int_eq(outcomes_version(outcomes, "m", "0"), 0);
+    ck_assert_int_lt(outcomes_version(outcomes, "m", "more", false), 0);
+    ck_assert_int_eq(outcomes_version(outcomes, "m", "0", false), 0);
+    ck_assert_int_lt(outcomes_oldest(outcomes, "m", "7"), 0);
+    ck_assert_int_eq(outcomes_oldest(outcomes, "m", "more"), 1);
+    outcomes->versions[1].pins = 1;
+    ck_assert_int_eq(outcomes_oldest(outcomes, "m", "more"), 2);
+    outcomes_forget(outcomes, 2);
+    ck_assert_ptr_null(outcomes_find(outcomes, "m", "2"));
+    ck_assert_int_eq(outcomes_version(outcomes, "m", "more", true), 2);
+    ck_assert_int_eq(outcomes_version(outcomes, "m", "3", true), 3);
+    ck_assert_int_eq(outcomes_oldest(outcomes, "m", "2"), 2); /* of before the start */
     outcomes_close(outcomes);
 }
 END_TEST
@@ -56,7 +65,7 @@ START_TEST(a_label_keeps_its_number_and_is_new_until_a_model_has_it)
 {
     static const char *const labels[] = {"x", "y"}, *const more[] = {"y", "z"};
     opened();
-    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     ck_assert(outcomes_learn(outcomes, version, labels, 2));
     ck_assert_int_eq(outcomes_label(outcomes, version, "y", 0), 1);
     ck_assert_int_eq(outcomes_label(outcomes, version, "z", 0), -1);
@@ -76,13 +85,16 @@ START_TEST(new_labels_are_bounded_and_known_ones_are_not)
 {
     char name[16];
     opened();
-    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     for (int i = 0; i < OUTCOMES_NEW_LABELS; i++) {
         snprintf(name, sizeof name, "new-%d", i);
         ck_assert_int_eq(outcomes_add_label(outcomes, version, name, true, 0), i);
+        outcomes_hold(outcomes, version, (uint32_t)i, 1);
     }
     ck_assert_int_lt(outcomes_add_label(outcomes, version, "one more", true, 0), 0);
     ck_assert_int_eq(outcomes_add_label(outcomes, version, "known", false, 0), OUTCOMES_NEW_LABELS);
+    outcomes_hold(outcomes, version, 5, -1);
+    ck_assert_int_eq(outcomes_add_label(outcomes, version, "one more", true, 0), 5);
     outcomes_close(outcomes);
 }
 END_TEST
@@ -92,7 +104,7 @@ START_TEST(what_stands_can_fall_and_what_was_given_cannot)
     const struct outcomes_mark right = {1, 1, DECISION_AUTO, true},
                                wrong = {0, 1, DECISION_REVIEW, false};
     opened();
-    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     for (int i = 0; i < 3; i++) {
         outcomes_count(outcomes, version, &right, 1);
         outcomes_given(outcomes, version, &right);
@@ -117,7 +129,7 @@ START_TEST(beyond_the_cells_a_version_is_still_exact)
 {
     enum { PAIRS = OUTCOMES_CELLS + 500 };
     opened();
-    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1");
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
     for (int step = 1; step >= -1; step -= 2)
         for (uint32_t i = 0; i < PAIRS; i++) {
             const struct outcomes_mark mark = {i % 100, i / 100, DECISION_AUTO, false};
