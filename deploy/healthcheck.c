@@ -10,6 +10,7 @@
  * reload has followed an exchange of the file yet the chain still does, if it is in the file. The
  * name is not compared, since the certificate is for others than 127.0.0.1; nor are the dates: a
  * restart, which is what a failed check leads to, renews no certificate, and an alert tells. */
+#include "engine/base/file.h"
 #include "engine/base/versions.h"
 #include "tools/client/tls_stream.h"
 
@@ -154,6 +155,7 @@ static bool asks(int argc, char **argv, const char *option)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     struct target target;
     struct err err = {0};
     if (asks(argc, argv, "--help") || asks(argc, argv, "-h"))

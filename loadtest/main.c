@@ -1,3 +1,4 @@
+#include "engine/base/file.h"
 #include "loadtest/answer.h"
 #include "loadtest/client.h"
 #include "loadtest/options.h"
@@ -41,6 +42,7 @@ static int run(const struct options *options, struct workload *workload,
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     struct options options;
     enum cli_action action;
     struct err err = {0};

@@ -1,6 +1,7 @@
 #include "config/config_load.h"
 #include "config/config_print.h"
 #include "engine/base/err.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "server/check.h"
 #include "server/observe/log.h"
@@ -40,6 +41,7 @@ static int act(const struct config *config, enum config_action action,
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct err err = {0};
     struct config config;
@@ -53,7 +55,8 @@ int main(int argc, char **argv)
     const struct reload_source source = {.argc = argc, .argv = argv, .environment = environ};
     int code = act(&config, action, &source, &err);
     config_deinit(&config);
-    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK) /* also what went out before */
+    /* Also of what went out before. Who serves says in the log that it is ready, too. */
+    if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_OK && action != CONFIG_SERVE)
         code = EXIT_FAILED;
     return code;
 }

@@ -1,4 +1,5 @@
 /* attnd-batch - answers of a model for a million inputs, one result a line; see tools/batch/. */
+#include "engine/base/file.h"
 #include "tools/batch/batch_options.h"
 #include "tools/batch/batch_run.h"
 
@@ -118,6 +119,7 @@ static int start(struct program *program, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct program *program = calloc(1, sizeof *program); /* the sources are many */
     if (program == NULL)

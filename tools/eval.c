@@ -5,6 +5,7 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. With --against the second precision runs first. */
+#include "engine/base/file.h"
 #include "tools/eval/eval.h"
 #include "engine/base/openblas.h"
 #include "learn/eval/out_of_fold.h"
@@ -204,6 +205,7 @@ static int run(struct eval *eval, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct eval eval = {0};
     int status = run(&eval, argc, argv);

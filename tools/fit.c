@@ -3,6 +3,7 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. A head that is worse than what it replaces is status 1, and nothing is written. */
+#include "engine/base/file.h"
 #include "learn/fit/fit.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
@@ -319,6 +320,7 @@ static int run(struct program *program, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct program program = {0};
     int status = run(&program, argc, argv);

@@ -1,6 +1,7 @@
 /* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
 #include "engine/answer.h"
 #include "engine/base/doc_edit.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/shipped.h"
@@ -161,6 +162,7 @@ static enum err_code inspect_model(const struct inspect *inspect, struct err *er
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct inspect inspect = {0};
     enum cli_action action;

@@ -343,6 +343,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     struct err err = {0};
     const char *word = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < COUNT(commands); i++)

@@ -444,6 +444,7 @@ static int run(struct predict *predict, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     openblas_set_environment();
     struct predict predict = {0};
     int status = run(&predict, argc, argv);

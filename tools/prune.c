@@ -5,6 +5,7 @@
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. */
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/ctrl_c.h"
@@ -189,6 +190,7 @@ static int prune(const struct prune_options *options)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     struct cli cli = {.program = "attnd-prune",
                       .usage = "attnd-prune --model DIR --data PATH --out DIR --heads SHARE --mlp "
                                "SHARE [OPTION]...",

@@ -1,4 +1,5 @@
 /* attnd-stream - verdicts for the messages of Kafka topics; see tools/stream/. */
+#include "engine/base/file.h"
 #include "tools/stream/stream_http.h"
 #include "tools/stream/stream_options.h"
 #include "tools/stream/stream_run.h"
@@ -96,6 +97,7 @@ static int start(struct program *program, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     static struct program program;
     openblas_set_environment();
     int status = start(&program, argc, argv);

@@ -5,6 +5,7 @@
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
  * A file gets the lines of the epochs, and the bar's text once a minute. */
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/ctrl_c.h"
@@ -268,6 +269,7 @@ static int train(const struct train_options *options)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     struct cli cli = {.program = "attnd-train",
                       .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
                       .summary = summary,

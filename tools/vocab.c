@@ -6,6 +6,7 @@
  * is named and left out; only if none is left the run fails. Wrong use ends with 2, a failure
  * afterwards with 1. */
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/shipped.h"
 #include "engine/text/vocab_build.h"
@@ -367,6 +368,7 @@ static int run_none(const char *argument)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     const char *name = argc > 1 ? argv[1] : NULL;
     const struct command *command = find_command(name);
     if (command == NULL)

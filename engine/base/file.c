@@ -1,14 +1,26 @@
 #include "engine/base/file.h"
 
+#include "engine/base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FIRST_BYTES = 16 * 1024 };
+
+void file_open_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            _exit(EXIT_FAILURE); /* there is no way left to say why */
+}
 
 enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err)
 {
@@ -193,5 +205,32 @@ enum err_code file_remove(const char *path, struct err *err)
 {
     if (unlink(path) != 0 && errno != ENOENT)
         return err_set(err, ERR_IO, "%s: cannot be removed: %s", path, strerror(errno));
+    return ERR_OK;
+}
+
+enum err_code file_lock_dir(int *fd, const char *dir, unsigned wait_ms, struct err *err)
+{
+    enum { TRY_EVERY_MS = 20 };
+    char path[PATH_MAX];
+    *fd = -1;
+    if (file_path(path, dir, "lock", err))
+        return err->code;
+    if (mkdir(dir, 0750) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
+    if (*fd < 0)
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    for (unsigned waited = 0; flock(*fd, LOCK_EX | LOCK_NB) != 0; waited += TRY_EVERY_MS) {
+        if (errno != EWOULDBLOCK)
+            err_set(err, ERR_IO, "%s: cannot be locked: %s", path, strerror(errno));
+        else if (waited >= wait_ms)
+            err_set(err, ERR_CONFLICT, "%s: another process has this directory", dir);
+        if (err->code != ERR_OK) {
+            close(*fd);
+            *fd = -1;
+            return err->code;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = TRY_EVERY_MS * CLOCK_NS_PER_MS}, NULL);
+    }
     return ERR_OK;
 }

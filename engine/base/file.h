@@ -16,6 +16,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* First in each main: a descriptor 0, 1 or 2 that is closed becomes one of /dev/null, on which
+ * reading and writing fail as they would have. Otherwise the next file that is opened gets its
+ * number, and what is printed lands in that file. */
+void file_open_standard(void);
+
 /* DIR/NAME; ERR_IO if it is too long for a path. */
 enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err);
 
@@ -51,5 +56,10 @@ enum err_code file_exists(const char *path, bool *out, struct err *err);
 
 /* The path is then absent, also if it was before. ERR_IO, whose text begins with the path. */
 enum err_code file_remove(const char *path, struct err *err);
+
+/* Makes the directory, if it is absent, and takes it for this process, until *fd is closed, also by
+ * a kill: the lock is of its file "lock". Another process that has it may be ending: that is waited
+ * for, wait_ms at most. ERR_CONFLICT: it still has it; ERR_IO. The text begins with the path. */
+enum err_code file_lock_dir(int *fd, const char *dir, unsigned wait_ms, struct err *err);
 
 #endif

@@ -131,6 +131,25 @@ START_TEST(house_files_are_opened_by_file_open)
 }
 END_TEST
 
+/* engine/base/file.h: what a program prints must not land in the first file that it opens. */
+START_TEST(house_each_main_opens_the_standard_descriptors)
+{
+    static const char begin[] = "{\n    file_open_standard();\n";
+    unsigned count = 0;
+    setup();
+    for (size_t f = 0; f < tree.count; f++) {
+        const char *main = strstr(tree.files[f].text, "\nint main(int argc, char **argv)\n{\n");
+        if (main == NULL || strncmp(tree.files[f].path, "tests/", 6) == 0)
+            continue;
+        count++;
+        ck_assert_msg(strncmp(strchr(main, '{'), begin, sizeof begin - 1) == 0,
+                      "%s: main", tree.files[f].path);
+    }
+    ck_assert_uint_ge(count, 12);
+    teardown();
+}
+END_TEST
+
 /* ---- modules form no circle ---- */
 
 /* A part, as dataset_csv is of dataset, sees what it belongs to. */
@@ -382,6 +401,6 @@ END_TEST
 
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
       house_lines_have_at_most_100_columns, house_files_are_opened_by_file_open,
-      house_modules_form_no_circle, house_comments_name_files_that_are_there,
-      house_equivalent_mutants_name_lines_that_are_there, house_test_sees_a_circle,
-      house_test_sees_what_it_looks_for)
+      house_each_main_opens_the_standard_descriptors, house_modules_form_no_circle,
+      house_comments_name_files_that_are_there, house_equivalent_mutants_name_lines_that_are_there,
+      house_test_sees_a_circle, house_test_sees_what_it_looks_for)

@@ -3,6 +3,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void write_file(char *path, size_t bytes)
@@ -151,6 +153,70 @@ START_TEST(a_fifo_that_the_caller_named_is_read)
 }
 END_TEST
 
+START_TEST(a_directory_is_one_process_s_at_a_time)
+{
+    struct tempdir dir;
+    char path[128], want[200];
+    int mine, other, ends[2], held[2];
+    char byte = 0;
+    struct err err = {0};
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/state", dir.path);
+    snprintf(want, sizeof want, "%s: another process has this directory", path);
+    ck_assert_int_eq(pipe(ends) + pipe(held), 0);
+    const pid_t child = fork();
+    if (child == 0) { /* has it until it is told to end */
+        close(ends[1]);
+        byte = (char)file_lock_dir(&mine, path, 0, &err);
+        _exit(write(held[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 0);
+    }
+    ck_assert_int_eq(read(held[0], &byte, 1), 1);
+    ck_assert_int_eq(byte, ERR_OK);
+    ck_assert_int_eq(file_lock_dir(&other, path, 0, &err), ERR_CONFLICT);
+    ck_assert_str_eq(err.text, want);
+    ck_assert_int_eq(other, -1);
+    err = (struct err){0};
+    close(ends[1]);
+    ck_assert_int_eq(file_lock_dir(&other, path, 3600000, &err), ERR_OK);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    close(other);
+    close(ends[0]);
+    close(held[0]);
+    close(held[1]);
+    snprintf(want, sizeof want, "%s/lock", path);
+    unlink(want);
+    rmdir(path);
+    err = (struct err){0};
+    ck_assert_int_eq(file_lock_dir(&other, "/nonexistent/state", 0, &err), ERR_IO);
+    ck_assert_str_eq(err.text, "/nonexistent/state: cannot be made: No such file or directory");
+    tempdir_close(&dir);
+}
+END_TEST
+
+/* In a child, whose descriptors are its own. */
+START_TEST(a_standard_descriptor_that_is_closed_is_not_the_next_files)
+{
+    for (int closed = 0; closed < 8; closed++) {
+        int status;
+        const pid_t child = fork();
+        if (child == 0) {
+            for (int fd = 0; fd < 3; fd++)
+                if ((closed >> fd & 1) != 0)
+                    close(fd);
+            file_open_standard();
+            char byte = 'x';
+            bool is_right = open("/dev/null", O_RDONLY) > 2;
+            for (int fd = 0; fd < 3; fd++)
+                if ((closed >> fd & 1) != 0)
+                    is_right = is_right && (fd == 0 ? read(fd, &byte, 1) : write(fd, &byte, 1)) < 0;
+            _exit(!is_right);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(status == 0, "%d", closed);
+    }
+}
+END_TEST
+
 START_TEST(file_read_input_blames_the_path_for_what_is_the_paths_fault)
 {
     static const char *const paths[] = {"/nonexistent/file", "/tmp", "/etc/passwd/file"};
@@ -231,6 +297,8 @@ SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_last_part_is_what_a_folder_is_called, file_path_is_as_long_as_paths_are,
       file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
       file_read_says_why_a_file_cannot_be_read, only_regular_files_are_opened,
+      a_directory_is_one_process_s_at_a_time,
+      a_standard_descriptor_that_is_closed_is_not_the_next_files,
       a_fifo_that_the_caller_named_is_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
       file_read_input_does_not_blame_the_path_for_descriptors,
