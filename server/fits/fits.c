@@ -8,10 +8,12 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
+#include "server/fits/fits_left.h"
 #include "server/fits/fits_place.h"
 #include "server/fits/fits_state.h"
 #include "server/fits/fits_tell.h"
 #include "server/observe/log.h"
+#include "server/serve/reloader.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -141,7 +143,10 @@ enum err_code fits_submit(struct fits *fits, const struct snapshot *snapshot,
         return err->code;
     }
     *number = job->number;
-    fits_tell_requested(fits->options.audit, job, err);
+    if (fits_left_begin(fits->dir, job, err) == ERR_OK)
+        fits_tell_requested(fits->options.audit, job, err);
+    if (err->code != ERR_OK)
+        fits_left_end(fits->dir, job->number);
     release(fits, job, err->code == ERR_OK);
     if (err->code != ERR_OK)
         fits_free(job);
@@ -220,6 +225,7 @@ static void finish(struct fits *fits, struct fit_job *job)
     job->ended_ns = clock_now_ns();
     pthread_mutex_unlock(&fits->lock);
     fits_tell_ended(fits->options.audit, job);
+    fits_left_end(fits->dir, job->number);
     pthread_mutex_lock(&fits->lock);
     fits_time(job->finished);
     job->state = job->outcome;
@@ -287,8 +293,8 @@ static void forget(struct fits *fits, struct fit_job *job)
     fits_free(job);
 }
 
-enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *arena,
-                          struct fits_row *out, struct err *err)
+static enum err_code remove_turn(struct fits *fits, uint64_t number, bool is_held,
+                                 struct arena *arena, struct fits_row *out, struct err *err)
 {
     struct fit_job *waiting = NULL, *over = NULL;
     unsigned at;
@@ -297,6 +303,9 @@ enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *aren
         struct fit_job *job = fits->jobs[at];
         if (job->state == FITS_RUNNING)
             cancel_running_locked(fits, job, err);
+        else if (job->state == FITS_SUCCEEDED && !is_held)
+            err_set(err, ERR_CONFLICT,
+                    "a version is being loaded, perhaps this one; ask again when that is done");
         if (err->code == ERR_OK && fits_copy_locked(job, arena, out, err) == ERR_OK) {
             waiting = job->state == FITS_QUEUED ? job : NULL;
             over = is_over(job) ? job : NULL;
@@ -313,6 +322,21 @@ enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *aren
         return err->code;
     cancel_waiting(fits, waiting);
     return fits_read(fits, number, arena, out, err);
+}
+
+/* While no version is being loaded: a load must not lose its files between the look at what is in
+ * service and their removal. */
+enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *arena,
+                          struct fits_row *out, struct err *err)
+{
+    pthread_mutex_lock(&fits->lock);
+    struct reloader *reloader = fits->is_started ? fits->reloader : NULL;
+    pthread_mutex_unlock(&fits->lock);
+    const bool is_held = reloader != NULL && reloader_hold(reloader);
+    remove_turn(fits, number, is_held, arena, out, err);
+    if (is_held)
+        reloader_release(reloader);
+    return err->code;
 }
 
 /* ---- open and close ---- */
@@ -335,11 +359,21 @@ static enum err_code find_program(struct fits *fits, struct err *err)
     return err_set(err, ERR_UNUSABLE, "fit_program: longer than %d bytes", PATH_MAX - 1);
 }
 
+/* A fit that the process before did not end has an end now. */
+static void tell_left(void *context, struct fit_job *job)
+{
+    struct fits *fits = context;
+    job->outcome = FITS_FAILED;
+    snprintf(job->detail, sizeof job->detail, "the server was ended before this fit was over");
+    fits_tell_ended(fits->options.audit, job);
+}
+
 static enum err_code clear(struct fits *fits, struct err *err)
 {
-    if (file_path(fits->dir, fits->options.state_dir, "fits", err))
+    unsigned left = 0;
+    if (file_path(fits->dir, fits->options.state_dir, "fits", err) ||
+        fits_left_read(fits->dir, tell_left, fits, &fits->last, &left, err))
         return err->code;
-    const unsigned left = fits_place_clear(fits->dir);
     if (left > 0)
         log_event(LOG_WARN, "fits_left_over", LOG_NUMBER("removed", left));
     return ERR_OK;

@@ -62,12 +62,17 @@ static enum err_code write_out_file(const char *dir, const char *out, struct err
     return is_written ? ERR_OK : err_set(err, ERR_IO, "%s: %s", path, strerror(failure));
 }
 
-enum err_code fits_place_begin(char dir[PATH_MAX], const char *root, uint64_t number,
-                               const char *out, struct err *err)
+enum err_code fits_place_dir(char dir[PATH_MAX], const char *root, uint64_t number, struct err *err)
 {
     char name[24];
     snprintf(name, sizeof name, "%llu", (unsigned long long)number);
-    if (file_path(dir, root, name, err))
+    return file_path(dir, root, name, err);
+}
+
+enum err_code fits_place_begin(char dir[PATH_MAX], const char *root, uint64_t number,
+                               const char *out, struct err *err)
+{
+    if (fits_place_dir(dir, root, number, err))
         return err->code;
     mkdir(root, 0700);
     if (mkdir(dir, 0700) != 0)
@@ -84,12 +89,6 @@ bool fits_place_remove(const char *dir)
         unlinkat(dirfd(entries), entry->d_name, 0);
     closedir(entries);
     return rmdir(dir) == 0;
-}
-
-void fits_place_end(const char *dir, const char *root)
-{
-    fits_place_remove(dir);
-    rmdir(root); /* unless another fit's is there */
 }
 
 /* Whether it is the name with the ending that mkdtemp gives. */
@@ -119,7 +118,7 @@ void fits_place_remove_partial(const char *out)
 
 /* ---- left over ---- */
 
-static void clear_one(const char *dir)
+void fits_place_clear(const char *dir)
 {
     char path[PATH_MAX], *out;
     size_t len;
@@ -131,24 +130,4 @@ static void clear_one(const char *dir)
         free(out);
     }
     fits_place_remove(dir);
-}
-
-unsigned fits_place_clear(const char *root)
-{
-    char path[PATH_MAX];
-    unsigned count = 0;
-    DIR *entries = opendir(root);
-    if (entries == NULL)
-        return 0;
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        const size_t digits = strspn(entry->d_name, "0123456789");
-        if (digits == 0 || entry->d_name[digits] != '\0' ||
-            file_path(path, root, entry->d_name, &(struct err){0}) != ERR_OK)
-            continue;
-        clear_one(path);
-        count++;
-    }
-    closedir(entries);
-    rmdir(root);
-    return count;
 }

@@ -24,20 +24,19 @@ enum err_code fits_place_check(const char *version, struct err *err);
 enum err_code fits_place_next(const char *version, char out[FITS_VERSION_BYTES + 1],
                               struct err *err);
 
-/* Makes the directory of a fit's inputs below `root`, with the file that names its model;
- * the root is made, too. ERR_IO. */
+/* The directory of a fit's inputs below `root`. ERR_IO. */
+enum err_code fits_place_dir(char dir[PATH_MAX], const char *root, uint64_t number,
+                             struct err *err);
+/* Makes it, with the file that names the fit's model; the root is made, too. ERR_IO. */
 enum err_code fits_place_begin(char dir[PATH_MAX], const char *root, uint64_t number,
                                const char *out, struct err *err);
-
-/* Removes it, and the root if nothing else is in it. */
-void fits_place_end(const char *dir, const char *root);
 
 /* A directory and the files in it, if it is there. False: something stays. */
 bool fits_place_remove(const char *dir);
 /* What attnd-fit was writing for a model of that path. */
 void fits_place_remove_partial(const char *out);
 
-/* What processes before left below `root`; how many fits that were. */
-unsigned fits_place_clear(const char *root);
+/* What a process before left in a fit's directory, and of its model. */
+void fits_place_clear(const char *dir);
 
 #endif

@@ -50,7 +50,7 @@ static enum err_code gather(struct work *work, struct err *err)
                                      .dir = work->dir,
                                      .go_on = go_on,
                                      .context = work};
-    if (fits_place_begin(work->dir, fits->dir, job->number, job->out, err) ||
+    if (fits_place_dir(work->dir, fits->dir, job->number, err) ||
         file_path(work->list, work->dir, FITS_GATHER_LIST, err) ||
         fits_gather(&what, &gathered, err))
         return err->code;
@@ -236,7 +236,6 @@ void fits_run(struct fits *fits, struct fit_job *job)
     struct err err = {0};
     if (gather(&work, &err) == ERR_OK)
         run_program(&work, &err);
-    fits_place_end(work.dir, fits->dir);
     fits_place_remove_partial(job->out);
     if (!fits_begin_loading(fits, job)) {
         if (work.is_writing) /* by then nobody else had put something there */

@@ -21,7 +21,7 @@ struct reloader {
     pthread_mutex_t lock;
     pthread_cond_t wanted; /* with lock: is_signalled, request or is_closing was set */
     /* Under lock. */
-    bool is_started, is_closing, is_signalled, is_running;
+    bool is_started, is_closing, is_signalled, is_running, is_held;
     struct request *request;          /* the one that waits for the next reload */
     const struct reloader_call *call; /* of a thread that waits, until it was carried out */
     pthread_cond_t called;            /* with lock: call was carried out */
@@ -295,8 +295,9 @@ struct task {
 static bool take(struct reloader *reloader, struct task *task)
 {
     pthread_mutex_lock(&reloader->lock);
-    while (!reloader->is_closing && !reloader->is_signalled && reloader->request == NULL &&
-           reloader->call == NULL)
+    while (!reloader->is_closing &&
+           (reloader->is_held ||
+            (!reloader->is_signalled && reloader->request == NULL && reloader->call == NULL)))
         pthread_cond_wait(&reloader->wanted, &reloader->lock);
     *task = (struct task){.request = reloader->request};
     if (task->request == NULL && (reloader->is_closing || !reloader->is_signalled))
@@ -403,6 +404,25 @@ enum err_code reloader_submit(struct reloader *reloader, struct request *request
     if (is_busy)
         return err_set(err, ERR_CONFLICT, "another reload is running");
     return ERR_OK;
+}
+
+bool reloader_hold(struct reloader *reloader)
+{
+    pthread_mutex_lock(&reloader->lock);
+    const bool is_free = reloader->is_started && !reloader->is_closing && !reloader->is_held &&
+                         !reloader->is_running && !reloader->is_signalled &&
+                         reloader->request == NULL && reloader->call == NULL;
+    reloader->is_held = reloader->is_held || is_free;
+    pthread_mutex_unlock(&reloader->lock);
+    return is_free;
+}
+
+void reloader_release(struct reloader *reloader)
+{
+    pthread_mutex_lock(&reloader->lock);
+    reloader->is_held = false;
+    pthread_mutex_unlock(&reloader->lock);
+    pthread_cond_signal(&reloader->wanted);
 }
 
 enum err_code reloader_change(struct reloader *reloader, const struct reloader_call *call)

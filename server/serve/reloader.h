@@ -47,6 +47,11 @@ void reloader_signal(struct reloader *reloader);
  * ERR_NOT_READY before reloader_start: then the caller still owns it. */
 enum err_code reloader_submit(struct reloader *reloader, struct request *request, struct err *err);
 
+/* No reload runs, and none begins before reloader_release: what is looked at meanwhile stays as it
+ * is. False, and nothing to release: one runs or waits, or it was not started. */
+bool reloader_hold(struct reloader *reloader);
+void reloader_release(struct reloader *reloader);
+
 /* A change that nobody's request asks for. */
 struct reloader_call {
     const struct rollout_change *change;

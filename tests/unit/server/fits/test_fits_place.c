@@ -2,6 +2,7 @@
  * that exactly what a fit had begun is removed. */
 #include "server/fits/fits_place.h"
 
+#include "server/fits/fits_left.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -112,34 +113,96 @@ START_TEST(what_a_process_before_left_is_removed_by_what_it_wrote_down)
     struct stat status;
     struct err err = {0};
     tempdir_open(&dir);
-    ck_assert_uint_eq(fits_place_clear(path_of("fits")), 0);
+    fits_place_clear(path_of("fits/7"));
     ck_assert_int_eq(fits_place_begin(place, path_of("fits"), 7, path_of("text-3"), &err), ERR_OK);
     ck_assert_str_eq(place, path_of("fits/7"));
     ck_assert(stat(place, &status) == 0 && (status.st_mode & 0777) == 0700);
     ck_assert(stat(path_of("fits/7/out"), &status) == 0 && (status.st_mode & 0777) == 0600);
     ck_assert_int_eq(fits_place_begin(place, path_of("fits"), 7, "x", &err), ERR_IO);
     make("fits/8");
-    make("fits/notes");
     make("text-3.abcdef");
     make("text-3");
-    ck_assert_uint_eq(fits_place_clear(path_of("fits")), 2);
-    ck_assert(!exists("fits/7") && !exists("fits/8") && exists("fits/notes/file"));
+    fits_place_clear(path_of("fits/7"));
+    ck_assert(!exists("fits/7") && exists("fits/8"));
     ck_assert(!exists("text-3.abcdef") && exists("text-3")); /* a whole one may be in service */
     close_all();
 }
 END_TEST
 
-START_TEST(the_last_fit_takes_the_root_along)
+/* ---- what is left ---- */
+
+struct seen {
+    unsigned count;
+    uint64_t number;
+    char line[128];
+};
+
+static void see(void *context, struct fit_job *job)
 {
-    char one[PATH_MAX], other[PATH_MAX];
+    struct seen *seen = context;
+    seen->count++;
+    seen->number = job->number;
+    snprintf(seen->line, sizeof seen->line, "%s %s %s %s %s", job->call.name, job->from_version,
+             job->version, job->call.reason, job->call.key != NULL ? job->call.key : "-");
+}
+
+static uint64_t left(struct seen *seen, unsigned count)
+{
+    uint64_t last;
+    unsigned found;
     struct err err = {0};
+    *seen = (struct seen){0};
+    ck_assert_msg(fits_left_read(path_of("fits"), see, seen, &last, &found, &err) == ERR_OK, "%s",
+                  err.text);
+    ck_assert_uint_eq(found, count);
+    return last;
+}
+
+START_TEST(a_fit_that_was_not_ended_is_known_after_a_restart_and_its_number_is_not_given_again)
+{
+    struct seen seen;
+    struct err err = {0};
+    struct fit_job job = {.number = 9,
+                          .call = {.name = "text", .reason = "two \"new\" ones"},
+                          .from_version = "2",
+                          .version = "3"};
     tempdir_open(&dir);
-    ck_assert_int_eq(fits_place_begin(one, path_of("fits"), 1, "x", &err), ERR_OK);
-    ck_assert_int_eq(fits_place_begin(other, path_of("fits"), 2, "x", &err), ERR_OK);
-    fits_place_end(one, path_of("fits"));
-    ck_assert(!exists("fits/1") && exists("fits/2"));
-    fits_place_end(other, path_of("fits"));
-    ck_assert(!exists("fits"));
+    job.out = path_of("text-3");
+    ck_assert_uint_eq(left(&seen, 0), 0);
+    ck_assert_int_eq(fits_left_begin(path_of("fits"), &job, &err), ERR_OK);
+    make("fits/11"); /* of before this was written down */
+    make("text-3.abcdef");
+    ck_assert_uint_eq(left(&seen, 2), 11);
+    ck_assert_uint_eq(seen.count, 1);
+    ck_assert_uint_eq(seen.number, 9);
+    ck_assert_str_eq(seen.line, "text 2 3 two \"new\" ones -");
+    ck_assert(!exists("fits/9") && !exists("fits/11") && !exists("text-3.abcdef"));
+    ck_assert_uint_eq(left(&seen, 0), 9);
+    job.number = 12;
+    ck_assert_int_eq(fits_left_begin(path_of("fits"), &job, &err), ERR_OK);
+    fits_left_end(path_of("fits"), 12);
+    ck_assert_uint_eq(left(&seen, 0), 12);
+    close_all();
+}
+END_TEST
+
+START_TEST(a_number_that_cannot_be_read_is_no_start)
+{
+    static const char *const bad[] = {"", "7", "{\"format\":2,\"last\":7}",
+                                      "{\"format\":1,\"last\":\"7\"}",
+                                      "{\"format\":1,\"last\":-1}"};
+    struct seen seen;
+    tempdir_open(&dir);
+    ck_assert_int_eq(mkdir(path_of("fits"), 0700), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t last;
+        unsigned count;
+        struct err err = {0};
+        tempdir_write(&dir, "fits/last", bad[i], strlen(bad[i]));
+        ck_assert_int_eq(fits_left_read(path_of("fits"), see, &seen, &last, &count, &err),
+                         ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, "fits/last: remove it to count fits from 1 again"));
+    }
     close_all();
 }
 END_TEST
@@ -147,4 +210,5 @@ END_TEST
 SUITE("fits/place", a_version_is_a_plain_part_of_a_name, the_next_version_is_one_more,
       only_what_was_being_written_for_the_path_is_removed,
       what_a_process_before_left_is_removed_by_what_it_wrote_down,
-      the_last_fit_takes_the_root_along)
+      a_fit_that_was_not_ended_is_known_after_a_restart_and_its_number_is_not_given_again,
+      a_number_that_cannot_be_read_is_no_start)

@@ -33,6 +33,28 @@ static void hold_a_reload(struct bench *bench)
     fake_await_inside(1);
 }
 
+START_TEST(what_is_held_is_not_reloaded)
+{
+    struct bench bench;
+    struct err err = {0};
+    bench_prepare(&bench, "logs=text", "");
+    ck_assert(!reloader_hold(bench.reloader)); /* not started */
+    ck_assert_int_eq(reloader_start(bench.reloader, &err), ERR_OK);
+    hold_a_reload(&bench);
+    ck_assert(!reloader_hold(bench.reloader)); /* one runs */
+    fake_gate(false);
+    fake_await_resumed(&bench.exchange);
+    ck_assert(reloader_hold(bench.reloader));
+    ck_assert(!reloader_hold(bench.reloader)); /* somebody else holds it */
+    ck_assert_int_eq(submit(&bench), ERR_OK);  /* waits */
+    ck_assert_uint_eq(now(&bench)->generation, 2);
+    reloader_release(bench.reloader);
+    fake_await_resumed(&bench.exchange);
+    ck_assert_uint_eq(now(&bench)->generation, 3);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(one_reload_at_a_time_is_taken)
 {
     struct bench bench;
@@ -191,8 +213,9 @@ START_TEST(a_change_by_a_thread_waits_for_the_reload_that_runs)
 }
 END_TEST
 
-SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop, one_reload_at_a_time_is_taken,
-      who_has_the_reply_may_ask_for_another_reload, a_signal_while_a_reload_runs_brings_another,
+SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop, what_is_held_is_not_reloaded,
+      one_reload_at_a_time_is_taken, who_has_the_reply_may_ask_for_another_reload,
+      a_signal_while_a_reload_runs_brings_another,
       who_waits_for_a_reload_is_resumed_before_the_stop_returns,
       a_change_by_a_thread_is_heard_between_start_and_stop,
       a_change_by_a_thread_waits_for_the_reload_that_runs)

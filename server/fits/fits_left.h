@@ -1,0 +1,26 @@
+/* fits_left.h - what is on the disk of a fit from its request to the line of its end, so that a start
+ * after a kill can tell of those that have none; and the number of the last one.
+ *
+ *     STATE_DIR/fits/last              {"format":1,"last":7}
+ *     STATE_DIR/fits/7/fit             {"format":1,"model":"wafer-vit","from_version":"1",...}
+ *     STATE_DIR/fits/7/...             its inputs (fits_place.h)
+ *
+ * Threads: no state; a number belongs to one.
+ */
+#ifndef ATTND_SERVER_FITS_FITS_LEFT_H
+#define ATTND_SERVER_FITS_FITS_LEFT_H
+
+#include "server/fits/fits_state.h"
+
+/* For a job that has its number. ERR_NOT_READY: the directory cannot be written. */
+enum err_code fits_left_begin(const char *root, const struct fit_job *job, struct err *err);
+/* Its line of the end is in the audit log. */
+void fits_left_end(const char *root, uint64_t number);
+
+/* Removes what processes before left below `root`, and visits each with what is known of it; *last:
+ * the highest number. ERR_UNUSABLE begins with the path: the file of the last number cannot be
+ * read. */
+enum err_code fits_left_read(const char *root, void (*visit)(void *context, struct fit_job *job),
+                             void *context, uint64_t *last, unsigned *count, struct err *err);
+
+#endif
