@@ -72,4 +72,11 @@ struct config {
     struct arena arena; /* holds all strings */
 };
 
+/* What a process with this configuration takes to end, at most. */
+static inline unsigned config_end_ms(const struct config *config)
+{
+    enum { LAST_MS = 5000 };
+    return config->drain_delay_ms + config->drain_timeout_ms + LAST_MS;
+}
+
 #endif

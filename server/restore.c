@@ -5,6 +5,11 @@
 #include "server/observe/log.h"
 #include "server/rollout/rollout.h"
 
+#include <string.h>
+
+#define FILE_HINT                                                                                  \
+    "/rollout.json says what is served; remove it to serve what the configuration says: "
+
 /* Or a configuration that goes back to what it was would bring the change back, too. */
 static enum err_code forget(const struct config *read, const struct config *effective,
                             struct err *err)
@@ -38,13 +43,25 @@ static enum err_code apply(const struct rollout *rollout, struct config *out,
     return count > 0 ? forget(read, out, err) : ERR_OK;
 }
 
+enum err_code restore_blame(const struct config *out, const struct config *read, struct err *err)
+{
+    bool is_changed = out->model_count != read->model_count;
+    for (unsigned i = 0; i < out->model_count && !is_changed; i++)
+        is_changed = strcmp(out->models[i].name, read->models[i].name) != 0 ||
+                     strcmp(out->models[i].dir, read->models[i].dir) != 0;
+    return err->code == ERR_OK || !is_changed ? err->code
+                                              : err_prefix(err, "%s" FILE_HINT, read->state_dir);
+}
+
 enum err_code restore_config(struct config *out, const struct config *read, struct err *err)
 {
     struct rollout *rollout;
     if (rollout_read(&rollout, read->state_dir, err))
         return err->code;
-    if (config_copy(out, read, err) == ERR_OK && apply(rollout, out, read, err) != ERR_OK)
+    if (config_copy(out, read, err) == ERR_OK && apply(rollout, out, read, err) != ERR_OK) {
         config_deinit(out);
+        err_prefix(err, "%s" FILE_HINT, read->state_dir);
+    }
     rollout_close(rollout);
     return err->code;
 }

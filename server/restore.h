@@ -15,4 +15,8 @@
  * ERR_UNUSABLE: the roll-out cannot be read, or written. */
 enum err_code restore_config(struct config *out, const struct config *read, struct err *err);
 
+/* Before an error of the models that are served stands that the roll-out says so, if it does.
+ * Returns err->code. */
+enum err_code restore_blame(const struct config *out, const struct config *read, struct err *err);
+
 #endif

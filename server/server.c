@@ -2,7 +2,7 @@
  *
  * Start order: log, memory, metrics, spans, audit, feedback, kept inputs, fits, queue, TLS, an
  * empty snapshot, HTTP, workers, models, shadows, prepare pool, reloader, the thread of fits,
- * digests. From audit to fits SIGTERM ends the process at once (signals.h). HTTP comes before the
+ * digests. Until then SIGTERM ends the process at once (signals.h). HTTP comes before the
  * models so that a port in use is found before they are opened, and so that /healthz and /readyz
  * answer meanwhile. Stop is the exact reverse, with one rule that the
  * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
@@ -15,6 +15,7 @@
 #include "config/config_load.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "engine/base/versions.h"
 #include "server/addresses.h"
@@ -86,7 +87,7 @@ static enum err_code open_memory(struct server *server, struct err *err)
 {
     struct memory_plan *plan = &server->memory_plan;
     if (server_memory_plan(plan, server->config, &server->plan, err))
-        return err->code;
+        return restore_blame(server->config, server->read, err);
     memory_plan_log(plan);
     memory_init(&server->service.memory, plan->max_bytes, plan->fixed_bytes, plan->model_bytes);
     return ERR_OK;
@@ -128,7 +129,7 @@ static enum err_code load_models(struct server *server, struct err *err)
         return err->code;
     if (reloader_load(service->reloader, server->config, server->read, server->memory_plan.each,
                       err))
-        return err->code;
+        return restore_blame(server->config, server->read, err);
     const struct snapshot *snapshot = snapshots_acquire(service->snapshots);
     metrics_set_backend(service->metrics, snapshot->models[0]->info->linear_backend,
                         openblas_core());
@@ -151,6 +152,7 @@ static enum err_code open_audit(struct server *server, struct err *err)
     struct service *service = &server->service;
     if (audit_service_open(&service->audit, server->config, err) || service->audit == NULL)
         return err->code;
+    atomic_store(&server->start.audit, service->audit);
     observers_add(&service->observers, audit_observer(service->audit));
     return ERR_OK;
 }
@@ -295,8 +297,8 @@ static enum err_code server_start(struct server *server, struct err *err)
         return err->code;
     if (server->config->model_count == 0)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
-    if (open_memory(server, err) || open_metrics(server, err) || open_otlp(server, err) ||
-        open_audit(server, err) || signals_watch_start(&server->start, service->audit, err) ||
+    if (signals_watch_start(&server->start, err) || open_memory(server, err) ||
+        open_metrics(server, err) || open_otlp(server, err) || open_audit(server, err) ||
         open_feedback(server, err) || open_review(server, err) || open_fits(server, err) ||
         open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
         start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
@@ -447,17 +449,38 @@ static void serve(struct server *server, FILE *ready, struct err *err)
     server_stop(server);
 }
 
+/* One process has state_dir: two would write over each other's inputs, and remove each other's
+ * fits. Where restarts overlap the one before is ending. */
+static enum err_code lock_state(int *lock, const struct config *config, struct err *err)
+{
+    const char *dir = config->state_dir;
+    if (dir[0] == '\0' || file_lock_dir(lock, dir, 0, err) == ERR_OK)
+        return ERR_OK;
+    if (err->code == ERR_CONFLICT) {
+        *err = (struct err){0};
+        log_event(LOG_WARN, "state_dir_waits", LOG_TEXT("dir", dir),
+                  LOG_NUMBER("ms", config_end_ms(config)));
+        file_lock_dir(lock, dir, config_end_ms(config), err);
+    }
+    err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
+    return err->code != ERR_OK ? err_prefix(err, "state_dir: ") : ERR_OK;
+}
+
 enum err_code server_run(const struct config *config, const struct reload_source *source,
                          FILE *ready, struct err *err)
 {
     struct config effective;
+    int lock = -1;
     log_set_level(config->log_level);
-    if (http_check_library(err) == ERR_OK && restore_config(&effective, config, err) == ERR_OK) {
+    if (http_check_library(err) == ERR_OK && lock_state(&lock, config, err) == ERR_OK &&
+        restore_config(&effective, config, err) == ERR_OK) {
         struct server server = {
             .config = &effective, .read = config, .source = source, .service.config = &effective};
         serve(&server, ready, err);
         config_deinit(&effective);
     }
+    if (lock >= 0)
+        close(lock);
     if (err->code == ERR_OK)
         log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(err->code)));
     else

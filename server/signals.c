@@ -56,8 +56,9 @@ static void *run_start(void *context)
         continue;
     if (fds[0].revents == 0 && read(signals, &info, sizeof info) == sizeof info) {
         tell_stop((int)info.ssi_signo);
-        if (start->audit != NULL)
-            audit_stop(start->audit);
+        struct audit *audit = atomic_load(&start->audit);
+        if (audit != NULL)
+            audit_stop(audit);
         log_event(LOG_INFO, "stopped", LOG_TEXT("result", err_name(ERR_OK)));
         _exit(EXIT_SUCCESS);
     }
@@ -65,9 +66,8 @@ static void *run_start(void *context)
     return NULL;
 }
 
-enum err_code signals_watch_start(struct signals_start *start, struct audit *audit, struct err *err)
+enum err_code signals_watch_start(struct signals_start *start, struct err *err)
 {
-    *start = (struct signals_start){.audit = audit};
     const int end = eventfd(0, EFD_CLOEXEC);
     if (end < 0)
         return err_set(err, ERR_IO, "no eventfd for signals: %s", strerror(errno));

@@ -2,7 +2,7 @@
  * them, and tells the service manager that the server is alive.
  *
  *     signals_block();                              before any other thread, which inherits it
- *     signals_watch_start(&start, audit, &err);     SIGTERM and SIGINT end the process
+ *     signals_watch_start(&start, &err);            SIGTERM and SIGINT end the process
  *     ... models are opened, which may take minutes ...
  *     signals_watch_end(&start);
  *     signals_await_stop(&service);                 until SIGTERM or SIGINT; SIGHUP reloads
@@ -22,7 +22,7 @@ void signals_block(void);
 
 /* A start that is watched by a thread; all zeros: it is not. */
 struct signals_start {
-    struct audit *audit; /* NULL: there is none */
+    struct audit *_Atomic audit; /* partner: who opens it; NULL: there is none yet */
     pthread_t thread;
     int end; /* an eventfd; 0: there is no thread */
 };
@@ -30,8 +30,7 @@ struct signals_start {
 /* Until signals_watch_end SIGTERM and SIGINT end the process with 0, after a line in the log and in
  * the audit log: nobody has been promised anything yet. The audit log stays open until then.
  * ERR_IO. */
-enum err_code signals_watch_start(struct signals_start *start, struct audit *audit,
-                                  struct err *err);
+enum err_code signals_watch_start(struct signals_start *start, struct err *err);
 /* A signal that comes now waits for signals_await_stop. One that was not begun is allowed. */
 void signals_watch_end(struct signals_start *start);
 

@@ -8,6 +8,7 @@
  * was printed before it holds. Memory does not grow with the log. */
 #include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
+#include "engine/base/file.h"
 #include "engine/cli/cli.h"
 #include "server/audit/audit_files.h"
 #include "server/audit/audit_read.h"
@@ -46,8 +47,10 @@ static enum err_code add_place(const struct cli_option *option, void *target, co
     .name = "key-file", FIELD(key_file), .value = "FILE",                                          \
     .help = "The key that the log was written with (audit_key_file of attnd)."
 #define TYPE                                                                                       \
-    .name = "type", FIELD(type), .value = "TYPE",                                                  \
-    .help = "Only lines of this type: prediction, reload, start, stop, begin, lost."
+    .name = "type", FIELD(type),                                                                   \
+    .choices = "prediction|feedback|feedback_removed|reload|rollout|fit|start|stop|begin|lost|"    \
+               "expired",                                                                          \
+    .help = "Only lines of this type."
 #define ID .name = "id", FIELD(id), .value = "ID", .help = "Only lines with this id."
 #define MODEL .name = "model", FIELD(model), .value = "NAME", .help = "Only lines of this model."
 #define SINCE                                                                                      \
@@ -215,8 +218,8 @@ static void print_score(const struct json_t *line)
 
 static void show_line(const struct json_t *line)
 {
-    static const char *const before[] = {"id", "model", "version", "label"};
-    static const char *const behind[] = {"decision", "failed", "attnd", "chain"};
+    static const char *const before[] = {"action", "id", "model", "version", "label"};
+    static const char *const behind[] = {"decision", "reason", "failed", "attnd", "chain"};
     const char *time = text_of(line, "time"), *type = text_of(line, "type");
     printf("%s  %-10s", time != NULL ? time : "", type != NULL ? type : "");
     for (size_t i = 0; i < COUNT(before); i++)
@@ -405,6 +408,7 @@ static int without_command(const char *word)
 
 int main(int argc, char **argv)
 {
+    file_open_standard();
     static struct tool tool;
     const struct command *command = find_command(argc > 1 ? argv[1] : NULL);
     if (command == NULL)

@@ -15,6 +15,7 @@
 
 #include "engine/base/clock.h"
 #include "server/audit/audit_files.h"
+#include "server/observe/log.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -290,12 +291,26 @@ static void sync_locked(struct audit *audit)
         audit->unsynced_ns = since;
 }
 
+/* That lines are gone stands in the log itself. Files that stay for another day are unusual: a long
+ * pause, or a clock that is wrong. */
+static void tell_expired(struct audit *audit, const struct audit_expiry *expiry)
+{
+    char members[64];
+    const int len =
+        snprintf(members, sizeof members, "\"type\":\"expired\",\"files\":%u", expiry->removed);
+    log_event(expiry->later > 0 ? LOG_WARN : LOG_INFO, "audit_expired",
+              LOG_NUMBER("files", expiry->removed), LOG_NUMBER("later", expiry->later));
+    audit_append(audit, &(struct audit_members){members, (size_t)len}, 1, &(struct err){0});
+}
+
 static void expire_locked(struct audit *audit)
 {
     if (audit->options.keep_days == 0)
         return;
     pthread_mutex_unlock(&audit->lock);
-    audit_files_expire(&audit->files, audit->options.keep_days);
+    const struct audit_expiry expiry = audit_files_expire(&audit->files, audit->options.keep_days);
+    if (expiry.removed > 0)
+        tell_expired(audit, &expiry);
     pthread_mutex_lock(&audit->lock);
 }
 
@@ -384,8 +399,8 @@ enum err_code audit_open(struct audit **out, const struct audit_options *options
     if (audit == NULL)
         return err->code;
     audit_chain_init(&audit->chain, audit->options.key);
-    if (audit_files_open(&audit->files, options->dir, &audit->chain, &audit->state.cut_bytes,
-                         err)) {
+    if (audit_files_open(&audit->files, options->dir, options->lock_wait_ms, &audit->chain,
+                         &audit->state.cut_bytes, err)) {
         audit_free(audit);
         return err->code;
     }

@@ -30,16 +30,18 @@ enum { AUDIT_GROUP_MS = 100 };
 struct audit_options {
     const char *dir;
     enum audit_sync sync;
-    bool refuse;          /* what cannot be written is an error; else it is counted */
-    size_t rotate_bytes;  /* a file is closed once it has so many */
-    unsigned keep_days;   /* files are removed so long after their last line; 0: never */
-    struct audit_key key; /* copied */
+    bool refuse;           /* what cannot be written is an error; else it is counted */
+    size_t rotate_bytes;   /* a file is closed once it has so many */
+    unsigned keep_days;    /* files are removed so long after their last line; 0: never */
+    struct audit_key key;  /* copied */
+    unsigned lock_wait_ms; /* for another process that ends and has the directory */
 };
 
 struct audit;
 
 /* Goes on with the log in the directory; reads no more of it than its end. ERR_IO, ERR_UNUSABLE,
- * ERR_NO_MEMORY. The line "begin" of a new file is written. */
+ * ERR_CONFLICT (another process has it), ERR_NO_MEMORY. The line "begin" of a new file is
+ * written. */
 enum err_code audit_open(struct audit **out, const struct audit_options *options, struct err *err);
 /* Syncs what was written. NULL is allowed. */
 void audit_close(struct audit *audit);

@@ -5,7 +5,9 @@
  * that lost even its first line is removed, and the one before it is the newest. */
 #include "server/audit/audit_files.h"
 
+#include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/base/replace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -97,20 +98,15 @@ static enum err_code sync_dir(const char *dir, struct err *err)
 }
 
 /* One process writes; the lock goes with it. */
-static enum err_code take(struct audit_files *files, const char *dir, struct err *err)
+static enum err_code take(struct audit_files *files, const char *dir, unsigned wait_ms,
+                          struct err *err)
 {
-    char path[PATH_MAX];
-    if (file_path(path, dir, "lock", err) || file_path(files->dir, dir, "", err))
+    if (file_path(files->dir, dir, "", err))
         return err->code;
     files->dir[strlen(dir)] = '\0';
-    if (mkdir(dir, 0750) != 0 && errno != EEXIST)
-        return failed(dir, "made", err);
-    files->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-    if (files->lock_fd < 0)
-        return failed(path, "opened", err);
-    if (flock(files->lock_fd, LOCK_EX | LOCK_NB) == 0)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "%s: another process writes this audit log", dir);
+    if (file_lock_dir(&files->lock_fd, dir, wait_ms, err) == ERR_CONFLICT)
+        snprintf(err->text, sizeof err->text, "%s: another process writes this audit log", dir);
+    return err->code;
 }
 
 /* ---- the end of the newest file ---- */
@@ -257,7 +253,7 @@ static enum err_code check_older(const struct audit_files *files, char *const *p
     return ERR_OK;
 }
 
-enum err_code audit_files_open(struct audit_files *files, const char *dir,
+enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
                                struct audit_chain *chain, size_t *cut_bytes, struct err *err)
 {
     char **paths = NULL;
@@ -266,7 +262,8 @@ enum err_code audit_files_open(struct audit_files *files, const char *dir,
     *files = (struct audit_files){.lock_fd = -1, .fd = -1};
     *cut_bytes = 0;
     pthread_mutex_init(&files->fd_lock, NULL);
-    if (take(files, dir, err) == ERR_OK && audit_files_list(&paths, &count, dir, err) == ERR_OK)
+    if (take(files, dir, lock_wait_ms, err) == ERR_OK &&
+        audit_files_list(&paths, &count, dir, err) == ERR_OK)
         for (size_t i = count; i > 0 && !found && err->code == ERR_OK; i--)
             if (recover(files, paths[i - 1], chain, cut_bytes, &found, err) == ERR_OK && found &&
                 files->way != AUDIT_KEYED_MAC)
@@ -371,19 +368,70 @@ enum err_code audit_files_begin(struct audit_files *files, struct audit_chain *c
     return ERR_OK;
 }
 
-unsigned audit_files_expire(const struct audit_files *files, unsigned days)
+/* {"format":1,"day":20783,"removed":2}: days since 1970 */
+enum { EXPIRED_FORMAT = 1, EXPIRED_BYTES_MAX = 4096 };
+
+static unsigned removed_on(const char *path, long long day)
 {
-    char **paths;
-    size_t count;
-    unsigned removed = 0;
+    struct json_t *root;
+    long long format = 0, of = 0, removed = 0;
     struct err ignored = {0};
-    struct stat status;
-    if (audit_files_list(&paths, &count, files->dir, &ignored))
+    if (doc_parse_file(&root, path, EXPIRED_BYTES_MAX, &ignored))
         return 0;
-    for (size_t i = 0; i + 1 < count; i++)
-        if (stat(paths[i], &status) == 0 &&
-            time(NULL) - status.st_mtime > (time_t)days * SECONDS_PER_DAY && unlink(paths[i]) == 0)
-            removed++;
+    if (doc_get_integer(root, "$", "format", 1, EXPIRED_FORMAT, &format, &ignored) ||
+        doc_get_integer(root, "$", "day", 0, LLONG_MAX, &of, &ignored) ||
+        doc_get_integer(root, "$", "removed", 0, INT_MAX, &removed, &ignored) || of != day)
+        removed = 0;
+    doc_free(root);
+    return (unsigned)removed;
+}
+
+/* Without room on the disk for it files must still go: then only this call is bounded. */
+static void write_removed(const char *path, long long day, unsigned removed)
+{
+    char text[96];
+    const int len = snprintf(text, sizeof text, "{\"format\":%d,\"day\":%lld,\"removed\":%u}\n",
+                             EXPIRED_FORMAT, day, removed);
+    replace_file(path, text, (size_t)len, &(struct err){0});
+}
+
+static unsigned expired_count(char *const *paths, size_t count, time_t now, unsigned days)
+{
+    unsigned expired = 0;
+    struct stat status;
+    while (expired + 1 < count && stat(paths[expired], &status) == 0 &&
+           now - status.st_mtime > (time_t)days * SECONDS_PER_DAY)
+        expired++;
+    return expired;
+}
+
+static unsigned per_day(size_t count, unsigned days)
+{
+    const size_t twice = 2 * ((count + days - 1) / days), half = count / 2;
+    return (unsigned)(twice < half ? twice : half);
+}
+
+struct audit_expiry audit_files_expire(const struct audit_files *files, unsigned days)
+{
+    char **paths, path[PATH_MAX];
+    size_t count;
+    struct audit_expiry expiry = {0};
+    const time_t now = time(NULL);
+    const long long day = (long long)now / SECONDS_PER_DAY;
+    struct err ignored = {0};
+    if (file_path(path, files->dir, "expired", &ignored) ||
+        audit_files_list(&paths, &count, files->dir, &ignored))
+        return expiry;
+    const unsigned expired = expired_count(paths, count, now, days);
+    const unsigned before = expired > 0 ? removed_on(path, day) : 0;
+    const unsigned most = per_day(count + before, days);
+    const unsigned left = most > before ? most - before : 0;
+    const unsigned goes = expired < left ? expired : left;
+    if (goes > 0)
+        write_removed(path, day, before + goes);
+    while (expiry.removed < goes && unlink(paths[expiry.removed]) == 0)
+        expiry.removed++;
+    expiry.later = expired - expiry.removed;
     audit_files_free(paths, count);
-    return removed;
+    return expiry;
 }

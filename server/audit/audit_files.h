@@ -21,10 +21,11 @@ struct audit_files {
 };
 
 /* Takes the directory, which is made if it is absent, for this process alone, and believes the
- * newest line. What a kill left of an unfinished line behind it is cut off: *cut_bytes. ERR_IO and
- * ERR_UNUSABLE (another process has it, a newer attnd wrote it, its end is no audit log or another
+ * newest line. What a kill left of an unfinished line behind it is cut off: *cut_bytes. Another
+ * process that has it is waited for so long (file_lock_dir); then ERR_CONFLICT. ERR_IO and
+ * ERR_UNUSABLE (a newer attnd wrote it, its end is no audit log or another
  * key's, it would go on in a weaker way than before) name the file or the directory. */
-enum err_code audit_files_open(struct audit_files *files, const char *dir,
+enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
                                struct audit_chain *chain, size_t *cut_bytes, struct err *err);
 void audit_files_close(struct audit_files *files);
 
@@ -39,8 +40,16 @@ enum err_code audit_files_write(struct audit_files *files, const void *bytes, si
 void audit_files_undo(struct audit_files *files, size_t len);
 enum err_code audit_files_sync(struct audit_files *files, struct err *err);
 
-/* Removes files but the newest that were last written more than `days` ago. Returns how many. */
-unsigned audit_files_expire(const struct audit_files *files, unsigned days);
+struct audit_expiry {
+    unsigned removed; /* files */
+    unsigned later;   /* that are as old, and stay for another day */
+};
+
+/* Removes files but the newest that were last written more than `days` ago: the oldest, and in a
+ * day no more than twice as many as a day fills on average, nor than half of all, since a clock
+ * that is wrong once must not cost a log. The file "expired" of the directory has the day's
+ * count. */
+struct audit_expiry audit_files_expire(const struct audit_files *files, unsigned days);
 
 /* The log's files in a directory, oldest first: *paths is yours to free with audit_files_free. */
 enum err_code audit_files_list(char ***paths, size_t *count, const char *dir, struct err *err);

@@ -35,6 +35,7 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
         .rotate_bytes = config->audit_rotate_bytes,
         .keep_days = config->audit_keep_days,
         .key = key,
+        .lock_wait_ms = config_end_ms(config),
     };
     if (audit_open(out, &options, err) == ERR_OK) {
         tell_opened(*out);

@@ -71,7 +71,8 @@ struct feedback_item {
     const char *key;    /* name of the key that was sent; NULL: none was needed */
 
     /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
-     * such label, or no room for it), ERR_NOT_READY (the past is being read). The text begins with the member. */
+     * such label, or no room for it), ERR_NOT_READY (the past is being read). The text begins with
+     * the member. */
     struct err err;
     const char *predicted;
     const char *replaced; /* the label that was given before; NULL: none */

@@ -1,5 +1,5 @@
-/* fits_left.h - what is on the disk of a fit from its request to the line of its end, so that a start
- * after a kill can tell of those that have none; and the number of the last one.
+/* fits_left.h - what is on the disk of a fit from its request to the line of its end, so that a
+ * start after a kill can tell of those that have none; and the number of the last one.
  *
  *     STATE_DIR/fits/last              {"format":1,"last":7}
  *     STATE_DIR/fits/7/fit             {"format":1,"model":"wafer-vit","from_version":"1",...}

@@ -21,7 +21,7 @@
 struct kept_entry {
     uint64_t key[2]; /* of id and index */
     uint64_t number; /* of the file; higher is newer */
-    uint64_t bytes;  /* of the file */
+    uint64_t bytes;  /* of the disk */
     enum decision decision;
     uint32_t model; /* a hash of its name */
 };
@@ -29,7 +29,7 @@ struct kept_entry {
 struct kept_list {
     struct kept_entry *entries; /* [room] */
     unsigned room, first, count;
-    uint64_t bytes; /* of all files */
+    uint64_t bytes; /* of the disk, of all files */
 };
 
 /* ERR_NO_MEMORY. */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 /* An input on its way to the disk; in one piece with the head of its file and its bytes. */
@@ -231,7 +232,8 @@ static void keep(struct review *review, const struct job *job)
                                      .likeness_size = job->likeness_size,
                                      .bytes = likeness + job->likeness_size,
                                      .len = job->len};
-    const uint64_t most = job->head_len + KEPT_FILE_TAIL_BYTES + job->likeness_size + job->len;
+    const uint64_t most = review_on_disk(review, job->head_len + KEPT_FILE_TAIL_BYTES +
+                                                     job->likeness_size + job->len);
     struct kept_entry entry = job->entry;
     struct err err = {0};
     size_t size;
@@ -242,7 +244,7 @@ static void keep(struct review *review, const struct job *job)
     review_make_room(review, most);
     entry.number = review->next++;
     kept_file_write(review->dir, entry.number, &parts, &size, &err);
-    entry.bytes = size;
+    entry.bytes = review_on_disk(review, size);
     if (err.code == ERR_OK)
         review_add(review, &entry);
     tell(review, &err);
@@ -427,6 +429,10 @@ static enum err_code make_folders(struct review *review, struct err *err)
         return err_set(err, ERR_UNUSABLE, "state_dir: %s: %s", review->dir, strerror(errno));
     if (access(review->dir, R_OK | W_OK | X_OK) != 0)
         return err_set(err, ERR_UNUSABLE, "state_dir: %s: %s", review->dir, strerror(errno));
+    struct statvfs disk;
+    review->block_bytes = 4096;
+    if (statvfs(review->dir, &disk) == 0 && disk.f_frsize > 0)
+        review->block_bytes = disk.f_frsize;
     return ERR_OK;
 }
 

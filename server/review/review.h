@@ -11,8 +11,8 @@
  *
  * A thread writes them to files (kept_file.h) of STATE_DIR/inputs; what waits for it is bounded in
  * number and bytes, and in the process's memory for requests, and what does not fit is dropped and
- * counted: no request waits for the disk. The oldest files make room for new ones when they have
- * bytes_max together, or are REVIEW_INPUTS_MAX.
+ * counted: no request waits for the disk. The oldest files make room for new ones when they take
+ * bytes_max of the disk together, in whole blocks, or are REVIEW_INPUTS_MAX.
  *
  * After a restart the thread first reads what is there; until then nothing can be listed or found,
  * and new inputs wait for it. Files that are not ours are left alone, with a line in the log.
@@ -44,7 +44,7 @@ struct review;
 
 struct review_options {
     const char *state_dir;           /* made if it is absent */
-    size_t bytes_max;                /* of all files; above 0 */
+    size_t bytes_max;                /* of the disk, of all files; above 0 */
     struct memory *memory;           /* borrowed */
     const struct feedback *feedback; /* borrowed; its keys are those of entries */
 };

@@ -73,7 +73,7 @@ static uint64_t file_bytes(const struct review *review, uint64_t number)
     char path[PATH_MAX + NAME_MAX + 2];
     struct stat file;
     snprintf(path, sizeof path, "%s/kept-%016llx.input", review->dir, (unsigned long long)number);
-    return stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
+    return stat(path, &file) == 0 ? review_on_disk(review, (uint64_t)file.st_size) : 0;
 }
 
 static void take_file(struct review *review, struct found *found, uint64_t number)

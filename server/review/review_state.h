@@ -21,7 +21,8 @@ struct job;
 struct review {
     struct review_options options;
     uint64_t bytes_max;
-    char dir[PATH_MAX]; /* of the files */
+    uint64_t block_bytes; /* a file takes whole ones of the disk */
+    char dir[PATH_MAX];   /* of the files */
     pthread_mutex_t queue;
     pthread_cond_t wanted; /* with queue: a job came, or all is closing */
     /* Under queue. */
@@ -50,6 +51,12 @@ void review_key(const struct review *review, const char *id, unsigned index, uin
 uint32_t review_model(const char *model);
 /* ERR_NOT_READY: what was kept before the start is still being read. */
 enum err_code review_check_restored(const struct review *review, struct err *err);
+
+/* What a file of so many bytes takes of the disk. */
+static inline uint64_t review_on_disk(const struct review *review, uint64_t bytes)
+{
+    return (bytes + review->block_bytes - 1) / review->block_bytes * review->block_bytes;
+}
 
 /* By the thread: removes the oldest until so many bytes more, and one file, are allowed. */
 void review_make_room(struct review *review, uint64_t bytes);

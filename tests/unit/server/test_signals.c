@@ -11,12 +11,12 @@
 /* Ends with 0 by the watch, or with what goes wrong. */
 static void start_and_wait(int number)
 {
-    struct signals_start start;
+    struct signals_start start = {.end = 0};
     struct err err = {0};
     if (freopen("/dev/null", "w", stderr) == NULL)
         _exit(1);
     signals_block();
-    if (signals_watch_start(&start, NULL, &err))
+    if (signals_watch_start(&start, &err))
         _exit(2);
     kill(getpid(), number);
     for (;;)
@@ -42,12 +42,12 @@ END_TEST
 START_TEST(a_stop_after_the_start_is_for_who_serves)
 {
     sigset_t set;
-    struct signals_start start;
+    struct signals_start start = {.end = 0};
     struct err err = {0};
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
     signals_block();
-    ck_assert_int_eq(signals_watch_start(&start, NULL, &err), ERR_OK);
+    ck_assert_int_eq(signals_watch_start(&start, &err), ERR_OK);
     signals_watch_end(&start);
     signals_watch_end(&start);
     kill(getpid(), SIGTERM);
@@ -58,12 +58,12 @@ END_TEST
 START_TEST(a_reload_that_is_asked_for_meanwhile_waits)
 {
     sigset_t set;
-    struct signals_start start;
+    struct signals_start start = {.end = 0};
     struct err err = {0};
     sigemptyset(&set);
     sigaddset(&set, SIGHUP);
     signals_block();
-    ck_assert_int_eq(signals_watch_start(&start, NULL, &err), ERR_OK);
+    ck_assert_int_eq(signals_watch_start(&start, &err), ERR_OK);
     kill(getpid(), SIGHUP);
     signals_watch_end(&start);
     ck_assert_int_eq(sigwaitinfo(&set, NULL), SIGHUP);

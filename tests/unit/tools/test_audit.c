@@ -320,6 +320,8 @@ START_TEST(what_is_wrong_with_a_call_is_said)
         {"verify", "tests/data/json", "there is no file of an audit log in it", 2},
         {"verify", "README.md", "README.md:1: this is not the first line of an audit log", 1},
         {"show", "--tpye=x", "did you mean", 2},
+        {"show", "--type=nonsense", "--type: must be one of prediction|feedback|", 2},
+        {"export", "--type=Prediction", "--type: ", 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         RUN(cases[i].first, cases[i].second);

@@ -242,7 +242,7 @@ START_TEST(what_is_no_audit_log_or_anothers_is_refused)
     tempdir_open(&dir);
     audit = opened(&options);
     err = (struct err){0};
-    ck_assert_int_eq(audit_open(&other, &options, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(audit_open(&other, &options, &err), ERR_CONFLICT);
     ck_assert_ptr_nonnull(strstr(err.text, "another process writes this audit log"));
     audit_close(audit);
     close_all();
@@ -367,31 +367,103 @@ START_TEST(a_full_disk_refuses_or_counts_and_the_chain_holds)
 }
 END_TEST
 
-START_TEST(old_files_go_but_never_the_newest)
+static size_t file_count(void)
 {
-    tempdir_open(&dir);
+    char **paths;
+    size_t count;
+    err = (struct err){0};
+    ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
+    audit_files_free(paths, count);
+    return count;
+}
+
+/* A file for each line or two; all but one are as old as 1970. */
+static void write_old(unsigned lines, size_t young)
+{
     char **paths;
     size_t count;
     struct audit_options options = plain();
     options.rotate_bytes = 300;
     struct audit *audit = opened(&options);
-    for (unsigned i = 0; i < 8; i++)
+    for (unsigned i = 0; i < lines; i++)
         append(audit, "\"type\":\"test\"");
     audit_close(audit);
     ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
-    ck_assert_uint_gt(count, 3);
+    ck_assert_uint_gt(count, 1);
     for (size_t i = 0; i < count; i++) {
-        struct timespec old[2] = {{.tv_sec = i == 2 ? time(NULL) : 1},
-                                  {.tv_sec = i == 2 ? time(NULL) : 1}};
-        ck_assert_int_eq(utimensat(AT_FDCWD, paths[i], old, 0), 0);
+        const struct timespec at = {.tv_sec = i == young ? time(NULL) : 1};
+        ck_assert_int_eq(utimensat(AT_FDCWD, paths[i], (struct timespec[2]){at, at}, 0), 0);
     }
+    audit_files_free(paths, count);
+}
+
+static struct audit_expiry expire(unsigned days)
+{
     struct audit_files files = {.fd = -1};
     snprintf(files.dir, sizeof files.dir, "%s", dir.path);
-    ck_assert_uint_eq(audit_files_expire(&files, 30), count - 2);
-    ck_assert_int_eq(access(paths[2], F_OK), 0);
-    ck_assert_int_eq(access(paths[count - 1], F_OK), 0);
+    return audit_files_expire(&files, days);
+}
+
+/* The clock of one start was wrong: all files seem old. */
+START_TEST(in_a_day_few_files_go_whatever_the_clock_says)
+{
+    static const char yesterday[] = "{\"format\":1,\"day\":3,\"removed\":9}";
+    tempdir_open(&dir);
+    write_old(120, 1000000);
+    const size_t count = file_count();
+    ck_assert_uint_gt(count, 50);
+    const unsigned most = 2 * ((unsigned)(count + 29) / 30);
+    for (unsigned start = 0; start < 3; start++) { /* also over restarts of that day */
+        const struct audit_expiry expiry = expire(30);
+        ck_assert_uint_eq(expiry.removed, start == 0 ? most : 0);
+        ck_assert_uint_eq(expiry.later, count - 1 - most);
+    }
+    ck_assert_uint_eq(file_count(), count - most);
+    tempdir_write(&dir, "expired", yesterday, sizeof yesterday - 1);
+    ck_assert_uint_gt(expire(30).removed, 0);
+    tempdir_write(&dir, "expired", "?", 1);
+    ck_assert_uint_le(expire(1).removed, count / 2);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(only_the_oldest_in_a_row_go_and_never_the_newest)
+{
+    tempdir_open(&dir);
+    write_old(12, 2);
+    const size_t count = file_count();
+    ck_assert_uint_eq(expire(1).removed, 2);
+    ck_assert_uint_eq(file_count(), count - 2);
+    tempdir_close(&dir);
+    tempdir_open(&dir);
+    write_old(2, 1000000);
+    for (unsigned i = 0; i < 9; i++) {
+        tempdir_write(&dir, "expired", "{}", 2);
+        expire(1);
+    }
+    ck_assert_uint_eq(file_count(), 1);
+    tempdir_close(&dir);
+}
+END_TEST
+
+START_TEST(what_was_removed_is_told_in_the_log_itself)
+{
+    struct audit_options options = plain();
+    char **paths, *bytes;
+    size_t count, len;
+    tempdir_open(&dir);
+    write_old(12, 1000000);
+    options.keep_days = 30;
+    struct audit *audit = opened(&options);
+    while (audit_state(audit).written == 0)
+        usleep(1000);
+    audit_close(audit);
+    ck_assert_int_eq(audit_files_list(&paths, &count, dir.path, &err), ERR_OK);
+    ck_assert_int_eq(file_read(&bytes, &len, paths[count - 1], 1 << 20, &err), ERR_OK);
+    ck_assert_ptr_nonnull(strstr(bytes, "\"type\":\"expired\",\"files\":2,"));
+    free(bytes);
     audit_files_free(paths, count);
-    close_all();
+    tempdir_close(&dir);
 }
 END_TEST
 
@@ -401,4 +473,6 @@ SUITE("audit", lines_are_a_chain_that_goes_on_after_a_restart, files_rotate_with
       a_key_makes_the_chain_anothers_cannot_write,
       a_log_goes_on_only_with_its_key_and_never_in_a_weaker_way,
       an_end_that_was_changed_is_no_log_to_go_on_with,
-      a_full_disk_refuses_or_counts_and_the_chain_holds, old_files_go_but_never_the_newest)
+      a_full_disk_refuses_or_counts_and_the_chain_holds,
+      in_a_day_few_files_go_whatever_the_clock_says,
+      only_the_oldest_in_a_row_go_and_never_the_newest, what_was_removed_is_told_in_the_log_itself)

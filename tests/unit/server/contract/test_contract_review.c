@@ -392,7 +392,7 @@ END_TEST
 START_TEST(the_oldest_make_room_and_the_rest_survive_a_kill)
 {
     char id[16], path[256], dir[128];
-    open_all("2000", "1"); /* a file has a little more than 400 bytes */
+    open_all("20480", "1"); /* a file takes a block of 4096 bytes */
     for (int i = 0; i < 9; i++) {
         snprintf(id, sizeof id, "die-%d", i);
         keep("easy", id, "vdd_io 3.97 V FAIL");
@@ -413,7 +413,7 @@ START_TEST(the_oldest_make_room_and_the_rest_survive_a_kill)
     tempdir_write(&inside, "kept-00000000000000ff.input.partial", "half", 4);
     tempdir_write(&inside, "kept-0000000000000001.input", "not ours\n", 9);
     tempdir_write(&inside, "README", "foreign", 7);
-    start_with("2000", "1");
+    start_with("20480", "1");
     list = await_list("", count);
     ck_assert_uint_eq(reply_count(&list, "inputs"), count);
     reply_expect_text(&list, "inputs.0.id", "die-8");
@@ -432,7 +432,8 @@ START_TEST(the_oldest_make_room_and_the_rest_survive_a_kill)
         strstr(metrics.answer.body, "\nattnd_kept_inputs_total{result=\"kept\"} 1\n"));
     ck_assert_ptr_nonnull(
         strstr(metrics.answer.body, "\nattnd_kept_inputs_total{result=\"dropped\"} 0\n"));
-    ck_assert_ptr_nonnull(strstr(metrics.answer.body, "\nattnd_kept_inputs_bytes 1"));
+    snprintf(path, sizeof path, "\nattnd_kept_inputs_bytes %zu\n", 4096 * count);
+    ck_assert_ptr_nonnull(strstr(metrics.answer.body, path));
     reply_free(&metrics);
     close_all();
 }

@@ -84,7 +84,7 @@ static void answered(const char *model, const char *version, const char *id, uns
 static void open_review(void)
 {
     const struct review_options options = {
-        .state_dir = dir.path, .bytes_max = 1000000, .memory = &memory, .feedback = feedback};
+        .state_dir = dir.path, .bytes_max = 10000000, .memory = &memory, .feedback = feedback};
     struct kept_entry entry;
     unsigned count;
     ck_assert_int_eq(review_open(&review, &options, &err), ERR_OK);

@@ -1,0 +1,174 @@
+/* What a process leaves to the next one, and takes from the one before: state_dir belongs to one at a
+ * time, its files are blamed by name, and nothing that is printed lands in a file. */
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+#include "tests/support/tempdir.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MODEL "--model", "logs=models/testlog-bert"
+
+static struct tempdir dir;
+
+static char *path_of(const char *name)
+{
+    static char paths[8][160];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof paths[0], "%s/%s", dir.path, name);
+    return path;
+}
+
+static void clear(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -r '%s'/*", dir.path);
+    ck_assert_int_eq(system(command), 0);
+    tempdir_close(&dir);
+}
+
+/* ---- one process at a time ---- */
+
+/* In a child: ends the old server once the new one's log says that it waits. */
+static pid_t end_when_awaited(pid_t old, const char *log)
+{
+    const pid_t child = fork();
+    char command[256];
+    if (child != 0)
+        return child;
+    snprintf(command, sizeof command,
+             "until grep -q state_dir_waits '%s'; do sleep 0.02; done; kill %d", log, (int)old);
+    _exit(system(command));
+}
+
+START_TEST(a_restart_that_overlaps_takes_over_when_the_old_process_has_ended)
+{
+    struct server_process old, new;
+    const char *options[] = {MODEL, "--state-dir", NULL, "--keep-inputs-bytes", "1000000", NULL};
+    tempdir_open(&dir);
+    options[3] = path_of("state");
+    const char *log = path_of("log");
+    server_process_start(&old, options);
+    const pid_t helper = end_when_awaited(old.pid, log);
+    server_process_launch(&new, options, &(struct server_launch){.log = log});
+    ck_assert_int_eq(server_process_wait(&old), 0);
+    ck_assert_int_eq(waitpid(helper, NULL, 0), helper);
+    struct reply reply = contract_ask(new.port, "GET", "/readyz", "", NULL);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    ck_assert_int_eq(server_process_stop(&new), 0);
+    clear();
+}
+END_TEST
+
+/* ---- files that are blamed ---- */
+
+START_TEST(a_roll_out_that_cannot_be_served_is_named)
+{
+    static const char *const now[] = {
+        "\"dir\":\"/nonexistent\",\"dtype\":\"f32\",\"split\":0,\"shadow\":0,\"standby\":false",
+        "\"dir\":\"models/"
+        "testlog-bert\",\"dtype\":\"f99\",\"split\":0,\"shadow\":0,\"standby\":false",
+        "\"dir\":\"models/"
+        "testlog-bert\",\"dtype\":\"f32\",\"split\":7,\"shadow\":0,\"standby\":false",
+    };
+    char file[4096], cwd[2048], out[256], errors[4096], want[256];
+    ck_assert_ptr_nonnull(getcwd(cwd, sizeof cwd));
+    for (size_t i = 0; i < sizeof now / sizeof now[0]; i++) {
+        tempdir_open(&dir);
+        int len = snprintf(file, sizeof file,
+                           "{\"format\":1,\"models\":[{\"name\":\"logs\",\"file\":[{\"dir\":"
+                           "\"models/testlog-bert\",\"dtype\":\"f32\",\"split\":0,\"shadow\":0,"
+                           "\"standby\":false}],\"now\":[{%s}]}]}",
+                           now[i]);
+        tempdir_write(&dir, "rollout.json", file, (size_t)len);
+        int code = run_program("attnd", (const char *[]){MODEL, "--state-dir", dir.path, NULL}, out,
+                               sizeof out, errors, sizeof errors);
+        snprintf(want, sizeof want, "%s/rollout.json", dir.path);
+        ck_assert_msg(code == 2 && strstr(errors, want) != NULL, "%d %s", code, errors);
+        clear();
+    }
+}
+END_TEST
+
+/* ---- versions ---- */
+
+START_TEST(a_version_that_no_path_can_name_is_not_loaded)
+{
+    static const char *const versions[] = {"2026/11", "../../x", "", "..", "a\\nb"};
+    char out[256], errors[4096], command[512], attnd[64];
+    struct server_process server;
+    tempdir_open(&dir);
+    snprintf(command, sizeof command, "cp -r models/testlog-bert '%s'", path_of("v2"));
+    ck_assert_int_eq(system(command), 0);
+    server_process_start(&server, (const char *[]){MODEL, "--models-root", dir.path, NULL});
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+        int len = snprintf(attnd, sizeof attnd, "{\"version\":\"%s\"}", versions[i]);
+        tempdir_write(&dir, "v2/attnd.json", attnd, (size_t)len);
+        struct reply reply = contract_ask(server.port, "POST", "/admin/models", "",
+                                          "{\"name\":\"logs\",\"dir\":\"v2\"}");
+        reply_expect_status(&reply, 422);
+        ck_assert_msg(strstr(reply_text(&reply, "detail"), "cannot be named in a path") != NULL,
+                      "%s", reply_text(&reply, "detail"));
+        reply_free(&reply);
+    }
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    snprintf(command, sizeof command, "logs=%s", path_of("v2"));
+    ck_assert_int_eq(run_program("attnd", (const char *[]){"--model", command, NULL}, out,
+                                 sizeof out, errors, sizeof errors),
+                     2);
+    clear();
+}
+END_TEST
+
+/* ---- what is printed ---- */
+
+/* Runs a shell's lines with the programs and the directory as $1 and $2. */
+static void run(const char *lines)
+{
+    char program[600], *slash, command[2048];
+    built_program("attnd", program, sizeof program);
+    slash = strrchr(program, '/');
+    *slash = '\0';
+    snprintf(command, sizeof command, "set -eu; B='%s'; D='%s'\n%s", program, dir.path, lines);
+    unsetenv("ATTND_TEST_BACKEND"); /* ours, not the program's */
+    ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(what_is_printed_to_a_closed_descriptor_lands_in_no_file)
+{
+    tempdir_open(&dir);
+    run("\"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --audit-dir \"$D\"/a "
+        "<&- >&- 2>&- & pid=$!\n"
+        "until grep -q '\"type\":\"start\"' \"$D\"/a/*.jsonl; do sleep 0.02; done 2>/dev/null\n"
+        "kill $pid; wait $pid\n"
+        "\"$B\"/attnd-audit verify \"$D\"/a >/dev/null");
+    run("echo '{\"id\":\"a\",\"text\":\"SCAN FAIL\"}' >\"$D\"/in.jsonl\n"
+        "\"$B\"/attnd-batch --model models/testlog-bert --out \"$D\"/out \"$D\"/in.jsonl "
+        "<&- >&- 2>&- || true\n"
+        "test \"$(wc -l <\"$D\"/out)\" = 1; grep -q '^{.*}$' \"$D\"/out");
+    clear();
+}
+END_TEST
+
+START_TEST(a_drain_is_clean_though_nobody_could_read_the_ready_line)
+{
+    tempdir_open(&dir);
+    run("\"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 >/dev/full "
+        "2>\"$D\"/log & pid=$!\n"
+        "until grep -q '\"event\":\"ready\"' \"$D\"/log; do sleep 0.02; done\n"
+        "kill $pid; wait $pid");
+    clear();
+}
+END_TEST
+
+SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_has_ended,
+      a_roll_out_that_cannot_be_served_is_named, a_version_that_no_path_can_name_is_not_loaded,
+      what_is_printed_to_a_closed_descriptor_lands_in_no_file,
+      a_drain_is_clean_though_nobody_could_read_the_ready_line)
