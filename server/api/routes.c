@@ -12,6 +12,7 @@
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
 #include "server/bounds/limits.h"
+#include "server/feedback/feedback.h"
 #include "server/protocol/codec_check.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
@@ -467,9 +468,21 @@ static void app_refuse(void *context, struct http_exchange *exchange, const stru
     cors_add(request);
 }
 
+/* Under ids that are nobody else's: a copy would be judged, or labelled, as the other's input. */
+static bool is_own(const struct service *service, const struct request *request)
+{
+    for (unsigned i = 0; service->feedback != NULL && i < request->good_count; i++)
+        if (!feedback_is_own(service->feedback, request_reply_id(request),
+                             (unsigned)(request->good[i] - request->rows), request->grant.name))
+            return false;
+    return true;
+}
+
 /* To who takes copies of inputs, since their reply is out. */
 static void offer_inputs(struct service *service, const struct request *request)
 {
+    if (!is_own(service, request))
+        return;
     shadow_offer(service->shadow, request);
     if (service->review != NULL)
         review_offer(service->review, request);

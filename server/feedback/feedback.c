@@ -34,6 +34,49 @@ int feedback_version_locked(struct feedback *feedback, const char *model, const 
 
 /* ---- predictions ---- */
 
+/* An id that is used again is another prediction, if it is of the same owner. Otherwise labels for
+ * the one would count for the other, and teach it: both are told apart by having no label. False:
+ * the entry is somebody else's. */
+static bool take_over_locked(struct feedback *feedback, struct window_entry *entry)
+{
+    struct window_entry *before = window_find(&feedback->window, entry->key);
+    if (before == NULL)
+        return true;
+    entry->is_contested = before->is_contested;
+    if (before->owner == entry->owner)
+        return true;
+    before->is_contested = 1;
+    feedback->contested++;
+    return false;
+}
+
+/* A line a minute at most. */
+static void tell_contested(struct feedback *feedback, const char *key)
+{
+    enum { EVERY_S = 60 };
+    const uint64_t now_ns = clock_now_ns();
+    pthread_mutex_lock(&feedback->lock);
+    const bool is_due =
+        feedback->told_ns == 0 || now_ns - feedback->told_ns > (uint64_t)EVERY_S * CLOCK_NS_PER_S;
+    const uint64_t count = feedback->contested;
+    feedback->told_ns = is_due ? now_ns : feedback->told_ns;
+    pthread_mutex_unlock(&feedback->lock);
+    if (is_due)
+        log_event(LOG_WARN, "id_contested", LOG_TEXT("key", key), LOG_NUMBER("inputs", count));
+}
+
+bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, const char *key)
+{
+    uint64_t place[2];
+    window_key(&feedback->window, id, index, place);
+    const uint16_t owner = window_owner(&feedback->window, key);
+    pthread_mutex_lock(&feedback->lock);
+    const struct window_entry *entry = window_find(&feedback->window, place);
+    const bool is_own = entry == NULL || entry->owner == owner;
+    pthread_mutex_unlock(&feedback->lock);
+    return is_own;
+}
+
 static void remember(void *context, const struct prediction_record *record)
 {
     struct feedback *feedback = context;
@@ -47,7 +90,13 @@ static void remember(void *context, const struct prediction_record *record)
     window_key(&feedback->window, record->id, record->index, entry.key);
     entry.decision = (uint8_t)answer->judgement.decision;
     entry.is_sampled = record->is_sampled;
+    entry.owner = window_owner(&feedback->window, record->key);
     pthread_mutex_lock(&feedback->lock);
+    if (!take_over_locked(feedback, &entry)) {
+        pthread_mutex_unlock(&feedback->lock);
+        tell_contested(feedback, record->key);
+        return;
+    }
     int at = feedback_version_locked(feedback, answer->model_name, version, false);
     int64_t predicted =
         at < 0 ? -1
@@ -220,6 +269,10 @@ static struct window_entry *find_locked(struct feedback *feedback, struct feedba
                 "id: no prediction with this id and index is remembered; the last %u are "
                 "(feedback_window), of at most %d versions, but for those in candidate_labels",
                 feedback->window.size, OUTCOMES_VERSIONS);
+    else if (entry->is_contested)
+        err_set(&item->err, ERR_UNUSABLE,
+                "id: two keys asked under this id, so it is not known whose input the label is of; "
+                "give each input an id of its own");
     return item->err.code == ERR_OK ? entry : NULL;
 }
 
@@ -347,6 +400,9 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
         at < 0 ? -1
                : outcomes_add_label(feedback->outcomes, (unsigned)at, line->predicted, false, 0);
     entry->number = number;
+    entry->owner = window_owner(&feedback->window, line->key);
+    if (!take_over_locked(feedback, entry))
+        return;
     entry->version = (uint16_t)at;
     entry->predicted = (uint32_t)predicted;
     feedback_given_drop_old_locked(feedback, entry->key);

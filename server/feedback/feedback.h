@@ -12,6 +12,10 @@
  * predicted, and goes on counting when its prediction has left the window; it then can no longer be
  * changed.
  *
+ * An id belongs to who asked under it (the name of the key): an input of somebody else under an id
+ * that is remembered is answered and not remembered, and from then on no label is taken for that
+ * id, since nobody knows which input is meant.
+ *
  * The last FEEDBACK_GIVEN labels themselves are remembered longer, for who learns from them:
  * feedback_given tells the one of a prediction, by a key that kept inputs are found by, too.
  *
@@ -57,6 +61,9 @@ void feedback_close(struct feedback *feedback);
 /* Of predictions: no memory is allocated for one. */
 struct observer feedback_observer(struct feedback *feedback);
 
+/* Whether what `key` asks under the id and index may be remembered: nobody else's is. */
+bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, const char *key);
+
 /* The labels of a model that is served in the snapshot of that generation. Cheap if they are
  * known. */
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
@@ -71,8 +78,8 @@ struct feedback_item {
     const char *key;    /* name of the key that was sent; NULL: none was needed */
 
     /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
-     * such label, or no room for it), ERR_NOT_READY (the past is being read). The text begins with
-     * the member. */
+     * such label, no room for it, or two keys asked under the id), ERR_NOT_READY (the past is being
+     * read). The text begins with the member. */
     struct err err;
     const char *predicted;
     const char *replaced; /* the label that was given before; NULL: none */

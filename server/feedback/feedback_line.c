@@ -100,6 +100,7 @@ static void read_members(const struct reader *reader, struct feedback_line *out)
     out->version = text_of(reader, "version");
     out->predicted = text_of(reader, is_prediction ? "label" : "predicted");
     out->label = is_prediction ? NULL : text_of(reader, "label");
+    out->key = text_of(reader, "key");
     doc_get_bool(reader->root, "$", "new", &out->is_new, &(struct err){0});
     doc_get_bool(reader->root, "$", "sampled", &out->is_sampled, &(struct err){0});
     bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&

@@ -34,7 +34,7 @@ struct feedback_line {
     const char *label; /* of a prediction NULL */
     bool is_new;
     bool is_sampled;               /* of a prediction; not written */
-    const char *source, *replaced; /* NULL: none; not read again, as the next */
+    const char *source, *replaced; /* NULL: none; not read again */
     const char *key;               /* name of the one that was sent; NULL: none was needed */
 };
 

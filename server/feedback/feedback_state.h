@@ -22,6 +22,8 @@ struct feedback {
     struct outcomes *outcomes;
     bool is_reading_past;
     uint64_t generation; /* the newest that labels were learnt of */
+    uint64_t contested;  /* inputs that came under an id of somebody else */
+    uint64_t told_ns;    /* when that was told last; 0: never */
 
     pthread_t reader; /* joined by close, if has_reader */
     bool has_reader;

@@ -53,6 +53,14 @@ void window_key(const struct window *window, const char *id, unsigned index, uin
     key[0] += index * 0x9E3779B97F4A7C15; /* odd: another key for each index of an id */
 }
 
+uint16_t window_owner(const struct window *window, const char *key_name)
+{
+    uint64_t hash[2] = {0};
+    if (key_name != NULL)
+        siphash(window->secret, key_name, strlen(key_name), hash);
+    return (uint16_t)(key_name == NULL ? 0 : hash[0] % UINT16_MAX + 1);
+}
+
 /* ---- the table ---- */
 
 static bool has_key(const struct window_entry *entry, const uint64_t key[2])

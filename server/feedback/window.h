@@ -33,14 +33,17 @@
 
 struct window_entry {
     uint64_t key[2];
-    uint64_t number;    /* 0: an empty place */
-    uint32_t predicted; /* outcomes.h's labels */
-    uint32_t label;     /* the right one; WINDOW_NO_LABEL: nobody told */
-    uint16_t version;   /* outcomes.h's */
-    uint8_t decision;   /* enum decision */
-    uint8_t is_other;   /* the label is counted as "other" (outcomes.h) */
-    uint8_t is_sampled; /* drawn at random among the automatic ones */
+    uint64_t number;      /* 0: an empty place */
+    uint32_t predicted;   /* outcomes.h's labels */
+    uint32_t label;       /* the right one; WINDOW_NO_LABEL: nobody told */
+    uint16_t version;     /* outcomes.h's */
+    uint8_t decision;     /* enum decision */
+    uint8_t is_other;     /* the label is counted as "other" (outcomes.h) */
+    uint8_t is_sampled;   /* drawn at random among the automatic ones */
+    uint8_t is_contested; /* somebody else asked under its id as well */
+    uint16_t owner;       /* who asked (window_owner) */
 };
+_Static_assert(sizeof(struct window_entry) == 40, "as it was measured");
 
 struct window {
     unsigned size; /* 0: nothing is remembered */
@@ -60,6 +63,10 @@ void window_close(struct window *window);
 
 /* Any thread. */
 void window_key(const struct window *window, const char *id, unsigned index, uint64_t key[2]);
+
+/* A hash of who asked: the name of a key, or NULL. Names are the configuration's, so nobody can
+ * choose one of the same hash; by chance two of 100 have one with a probability of 0.07. */
+uint16_t window_owner(const struct window *window, const char *key_name);
 
 /* A new prediction; its number is set here. */
 void window_put(struct window *window, const struct window_entry *entry);

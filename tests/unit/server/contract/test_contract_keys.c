@@ -356,7 +356,47 @@ START_TEST(a_faulty_file_is_exit_2_at_start_and_when_it_is_checked)
 }
 END_TEST
 
-SUITE("contract_keys", the_audit_log_names_the_key_of_a_prediction_and_of_a_reload,
+/* Who may only predict cannot get at another's labels by asking under the same id. */
+START_TEST(an_input_of_another_key_under_an_id_gets_no_label_and_is_not_kept)
+{
+    struct bench bench;
+    char state[160];
+    static const char *const keys[][2] = {{"mes-key-of-16-bytes", "mes predict,feedback"},
+                                          {"other-key-of-16-byte", "other predict"},
+                                          {NULL, NULL}};
+    static const char body[] = "{\"text\":\"vdd_io 3.97 V FAIL\",\"id\":\"die-7\"}";
+    static const char evil[] = "{\"text\":\"something else altogether\",\"id\":\"die-7\"}";
+    tempdir_open(&bench.dir);
+    snprintf(bench.path, sizeof bench.path, "%s/keys", bench.dir.path);
+    snprintf(state, sizeof state, "%s/state", bench.dir.path);
+    write_keys(&bench, keys);
+    server_process_start(&bench.server,
+                         (const char *[]){"--model", MODEL, "--keys-file", bench.path,
+                                          "--state-dir", state, "--keep-inputs-bytes", "1000000",
+                                          "--keep-inputs-share", "1", NULL});
+    expect(&bench, "/predict", keys[0][0], body, 200);
+    expect(&bench, "/predict", keys[1][0], evil, 200);
+    struct reply reply =
+        ask(&bench, "/feedback", keys[0][0], "{\"id\":\"die-7\",\"label\":\"a\",\"new\":true}");
+    reply_expect_problem(&reply, 422, "unusable", "$.id: two keys asked under this id");
+    reply_free(&reply);
+    expect(&bench, "/predict", keys[1][0], "{\"text\":\"mine\",\"id\":\"die-8\"}", 200);
+    unsigned count = 0; /* one of each of two owners, once the last is on the disk */
+    for (bool is_there = false; !is_there; reply_free(&reply)) {
+        reply = ask(&bench, "/review", keys[0][0], NULL);
+        count = reply.answer.status == 200 ? (unsigned)reply_count(&reply, "inputs") : 0;
+        is_there = count > 0 && strcmp(reply_text(&reply, "inputs.0.id"), "die-8") == 0;
+    }
+    ck_assert_uint_eq(count, 2);
+    ck_assert_int_eq(server_process_stop(&bench.server), 0);
+    snprintf(state, sizeof state, "rm -r '%s/state'", bench.dir.path);
+    ck_assert_int_eq(system(state), 0);
+    tempdir_close(&bench.dir);
+}
+END_TEST
+
+SUITE("contract_keys", an_input_of_another_key_under_an_id_gets_no_label_and_is_not_kept,
+      the_audit_log_names_the_key_of_a_prediction_and_of_a_reload,
       each_key_opens_what_its_scopes_say_and_nothing_else,
       refusals_say_what_is_wrong_as_rfc_6750_has_it_and_are_counted,
       a_refused_body_does_not_cost_the_connection, two_authorizations_are_one_too_many,

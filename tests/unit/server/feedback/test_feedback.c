@@ -40,6 +40,8 @@ static void closed(void)
     arena_deinit(&arena);
 }
 
+static const char *asker; /* the name of the key that asks; NULL: none is needed */
+
 static void predicted_as(const char *version, const char *id, unsigned index, unsigned label,
                          enum decision decision)
 {
@@ -48,16 +50,18 @@ static void predicted_as(const char *version, const char *id, unsigned index, un
                                   .info = &info,
                                   .judgement.decision = decision};
     const struct prediction_record record = {
-        .id = id, .index = index, .answer = &answer, .label = label};
+        .id = id, .index = index, .key = asker, .answer = &answer, .label = label};
     const struct observer observer = feedback_observer(feedback);
     observer.prediction(observer.context, &record);
     if (audit == NULL)
         return;
-    char line[256];
+    char line[320];
     int len = snprintf(line, sizeof line,
                        "\"type\":\"prediction\",\"id\":\"%s\",\"index\":%u,\"model\":\"wafer\","
-                       "\"version\":\"%s\",\"label\":\"%s\",\"decision\":\"%s\"",
-                       id, index, version, labels[label], decision_name(decision));
+                       "\"version\":\"%s\",\"label\":\"%s\",\"decision\":\"%s\"%s%s%s",
+                       id, index, version, labels[label], decision_name(decision),
+                       asker != NULL ? ",\"key\":\"" : "", asker != NULL ? asker : "",
+                       asker != NULL ? "\"" : "");
     audit_append(audit, &(struct audit_members){line, (size_t)len}, 1, &err);
 }
 
@@ -650,6 +654,57 @@ static void set_reading_past(bool is_reading)
     pthread_mutex_unlock(&feedback->lock);
 }
 
+static void predicted_by(const char *key, const char *id, unsigned label)
+{
+    asker = key;
+    predicted(id, 0, label);
+    asker = NULL;
+}
+
+static void expect_contested(const char *id)
+{
+    const struct feedback_item item = give(id, 0, "Center"), taken = give(id, 0, NULL);
+    ck_assert_int_eq(item.err.code, ERR_UNUSABLE);
+    ck_assert_int_eq(taken.err.code, ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(item.err.text, "id: two keys asked under this id"));
+}
+
+START_TEST(an_id_that_two_keys_ask_under_gets_no_label)
+{
+    tempdir_open(&dir);
+    audit_opened(1 << 20);
+    opened(50);
+    predicted_by("mes", "a", 0);
+    predicted_by("mes", "a", 1); /* the same key asks again: the latest is meant */
+    ck_assert_str_eq(give("a", 0, "Center").predicted, "Center");
+    ck_assert(feedback_is_own(feedback, "a", 0, "mes"));
+    ck_assert(!feedback_is_own(feedback, "a", 0, "other") &&
+              !feedback_is_own(feedback, "a", 0, NULL));
+    ck_assert(feedback_is_own(feedback, "a", 1, "other") &&
+              feedback_is_own(feedback, "b", 0, NULL));
+    predicted_by("other", "a", 2);
+    expect_contested("a");
+    ck_assert(feedback_is_own(feedback, "a", 0, "mes"));
+    expect_all(1, 1); /* what was given before stands */
+    predicted_by("mes", "a", 1);
+    expect_contested("a"); /* nobody can lift it by asking once more */
+    predicted_by("mes", "c", 1);
+    predicted_by("other", "c", 1);
+    predicted_by(NULL, "d", 1);
+    ck_assert_int_eq(give("d", 0, "Center").err.code, ERR_OK);
+    predicted_by("mes", "e", 1);
+    restart(50, 1 << 20);
+    await_past();
+    expect_contested("a");
+    expect_contested("c");
+    ck_assert_str_eq(give("d", 0, "Donut").replaced, "Center");
+    ck_assert_int_eq(give("e", 0, "Center").err.code, ERR_OK);
+    predicted_by("other", "e", 1);
+    expect_contested("e");
+    all_closed();
+}
+END_TEST
+
 START_TEST(while_the_past_is_read_only_new_predictions_are_known)
 {
     const char *label;
@@ -829,6 +884,7 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       each_label_is_a_line_of_the_audit_log, what_the_audit_log_refuses_is_not_accepted,
       after_a_restart_predictions_and_labels_are_known_again,
       of_the_past_no_more_than_the_window_is_taken_over_files,
+      an_id_that_two_keys_ask_under_gets_no_label,
       while_the_past_is_read_only_new_predictions_are_known,
       lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label,
       a_label_outlives_its_prediction_until_its_id_is_used_again,
