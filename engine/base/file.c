@@ -40,6 +40,15 @@ void file_last_part(const char *path, char out[NAME_MAX + 1])
     snprintf(out, NAME_MAX + 1, "%.*s", (int)(len - start), path + start);
 }
 
+bool file_is_part(const char *name)
+{
+    size_t len = 0;
+    while ((unsigned char)name[len] >= 0x20 && name[len] != 0x7F && name[len] != '/')
+        len++;
+    return name[len] == '\0' && len >= 1 && len <= FILE_PART_BYTES && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
 /* Doubles the buffer, to at most bytes_max + 1 bytes and the NUL. */
 static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct err *err)
 {

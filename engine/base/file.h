@@ -27,6 +27,12 @@ enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, s
 /* The last part of a path, without slashes behind it: "models/a/" is called "a". */
 void file_last_part(const char *path, char out[NAME_MAX + 1]);
 
+/* Whether a path, of a file or of a URL, can name it as one part: 1 to FILE_PART_BYTES without
+ * control characters and slashes, and no step such as "..". */
+enum { FILE_PART_BYTES = 128 };
+bool file_is_part(const char *name);
+#define FILE_PART_RULE "expected 1 to 128 bytes without / and control characters, and not . or .."
+
 /* Opens a regular file, or a link to one, to read. Never waits, and opens nothing else. *fd, *out:
  * yours to close; on an error -1 or NULL, and errno says why. ERR_IO tells what it is instead;
  * ERR_NO_MEMORY. */

@@ -1,5 +1,6 @@
 #include "learn/fit/fit.h"
 
+#include "engine/base/file.h"
 #include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/fit/example_bank.h"
@@ -16,6 +17,13 @@
 enum { SEED = 1 }; /* of the draws behind intervals */
 
 /* ---- open ---- */
+
+static enum err_code check_version(const char *version, struct err *err)
+{
+    if (version == NULL || file_is_part(version))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
+}
 
 static enum err_code check_absent(const char *dir, struct err *err)
 {
@@ -103,7 +111,7 @@ enum err_code fit_open(struct fit *out, const struct fit_options *options, struc
     *out = (struct fit){.options = *options};
     arena_init(&out->arena);
     arena_init(&out->ngrams.arena);
-    if (check_absent(options->out, err))
+    if (check_version(options->version, err) || check_absent(options->out, err))
         return err->code;
     return open_model(out, err) != ERR_OK ? err->code : open_data(out, err);
 }

@@ -385,8 +385,13 @@ enum err_code feedback_give(struct feedback *feedback, struct feedback_item *ite
         keep_locked(feedback, steps, count);
     else
         undo_locked(feedback, steps, count);
+    const bool is_full =
+        feedback->outcomes->cell_count == OUTCOMES_CELLS && !feedback->is_full_told;
+    feedback->is_full_told = feedback->is_full_told || is_full;
     pthread_mutex_unlock(&feedback->lock);
     pthread_mutex_unlock(&feedback->order);
+    if (is_full)
+        log_event(LOG_WARN, "feedback_pairs_full", LOG_NUMBER("pairs", OUTCOMES_CELLS));
     return err->code;
 }
 

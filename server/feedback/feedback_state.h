@@ -24,6 +24,7 @@ struct feedback {
     uint64_t generation; /* the newest that labels were learnt of */
     uint64_t contested;  /* inputs that came under an id of somebody else */
     uint64_t told_ns;    /* when that was told last; 0: never */
+    bool is_full_told;   /* that pairs of labels are no longer counted by themselves */
 
     pthread_t reader; /* joined by close, if has_reader */
     bool has_reader;

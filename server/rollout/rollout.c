@@ -54,15 +54,6 @@ static bool has_same(struct list a, struct list b, const char *name)
     }
 }
 
-bool rollout_is_version(const char *version)
-{
-    size_t len = 0;
-    while ((unsigned char)version[len] >= 0x20 && version[len] != 0x7F && version[len] != '/')
-        len++;
-    return version[len] == '\0' && len >= 1 && len <= ROLLOUT_VERSION_BYTES &&
-           strcmp(version, ".") != 0 && strcmp(version, "..") != 0;
-}
-
 bool rollout_is_changed(const struct rollout *rollout, const char *name)
 {
     return !has_same((struct list){rollout->file, rollout->file_count},

@@ -63,11 +63,6 @@ enum err_code rollout_make(struct rollout **out, const struct config_model *file
                            struct err *err);
 void rollout_close(struct rollout *rollout); /* NULL is allowed */
 
-/* Whether a path can name it: 1 to ROLLOUT_VERSION_BYTES of UTF-8 without control characters or a
- * slash, and no step of a path. */
-enum { ROLLOUT_VERSION_BYTES = 128 };
-bool rollout_is_version(const char *version);
-
 /* Whether both have the same lists. */
 bool rollout_is_same(const struct rollout *a, const struct rollout *b);
 

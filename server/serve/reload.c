@@ -1,9 +1,9 @@
 #include "server/serve/reload.h"
 
 #include "config/config_load.h"
+#include "engine/base/file.h"
 #include "server/http/tls.h"
 #include "server/observe/log.h"
-#include "server/rollout/rollout.h"
 
 #include <string.h>
 #include <time.h>
@@ -114,12 +114,11 @@ static enum err_code open_model(struct reload *reload, unsigned index, struct er
 static enum err_code check_versions(const struct snapshot *next, struct err *err)
 {
     const struct served_model *last = next->models[next->model_count - 1];
-    if (!rollout_is_version(last->info->version))
+    if (!file_is_part(last->info->version))
         return err_set(
             err, ERR_UNUSABLE,
-            "model %s: the \"version\" in attnd.json cannot be named in a path: expected "
-            "1 to %d bytes without / and control characters, and not . or ..",
-            last->name, ROLLOUT_VERSION_BYTES);
+            "model %s: the \"version\" in attnd.json cannot be named in a path: " FILE_PART_RULE,
+            last->name);
     for (unsigned i = 0; i + 1 < next->model_count; i++) {
         const struct served_model *other = next->models[i];
         if (strcmp(other->name, last->name) != 0)

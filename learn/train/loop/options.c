@@ -1,5 +1,7 @@
 #include "learn/train/loop/options.h"
 
+#include "engine/base/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +78,7 @@ const struct cli_option train_cli_options[] = {
      .help = sentence,                                                                             \
      VALUE_##type_(value_),                                                                        \
      CLI_FIELD(struct train_options, field)},
+#include "engine/base/file.h"
 #include "learn/train/loop/options.def"
 #undef OPTION
 #undef ALIAS
@@ -126,6 +129,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        : options->teacher_logits.count > 0 ? "--teacher-logits"
                        : adjusts                           ? "--logit-adjust"
                                                            : "--balance");
+    if (options->version != NULL && !file_is_part(options->version))
+        return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
     if (options->ngrams > 0 && check_ngrams(options, is_mlm, err))
         return err->code;
     if ((options->views & (options->views - 1)) != 0)

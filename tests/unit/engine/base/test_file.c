@@ -293,11 +293,29 @@ START_TEST(file_last_part_is_what_a_folder_is_called)
 }
 END_TEST
 
+START_TEST(file_is_part_of_a_path_or_none)
+{
+    char longest[FILE_PART_BYTES + 2];
+    static const char *const good[] = {"1", "2026-11", "v1.2", "...", ".a", "a b", "\xC3\xA4"};
+    static const char *const bad[] = {"",  ".",   "..",   "2026/11", "../../x",
+                                      "/", "a\n", "\x7F", "\t"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        ck_assert_msg(file_is_part(good[i]), "%s", good[i]);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        ck_assert_msg(!file_is_part(bad[i]), "%s", bad[i]);
+    memset(longest, 'v', sizeof longest);
+    longest[FILE_PART_BYTES + 1] = '\0';
+    ck_assert(!file_is_part(longest));
+    longest[FILE_PART_BYTES] = '\0';
+    ck_assert(file_is_part(longest));
+}
+END_TEST
+
 SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_last_part_is_what_a_folder_is_called, file_path_is_as_long_as_paths_are,
       file_read_returns_every_size_whole, file_read_refuses_one_byte_over_the_limit,
-      file_read_says_why_a_file_cannot_be_read, only_regular_files_are_opened,
-      a_directory_is_one_process_s_at_a_time,
+      file_read_says_why_a_file_cannot_be_read, file_is_part_of_a_path_or_none,
+      only_regular_files_are_opened, a_directory_is_one_process_s_at_a_time,
       a_standard_descriptor_that_is_closed_is_not_the_next_files,
       a_fifo_that_the_caller_named_is_read,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,

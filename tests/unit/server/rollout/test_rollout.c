@@ -373,26 +373,7 @@ START_TEST(a_directory_is_below_the_root_or_is_refused)
 }
 END_TEST
 
-START_TEST(a_version_is_one_that_a_path_can_name)
-{
-    char longest[ROLLOUT_VERSION_BYTES + 2];
-    static const char *const good[] = {"1", "2026-11", "v1.2", "...", ".a", "a b", "\xC3\xA4"};
-    static const char *const bad[] = {"",  ".",   "..",   "2026/11", "../../x",
-                                      "/", "a\n", "\x7F", "\t"};
-    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
-        ck_assert_msg(rollout_is_version(good[i]), "%s", good[i]);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!rollout_is_version(bad[i]), "%s", bad[i]);
-    memset(longest, 'v', sizeof longest);
-    longest[ROLLOUT_VERSION_BYTES + 1] = '\0';
-    ck_assert(!rollout_is_version(longest));
-    longest[ROLLOUT_VERSION_BYTES] = '\0';
-    ck_assert(rollout_is_version(longest));
-}
-END_TEST
-
-SUITE("rollout", a_version_is_one_that_a_path_can_name,
-      what_was_changed_holds_until_the_configuration_changes,
+SUITE("rollout", what_was_changed_holds_until_the_configuration_changes,
       lists_that_are_too_long_together_are_refused, each_change_makes_another_list,
       a_change_that_makes_no_sense_says_why_and_changes_nothing,
       the_disk_keeps_what_was_changed_and_only_that, a_damaged_or_newer_state_is_refused_by_name,

@@ -307,6 +307,11 @@ START_TEST(views_make_a_group_and_reductions_have_names)
         ck_assert_int_eq(apply(&options, "views", text), ERR_OK);
         ck_assert_int_eq(train_options_check(&options, &err), goes ? ERR_OK : ERR_UNUSABLE);
         ck_assert_str_eq(err.text, goes ? "" : "--views must be 1, 2, 4 or 8");
+        options.views = 1;
+        options.version = "2026/11";
+        err = (struct err){0};
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
+        ck_assert_ptr_nonnull(strstr(err.text, "--model-version: expected 1 to 128 bytes"));
     }
     ck_assert_int_eq(apply(&options, "views", "9"), ERR_UNUSABLE);
     ck_assert_int_eq(apply(&options, "reduction", "max"), ERR_UNUSABLE);
