@@ -308,6 +308,30 @@ START_TEST(lines_are_shown_and_exported_as_asked_for)
 }
 END_TEST
 
+START_TEST(the_action_of_a_roll_out_and_of_a_fit_is_shown)
+{
+    static const char *const told[] = {
+        "\"type\":\"rollout\",\"action\":\"promote\",\"model\":\"m\",\"version\":\"2\","
+        "\"reason\":\"better\"",
+        "\"type\":\"fit\",\"action\":\"requested\",\"fit\":7,\"model\":\"m\",\"version\":\"3\""};
+    const struct audit_options options = {.dir = dir.path, .rotate_bytes = 1 << 20};
+    struct audit *audit;
+    struct err err = {0};
+    tempdir_open(&dir);
+    ck_assert_int_eq(audit_open(&audit, &options, &err), ERR_OK);
+    for (size_t i = 0; i < 2; i++)
+        audit_append(audit, &(struct audit_members){told[i], strlen(told[i])}, 1, &err);
+    audit_close(audit);
+    RUN("show", dir.path, "--type", "rollout");
+    expect(0, "  rollout    promote m 2 better\n", "");
+    RUN("show", dir.path, "--type", "fit");
+    expect(0, "  fit        requested m 3\n", "");
+    RUN("show", "--help");
+    expect(0, "prediction|feedback|feedback_removed|reload|rollout|fit|", "");
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(what_is_wrong_with_a_call_is_said)
 {
     static const struct {
@@ -339,4 +363,5 @@ SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
       an_unfinished_line_at_the_end_is_told_and_no_error, a_log_never_goes_on_in_a_weaker_way,
       with_a_key_the_last_line_is_proven_too, a_key_given_for_a_log_that_has_none_is_an_error,
       a_log_of_format_1_verifies_and_goes_on, a_log_with_a_key_needs_that_key,
-      lines_are_shown_and_exported_as_asked_for, what_is_wrong_with_a_call_is_said)
+      lines_are_shown_and_exported_as_asked_for, the_action_of_a_roll_out_and_of_a_fit_is_shown,
+      what_is_wrong_with_a_call_is_said)
