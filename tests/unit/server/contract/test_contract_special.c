@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MODEL "--model", "logs=models/testlog-bert"
+#define MODEL "--listen", "127.0.0.1:0", "--model", "logs=models/testlog-bert"
 
 static struct tempdir dir;
 static char fifo[128];
@@ -36,7 +36,7 @@ START_TEST(options_that_name_a_fifo_are_refused)
         tempdir_open(&dir);
         make_fifo("x");
         for (unsigned k = 0; k < 4 && options[i][k] != NULL; k++)
-            arguments[4 + k] = options[i][k][0] != '\0' ? options[i][k] : fifo;
+            arguments[6 + k] = options[i][k][0] != '\0' ? options[i][k] : fifo;
         int code = run_program("attnd", arguments, out, sizeof out, errors, sizeof errors);
         ck_assert_msg(code == 2 && strstr(errors, "is a FIFO; a regular file is needed") != NULL,
                       "%s: %d %s", options[i][0], code, errors);
@@ -68,7 +68,8 @@ START_TEST(a_model_with_a_fifo_is_refused_and_the_next_load_is_not_held_up)
     snprintf(path, sizeof path, "%s/v2", dir.path);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     make_fifo("v2/config.json");
-    server_process_start(&server, (const char *[]){MODEL, "--models-root", dir.path, NULL});
+    server_process_start(&server, (const char *[]){"--model", "logs=models/testlog-bert",
+                                                   "--models-root", dir.path, NULL});
     for (unsigned i = 0; i < 2; i++) {
         struct reply reply = contract_ask(server.port, "POST", "/admin/models", "",
                                           "{\"name\":\"logs\",\"dir\":\"v2\"}");

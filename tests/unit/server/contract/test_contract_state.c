@@ -88,8 +88,10 @@ START_TEST(a_roll_out_that_cannot_be_served_is_named)
                            "\"standby\":false}],\"now\":[{%s}]}]}",
                            now[i]);
         tempdir_write(&dir, "rollout.json", file, (size_t)len);
-        int code = run_program("attnd", (const char *[]){MODEL, "--state-dir", dir.path, NULL}, out,
-                               sizeof out, errors, sizeof errors);
+        int code = run_program(
+            "attnd",
+            (const char *[]){MODEL, "--listen", "127.0.0.1:0", "--state-dir", dir.path, NULL}, out,
+            sizeof out, errors, sizeof errors);
         snprintf(want, sizeof want, "%s/rollout.json", dir.path);
         ck_assert_msg(code == 2 && strstr(errors, want) != NULL, "%d %s", code, errors);
         clear();
@@ -120,9 +122,10 @@ START_TEST(a_version_that_no_path_can_name_is_not_loaded)
     }
     ck_assert_int_eq(server_process_stop(&server), 0);
     snprintf(command, sizeof command, "logs=%s", path_of("v2"));
-    ck_assert_int_eq(run_program("attnd", (const char *[]){"--model", command, NULL}, out,
-                                 sizeof out, errors, sizeof errors),
-                     2);
+    ck_assert_int_eq(
+        run_program("attnd", (const char *[]){"--listen", "127.0.0.1:0", "--model", command, NULL},
+                    out, sizeof out, errors, sizeof errors),
+        2);
     clear();
 }
 END_TEST
