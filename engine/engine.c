@@ -205,6 +205,7 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->reviews_all = policy_reviews_all(&spec->policy);
     info->target_precision = spec->policy.target_precision;
+    info->thresholds = spec->policy.thresholds;
     info->ood_method = ood_method_name(spec->policy.ood.method);
     info->reference = spec->reference;
     info->ood_threshold = spec->policy.ood.has_threshold ? &spec->policy.ood.threshold : NULL;

@@ -90,6 +90,7 @@ struct engine_info {
     bool is_calibrated;         /* it has thresholds, or is a regression, which needs none */
     bool reviews_all;           /* all answers go to review, since it is not */
     double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
+    const float *thresholds;    /* [label_count] attnd.json's, NaN: never automatic; NULL: none */
     const char *ood_method;     /* as in attnd.json; NULL: no ood_score */
     const float *ood_threshold; /* above it an input is unknown; NULL: none is */
     const float *ood_label_thresholds; /* [label_count] in place of it, for an answer that gives the

@@ -76,6 +76,7 @@ static void forget_own_labels(struct engine_model *model)
     info->target_precision = 0;
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->reviews_all = policy_reviews_all(&spec->policy);
+    info->thresholds = NULL;
     info->ood_method = NULL;
     info->ood_threshold = info->ood_label_thresholds = NULL;
 }

@@ -100,6 +100,7 @@ static void fill_report(struct assessment *assessment)
         .findings = &assessment->findings,
         .sizes = &assessment->sizes,
         .decisions = decides ? &assessment->decisions : NULL,
+        .served = assessment->options.chooses_thresholds ? NULL : info->thresholds,
         .expectation = assessment->expectation.class_count > 0 ? &assessment->expectation : NULL,
         .scratch = assessment->scratch};
 }

@@ -29,8 +29,9 @@ struct assessment_options {
     struct engine_options engine;
     double target_precision;
     struct evaluation_options evaluation;
-    unsigned folds;      /* report.h's */
-    bool tells_expected; /* what a class prior that shifts nothing expects, too */
+    unsigned folds;          /* report.h's */
+    bool chooses_thresholds; /* attnd.json will have those that the findings chose */
+    bool tells_expected;     /* what a class prior that shifts nothing expects, too */
 };
 
 struct assessment {

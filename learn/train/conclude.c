@@ -80,6 +80,7 @@ static enum err_code assess(struct closing *closing, struct err *err)
     struct assessment_options how = {
         .dir = options->out,
         .target_precision = options->target_precision,
+        .chooses_thresholds = true,
         .evaluation = {.threads = closing->run->threads,
                        .progress = closing->progress->call != NULL ? pass_on : NULL,
                        .context = closing}};

@@ -25,6 +25,13 @@ float report_score(const struct report *report, const struct report_run *run, si
     return report->scratch[evaluation_argmax(run->evaluation, item)];
 }
 
+bool report_threshold(const struct report *report, unsigned label, float *score)
+{
+    const struct selective_threshold *found = &report->findings->classes[label].threshold;
+    *score = report->served != NULL ? report->served[label] : found->score;
+    return report->served != NULL ? !isnan(report->served[label]) : found->reachable;
+}
+
 double report_macro_f1_points(const struct report *report)
 {
     return 100 * (report->run.confusion->macro_f1 - report->against.confusion->macro_f1);
@@ -64,6 +71,7 @@ static void print_classes(const struct report *report, FILE *file)
     const struct engine_info *info = engine_describe(report->model);
     const struct confusion *confusion = report->run.confusion;
     int column = label_column(info);
+    float threshold;
     fprintf(file, "\n    %-*s  precision  recall      F1  (95 %% interval)  support  automatic\n",
             column, "class");
     for (unsigned i = 0; i < info->label_count; i++) {
@@ -72,8 +80,8 @@ static void print_classes(const struct report *report, FILE *file)
         fprintf(file, "%3u %-*s  %9.4f  %6.4f  %6.4f  %.4f to %.4f  %7zu", i, column,
                 info->labels[i], class->precision, class->recall, class->f1, found->f1.low,
                 found->f1.high, class->support);
-        if (found->threshold.reachable)
-            fprintf(file, "     %.4f\n", (double)found->threshold.score);
+        if (report_threshold(report, i, &threshold))
+            fprintf(file, "     %.4f\n", (double)threshold);
         else
             fputs("     review\n", file);
     }
@@ -249,7 +257,14 @@ static void print_against(const struct report *report, FILE *file)
     print_differences(report, file);
 }
 
-/* Of classes only those whose F1 moved. */
+static void print_shares(const char *name, int column, const struct selective_decisions *before,
+                         const struct selective_decisions *after, size_t was, size_t is, FILE *file)
+{
+    fprintf(file, "    %-*s  %5.1f %%  %4.1f %%\n", column, name,
+            report_percent(was, before->count), report_percent(is, after->count));
+}
+
+/* Only the classes whose F1 moved. */
 static void print_change(const struct report *report, FILE *file)
 {
     const struct engine_info *info = engine_describe(report->model);
@@ -264,6 +279,13 @@ static void print_change(const struct report *report, FILE *file)
         if (fabs(old->classes[i].f1 - new->classes[i].f1) >= F1_MOVED)
             fprintf(file, "    %-*s  %6.4f  %6.4f\n", column, info->labels[i], old->classes[i].f1,
                     new->classes[i].f1);
+    const struct selective_decisions *was = change->before.decisions;
+    const struct selective_decisions *is = change->after.decisions;
+    if (was == NULL || is == NULL)
+        return;
+    print_shares("automatic", column, was, is, was->automatic, is->automatic, file);
+    print_shares("review", column, was, is, was->review, is->review, file);
+    print_shares("unknown", column, was, is, was->unknown, is->unknown, file);
 }
 
 void report_print(const struct report *report, FILE *file)

@@ -41,6 +41,7 @@ struct report_figures {
         *confusion; /* over this model's labels, of which the other may lack some */
     struct interval accuracy, macro_f1;
     const struct interval *f1; /* [labels] */
+    const struct selective_decisions *decisions; /* on all of these inputs; NULL: not known */
 };
 
 /* The model that this one was made from, and this one. */
@@ -59,6 +60,8 @@ struct report {
     const struct findings *findings; /* of run */
     /* Decisions by the checkpoint's own thresholds; NULL: it has none. */
     const struct selective_decisions *decisions;
+    /* [label_count] by which it will answer by itself, NaN: never; NULL: those of the findings. */
+    const float *served;
     const struct expectation *expectation; /* of run, by the class prior; NULL: not told */
     const struct strangeness *unseen;      /* inputs of labels that the model lacks; NULL: none */
     const struct size_groups *sizes;       /* of run; NULL: not measured */
@@ -75,6 +78,8 @@ void report_print(const struct report *report, FILE *file);
 enum err_code report_print_json(const struct report *report, FILE *file, struct err *err);
 enum err_code report_print_html(const struct report *report, FILE *file, struct err *err);
 
+/* Is the label ever automatic, as the model will be served? *score: from which score on. */
+bool report_threshold(const struct report *report, unsigned label, float *score);
 /* The winner's score of an item in one of the runs. */
 float report_score(const struct report *report, const struct report_run *run, size_t item);
 /* Macro-F1 of `run` less that of `against`, in points of a hundredth. */

@@ -48,6 +48,19 @@ static void tile(FILE *file, const char *name, const char *value, const char *no
             name, value, note);
 }
 
+/* How the model will decide: of one that has thresholds already, what it did with these inputs. */
+static void decisions_tile(const struct selective_decisions *decisions, FILE *file)
+{
+    char value[32], note[96];
+    snprintf(value, sizeof value, "%.1f&nbsp;%%",
+             report_percent(decisions->automatic, decisions->count));
+    snprintf(note, sizeof note, "%.1f&nbsp;%% review, %.1f&nbsp;%% unknown; %zu of %zu right",
+             report_percent(decisions->review, decisions->count),
+             report_percent(decisions->unknown, decisions->count), decisions->right,
+             decisions->automatic);
+    tile(file, "Automatic as it is served", value, note);
+}
+
 static void precision_tile(const struct findings *findings, FILE *file)
 {
     char name[96], value[32], note[96];
@@ -82,7 +95,10 @@ static void tiles(const struct report *report, FILE *file)
     else
         snprintf(note, sizeof note, "too few inputs to calibrate");
     tile(file, "Calibration error of scores", value, note);
-    precision_tile(findings, file);
+    if (report->served != NULL && report->decisions != NULL)
+        decisions_tile(report->decisions, file);
+    else
+        precision_tile(findings, file);
     fputs("</dl></header>\n\n", file);
 }
 
@@ -91,12 +107,19 @@ static void tiles(const struct report *report, FILE *file)
 static void classes(const struct report *report, FILE *file)
 {
     char about[400];
-    snprintf(about, sizeof about,
-             "Intervals are at 95&nbsp;%%: Wilson's for shares, a bootstrap over inputs for F1. "
-             "<em>Automatic from</em> is the lowest score from which on answers of this class are "
-             "%.4g&nbsp;%% pure, with 90&nbsp;%% certainty, at a temperature of %.3f; "
-             "<em>review</em>: these inputs cannot vouch for it at any score.",
-             100 * report->findings->target_precision, report->findings->fitted.temperature);
+    if (report->served != NULL)
+        snprintf(about, sizeof about,
+                 "Intervals are at 95&nbsp;%%: Wilson's for shares, a bootstrap over inputs for "
+                 "F1. <em>Automatic from</em> is the score from which on the model answers with "
+                 "this class by itself; <em>review</em>: it never does.");
+    else
+        snprintf(
+            about, sizeof about,
+            "Intervals are at 95&nbsp;%%: Wilson's for shares, a bootstrap over inputs for F1. "
+            "<em>Automatic from</em> is the lowest score from which on answers of this class are "
+            "%.4g&nbsp;%% pure, with 90&nbsp;%% certainty, at a temperature of %.3f; "
+            "<em>review</em>: these inputs cannot vouch for it at any score.",
+            100 * report->findings->target_precision, report->findings->fitted.temperature);
     report_page_section(file, "Classes", about);
     report_tables_classes(report, file);
     report_page_end_section(file);

@@ -298,12 +298,13 @@ static json_t *f1_of(const struct report *report, const struct report_figures *f
 
 static json_t *side_of(const struct report *report, const struct report_figures *figures)
 {
-    return json_pack("{s:s, s:o, s:f, s:o, s:f, s:o, s:o}", "model", UTF8_SHOWN(figures->model_dir),
-                     "inputs", integer(figures->confusion->count), "accuracy",
-                     figures->confusion->accuracy, "accuracy_interval",
+    json_t *decisions = figures->decisions != NULL ? decisions_of(figures->decisions) : NULL;
+    return json_pack("{s:s, s:o, s:f, s:o, s:f, s:o, s:o, s:o*}", "model",
+                     UTF8_SHOWN(figures->model_dir), "inputs", integer(figures->confusion->count),
+                     "accuracy", figures->confusion->accuracy, "accuracy_interval",
                      interval_of(figures->accuracy), "macro_f1", figures->confusion->macro_f1,
                      "macro_f1_interval", interval_of(figures->macro_f1), "f1",
-                     f1_of(report, figures));
+                     f1_of(report, figures), "decisions", decisions);
 }
 
 static json_t *change_of(const struct report *report)

@@ -35,8 +35,9 @@ static void write_bound(const struct report *report, FILE *file)
 static unsigned count_never_automatic(const struct report *report)
 {
     unsigned never = 0;
+    float threshold;
     for (unsigned i = 0; i < engine_describe(report->model)->label_count; i++)
-        never += !report->findings->classes[i].threshold.reachable;
+        never += !report_threshold(report, i, &threshold);
     return never;
 }
 
@@ -61,17 +62,20 @@ static void write_never_automatic(const struct report *report, FILE *file)
     struct selective_goal goal = {report->findings->target_precision, SELECTIVE_Z};
     size_t needed = selective_right_min(&goal);
     unsigned never = count_never_automatic(report);
+    float threshold;
     fprintf(file, "%u of %u classes %s never automatic: ", never, labels,
             never == 1 ? "is" : "are");
     for (unsigned i = 0; i < labels && shown < CLASSES_MAX; i++) {
-        if (report->findings->classes[i].threshold.reachable)
+        if (report_threshold(report, i, &threshold))
             continue;
         fputs(shown++ > 0 ? ", " : "", file);
         write_class(report, i, file);
     }
     if (never > shown)
         fprintf(file, " and %u more", never - shown);
-    if (needed == 0)
+    if (report->served != NULL)
+        fprintf(file, "; attnd.json has no threshold for %s", never == 1 ? "it" : "them");
+    else if (needed == 0)
         fputs("; no number of right answers vouches for a precision of 1: ask for less with "
               "--target-precision",
               file);

@@ -45,6 +45,7 @@ static void class_row(const struct report *report, unsigned index, FILE *file)
 {
     const struct confusion_class *class = &report->run.confusion->classes[index];
     const struct findings_class *found = &report->findings->classes[index];
+    float threshold;
     row_header(file, info_of(report)->labels[index]);
     fprintf(file,
             "<td>%zu</td><td title=\"95 %% interval %.3f to %.3f\">%.3f</td>"
@@ -52,8 +53,8 @@ static void class_row(const struct report *report, unsigned index, FILE *file)
             class->support, found->precision.low, found->precision.high, class->precision,
             found->recall.low, found->recall.high, class->recall, class->f1);
     bar(file, "F1", class->f1, found->f1);
-    if (found->threshold.reachable)
-        fprintf(file, "</td><td>%.4f</td></tr>\n", (double)found->threshold.score);
+    if (report_threshold(report, index, &threshold))
+        fprintf(file, "</td><td>%.4f</td></tr>\n", (double)threshold);
     else
         fputs("</td><td class=\"muted\">review</td></tr>\n", file);
 }
@@ -291,6 +292,14 @@ static void change_row(const char *name, const char *figure, double before,
     fprintf(file, "</td><td>%+.1f</td></tr>\n", 100 * (after - before));
 }
 
+static void share_row(const char *name, size_t before, size_t before_count, size_t after,
+                      size_t after_count, FILE *file)
+{
+    change_row(name, name, report_percent(before, before_count) / 100,
+               wilson_interval(before, before_count), report_percent(after, after_count) / 100,
+               wilson_interval(after, after_count), file);
+}
+
 void report_tables_change(const struct report *report, FILE *file)
 {
     static const char *const columns[] = {"", "Before", "", "After", "", "Points"};
@@ -304,5 +313,11 @@ void report_tables_change(const struct report *report, FILE *file)
     for (unsigned i = 0; i < info_of(report)->label_count; i++)
         change_row(info_of(report)->labels[i], "F1", old->confusion->classes[i].f1, old->f1[i],
                    new->confusion->classes[i].f1, new->f1[i], file);
+    const struct selective_decisions *was = old->decisions, *is = new->decisions;
+    if (was != NULL && is != NULL) {
+        share_row("Automatic", was->automatic, was->count, is->automatic, is->count, file);
+        share_row("Review", was->review, was->count, is->review, is->count, file);
+        share_row("Unknown", was->unknown, was->count, is->unknown, is->count, file);
+    }
     fputs("</tbody></table></div>\n", file);
 }
