@@ -138,7 +138,7 @@ static enum err_code run_all(struct eval *eval, struct err *err)
     struct report *report = &eval->assessment.report;
     if (eval->against != NULL && run_other(eval, err))
         return err->code;
-    if (run_assessment(eval, err) || run_unseen(eval, err))
+    if (run_assessment(eval, err) || eval_check_learnt(eval, err) || run_unseen(eval, err))
         return err->code;
     if (eval->against == NULL)
         return ERR_OK;

@@ -144,29 +144,51 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
 
 /* ---- inputs that were learnt ---- */
 
-enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
+enum {
+    KNOWN_BYTES = 512,
+    KNOWN_SHARE = 20
+}; /* one in so many may be there by chance: blank wafers, empty logs */
 
-/* Figures on them flatter, and a person who calibrates would believe them. */
-static enum err_code warn_of_known(const struct eval *eval, struct err *err)
+/* Figures on them flatter, and thresholds chosen on them trust too much: *text says so, and is empty
+ * if they are few. */
+static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYTES],
+                                    struct err *err)
 {
     const struct evaluation *evaluation = &eval->assessment.evaluation;
     struct err cause = {0};
     struct record record;
     bool found;
+    text[0] = '\0';
     if (eval->out_of_fold_count > 0)
         return ERR_OK; /* judged by models that had not learnt them */
     record_read(eval->how.dir, &found, &record, &cause); /* a damaged one tells nothing */
     size_t known = record_count_known(&record, evaluation->digests, evaluation->count);
     if (known > evaluation->count / KNOWN_SHARE)
-        fprintf(stderr,
-                "attnd-eval: warning: %s%zu of %zu inputs are among those that this model learnt: "
-                "%s; take inputs that it has not seen, as training's split.jsonl has them\n",
-                record.is_sample ? "about " : "", known, evaluation->count,
-                eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
-                                   "new inputs will keep"
-                                 : "these figures flatter it");
+        snprintf(text, KNOWN_BYTES,
+                 "%s%zu of %zu inputs are among those that this model learnt: %s; take inputs that "
+                 "it has not seen, as training's split.jsonl has them",
+                 record.is_sample ? "about " : "", known, evaluation->count,
+                 eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
+                                    "new inputs will keep"
+                                  : "these figures flatter it");
     record_close(&record);
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
+static enum err_code warn_of_known(const struct eval *eval, struct err *err)
+{
+    char text[KNOWN_BYTES];
+    if (!describe_known(eval, text, err) && text[0] != '\0')
+        fprintf(stderr, "attnd-eval: warning: %s\n", text);
+    return err->code;
+}
+
+enum err_code eval_check_learnt(const struct eval *eval, struct err *err)
+{
+    char text[KNOWN_BYTES];
+    if (!eval->calibrates || eval->forces || describe_known(eval, text, err) || text[0] == '\0')
+        return err->code;
+    return err_set(err, ERR_UNUSABLE, "--calibrate: %s, or give --force", text);
 }
 
 /* Pictures that are nearly black or nearly flat for the model. */

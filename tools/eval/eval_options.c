@@ -135,6 +135,9 @@ static const struct cli_option options[] = {
      .help = "Writes the model's attnd.json: temperature, thresholds for --target-precision, OOD "
              "score, the counts of the labels, and what live predictions are compared with; all "
              "without class_prior, which stays."},
+    {.name = "force",
+     FIELD(forces),
+     .help = "With --calibrate: also on inputs that the model learnt."},
     {.name = "examples",
      FIELD(examples),
      .value = "PATH",
@@ -222,6 +225,8 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
     if (eval->out_of_fold_count > 0 && (eval->against != NULL || eval->ngrams.characters > 0))
         return err_set(err, ERR_UNUSABLE, "--out-of-fold and --%s exclude each other",
                        eval->against != NULL ? "against" : "ngrams");
+    if (eval->forces && !eval->calibrates)
+        return err_set(err, ERR_UNUSABLE, "--force needs --calibrate, which it is for");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (eval->foreign != NULL && !eval->calibrates)
@@ -244,6 +249,7 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
         return err_set(err, ERR_UNUSABLE,
                        "--write-selftest needs a run of its own: --calibrate changes the scores");
     eval->how.tells_expected = eval->how.engine.class_prior != NULL;
+    eval->how.chooses_thresholds = eval->calibrates;
     if (eval->calibrates)
         eval->how.engine.class_prior = "natural";
     if (eval->how.evaluation.threads == 0)

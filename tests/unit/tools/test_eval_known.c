@@ -1,5 +1,6 @@
 /* attnd-eval knows what a model was trained on: training writes what it held back, and figures on
  * what it learnt are warned of. */
+#include "engine/base/file.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
@@ -51,12 +52,44 @@ START_TEST(what_was_learnt_is_warned_of_wherever_it_lies)
                    "split.jsonl has them\n");
     tempdir_write(&f.second, "copy.csv", "text,label\nred 9,hot\nblue 3,cold\nred 8,hot\n", 43);
     snprintf(other, sizeof other, "%s/copy.csv", f.second.path);
-    outcome = RUN("attnd-eval", "--model", f.first.path, "--data", other, "--calibrate");
-    outcome_expect(outcome, 0, "", "fitted on them promise more than new inputs will keep; ");
+    outcome = RUN("attnd-eval", "--model", f.first.path, "--data", other);
+    outcome_expect(outcome, 0, "", "of 3 inputs are among those");
     tempdir_write(&f.first, "training-run.safetensors", "none", 4);
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list);
     ck_assert_msg(strstr(outcome->errors, "warning") == NULL, "%s", outcome->errors);
     outcome_expect(outcome, 0, "", "");
+    train_fixture_close(&f);
+}
+END_TEST
+
+/* Refused before anything is written, the report too. */
+START_TEST(a_model_is_not_calibrated_on_what_it_learnt)
+{
+    char *before, *after;
+    size_t len, len_after;
+    struct err err = {0};
+    char path[160];
+    train_on_different_texts();
+    snprintf(path, sizeof path, "%s/attnd.json", f.first.path);
+    ck_assert(!file_read(&before, &len, path, 1 << 20, &err));
+    struct outcome *outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list,
+                                  "--calibrate", "--out", f.second.path);
+    outcome_expect(outcome, 1, "",
+                   "attnd-eval: --calibrate: 36 of 40 inputs are among those that this model "
+                   "learnt: a temperature and thresholds fitted on them promise more than new "
+                   "inputs will keep; take inputs that it has not seen, as training's split.jsonl "
+                   "has them, or give --force\n");
+    ck_assert(!file_read(&after, &len_after, path, 1 << 20, &err));
+    ck_assert_uint_eq(len, len_after);
+    ck_assert_mem_eq(before, after, len);
+    ck_assert(!train_fixture_has(&f.second, "report.json"));
+    outcome =
+        RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--calibrate", "--force");
+    outcome_expect(outcome, 0, "", "fitted on them promise more than new inputs will keep; ");
+    outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--force");
+    outcome_expect(outcome, 2, "", "--force needs --calibrate");
+    free(before);
+    free(after);
     train_fixture_close(&f);
 }
 END_TEST
@@ -83,4 +116,5 @@ START_TEST(pictures_are_known_by_their_bytes)
 END_TEST
 
 SUITE("eval_known", what_was_held_back_is_evaluated_without_a_warning,
-      what_was_learnt_is_warned_of_wherever_it_lies, pictures_are_known_by_their_bytes)
+      what_was_learnt_is_warned_of_wherever_it_lies, a_model_is_not_calibrated_on_what_it_learnt,
+      pictures_are_known_by_their_bytes)
