@@ -64,6 +64,13 @@ static const struct cli_option options[] = {
      .max = 100,
      .help = "Exits 1 and writes nothing if a label of the model loses more points of F1 than "
              "these."},
+    {.name = "automatic-max",
+     FIELD(automatic_max),
+     .value = "POINTS",
+     .fallback = "2",
+     .max = 100,
+     .help = "Exits 1 and writes nothing if of the model's own examples more points than these "
+             "would become automatic, by labels that were before."},
     {.name = "prior",
      FIELD(prior),
      .value = "PRIOR",
@@ -215,11 +222,22 @@ static void warn_of_known(const struct fit *fit)
     if (fit->fresh_count * KNOWN_SHARE < read * (KNOWN_SHARE - 1))
         fprintf(stderr,
                 "attnd-fit: %zu of %zu inputs are among those that this model learnt: figures on "
-                "them flatter it, before and after; %s\n",
-                read - fit->fresh_count, read,
-                fit->fresh_count < FIT_FRESH_MIN
-                    ? "thresholds stay as they were, and a new label has none"
-                    : "temperature and thresholds are fitted on the others");
+                "them flatter it, before and after\n",
+                read - fit->fresh_count, read);
+}
+
+static void tell_decisions(const struct fit *fit)
+{
+    if (fit_decides_anew(fit))
+        fprintf(stderr,
+                "attnd-fit: temperature and thresholds are fitted on the %zu inputs that the model "
+                "had not learnt; no threshold became less strict\n",
+                fit->fresh_count);
+    else
+        fprintf(stderr,
+                "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
+                "inputs of labels that the model had are new to it, and thresholds take %d\n",
+                fit->fresh_known, FIT_FRESH_MIN);
 }
 
 static enum err_code watched(struct program *program, const char *name, size_t total,
@@ -237,14 +255,6 @@ static enum err_code watched(struct program *program, const char *name, size_t t
     progress_start(&progress, name, total);
     step(fit, &(struct fit_progress){progress.watched ? progress_show : NULL, &progress}, err);
     progress_end(&progress);
-    return err->code;
-}
-
-/* A head that is worse than what it replaces is no failure: who reads the lines is told so. */
-static enum err_code accept_head(const struct program *program, struct err *err)
-{
-    if (fit_accept(&program->fit, err) && program->tells_progress)
-        tell("refused", 0, 0);
     return err->code;
 }
 
@@ -279,10 +289,14 @@ static enum err_code run_all(struct program *program, struct err *err)
     struct fit *fit = &program->fit;
     print_labels(fit);
     if (watched(program, "features", fit->dataset.count, fit_features, err) ||
-        watched(program, "fits", FIT_HEADS_USUAL, fit_head, err) || accept_head(program, err) ||
-        write_whole(program, err))
+        watched(program, "fits", FIT_HEADS_USUAL, fit_head, err) || fit_accept(fit, err) ||
+        write_whole(program, err)) {
+        if (fit->is_refused && program->tells_progress)
+            tell("refused", 0, 0); /* no failure for who reads the lines */
         return err->code;
+    }
     warn_of_known(fit);
+    tell_decisions(fit);
     print_next(program);
     return ERR_OK;
 }

@@ -152,15 +152,16 @@ static enum err_code fit(struct spec *spec, const struct calibrate *how, enum oo
     return err->code;
 }
 
-static enum err_code choose_thresholds(struct spec *spec, const struct assessment *assessment,
+static enum err_code choose_thresholds(struct spec *spec, const struct calibrate *how,
                                        const struct head_bank *bank, struct arena *arena,
                                        struct err *err)
 {
+    const double unknown = how->unknown > 0 ? how->unknown : CALIBRATE_UNKNOWN;
     struct ood *ood = &spec->policy.ood;
     struct ood_answers answers;
-    if (!ood_answers_open(&answers, spec, assessment, bank, err)) {
+    if (!ood_answers_open(&answers, spec, how->assessment, bank, err)) {
         const struct outlier_answers known = {answers.ood_scores, answers.labels, answers.count};
-        if (!outlier_threshold_fit(ood, &known, 1 - CALIBRATE_UNKNOWN, arena, err))
+        if (!outlier_threshold_fit(ood, &known, 1 - unknown, arena, err))
             outlier_threshold_spare(ood, &known, CALIBRATE_UNKNOWN_LABEL, arena, err);
     }
     ood_answers_close(&answers);
@@ -180,8 +181,7 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
         return err->code;
     if (method == OOD_NEIGHBOURS && head_parts_neighbours(ood, bank, arena, err))
         return err->code;
-    return choose_thresholds(spec, how->assessment, method == OOD_NEIGHBOURS ? bank : NULL, arena,
-                             err);
+    return choose_thresholds(spec, how, method == OOD_NEIGHBOURS ? bank : NULL, arena, err);
 }
 
 /* After the OOD score, by which most of them should be unknown. */

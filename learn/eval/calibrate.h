@@ -49,6 +49,7 @@ struct calibrate {
     enum ood_method
         method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
     const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */
+    double unknown; /* share of the assessment's inputs; 0: CALIBRATE_UNKNOWN */
     /* Inputs that have none of the labels, with features: thresholds are chosen with them among the
      * assessment's inputs (foreign.h), not if some are kept. NULL: none. */
     const struct evaluation *foreign;

@@ -4,6 +4,7 @@
 #include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/fit/example_bank.h"
+#include "learn/fit/fit_bias.h"
 #include "learn/fit/fit_heads.h"
 #include "learn/fit/fit_ngrams.h"
 #include "learn/fit/fit_prior.h"
@@ -56,6 +57,7 @@ static enum err_code read_head(struct fit *fit, struct err *err)
     if (head_parts_open(&fit->old, dir, &parts, &fit->arena, err) ||
         example_bank_read(&fit->bank, dir, &fit->old, &fit->arena, err))
         return err->code;
+    fit->matrix = parts.matrix;
     fit->table = parts.ngrams;
     if (fit->table.weight != NULL && fit->bank.count > 0 && fit->bank.ngrams == NULL)
         return err_set(err, ERR_UNSUPPORTED,
@@ -174,10 +176,26 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
     for (size_t i = 0; i < evaluation->count; i++) {
         fit->learnt[i] = record_knows(&record, evaluation->digests[i]) ||
                          example_bank_find(&fit->bank, evaluation->digests[i]) != SIZE_MAX;
-        fit->fresh_count += !fit->learnt[i] && evaluation->problems[i] == NULL;
+        const bool is_fresh = !fit->learnt[i] && evaluation->problems[i] == NULL;
+        fit->fresh_count += is_fresh;
+        fit->fresh_known += is_fresh && fit->classes[i] < fit->labels.old_count;
     }
     record_close(&record);
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
+/* Nothing was said against the classifier of the old labels: no input of the data has one of them,
+ * takes an example from one, or is to be expected more or less often than it was. A model that
+ * answers by two classifiers has none to keep. */
+static bool adds_only(const struct fit *fit)
+{
+    const struct fit_rows *rows = &fit->rows;
+    bool adds = fit->labels.count > fit->labels.old_count && spec_head_tokens(&fit->old) == 1 &&
+                strcmp(fit->options.prior, "natural") == 0;
+    for (size_t i = 0; i < rows->of_data && adds; i++)
+        adds = rows->classes[i] >= fit->labels.old_count &&
+               example_bank_find(&fit->bank, rows->digests[i]) == SIZE_MAX;
+    return adds;
 }
 
 enum err_code fit_features(struct fit *fit, const struct fit_progress *progress, struct err *err)
@@ -195,6 +213,7 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
     if (fit_rows_open(&fit->rows, &data, &fit->bank, fit->labels.count, err) ||
         check_read(fit, err))
         return err->code;
+    fit->adds = adds_only(fit);
     return mark_learnt(fit, err);
 }
 
@@ -227,13 +246,13 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
 
 enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
-    if (fit_heads(fit, progress, err) || fit_ngrams(fit, err) ||
+    if (fit_heads(fit, progress, err) || fit_ngrams(fit, err) || fit_bias(fit, err) ||
         take_figures(&fit->before, fit, fit->rows.before, fit->labels.old_count, err))
         return err->code;
     return take_figures(&fit->after, fit, fit->rows.after, fit->labels.count, err);
 }
 
-enum err_code fit_accept(const struct fit *fit, struct err *err)
+enum err_code fit_accept(struct fit *fit, struct err *err)
 {
     double worst = 0;
     unsigned label = 0;
@@ -246,6 +265,7 @@ enum err_code fit_accept(const struct fit *fit, struct err *err)
     }
     if (100 * worst <= fit->options.loss_max)
         return ERR_OK;
+    fit->is_refused = true;
     return err_set(err, ERR_UNUSABLE,
                    "label '%.60s' would fall from F1 %.4f to %.4f, by more than %g points; give "
                    "more inputs of it, or raise --loss-max",

@@ -24,6 +24,7 @@
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/evaluation.h"
 #include "learn/eval/measure/interval.h"
+#include "learn/eval/measure/selective.h"
 #include "learn/fit/fit_labels.h"
 #include "learn/fit/fit_rows.h"
 #include "learn/ngrams/ngram_rows.h"
@@ -33,6 +34,7 @@ struct fit_options {
     struct dataset_options fields; /* kind is the model's */
     unsigned threads;              /* at least 1 */
     double loss_max;               /* points of F1 that a label of the model may lose */
+    double automatic_max;          /* points by which automatic answers may rise: fit_trust.h */
     double target_precision;       /* of the thresholds */
     const char *version;           /* attnd.json's; NULL: one more than the model's */
     const char *prior;             /* fit_prior.h */
@@ -48,14 +50,18 @@ struct fit_figures {
     struct confusion confusion; /* over the new labels */
     struct interval accuracy, macro_f1;
     struct interval *f1; /* [labels.count] */
+    struct selective_decisions decisions;
+    size_t
+        trusted; /* examples of the old bank that are automatic by a label that had a threshold */
 };
 
 struct fit {
     struct fit_options options;
     struct engine_model *model;
-    struct spec old;          /* of the model */
-    struct head_bank bank;    /* that it carries; count 0: none */
-    struct ngram_table table; /* its own; weight NULL: it has none */
+    struct spec old;           /* of the model */
+    struct head_bank bank;     /* that it carries; count 0: none */
+    struct head_matrix matrix; /* that it answers by; weight NULL: model.safetensors' classifier */
+    struct ngram_table table;  /* its own; weight NULL: it has none */
     struct dataset dataset;
     struct ngram_rows ngrams; /* of the data set, if the model has a table */
     struct fit_labels labels;
@@ -63,13 +69,16 @@ struct fit {
     struct evaluation evaluation; /* by the model as it was, with features */
     bool *learnt;                 /* [dataset.count] by the model as it was, as far as is known */
     size_t fresh_count;           /* inputs that can be read and were not */
+    size_t fresh_known;           /* of these with a label that the model has */
     struct fit_rows rows;         /* what the head is fitted on */
+    bool adds;    /* the data have new labels alone: the classifier of the others stays as it is */
     float *plain; /* [labels.count, classifier size + 1] of the features as they are, bias last */
     float *full;  /* [labels.count, rows.width + 1] of features and mean; NULL: plain answers */
     struct ngram_table new_table; /* fit_ngrams.h */
     double strength;              /* that was chosen, of the one that answers */
     float *shifts;                /* [labels.count] of the prior, in rows.after and plain already */
-    struct fit_figures before, after; /* over all rows */
+    struct fit_figures before, after; /* over all rows; decisions by fit_write */
+    bool is_refused; /* what was fitted is worse than what it replaces: fit_accept, fit_write */
     struct arena arena;
 };
 
@@ -84,6 +93,6 @@ enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, str
 
 /* ERR_UNUSABLE if a label of the model loses more than loss_max points of F1 against the model as
  * it was, on these inputs: the text names the label, both figures and what can be done. */
-enum err_code fit_accept(const struct fit *fit, struct err *err);
+enum err_code fit_accept(struct fit *fit, struct err *err);
 
 #endif

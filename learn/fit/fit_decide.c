@@ -2,9 +2,11 @@
  * never freed with the assessment that borrows it. */
 #include "learn/fit/fit_decide.h"
 
+#include "engine/decide/argmax.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/calibrate.h"
 #include "learn/fit/fit_prior.h"
+#include "learn/fit/fit_trust.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +136,7 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
         return err_no_memory(err, fit->rows.count * sizeof *items);
     }
     out->target_precision = old->target_precision;
-    out->temperature = fit->old.temperature * sharper(fit, items);
+    out->temperature = fit->old.temperature * (fit->adds ? 1 : sharper(fit, items));
     if (old->thresholds != NULL) {
         for (unsigned c = 0; c < fit->labels.count; c++)
             thresholds[c] = c < fit->labels.old_count ? old->thresholds[c] : NAN;
@@ -146,27 +148,69 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
 
 /* ---- all of it ---- */
 
-enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
+/* Counts that scores hold for: where labels were only added, those that they held for and the new
+ * labels' inputs. */
+static enum err_code count_fitted(const struct fit *fit, double *counts, struct err *err)
 {
-    bool is_fresh = fit->fresh_count >= FIT_FRESH_MIN;
+    const double *old = fit->old.class_prior.fitted;
+    if (fit_prior_counts(fit->options.prior, &fit->labels, counts, err))
+        return err->code;
+    for (unsigned c = 0; fit->adds && old != NULL && c < fit->labels.old_count; c++)
+        counts[c] = old[c];
+    return ERR_OK;
+}
+
+/* The energy of a new head is on another scale: as many of the rows as before are unknown. */
+static double unknown_share(const struct fit *fit)
+{
+    const struct ood *ood = &fit->old.policy.ood;
+    const unsigned labels = fit->labels.old_count;
+    size_t unknown = 0;
+    if (ood->method != OOD_ENERGY || !ood->has_threshold)
+        return 0;
+    for (size_t i = 0; i < fit->rows.count; i++) {
+        const float *logits = fit->rows.before + i * labels;
+        unknown += ood_score(ood, logits, NULL) > ood_threshold(ood, argmax(logits, labels));
+    }
+    return fmax(CALIBRATE_UNKNOWN, (double)unknown / (double)fit->rows.count);
+}
+
+/* Decisions from inputs; from all rows only what the model lacks. */
+static enum err_code calibrate_anew(struct fit *fit, const char *dir, bool is_fresh,
+                                    const struct calibrate_kept *kept, const double *fitted,
+                                    struct err *err)
+{
     enum ood_method method = fit->old.policy.ood.method;
-    struct calibrate_kept kept = {0};
     struct assessment assessment = {0};
     struct evaluation known;
-    double *fitted = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *fitted);
-    if (fitted == NULL)
-        return err_no_memory(err, fit->labels.count * sizeof *fitted);
     const struct calibrate how = {.assessment = &assessment,
                                   .known = &known,
                                   .known_classes = fit->rows.classes,
                                   .known_ngrams = fit->rows.ngrams,
                                   .method = method != OOD_NONE ? method : OOD_MAHALANOBIS,
-                                  .kept = is_fresh ? NULL : &kept,
+                                  .kept = is_fresh ? NULL : kept,
+                                  .unknown = is_fresh ? 0 : unknown_share(fit),
                                   .fitted_prior = fitted};
-    if (!fit_prior_counts(fit->options.prior, &fit->labels, fitted, err) &&
-        !view_rows(fit, &known, err) && (is_fresh || !keep_decisions(fit, &kept, err)) &&
-        !assess_for_decisions(fit, dir, is_fresh, &assessment, err))
-        calibrate_write(&how, err);
+    if (!view_rows(fit, &known, err) &&
+        !assess_for_decisions(fit, dir, is_fresh, &assessment, err) &&
+        !calibrate_write(&how, err) && is_fresh)
+        fit_trust_hold(fit, dir, &assessment, err);
     fit_end_assessment(&assessment);
     return err->code;
+}
+
+enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
+{
+    const struct ood *old = &fit->old.policy.ood;
+    const bool is_fresh = fit_decides_anew(fit);
+    const bool keeps_ood = old->has_threshold && (old->method != OOD_ENERGY || fit->adds);
+    struct calibrate_kept kept = {0};
+    double *fitted = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *fitted);
+    if (fitted == NULL)
+        return err_no_memory(err, fit->labels.count * sizeof *fitted);
+    if (count_fitted(fit, fitted, err) || (!is_fresh && keep_decisions(fit, &kept, err)))
+        return err->code;
+    if (!is_fresh && keeps_ood)
+        return fit_trust_keep(fit, dir, &kept, fitted, err);
+    return calibrate_anew(fit, dir, is_fresh, &kept, fitted, err);
 }

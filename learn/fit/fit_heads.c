@@ -1,7 +1,9 @@
 #include "learn/fit/fit_heads.h"
 
+#include "engine/format/checkpoint.h"
 #include "learn/fit/feature_basis.h"
 #include "learn/fit/head_cross.h"
+#include "learn/train/network/parameters.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,34 +24,94 @@ static void count(void *context, size_t done)
         counter->progress->call(counter->progress->context, counter->done);
 }
 
+/* ---- the old labels' classifier ---- */
+
+/* model.safetensors' classifier into the first features of rows [old labels, width + 1]. */
+static enum err_code read_classifier(const struct fit *fit, unsigned width, float *rows,
+                                     struct err *err)
+{
+    const size_t features = spec_features(&fit->old), labels = fit->labels.old_count;
+    struct parameters parameters;
+    struct parameters_loaded loaded;
+    struct checkpoint *checkpoint = NULL;
+    if (!parameters_open(&parameters, &fit->old, HEAD_CLASSIFIER, err) &&
+        !checkpoint_open(&checkpoint, fit->options.model, err) &&
+        !parameters_load(&parameters, checkpoint, &loaded, err)) {
+        const struct parameters_map *map = &parameters.map;
+        for (size_t c = 0; c < labels; c++) {
+            float *row = rows + c * (width + 1);
+            memset(row, 0, width * sizeof *row);
+            memcpy(row, parameters.values + map->classifier_weight + c * features,
+                   features * sizeof *row);
+            row[width] = parameters.values[map->classifier_bias + c];
+        }
+    }
+    checkpoint_close(checkpoint);
+    parameters_close(&parameters);
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.model) : ERR_OK;
+}
+
+/* As they answer now: of the full head the model's own matrix, if it has one. */
+static enum err_code read_old_rows(const struct fit *fit, unsigned width, float *rows,
+                                   struct err *err)
+{
+    const struct head_matrix *matrix = &fit->matrix;
+    if (matrix->weight == NULL || width != matrix->width)
+        return read_classifier(fit, width, rows, err);
+    for (size_t c = 0; c < matrix->labels; c++) {
+        memcpy(rows + c * (width + 1), matrix->weight + c * width, width * sizeof *rows);
+        rows[c * (width + 1) + width] = matrix->bias[c];
+    }
+    return ERR_OK;
+}
+
+/* given [rows, old labels]: what these rows [old labels, width + 1] say of the first `width`
+ * features of each row. */
+static void give_logits(const struct fit *fit, unsigned width, const float *old, float *given)
+{
+    const struct fit_rows *rows = &fit->rows;
+    for (size_t i = 0; i < rows->count; i++)
+        for (size_t c = 0; c < rows->old_labels; c++) {
+            const float *row = old + c * (width + 1), *features = rows->features + i * rows->width;
+            double sum = (double)row[width];
+            for (unsigned j = 0; j < width; j++)
+                sum += (double)row[j] * (double)features[j];
+            given[i * rows->old_labels + c] = (float)sum;
+        }
+}
+
 /* ---- one head ---- */
 
 /* A head in the features' own coordinates, and its answers that were left out. */
 struct fitted {
-    float *weights; /* [labels, width + 1], the last of a row its bias */
-    float *logits;  /* [count, labels] */
+    unsigned width, known; /* known labels come first, with the classifier that they had */
+    float *weights;        /* [labels, width + 1], the last of a row its bias */
+    float *given;          /* [count, known] what that classifier says */
+    float *logits;         /* [count, labels] */
     double strength, loss;
 };
+
+static enum err_code open_fitted(struct fitted *out, const struct fit *fit, unsigned width,
+                                 struct err *err)
+{
+    const size_t numbers = fit->labels.count * ((size_t)width + 1);
+    *out = (struct fitted){.width = width, .known = fit->adds ? fit->labels.old_count : 0};
+    out->weights = calloc(numbers, sizeof *out->weights);
+    out->given = calloc(fit->rows.count * out->known + 1, sizeof *out->given);
+    if (out->weights == NULL || out->given == NULL)
+        return err_no_memory(err, numbers * sizeof *out->weights);
+    if (out->known == 0)
+        return ERR_OK;
+    if (!read_old_rows(fit, width, out->weights, err))
+        give_logits(fit, width, out->weights, out->given);
+    return err->code;
+}
 
 static void close_fitted(struct fitted *fitted)
 {
     free(fitted->weights);
+    free(fitted->given);
     free(fitted->logits);
-}
-
-static enum err_code keep(struct fitted *out, const struct feature_basis *basis,
-                          struct head_cross *cross, unsigned labels, struct err *err)
-{
-    const size_t numbers = labels * ((size_t)basis->width + 1);
-    out->weights = calloc(numbers, sizeof *out->weights);
-    if (out->weights == NULL)
-        return err_no_memory(err, numbers * sizeof *out->weights);
-    feature_basis_restore(basis, cross->weights, labels, out->weights);
-    out->logits = cross->logits;
-    cross->logits = NULL; /* ours now */
-    out->strength = cross->strength;
-    out->loss = cross->loss;
-    return ERR_OK;
 }
 
 /* rows: [count, basis->rank] */
@@ -63,11 +125,19 @@ static enum err_code fit_projected(const struct fit *fit, const struct feature_b
                                     .count = fit->rows.count,
                                     .width = basis->rank,
                                     .labels = fit->labels.count,
-                                    .variances = basis->variances};
+                                    .variances = basis->variances,
+                                    .known = out->known,
+                                    .given = out->given};
     counter->before = counter->done;
     if (!head_cross_run(&cross, &table, fit->rows.digests, fit->options.threads, count, counter,
-                        err))
-        keep(out, basis, &cross, fit->labels.count, err);
+                        err)) {
+        feature_basis_restore(basis, cross.weights, head_rows_fitted(&table),
+                              out->weights + out->known * ((size_t)out->width + 1));
+        out->logits = cross.logits;
+        cross.logits = NULL; /* ours now */
+        out->strength = cross.strength;
+        out->loss = cross.loss;
+    }
     head_cross_close(&cross);
     return err->code;
 }
@@ -76,8 +146,8 @@ static enum err_code fit_table(struct fit *fit, const struct feature_table *tabl
                                struct counter *counter, struct fitted *out, struct err *err)
 {
     struct feature_basis basis;
-    *out = (struct fitted){0};
-    if (feature_basis_fit(&basis, table, &fit->arena, err))
+    if (open_fitted(out, fit, table->width, err) ||
+        feature_basis_fit(&basis, table, &fit->arena, err))
         return err->code;
     float *rows = calloc(table->count * basis.rank, sizeof *rows);
     if (rows == NULL)
@@ -139,9 +209,9 @@ static enum err_code fit_full(struct fit *fit, struct counter *counter, struct f
     const struct feature_table table = {
         .features = balanced, .count = fit->rows.count, .stride = width, .width = width};
     if (!fit_table(fit, &table, counter, out, err))
-        for (size_t i = 0; i < fit->labels.count * ((size_t)width + 1); i++)
-            if (i % (width + 1) >= features && i % (width + 1) < width)
-                out->weights[i] *= balance;
+        for (size_t c = out->known; c < fit->labels.count; c++)
+            for (unsigned j = features; j < width; j++)
+                out->weights[c * (width + 1) + j] *= balance;
     free(balanced);
     return err->code;
 }
@@ -149,8 +219,9 @@ static enum err_code fit_full(struct fit *fit, struct counter *counter, struct f
 /* ---- both ---- */
 
 /* The weights with the shifts of the prior; out of `fitted`. */
-static float *take_weights(const struct fit *fit, struct fitted *fitted, unsigned width)
+static float *take_weights(const struct fit *fit, struct fitted *fitted)
 {
+    const size_t width = fitted->width;
     float *weights = fitted->weights;
     for (size_t c = 0; c < fit->labels.count; c++)
         weights[c * (width + 1) + width] += fit->shifts[c];
@@ -173,10 +244,11 @@ enum err_code fit_heads(struct fit *fit, const struct fit_progress *progress, st
     const bool is_one = spec_head_tokens(&fit->old) == 1; /* else two classifiers answer */
     if (!fit_plain(fit, &counter, &plain, err) &&
         (!is_one || !fit_full(fit, &counter, &full, err))) {
-        const bool is_full = is_one && full.loss < plain.loss;
+        const bool stays_full = fit->adds && fit->matrix.weight != NULL;
+        const bool is_full = stays_full || (is_one && full.loss < plain.loss);
         take_answers(fit, is_full ? &full : &plain);
-        fit->plain = take_weights(fit, &plain, spec_features(&fit->old));
-        fit->full = is_full ? take_weights(fit, &full, fit->rows.width) : NULL;
+        fit->plain = take_weights(fit, &plain);
+        fit->full = is_full ? take_weights(fit, &full) : NULL;
     }
     close_fitted(&plain);
     close_fitted(&full);

@@ -7,6 +7,11 @@
  * For the full one both kinds of features are brought to one mean square, so that a strength of
  * regularisation means the same to both.
  *
+ * Where the data only add labels (fit->adds), the classifier of the other labels stays as it is,
+ * to the bit: nobody said anything against it. Only the new labels' rows are fitted, in a softmax
+ * with what the old ones say. So no old label's score can rise, and temperature and thresholds hold
+ * on.
+ *
  * Threads: as fit.h.
  */
 #ifndef ATTND_LEARN_FIT_FIT_HEADS_H

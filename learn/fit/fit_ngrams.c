@@ -197,6 +197,8 @@ static double spread(const struct columns *columns, const float *logits, size_t 
 static double scale_of(const struct columns *columns)
 {
     const struct fit *fit = columns->fit;
+    if (fit->adds)
+        return fit->table.scale;
     const double now = spread(columns, fit->rows.after, fit->rows.labels, NULL);
     const double was = spread(columns, fit->rows.before, columns->old_labels, columns->scores);
     return fit->table.scale * (now > 0 && was > 0 ? sqrt(now / was) : 1);

@@ -5,6 +5,7 @@
 #include "learn/eval/assessment.h"
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/fit/fit_decide.h"
+#include "learn/fit/fit_trust.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/checkpoint/record.h"
 
@@ -186,6 +187,19 @@ static enum err_code write_checkpoint(struct writing *writing, struct err *err)
     return attnd_json_write(writing->dir, &writing->spec, err);
 }
 
+/* ---- decisions ---- */
+
+static enum err_code decide(const struct writing *writing, struct err *err)
+{
+    struct fit *fit = writing->fit;
+    if (fit_decide(fit, writing->dir, err) ||
+        fit_trust_count(fit, fit->options.model, fit->rows.before, &fit->before, err) ||
+        fit_trust_count(fit, writing->dir, fit->rows.after, &fit->after, err))
+        return err->code;
+    fit->is_refused = fit_trust_accept(fit, err) != ERR_OK;
+    return err->code;
+}
+
 /* ---- report ---- */
 
 static struct report_figures figures_of(const struct fit_figures *figures, const char *dir)
@@ -194,7 +208,8 @@ static struct report_figures figures_of(const struct fit_figures *figures, const
                                    .confusion = &figures->confusion,
                                    .accuracy = figures->accuracy,
                                    .macro_f1 = figures->macro_f1,
-                                   .f1 = figures->f1};
+                                   .f1 = figures->f1,
+                                   .decisions = &figures->decisions};
 }
 
 static enum err_code write_report(struct writing *writing, FILE *shown, struct err *err)
@@ -243,7 +258,7 @@ enum err_code fit_write(struct fit *fit, FILE *shown, struct err *err)
 {
     struct writing writing = {.fit = fit};
     if (!make_beside(&writing, err) && !make_spec(&writing, err) &&
-        !write_checkpoint(&writing, err) && !fit_decide(fit, writing.dir, err) &&
+        !write_checkpoint(&writing, err) && !decide(&writing, err) &&
         !write_report(&writing, shown, err) && !write_record(&writing, err))
         move_into_place(&writing, err);
     if (err->code != ERR_OK)

@@ -13,7 +13,7 @@ enum { WORSE_MAX = 2 };
 
 /* One fold, from strength to strength. */
 struct fold {
-    double *weights; /* [labels, width + 1] */
+    double *weights; /* [fitted labels, width + 1] */
     double loss;     /* of its inputs, summed */
     struct err err;
 };
@@ -92,19 +92,29 @@ static enum err_code run_strength(struct cross *cross, double *loss, struct err 
 
 /* ---- all strengths ---- */
 
+/* Rows of labels that are fitted: the others' losses hardly change. */
+static double fitted_share(const struct head_rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        count += rows->classes[i] >= rows->known;
+    return (double)count / (double)rows->count;
+}
+
 static enum err_code search(struct cross *cross, struct head_cross *out,
                             void (*progress)(void *context, size_t done), void *context,
                             struct err *err)
 {
     size_t scores = cross->rows->count * cross->rows->labels, done = 0;
     unsigned worse = 0;
+    const double earned = HEAD_CROSS_EARNED * fitted_share(cross->rows);
     out->loss = INFINITY;
     for (cross->strength = 1; cross->strength > HEAD_CROSS_STRENGTH_MIN && worse < WORSE_MAX;
          cross->strength /= HEAD_CROSS_STEP) {
         double loss;
         if (run_strength(cross, &loss, err))
             return err->code;
-        worse = loss < out->loss - HEAD_CROSS_EARNED ? 0 : worse + 1;
+        worse = loss < out->loss - earned ? 0 : worse + 1;
         if (worse == 0) {
             out->loss = loss;
             out->strength = cross->strength;
@@ -160,7 +170,7 @@ enum err_code head_cross_run(struct head_cross *out, const struct head_rows *row
 {
     struct cross cross = {.rows = rows,
                           .threads = threads < FOLDS ? threads : FOLDS,
-                          .numbers = (size_t)rows->labels * (rows->width + 1)};
+                          .numbers = (size_t)head_rows_fitted(rows) * (rows->width + 1)};
     *out = (struct head_cross){0};
     out->logits = calloc(rows->count * rows->labels, sizeof *out->logits);
     out->weights = calloc(cross.numbers, sizeof *out->weights);

@@ -8,8 +8,10 @@
  *
  * Strengths fall from 1 by a factor of HEAD_CROSS_STEP, each fit beginning where the one before
  * ended, while one of two steps gains HEAD_CROSS_EARNED nats of log-likelihood an input on what
- * was left out: classes that lie apart would else be told by ever larger weights. The gain is of
- * these very inputs: a little optimistic, by the choice among about ten.
+ * was left out: classes that lie apart would else be told by ever larger weights. Where the other
+ * labels' classifier is given, the input is one of a label that is fitted: ten of thousands move a
+ * mean over all by little. The gain is of these very inputs: a little optimistic, by the choice
+ * among about ten.
  *
  * Threads: `threads` of its own for the time of the call; the result is plain data.
  */
@@ -32,7 +34,7 @@ struct head_cross {
     double strength;
     double loss;     /* mean -log p of the truth, left out */
     float *logits;   /* [count, labels] */
-    double *weights; /* [labels, width + 1], the last of a row its bias */
+    double *weights; /* [fitted labels, width + 1], the last of a row its bias */
 };
 
 /* `progress` (NULL: not called) is told how many fits are done. ERR_NO_MEMORY. Close it in any

@@ -18,13 +18,14 @@ struct head_fit {
     struct head_rows rows;
     const struct head_products *products;
     struct thread_pool *pool; /* of this thread alone */
-    size_t numbers;           /* labels (width + 1) */
+    unsigned fitted;          /* labels, behind those that are known */
+    size_t numbers;           /* fitted (width + 1) */
     double *scale;            /* [width + 1]: weight = scale x coordinate */
-    float *weights;           /* [labels, width] for the product */
-    float *biases;            /* [labels] */
+    float *weights;           /* [fitted, width] for the product */
+    float *biases;            /* [labels], 0 of those that are known */
     float *logits;            /* [labels, count] without biases; then residuals in their place:
                                  probabilities less the truth, zeros of a row left out */
-    float *slopes;            /* [labels, width] */
+    float *slopes;            /* [fitted, width] */
     double *point;            /* [numbers] in scaled coordinates */
     float *answers;           /* [count, labels] */
     struct lbfgs *lbfgs;
@@ -35,11 +36,13 @@ struct head_fit {
 enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
                             const struct head_products *products, struct err *err)
 {
-    size_t numbers = (size_t)rows->labels * (rows->width + 1), scores = rows->count * rows->labels;
+    const unsigned fitted = head_rows_fitted(rows);
+    size_t numbers = (size_t)fitted * (rows->width + 1), scores = rows->count * rows->labels;
     struct head_fit *fit = *out = calloc(1, sizeof *fit);
     if (fit == NULL)
         return err_no_memory(err, sizeof *fit);
-    *fit = (struct head_fit){.rows = *rows, .products = products, .numbers = numbers};
+    *fit = (struct head_fit){
+        .rows = *rows, .products = products, .fitted = fitted, .numbers = numbers};
     fit->scale = calloc(rows->width + 1, sizeof *fit->scale);
     fit->point = calloc(numbers, sizeof *fit->point);
     fit->weights = calloc(numbers, sizeof *fit->weights);
@@ -77,17 +80,27 @@ void head_fit_close(struct head_fit *fit)
 static void take_weights(struct head_fit *fit, const double *point)
 {
     unsigned width = fit->rows.width;
-    for (unsigned c = 0; c < fit->rows.labels; c++) {
+    for (unsigned c = 0; c < fit->fitted; c++) {
         const double *row = point + (size_t)c * (width + 1);
         for (unsigned j = 0; j < width; j++)
             fit->weights[(size_t)c * width + j] = (float)(row[j] * fit->scale[j]);
-        fit->biases[c] = (float)(row[width] * fit->scale[width]);
+        fit->biases[fit->rows.known + c] = (float)(row[width] * fit->scale[width]);
     }
+}
+
+/* [fitted, count] of the logits, or of the residuals in their place. */
+static float *fitted_logits(const struct head_fit *fit)
+{
+    return fit->logits + fit->rows.known * fit->rows.count;
 }
 
 static void take_logits(struct head_fit *fit)
 {
-    head_products_logits(fit->products, fit->pool, fit->rows.labels, fit->weights, fit->logits);
+    const size_t count = fit->rows.count, known = fit->rows.known;
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < known; c++)
+            fit->logits[c * count + i] = fit->rows.given[i * known + c];
+    head_products_logits(fit->products, fit->pool, fit->fitted, fit->weights, fitted_logits(fit));
 }
 
 /* Rows [first, first + count), count <= BLOCK: their logits become probabilities, and losses
@@ -141,10 +154,11 @@ static double take_residuals(struct head_fit *fit, const struct head_problem *pr
 static void take_bias_slopes(struct head_fit *fit, size_t learnt, double *gradient)
 {
     const size_t count = fit->rows.count, width = fit->rows.width;
-    for (unsigned c = 0; c < fit->rows.labels; c++) {
+    const float *residuals = fitted_logits(fit);
+    for (unsigned c = 0; c < fit->fitted; c++) {
         double sum = 0;
         for (size_t i = 0; i < count; i++)
-            sum += (double)fit->logits[c * count + i];
+            sum += (double)residuals[c * count + i];
         gradient[c * (width + 1) + width] = sum * fit->scale[width] / (double)learnt;
     }
 }
@@ -163,12 +177,12 @@ static double loss_at(void *context, const double *point, double *gradient)
     const struct head_problem *problem = task->problem;
     struct head_fit *fit = task->fit;
     const size_t learnt = task->learnt;
-    unsigned labels = fit->rows.labels, width = fit->rows.width;
+    unsigned labels = fit->fitted, width = fit->rows.width;
     double squares = 0;
     take_weights(fit, point);
     take_logits(fit);
     double loss = take_residuals(fit, problem, learnt);
-    head_products_slopes(fit->products, fit->pool, labels, fit->logits, fit->slopes);
+    head_products_slopes(fit->products, fit->pool, labels, fitted_logits(fit), fit->slopes);
     take_bias_slopes(fit, learnt, gradient);
     for (unsigned c = 0; c < labels; c++)
         for (unsigned j = 0; j < width; j++) {

@@ -22,14 +22,23 @@
 
 #include <stddef.h>
 
-/* Inputs in the coordinates of feature_basis.h. */
+/* Inputs in the coordinates of feature_basis.h. Labels below `known` have a classifier already: it
+ * stays, and what it says is part of the softmax; W and b are of the other labels. */
 struct head_rows {
     const float *rows;       /* [count, width] */
     const unsigned *classes; /* [count], below labels */
     size_t count;
     unsigned width, labels;
     const double *variances; /* [width] of the rows */
+    unsigned known;          /* 0: every label is fitted */
+    const float *given;      /* [count, known] logits of these; borrowed */
 };
+
+/* Labels that are fitted. */
+static inline unsigned head_rows_fitted(const struct head_rows *rows)
+{
+    return rows->labels - rows->known;
+}
 
 struct head_problem {
     double strength;
@@ -46,8 +55,8 @@ enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
                             const struct head_products *products, struct err *err);
 void head_fit_close(struct head_fit *fit);
 
-/* weights [labels, width + 1], the last of a row its bias. ERR_UNUSABLE if nothing is left to
- * learn. */
+/* weights [fitted labels, width + 1], the last of a row its bias. ERR_UNUSABLE if nothing is left
+ * to learn. */
 enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *problem,
                            double *weights, struct err *err);
 

@@ -98,6 +98,7 @@ START_TEST(a_label_is_added_and_the_model_opens)
     struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100");
     outcome_holds(fit, 0, "before         " TINY, "new label 'LEAK', 6 inputs\n");
     outcome_holds(fit, 0, "    LEAK        0.0000  1.0000\n", "/attnd --model model=");
+    outcome_holds(fit, 0, "    automatic ", "attnd-fit: the model decides as before, and a new ");
     free(fit);
     outcome_expect(outcome_of("attnd-inspect", (const char *[]){out, NULL}), 0,
                    "  3            LEAK\n", "");

@@ -64,13 +64,18 @@ static double slope_at(const double *weights, const struct head_problem *problem
 }
 
 /* Close both. */
-static struct head_fit *open_fit(struct head_products **products)
+static struct head_fit *open_table(const struct head_rows *of, struct head_products **products)
 {
     struct head_fit *head;
     struct err err = {0};
     ck_assert(!head_products_open(products, rows, COUNT, WIDTH, &err));
-    ck_assert(!head_fit_open(&head, &table, *products, &err));
+    ck_assert(!head_fit_open(&head, of, *products, &err));
     return head;
+}
+
+static struct head_fit *open_fit(struct head_products **products)
+{
+    return open_table(&table, products);
 }
 
 static void fit(const struct head_problem *problem, double *weights)
@@ -126,6 +131,38 @@ START_TEST(rows_that_are_left_out_have_no_say)
 }
 END_TEST
 
+/* The others are given as all of them end: then the last label ends there, too. */
+START_TEST(labels_that_are_known_stay_as_they_are_given)
+{
+    const struct head_problem problem = {.strength = 1e-3};
+    struct head_products *products;
+    struct err err = {0};
+    double whole[NUMBERS] = {0}, last[ROW] = {0};
+    static float given[COUNT * (LABELS - 1)];
+    fill();
+    fit(&problem, whole);
+    for (size_t i = 0; i < COUNT; i++)
+        for (unsigned c = 0; c < LABELS - 1; c++) {
+            double logit = whole[c * ROW + WIDTH];
+            for (unsigned j = 0; j < WIDTH; j++)
+                logit += whole[c * ROW + j] * (double)rows[i * WIDTH + j];
+            given[i * (LABELS - 1) + c] = (float)logit;
+        }
+    struct head_rows added = table;
+    added.known = LABELS - 1;
+    added.given = given;
+    struct head_fit *head = open_table(&added, &products);
+    ck_assert_int_eq(head_fit_run(head, &problem, last, &err), ERR_OK);
+    for (unsigned j = 0; j < ROW; j++)
+        ck_assert_double_eq_tol(last[j], whole[(LABELS - 1) * ROW + j], 0.01);
+    for (size_t i = 0; i < COUNT; i++)
+        ck_assert_mem_eq(head_fit_logits(head) + i * LABELS, given + i * (LABELS - 1),
+                         (LABELS - 1) * sizeof *given);
+    head_fit_close(head);
+    head_products_close(products);
+}
+END_TEST
+
 START_TEST(logits_are_those_of_the_weights_for_every_row)
 {
     const struct head_problem problem = {.strength = 1e-3, .folds = folds, .left_out = 1};
@@ -164,5 +201,5 @@ START_TEST(nothing_to_learn_is_an_error)
 END_TEST
 
 SUITE("head_fit", it_ends_where_the_gradient_is_zero, it_ends_there_from_anywhere,
-      rows_that_are_left_out_have_no_say, logits_are_those_of_the_weights_for_every_row,
-      nothing_to_learn_is_an_error)
+      rows_that_are_left_out_have_no_say, labels_that_are_known_stay_as_they_are_given,
+      logits_are_those_of_the_weights_for_every_row, nothing_to_learn_is_an_error)
