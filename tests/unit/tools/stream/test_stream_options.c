@@ -35,7 +35,7 @@ static void refused(const char *json, const char *flag, const char *why)
 }
 
 #define NEEDED                                                                                     \
-    "\"model\": \"m\", \"brokers\": \"b:1\", \"topics\": \"logs, maps\", \"output_topic\": \"o\""
+    "\"model\": \"./m\", \"brokers\": \"b:1\", \"topics\": \"logs, maps\", \"output_topic\": \"o\""
 
 START_TEST(options_come_from_the_file_and_flags_override_it)
 {
@@ -66,7 +66,7 @@ START_TEST(options_that_are_wrong_are_refused_with_their_key)
     refused("{" NEEDED ", \"batch_messages\": 0}", NULL, "$.batch_messages: ");
     refused("{" NEEDED ", \"group\": 1}", NULL, "$.group: expected a string, found a number");
     refused("{" NEEDED ", \"dead_letter_topic\": \"maps\"}", NULL, "'maps' is read and written");
-    refused("{\"model\": \"m\"}", NULL, "brokers is missing");
+    refused("{\"model\": \"./m\"}", NULL, "brokers is missing");
     refused("{" NEEDED "}", "--metrics-listen=8091", "metrics_listen: expected ADDRESS:PORT");
     refused("{" NEEDED "}", "--top-k=0", "top_k: ");
     refused("{" NEEDED "}", "--explain=magic", "explain: no method 'magic'");
