@@ -50,24 +50,32 @@ struct scan {
     size_t strings;
 };
 
+enum { DATA_PREFIX_BYTES_MAX = 256 };
+
 /* RFC 2397: a media type, parameters, and the word that the data are base64; the picture itself
- * says of which kind it is. */
+ * says of which kind it is. A parameter in quotes may hold a comma. */
 size_t elide_data_prefix(const char *text, size_t len)
 {
-    static const char data[] = "data:", word[] = ";base64";
-    enum { PREFIX_BYTES_MAX = 256, DATA = sizeof data - 1, WORD = sizeof word - 1 };
+    static const char data[] = "data:", word[] = ";base64,";
+    enum { DATA = sizeof data - 1, WORD = sizeof word - 1 };
     if (len < DATA + WORD || strncasecmp(text, data, DATA) != 0)
         return 0;
-    const char *comma = memchr(text, ',', len < PREFIX_BYTES_MAX ? len : PREFIX_BYTES_MAX);
-    if (comma == NULL || comma - text < DATA + WORD || strncasecmp(comma - WORD, word, WORD) != 0)
-        return 0;
-    return (size_t)(comma + 1 - text);
+    for (size_t at = DATA; at < DATA_PREFIX_BYTES_MAX && len - at >= WORD; at++)
+        if (strncasecmp(text + at, word, WORD) == 0)
+            return at + WORD;
+    return 0;
 }
 
-/* Bytes at the start of text that are an optional data-URL prefix, base64 characters and `=`. */
+/* Bytes at the start of a literal's text that are an optional data-URL prefix, which must not reach
+ * over its end, base64 characters and `=`. */
 static size_t base64_run(const char *text, size_t len)
 {
-    size_t run = elide_data_prefix(text, len);
+    size_t inside = 0;
+    bool may_be_url = len > 0 && (text[0] | 0x20) == 'd';
+    while (may_be_url && inside < len && inside < DATA_PREFIX_BYTES_MAX && text[inside] != '"' &&
+           text[inside] != '\\')
+        inside++;
+    size_t run = elide_data_prefix(text, inside);
     run += base64_prefix(text + run, len - run);
     while (run < len && text[run] == '=')
         run++;

@@ -157,6 +157,7 @@ START_TEST(codec_reads_an_image)
         "{\"image\": \"data:image\\/jpeg;base64,iVBORw0KGgo=\"}",
         "{\"image\": \"DATA:image/png;charset=utf-8;name=a.png;BASE64,iVBORw0KGgo=\"}",
         "{\"image\": \"data:application/octet-stream;base64,iVBORw0KGgo=\"}",
+        "{\"image\": \"data:image/png;name=\\\"a,b\\\";base64,iVBORw0KGgo=\"}",
         "{\"image\": \"data:;base64,iVBORw0KGgo=\"}",
         "{\"image\": \"iVBORw\\r\\n0KGgo=\\r\\n\"}",
         "{\"text\": null, \"inputs\": null, \"image\": \"iVBORw0KGgo=\"}"};

@@ -114,6 +114,21 @@ START_TEST(elide_cuts_any_long_string_and_says_what_it_means)
 }
 END_TEST
 
+/* The head of a data URL ends with its literal. */
+START_TEST(elide_reads_no_data_url_over_the_end_of_a_string)
+{
+    static const char *const patterns[] = {"{\"data:\":\";base64,#\"}", "[\"data:\" \";base64,#\"]",
+                                           "[\"data:\\\"\",\";base64,#\"]"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct fixture fixture;
+        setup(&fixture, patterns[i], usual);
+        ck_assert_uint_eq(fixture.elided.span_count, 1);
+        ck_assert_uint_eq(fixture.elided.spans[0].len, LONG + strlen(";base64,"));
+        drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(elide_copies_no_string_without_escapes)
 {
     struct fixture fixture;
@@ -328,8 +343,9 @@ START_TEST(elide_never_changes_what_a_text_means)
 }
 END_TEST
 
-SUITE("elide", elide_cuts_long_base64_strings, elide_leaves_everything_else,
-      elide_cuts_any_long_string_and_says_what_it_means, elide_copies_no_string_without_escapes,
+SUITE("elide", elide_reads_no_data_url_over_the_end_of_a_string, elide_cuts_long_base64_strings,
+      elide_leaves_everything_else, elide_cuts_any_long_string_and_says_what_it_means,
+      elide_copies_no_string_without_escapes,
       elide_leaves_a_long_string_that_is_none_and_says_where,
       elide_leaves_keys_so_that_duplicates_are_seen, elide_placeholders_cannot_be_forged,
       elide_leaves_a_text_of_too_many_strings_whole, elide_cuts_as_many_strings_as_there_are,
