@@ -4,24 +4,23 @@
 #include "engine/base/utf8.h"
 #include "engine/content/file_kind.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
 
-/* The format of a file that no model takes. */
+/* The format of a file that no model takes. One that cannot be read has none. */
 static enum err_code name_file(const char *path, struct err *err)
 {
-    char head[512];
-    FILE *file = fopen(path, "rbe");
-    size_t len = file != NULL ? fread(head, 1, sizeof head, file) : 0;
-    const struct file_kind *kind = file_kind_of_text(head, len);
-    if (file != NULL)
-        fclose(file);
-    return kind != NULL
-               ? err_set(err, ERR_UNUSABLE, "this is %s: %s", kind->name, kind->advice)
-               : ERR_OK;
+    struct err ignored = {0};
+    char *bytes;
+    size_t len;
+    if (file_read_input(&bytes, &len, path, FILE_BYTES_MAX, &ignored))
+        return ERR_OK;
+    const struct file_kind *kind = file_kind_of_text(bytes, len);
+    free(bytes);
+    return kind != NULL ? err_set(err, ERR_UNUSABLE, "this is %s: %s", kind->name, kind->advice)
+                        : ERR_OK;
 }
 
 static enum err_code check_kind(const struct input_reader *reader,
