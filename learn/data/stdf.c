@@ -249,8 +249,9 @@ static enum err_code take_far(struct parser *parser, struct err *err)
     enum { FAR_LEN = 2 };
     const unsigned char *bytes = parser->bytes;
     const struct file_kind *kind = file_kind_of(bytes, parser->len);
-    if (parser->len < HEADER_BYTES + FAR_LEN || bytes[2] != 0 || bytes[3] != 10)
-        return kind != NULL && bytes[2] != 0
+    const bool is_short = parser->len < HEADER_BYTES + FAR_LEN; /* of STDF, too */
+    if (is_short || bytes[2] != 0 || bytes[3] != 10)
+        return kind != NULL && !is_short
                    ? err_set(err, ERR_UNUSABLE, "not STDF: this is %s: %s", kind->name,
                              kind->advice)
                    : err_set(err, ERR_UNUSABLE,

@@ -66,14 +66,15 @@ size_t elide_data_prefix(const char *text, size_t len)
     return 0;
 }
 
-/* Bytes at the start of a literal's text that are an optional data-URL prefix, which must not reach
- * over its end, base64 characters and `=`. */
+/* Bytes at the start of a literal's text that are an optional data-URL prefix, base64 characters and
+ * `=`. The prefix must not reach over the literal's end and, as it is taken as it stands, is of
+ * printable ASCII. */
 static size_t base64_run(const char *text, size_t len)
 {
     size_t inside = 0;
     bool may_be_url = len > 0 && (text[0] | 0x20) == 'd';
-    while (may_be_url && inside < len && inside < DATA_PREFIX_BYTES_MAX && text[inside] != '"' &&
-           text[inside] != '\\')
+    while (may_be_url && inside < len && inside < DATA_PREFIX_BYTES_MAX && text[inside] >= ' ' &&
+           text[inside] <= '~' && text[inside] != '"' && text[inside] != '\\')
         inside++;
     size_t run = elide_data_prefix(text, inside);
     run += base64_prefix(text + run, len - run);

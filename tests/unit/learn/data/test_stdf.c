@@ -376,6 +376,8 @@ START_TEST(stdf_refuses_what_does_not_begin_as_stdf_does)
     expect_error("", 0, ERR_UNUSABLE, "not STDF: it does not begin with a FAR record (0 bytes)");
     expect_error("\x89PNG\r\n\x1a\n", 8, ERR_UNUSABLE,
                  "not STDF: this is a PNG picture: send its bytes as image/png");
+    expect_error("\x1f\x9d", 2, ERR_UNUSABLE,
+                 "not STDF: it does not begin with a FAR record (2 bytes)");
     expect_error(
         "PK\3\4\x14\0", 6, ERR_UNUSABLE,
         "not STDF: this is a zip archive (xlsx and docx are zip): send the files in it, one "

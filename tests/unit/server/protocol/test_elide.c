@@ -129,6 +129,21 @@ START_TEST(elide_reads_no_data_url_over_the_end_of_a_string)
 }
 END_TEST
 
+/* It is taken as it stands, so it must be valid as it stands. */
+START_TEST(elide_judges_the_head_of_a_data_url)
+{
+    static const char *const patterns[] = {"[\"data:\xD3;base64,#\"]", "[\"data:\n;base64,#\"]",
+                                           "[\"data:\x7F\xC3;base64,#\"]"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        struct fixture fixture;
+        setup(&fixture, patterns[i], usual);
+        ck_assert_uint_eq(fixture.elided.span_count, 0);
+        ck_assert_int_ne(fixture.elided.fault, ERR_OK);
+        drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(elide_copies_no_string_without_escapes)
 {
     struct fixture fixture;
@@ -343,7 +358,8 @@ START_TEST(elide_never_changes_what_a_text_means)
 }
 END_TEST
 
-SUITE("elide", elide_reads_no_data_url_over_the_end_of_a_string, elide_cuts_long_base64_strings,
+SUITE("elide", elide_judges_the_head_of_a_data_url,
+      elide_reads_no_data_url_over_the_end_of_a_string, elide_cuts_long_base64_strings,
       elide_leaves_everything_else, elide_cuts_any_long_string_and_says_what_it_means,
       elide_copies_no_string_without_escapes,
       elide_leaves_a_long_string_that_is_none_and_says_where,
