@@ -36,7 +36,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    ck_assert_int_eq(run("rm -r build"), 0);
+    ck_assert_int_eq(run("rm -rf build"), 0);
     tempdir_close(&dir);
 }
 
