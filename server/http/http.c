@@ -119,6 +119,7 @@ static void end_request(struct http_connection *connection)
         return;
     http_answer_end(request);
     http_request_destroy(request);
+    received_forget(&connection->received);
 }
 
 /* What it returns becomes the request's slot; NULL makes on_access close the connection. */
@@ -185,6 +186,7 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     }
     if (server->shared.options.tls != NULL)
         tls_bound(session_of(library), &connection->intake, info->connect_fd);
+    received_open(&connection->received, info->connect_fd, server->shared.options.tls != NULL);
     connection->shared = &server->shared;
     arena_init(&connection->arena);
     *slot = connection;
@@ -197,6 +199,7 @@ static void on_closed(struct http_server *server, struct http_connection *connec
     end_request(connection);
     http_request_part(connection);
     conns_remove(&server->shared.conns, &connection->conn);
+    received_close(&connection->received);
     if ((connection->linger || sockets_unread(fd)) && !sockets_peer_gone(fd))
         edge_linger(server->edge, fd);
     arena_deinit(&connection->arena);

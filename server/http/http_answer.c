@@ -26,8 +26,7 @@ static bool add_header(struct MHD_Response *response, const char *name, const ch
     return value == NULL || MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
-/* What follows the last chunk cannot be checked: the library ends the trailers where it would end a
- * head that layout.c refuses. So nothing may come after a chunked body. */
+/* Nothing may come after a chunked body, where another reader might end it elsewhere. */
 static bool is_last(struct http_request *request)
 {
     return request->exchange.reply.close || request->framing.body == FRAMING_CHUNKED ||

@@ -77,7 +77,7 @@ enum err_code http_head_check(struct http_request *request, const char *method, 
 static bool is_of_head(const struct http_request *request, const struct framing_field *field)
 {
     uintptr_t name = (uintptr_t)field->name;
-    return name > (uintptr_t)request->target_at && name < (uintptr_t)request->chunks.buffer;
+    return name > (uintptr_t)request->target_at && name < (uintptr_t)request->body_at;
 }
 
 enum err_code http_head_check_trailers(struct http_request *request, struct err *err)
@@ -85,7 +85,8 @@ enum err_code http_head_check_trailers(struct http_request *request, struct err 
     struct field_list list;
     if (request->framing.body != FRAMING_CHUNKED)
         return ERR_OK;
-    if (collect_fields(&list, request, MHD_FOOTER_KIND, err))
+    if (http_request_check_chunks(request, true, err) ||
+        collect_fields(&list, request, MHD_FOOTER_KIND, err))
         return err->code;
     size_t echoes = list.count > 0 && is_of_head(request, &list.fields[0]) ? 1 : 0;
     return framing_check_trailers(list.fields + echoes, list.count - echoes, err);

@@ -72,7 +72,7 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     size_t path_bytes = strlen(request->target) + 1;
     exchange->head_ns = clock_now_ns();
     exchange->method = parse_method(head->method);
-    request->chunks.buffer = request->chunks.end = head->method + head->bytes;
+    request->body_at = head->method + head->bytes;
     if (head->bytes > LIMIT_HEAD_BYTES)
         return err_set(err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
     if (request->shared->library.is_lax && layout_check_head(head, fields, count, err))
@@ -85,9 +85,14 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     exchange->path = path;
     if (query_parse(&request->query, request->target, &exchange->arena, err))
         return err->code;
-    framing_check(&request->framing, head->method, head->version, fields, count, err);
+    if (framing_check(&request->framing, head->method, head->version, fields, count, err))
+        return err->code;
     exchange->has_length = request->framing.has_length;
-    return err->code;
+    if (request->framing.body == FRAMING_CHUNKED && request->shared->library.is_lax &&
+        !received_begin_chunks(&request->connection->received, request->body_at))
+        return err_set(err, ERR_MALFORMED,
+                       "request body: chunks must not follow another request without its answer");
+    return ERR_OK;
 }
 
 enum http_next http_request_ask_head(struct http_request *request)
@@ -159,16 +164,27 @@ static bool is_still_there(struct http_request *request)
            conns_move(&request->shared->conns, &connection->conn, CONN_PARTING);
 }
 
+enum err_code http_request_check_chunks(const struct http_request *request, bool is_whole,
+                                        struct err *err)
+{
+    const struct received *received = &request->connection->received;
+    const struct chunks *chunks = &received->chunks;
+    if (!received->is_chunked || (!chunks->has_failed && (chunks->is_whole || !is_whole)))
+        return ERR_OK;
+    return err_set(
+        err, ERR_MALFORMED,
+        "request body: a line of its chunks, or behind them, is not as RFC 9112, section "
+        "7.1, has it: ended by CR LF, without a control byte");
+}
+
 bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)
 {
     struct err err = {0};
-    bool is_first = true;
-    if (request->framing.body == FRAMING_CHUNKED && request->shared->library.is_lax &&
-        layout_check_chunk(&request->chunks, bytes, len, &is_first, &err))
+    if (http_request_check_chunks(request, false, &err))
         return http_request_break_off(request, &err);
     if (!(request->phase == HTTP_PHASE_DROP ? drop(request, len) : keep(request, bytes, len)))
         return false;
-    return !is_first || is_still_there(request);
+    return !received_is_new(&request->connection->received) || is_still_there(request);
 }
 
 enum http_next http_request_begin(struct http_request *request)

@@ -14,6 +14,7 @@
 #include "server/http/layout.h"
 #include "server/http/library.h"
 #include "server/http/query.h"
+#include "server/http/received.h"
 #include "server/http/sockets.h"
 #include "server/http/tls.h"
 
@@ -43,6 +44,7 @@ struct http_connection {
     bool closing;                  /* the last answer said Connection: close */
 
     struct tls_intake intake; /* of a session of TLS */
+    struct received received; /* what the library reads */
     /* Of the client's certificate, once it was asked for; in the arena. */
     bool names_known;
     const char **names;
@@ -70,7 +72,7 @@ struct http_request {
     bool told; /* head or refuse has been called: done must be called */
     struct query query;
     struct framing framing;
-    struct layout_chunks chunks;
+    const char *body_at; /* the byte behind the head */
     struct body body;
     size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
     size_t dropped;        /* bytes of a dropped body */
@@ -98,6 +100,11 @@ enum http_next http_request_ask_head(struct http_request *request);
 
 /* ERR_TOO_LARGE if the announced body is over the limit. */
 enum err_code http_request_check_length(const struct http_request *request, struct err *err);
+
+/* ERR_MALFORMED if a line of a chunked body that was read so far is not as it must be, or, with
+ * is_whole, if the body is not whole. */
+enum err_code http_request_check_chunks(const struct http_request *request, bool is_whole,
+                                        struct err *err);
 
 /* A piece of body. False: the request has been answered here and its connection must end. */
 bool http_request_take_body(struct http_request *request, const void *bytes, size_t len);

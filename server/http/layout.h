@@ -9,13 +9,11 @@
  *
  * and the library, which also takes a bare LF for the end of a line, a NUL for the end of a name,
  * of a value or of the whole head, and glues a folded line to the name above it, must have seen the
- * same, byte for byte. Of a chunked body the lines between two pieces can be looked at likewise.
+ * same, byte for byte. Of a chunked body chunks.h looks at the bytes as they come.
  *
  * Not detected: NULs before the end of a line, if with it they are as long as CRLF (NUL LF) or as
- * two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), lines that begin with NUL in
- * front of a request line (skipped as if empty), and whatever follows the last piece of a chunked
- * body. No intermediary forwards the first two; because of the third the connection is closed after
- * the answer.
+ * two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), and lines that begin with NUL
+ * in front of a request line (skipped as if empty). No intermediary forwards them.
  *
  * libmicrohttpd 1.0.x refuses all of this by itself at its strictest and leaves other bytes behind
  * a line, so it is asked only under 0.9.x (library.h).
@@ -43,18 +41,5 @@ struct layout_head {
 /* ERR_MALFORMED if a byte of the head belongs to no part. */
 enum err_code layout_check_head(const struct layout_head *head, const struct framing_field *fields,
                                 size_t count, struct err *err);
-
-/* Where the pieces of a chunked body lie. Whatever is read at once begins at `buffer`; the library
- * hands out the pieces in it one by one. */
-struct layout_chunks {
-    const char *buffer; /* the byte behind the head */
-    const char *end;    /* the byte behind the last piece; the same at first */
-};
-
-/* ERR_MALFORMED unless the lines between the last piece and this one are [CRLF] SIZE [;...] CRLF
- * without a control byte. *is_first: nothing of the same read came before it. The first CRLF may
- * have been read, and dropped, before. */
-enum err_code layout_check_chunk(struct layout_chunks *chunks, const char *piece, size_t len,
-                                 bool *is_first, struct err *err);
 
 #endif

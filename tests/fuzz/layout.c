@@ -1,8 +1,9 @@
 /* Whether the parts of a head are all of it. The bytes are taken apart here as libmicrohttpd 0.9.75
  * does it, in place and as forgivingly; layout_check_head must accept what comes of it exactly when
  * a strict reader accepts the bytes as they were. If the first byte is odd, the rest is a chunked
- * body instead: distances and lengths of pieces, a byte each up to a byte 0, then the buffer. */
+ * body instead: lengths of its pieces, a byte each up to a byte 0, then its bytes. */
 #include "server/http/layout.h"
+#include "server/http/chunks.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 
@@ -138,25 +139,26 @@ static void check_head(const uint8_t *data, size_t size)
 
 /* ---- chunks ---- */
 
+/* However they come: cut where the input says, and byte by byte. */
 static void check_chunks(struct fuzz_input *input)
 {
     size_t steps_len, at = 0;
-    char *steps = fuzz_part(input, 0, &steps_len), *buffer = fuzz_copy(input->at, input->left);
-    struct layout_chunks chunks = {.buffer = buffer, .end = buffer};
-    for (size_t i = 0; i + 1 < steps_len; i += 2) {
-        size_t gap = (unsigned char)steps[i] - 1u, len = (unsigned char)steps[i + 1];
-        bool is_first = false;
-        struct err err = {0};
-        if (gap > input->left - at || len > input->left - at - gap)
+    char *steps = fuzz_part(input, 0, &steps_len), *body = fuzz_copy(input->at, input->left);
+    struct chunks cut = {0}, single = {0};
+    for (size_t i = 0; i < steps_len; i++) {
+        size_t len = (unsigned char)steps[i];
+        if (len > input->left - at)
             break;
-        const char *piece = buffer + at + gap;
-        if (layout_check_chunk(&chunks, piece, len, &is_first, &err) == ERR_OK && piece > buffer)
-            FUZZ_CLAIM(piece[-1] == '\n' && piece[-2] == '\r' && piece - buffer >= 3);
-        fuzz_check_err(&err);
-        FUZZ_CLAIM(chunks.end == piece + len);
-        at += gap + len;
+        chunks_read(&cut, body + at, len);
+        at += len;
     }
-    free(buffer);
+    chunks_read(&cut, body + at, input->left - at);
+    for (size_t i = 0; i < input->left; i++)
+        chunks_read(&single, body + i, 1);
+    FUZZ_CLAIM(cut.has_failed == single.has_failed && cut.is_whole == single.is_whole);
+    FUZZ_CLAIM(cut.has_failed || (cut.at == single.at && cut.left == single.left));
+    FUZZ_CLAIM(!cut.has_failed || !cut.is_whole);
+    free(body);
     free(steps);
 }
 

@@ -246,7 +246,7 @@ static const struct {
     {"jerror.h", {"engine/vision/jpeg.c"}},
     {"turbojpeg.h", {NULL}},
     {"nettle/*", {"engine/base/sha256.c"}},
-    {"gnutls/*", {"server/http/tls.c", "tools/client/tls_stream.c"}},
+    {"gnutls/*", {"server/http/tls.c", "server/http/received.c", "tools/client/tls_stream.c"}},
     {"b64/*", {"engine/base/base64.c"}},
     {"omp.h", {NULL}},
     {"librdkafka/*", {"tools/stream/kafka*.c"}},

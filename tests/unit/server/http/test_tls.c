@@ -192,6 +192,32 @@ START_TEST(tls_takes_the_largest_head_and_a_body_of_many_records)
 }
 END_TEST
 
+/* Each record is a read of its own. A refusal in the middle of a body can only close here. */
+START_TEST(malformed_chunks_are_refused_over_tls_wherever_they_are_cut)
+{
+    static const char *const bodies[] = {"4\r\nabcd\r\n0\r\n\r\n", "4\nabcd\r\n0\r\n\r\n",
+                                         "4;a\nabcd\r\n0\r\n\r\n", "4;\x01\r\nabcd\r\n0\r\n\r\n",
+                                         "4\r\nabcd\r\n0\n\r\n"};
+    struct bench bench;
+    bench_open(&bench);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
+        for (size_t cut = 1; cut < strlen(bodies[i]); cut++) {
+            struct tls_client client;
+            ck_assert(connect_as(&bench, &client, NULL));
+            static const char head[] =
+                "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
+            tls_client_send(&client, head, sizeof head - 1);
+            tls_client_send(&client, bodies[i], cut);
+            tls_client_ask(&client, bodies[i] + cut, &bench.answer);
+            const int status = bench.answer.status;
+            ck_assert_msg(i == 0 ? status == 200 : status == 400 || status == 0,
+                          "body %zu cut at %zu: %d", i, cut, status);
+            tls_client_close(&client);
+        }
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(a_certificate_that_expires_stands_for_nobody_on_its_open_connection)
 {
     static const char ask[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -218,4 +244,5 @@ END_TEST
 SUITE("tls", tls_ends_a_handshake_that_is_larger_than_it_keeps,
       tls_ends_a_connection_whose_bytes_lead_to_no_request,
       tls_takes_the_largest_head_and_a_body_of_many_records,
+      malformed_chunks_are_refused_over_tls_wherever_they_are_cut,
       a_certificate_that_expires_stands_for_nobody_on_its_open_connection)
