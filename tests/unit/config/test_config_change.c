@@ -122,6 +122,7 @@ static const struct {
     {"--state-dir", "/s"},
     {"--promote-min-feedback", "7"},
     {"--uncalibrated", "auto"},
+    {"--cors-origins", "https://mes.fab"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 
