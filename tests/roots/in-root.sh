@@ -35,7 +35,7 @@ post() {
 # answers LOG: the server that writes to it has begun, answers, and ends at a SIGTERM with status 0.
 answers() {
     local port=
-    until port=$(sed -n 's/.*listening on http:.*:\([0-9]*\) .*/\1/p' "$1") && [ -n "$port" ]; do
+    until port=$(sed -n 's/.*listening on http:.*:\([0-9]*\) .*/\1/p' "$1" 2>/dev/null) && [ -n "$port" ]; do
         kill -0 "$server" 2>/dev/null || { cat "$1"; fail 'it ended before it listened'; }
         ((SECONDS < 3600)) || fail 'it does not listen after an hour'
         sleep 0.2
