@@ -1,9 +1,12 @@
 /* Versions are made up here: the functions below stand before jansson's and libpng's. */
 #include "engine/base/versions.h"
+#include "engine/base/file.h"
 #include "tests/support/suite.h"
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *jansson_tells = "2.14";
 static uint32_t libpng_tells = 10639;
@@ -74,6 +77,33 @@ START_TEST(versions_refused_are_told_with_name_and_range)
 }
 END_TEST
 
+/* docs/operating.md has a row for each library, with the range of the refusal. */
+START_TEST(versions_in_the_document_are_those_of_the_table)
+{
+    static const char *const names[] = {"GnuTLS",     "OpenBLAS", "jansson", "libpng",
+                                        "librdkafka", "nettle",   "oneDNN",  "zlib"};
+    char *text;
+    size_t len;
+    struct err err = {0};
+    ck_assert(!file_read(&text, &len, "docs/operating.md", 1 << 20, &err));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char row[64], range[64] = "";
+        snprintf(row, sizeof row, "\n| %s ", names[i]);
+        char *at = memmem(text, len, row, strlen(row));
+        ck_assert_msg(at != NULL, "no row of %s", names[i]);
+        ck_assert_int_eq(sscanf(at + strlen(row), "%*[^|]| %63[^|]", range) +
+                             sscanf(at + strlen(row), "| %63[^|]", range),
+                         1);
+        range[strcspn(range, "|") - (range[strlen(range) - 1] == ' ')] = '\0';
+        err = (struct err){0};
+        versions_judge(names[i], "0.0", &err);
+        ck_assert_msg(strstr(err.text, range) != NULL, "%s: the document says %s: %s", names[i],
+                      range, err.text);
+    }
+    free(text);
+}
+END_TEST
+
 START_TEST(versions_of_linked_libraries_are_asked_for_when_the_program_runs)
 {
     struct err err = {0};
@@ -93,4 +123,5 @@ END_TEST
 
 SUITE("versions", versions_are_taken_from_the_oldest_tested_to_before_the_next_minor_one,
       versions_refused_are_told_with_name_and_range,
+      versions_in_the_document_are_those_of_the_table,
       versions_of_linked_libraries_are_asked_for_when_the_program_runs)
