@@ -68,5 +68,18 @@ START_TEST(progress_ends_as_its_command_does)
 }
 END_TEST
 
+/* make clean is the first thing that a build of the package does. */
+START_TEST(progress_counts_though_the_objects_are_removed_first)
+{
+    setup();
+    ck_assert_int_eq(run("mkdir -p build/obj && touch build/obj/old.o"), 0);
+    ck_assert_int_eq(run("$S . all sh -c 'rm -r build; make -s' 2>told"), 0);
+    ck_assert_int_eq(run("grep -q '^attnd: building: 1 of 2 files$' told"), 0);
+    ck_assert_int_eq(run("! grep -v '^attnd: ' told"), 0);
+    teardown();
+}
+END_TEST
+
 SUITE("progress_script", progress_tells_how_many_files_are_compiled,
-      progress_says_nothing_where_nothing_is_compiled, progress_ends_as_its_command_does)
+      progress_says_nothing_where_nothing_is_compiled, progress_ends_as_its_command_does,
+      progress_counts_though_the_objects_are_removed_first)
