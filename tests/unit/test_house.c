@@ -114,7 +114,7 @@ START_TEST(house_files_are_opened_by_file_open)
     static const char *const own[] = {
         "engine/base/file.c",          /* the one way */
         "engine/base/cgroup.c",        /* of the kernel: /proc and /sys */
-        "engine/base/ram.c",           /* the same */
+        "server/bounds/ram.c",          /* the same */
         "server/placement/topology.c", /* the same */
         "server/audit/audit_read.c",   /* named on a command line */
     };
