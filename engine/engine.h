@@ -7,7 +7,7 @@
  *     engine_prepare_text(model, text, len, NULL, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
- *     engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &verdict);
+ *     engine_judge(model, logits, scores, engine_features(session, 0), doubt, &verdict);
  *
  * The engine knows nothing of HTTP, queues or configuration, and it never logs.
  */
@@ -271,14 +271,19 @@ bool engine_scores_as_fitted(const struct engine_model *model, const float *logi
 /* The label with the highest score, the first of equal ones. */
 unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
+static inline enum input_doubt engine_input_doubt(const struct engine_input *input)
+{
+    return input->truncated ? DOUBT_TRUNCATED : input->coloured ? DOUBT_COLOURED : DOUBT_NONE;
+}
+
 /* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
- * scores are finite. features [feature_size] as engine_features gives them; truncated is the
- * input's. Allocates nothing. */
+ * scores are finite. features [feature_size] as engine_features gives them; doubt is the
+ * input's (engine_input_doubt). Allocates nothing. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, bool truncated, struct judgement *out);
+                  const float *features, enum input_doubt doubt, struct judgement *out);
 /* The same by an OOD score that another model of its kind gave the input. */
 void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
-                     bool truncated, struct judgement *out);
+                     enum input_doubt doubt, struct judgement *out);
 
 /* Do the bytes begin as those of a picture that engine_prepare_image reads, PNG or JPEG? */
 bool engine_is_picture(const void *bytes, size_t len);

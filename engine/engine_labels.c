@@ -67,6 +67,7 @@ static void forget_own_labels(struct engine_model *model)
     spec->policy.ood.method = OOD_NONE;
     spec->policy.accepts_truncated = own.accepts_truncated;
     spec->policy.takes_uncalibrated = own.takes_uncalibrated;
+    spec->policy.learnt_grey = own.learnt_grey;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
     info->hypothesis = spec->hypothesis;

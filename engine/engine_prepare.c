@@ -111,6 +111,7 @@ static enum err_code prepare_patches(const struct engine_model *model, const str
     if (pipeline_patches(&model->pipeline, image, NULL, interrupt, scratch, arena, out, err))
         return err->code;
     out->classifier = model->base != NULL ? &model->weights.classifier : NULL;
+    out->coloured = pixels_are_coloured(image);
     return ERR_OK;
 }
 

@@ -176,13 +176,13 @@ unsigned engine_argmax(const struct engine_model *model, const float *scores)
 }
 
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, bool truncated, struct judgement *out)
+                  const float *features, enum input_doubt doubt, struct judgement *out)
 {
-    policy_judge(&model->spec.policy, logits, scores, features, truncated, out);
+    policy_judge(&model->spec.policy, logits, scores, features, doubt, out);
 }
 
 void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
-                     bool truncated, struct judgement *out)
+                     enum input_doubt doubt, struct judgement *out)
 {
-    policy_judge_by(&model->spec.policy, scores, ood, truncated, out);
+    policy_judge_by(&model->spec.policy, scores, ood, doubt, out);
 }

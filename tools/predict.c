@@ -327,7 +327,7 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     if (!engine_scores(model, predict->logits, predict->scores))
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
     engine_judge(model, predict->logits, predict->scores, engine_features(predict->session, 0),
-                 input->truncated, &predict->judgement);
+                 engine_input_doubt(input), &predict->judgement);
     if (!predict->explain)
         return ERR_OK;
     unsigned best = argmax(predict->scores, engine_describe(model)->label_count);

@@ -93,6 +93,18 @@ static enum err_code read_uncalibrated(struct policy *policy, const struct json_
     return ERR_OK;
 }
 
+static enum err_code read_colours(struct policy *policy, const struct json_t *object,
+                                  struct err *err)
+{
+    const char *word = "any";
+    if (doc_get_string(object, "$", "colours", &word, err))
+        return err->code;
+    policy->learnt_grey = strcmp(word, "grey") == 0;
+    if (!policy->learnt_grey && strcmp(word, "any") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.colours must be \"grey\" or \"any\"");
+    return ERR_OK;
+}
+
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err)
 {
@@ -102,7 +114,7 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
         return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
                        thresholds != NULL ? "thresholds" : "ood");
     if (read_target_precision(policy, object, err) || read_truncation(policy, object, err) ||
-        read_uncalibrated(policy, object, err) ||
+        read_uncalibrated(policy, object, err) || read_colours(policy, object, err) ||
         (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
         return err->code;
     return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
@@ -164,26 +176,30 @@ static void judge_scores(const struct policy *policy, const float *scores, struc
 }
 
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
-                  const float *features, bool truncated, struct judgement *out)
+                  const float *features, enum input_doubt doubt, struct judgement *out)
 {
     const bool has_ood = policy->ood.method != OOD_NONE;
-    policy_judge_by(policy, scores, has_ood ? ood_score(&policy->ood, logits, features) : 0,
-                    truncated, out);
+    policy_judge_by(policy, scores, has_ood ? ood_score(&policy->ood, logits, features) : 0, doubt,
+                    out);
 }
 
-void policy_judge_by(const struct policy *policy, const float *scores, float ood, bool truncated,
-                     struct judgement *out)
+void policy_judge_by(const struct policy *policy, const float *scores, float ood,
+                     enum input_doubt doubt, struct judgement *out)
 {
     *out = (struct judgement){.decision = DECISION_AUTO};
     if (policy->ood.method != OOD_NONE)
         judge_ood(&policy->ood, ood, argmax(scores, policy->label_count), out);
+    if (out->decision == DECISION_AUTO && doubt == DOUBT_COLOURED && policy->learnt_grey) {
+        out->decision = DECISION_REVIEW;
+        out->coloured = true;
+    }
     if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
         judge_scores(policy, scores, out);
     if (out->decision == DECISION_AUTO && policy_reviews_all(policy)) {
         out->decision = DECISION_REVIEW;
         out->uncalibrated = true;
     }
-    if (out->decision == DECISION_AUTO && truncated && !policy->accepts_truncated) {
+    if (out->decision == DECISION_AUTO && doubt == DOUBT_TRUNCATED && !policy->accepts_truncated) {
         out->decision = DECISION_REVIEW;
         out->truncated = true;
     }

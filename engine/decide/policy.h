@@ -1,13 +1,13 @@
 /* policy.h - which answers are automatic: attnd.json's "target_precision", "thresholds",
- * "truncation", "uncalibrated" and "ood".
+ * "truncation", "uncalibrated", "colours" and "ood".
  *
  * In this order: an input whose ood_score is above its threshold, which may be one for each label
- * that is given, is `unknown`; an answer with a
- * label that scores below the label's threshold, or that has none (null), goes to `review`, and so
- * does a text that is longer than the model reads, unless truncation is "accept"; the rest is
- * `auto`. Which labels an answer has does not depend on how many a client asks for: the best one
- * and, where labels are independent (sigmoid), each that scores at least 0.5. If several score
- * below their thresholds, the reason names the one that scores highest, of equals the first.
+ * that is given, is `unknown`; an image with colours goes to `review` if the model learnt grey
+ * ones; so does an answer with a label that scores below the label's threshold, or that has none
+ * (null); so does a text that is longer than the model reads, unless truncation is "accept"; the
+ * rest is `auto`. Which labels an answer has does not depend on how many a client asks for: the
+ * best one and, where labels are independent (sigmoid), each that scores at least 0.5. If several
+ * score below their thresholds, the reason names the one that scores highest, of equals the first.
  *
  * A classifier without "thresholds" is not calibrated: nobody knows what its scores are worth. All
  * of its answers go to review, unless "uncalibrated" is "auto", or it says nothing and the program
@@ -33,6 +33,7 @@ struct policy {
     bool accepts_truncated;  /* the model was validated on truncated texts */
     bool says_uncalibrated;  /* attnd.json has the member */
     bool takes_uncalibrated; /* answers without thresholds are automatic */
+    bool learnt_grey;        /* it has learnt grey images alone: one with colours is reviewed */
     struct ood ood;
 };
 
@@ -51,11 +52,11 @@ bool policy_is_uncalibrated(const struct policy *policy);
 bool policy_reviews_all(const struct policy *policy);
 
 /* Judges finite logits, scores (each [label_count]) and features [hidden] of an input, of which
- * the model may not have read all. No allocation. */
+ * the model may not have read all, or which is not as those that it learnt. No allocation. */
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
-                  const float *features, bool truncated, struct judgement *out);
+                  const float *features, enum input_doubt doubt, struct judgement *out);
 /* The same by an OOD score that is known. */
-void policy_judge_by(const struct policy *policy, const float *scores, float ood, bool truncated,
-                     struct judgement *out);
+void policy_judge_by(const struct policy *policy, const float *scores, float ood,
+                     enum input_doubt doubt, struct judgement *out);
 
 #endif

@@ -17,6 +17,7 @@ struct engine_input {
     enum engine_kind kind;
     unsigned tokens;               /* rows it takes in the packed batch, special tokens included */
     bool truncated;                /* a text of which not all is read */
+    bool coloured;                 /* an image that is not grey (vision/pixels.h) */
     const int32_t *ids;            /* text: [tokens] */
     const uint8_t *types;          /* text: [tokens] below the model's token types; NULL: all 0 */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */

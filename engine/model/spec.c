@@ -39,7 +39,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "hypothesis_template",
                                         "head",
                                         "fitted_prior",
-                                        "class_prior"};
+                                        "class_prior",
+                                        "colours"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -49,7 +50,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
                    "long_text, window_stride, window_pooling, views, reduction, "
-                   "candidate_labels, hypothesis_template, head, fitted_prior, class_prior)",
+                   "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, "
+                   "colours)",
                    key);
 }
 
@@ -189,6 +191,9 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     if (read_prior(spec, object, arena, err) ||
         policy_read(&spec->policy, object, spec->labels, arena, err))
         return err->code;
+    if (spec->policy.learnt_grey && spec->family->kind == ENGINE_TEXT)
+        return err_set(err, ERR_UNSUPPORTED, "$.colours is for images, not for '%s'",
+                       spec->family->name);
     if (spec->policy.ood.method == OOD_NEIGHBOURS && spec->head_file == NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "$.ood.method \"neighbours\" needs the examples of $.head");

@@ -1,5 +1,7 @@
 #include "engine/vision/pixels.h"
 
+#include <stdlib.h>
+
 enum err_code image_create(struct image *out, unsigned width, unsigned height,
                            const struct image_options *options, struct arena *arena,
                            struct err *err)
@@ -18,4 +20,18 @@ enum err_code image_create(struct image *out, unsigned width, unsigned height,
         return err_no_memory(err, pixels * 3);
     *out = (struct image){.width = width, .height = height, .rgb = rgb};
     return ERR_OK;
+}
+
+bool pixels_are_coloured(const struct image *image)
+{
+    const size_t count = (size_t)image->width * image->height;
+    const size_t share = count / PIXELS_COLOURED_SHARE;
+    const size_t enough = share > PIXELS_COLOURED_MIN ? share : PIXELS_COLOURED_MIN;
+    size_t coloured = 0;
+    for (size_t i = 0; i < count && coloured < enough; i++) {
+        const int r = image->rgb[3 * i], g = image->rgb[3 * i + 1], b = image->rgb[3 * i + 2];
+        coloured += abs(r - g) > PIXELS_CHROMA || abs(g - b) > PIXELS_CHROMA ||
+                    abs(r - b) > PIXELS_CHROMA;
+    }
+    return coloured >= enough;
 }

@@ -23,6 +23,12 @@ struct image_options {
     struct interrupt *interrupt; /* checked for each row; NULL: none */
 };
 
+/* Does it have colours, as a drawn map has? A pixel has if its channels differ by more than
+ * PIXELS_CHROMA of 255, which the noise of a grey JPEG does not reach; an image if one pixel of
+ * PIXELS_COLOURED_SHARE has, and at least PIXELS_COLOURED_MIN. Stops at the last that it takes. */
+enum { PIXELS_CHROMA = 48, PIXELS_COLOURED_SHARE = 1000, PIXELS_COLOURED_MIN = 4 };
+bool pixels_are_coloured(const struct image *image);
+
 /* Judges a declared size, then takes the memory for its pixels from the arena. ERR_UNUSABLE: no
  * pixels, or above IMAGE_SIDE_MAX or pixels_max; ERR_NO_MEMORY. */
 enum err_code image_create(struct image *out, unsigned width, unsigned height,

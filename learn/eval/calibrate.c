@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COLOURED_SHARE = 100 }; /* one in so many may be a stray */
+
 /* A threshold that is NaN is never reached (policy.h). */
 static enum err_code take_thresholds(struct spec *spec, const struct findings *findings,
                                      struct arena *arena, struct err *err)
@@ -253,6 +255,18 @@ enum err_code calibrate_write_reference(const struct assessment *assessment, str
     return err->code;
 }
 
+/* Images that the model is judged by are as those that it learnt. */
+static void take_colours(struct spec *spec, const struct calibrate *how)
+{
+    const struct evaluation *evaluation = &how->assessment->evaluation;
+    size_t coloured = 0;
+    if (spec->family->kind != ENGINE_IMAGE || evaluation->coloured == NULL)
+        return;
+    for (size_t i = 0; i < evaluation->count; i++)
+        coloured += evaluation->coloured[i];
+    spec->policy.learnt_grey = coloured * COLOURED_SHARE < evaluation->count;
+}
+
 enum err_code calibrate_write(const struct calibrate *how, struct err *err)
 {
     const char *dir = how->assessment->options.dir;
@@ -266,6 +280,7 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
         const struct head_bank *examples = bank.count > 0 ? &bank : NULL;
         if (how->version != NULL)
             spec.version = how->version;
+        take_colours(&spec, how);
         if (!take_foreign(&spec, how, examples, &arena, err) &&
             !take_reference(&spec, how->assessment, examples, &reference, &arena, err))
             attnd_json_write(dir, &spec, err);

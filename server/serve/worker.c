@@ -58,7 +58,7 @@ static void answer(struct row *row, const float *features)
     note_likeness(row, features);
     atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
     if (engine_scores(engine, row->logits, row->scores))
-        engine_judge(engine, row->logits, row->scores, features, row->input.truncated,
+        engine_judge(engine, row->logits, row->scores, features, engine_input_doubt(&row->input),
                      &row->answer.judgement);
     else
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");

@@ -133,7 +133,7 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
         return NULL;
     }
     engine_judge(model->engine, logits, answers->scores, engine_features(answers->session, good),
-                 row->prepared.truncated, &answer.judgement);
+                 engine_input_doubt(&row->prepared), &answer.judgement);
     if (model->options->explain && explain(answers, row, &explanation) != ERR_OK)
         return NULL;
     answer.explanation = model->options->explain ? &explanation : NULL;

@@ -236,6 +236,8 @@ static void put_spec(FILE *out, const struct spec *spec)
     if (spec->policy.says_uncalibrated)
         fprintf(out, ",\n \"uncalibrated\": \"%s\"",
                 spec->policy.takes_uncalibrated ? "auto" : "review");
+    if (spec->policy.learnt_grey)
+        fputs(",\n \"colours\": \"grey\"", out);
     if (spec->policy.accepts_truncated)
         fputs(",\n \"truncation\": \"accept\"", out);
     if (spec->long_text.in_windows)

@@ -128,6 +128,7 @@ static void run_batch(struct runner *runner, unsigned *at)
             break; /* but a text in windows, run in several passes, may be longer */
         logits[rows] = row_of(runner->out, chunk->first + *at);
         runner->out->truncated[chunk->first + *at] = input->truncated;
+        runner->out->coloured[chunk->first + *at] = input->coloured;
         inputs[rows++] = input;
         tokens += input->tokens;
     }
@@ -221,11 +222,12 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     arena_init(&out->arena);
     out->problems = calloc(count, sizeof *out->problems);
     out->truncated = calloc(count, sizeof *out->truncated);
+    out->coloured = calloc(count, sizeof *out->coloured);
     out->logits = calloc(count, labels * sizeof *out->logits);
     out->digests = calloc(count, sizeof *out->digests);
     out->sizes = calloc(count, sizeof *out->sizes);
     if (out->digests == NULL || out->sizes == NULL || out->problems == NULL ||
-        out->truncated == NULL || out->logits == NULL)
+        out->truncated == NULL || out->coloured == NULL || out->logits == NULL)
         return err_no_memory(err, count * labels * sizeof *out->logits);
     if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
         return err_no_memory(err, count * width * sizeof *out->features);
@@ -309,6 +311,7 @@ void evaluation_close(struct evaluation *evaluation)
     free(evaluation->sizes);
     free(evaluation->problems);
     free(evaluation->truncated);
+    free(evaluation->coloured);
     arena_deinit(&evaluation->arena);
     *evaluation = (struct evaluation){0};
 }
@@ -357,12 +360,15 @@ void evaluation_judge(const struct evaluation *evaluation, const struct engine_m
                       size_t item, float *scores, struct judgement *out)
 {
     const float *logits = evaluation_logits(evaluation, item);
+    const bool coloured = evaluation->coloured != NULL && evaluation->coloured[item];
+    const enum input_doubt doubt = evaluation->truncated[item] ? DOUBT_TRUNCATED
+                                   : coloured                  ? DOUBT_COLOURED
+                                                               : DOUBT_NONE;
     engine_scores(model, logits, scores);
     if (evaluation->ood != NULL)
-        engine_judge_by(model, scores, evaluation->ood[item], evaluation->truncated[item], out);
+        engine_judge_by(model, scores, evaluation->ood[item], doubt, out);
     else
-        engine_judge(model, logits, scores, evaluation_features(evaluation, item),
-                     evaluation->truncated[item], out);
+        engine_judge(model, logits, scores, evaluation_features(evaluation, item), doubt, out);
 }
 
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

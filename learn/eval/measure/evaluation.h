@@ -40,6 +40,7 @@ struct evaluation {
                         it; 0 where it cannot be read. NULL, unless by a run: not known */
     struct contrast_count contrast; /* of the images */
     bool *truncated;                /* [count]: the model has not read all of the text */
+    bool *coloured;                 /* [count]: an image that is not grey; NULL: not known */
     const char **problems;          /* [count]: why an item has no logits; NULL if it has them */
     size_t failed;                  /* how many have none */
     double seconds;                 /* preparing and computing */

@@ -45,7 +45,8 @@ static bool passes(const struct engine_model *model, struct engine_session *sess
         "%s: %s", item->name, err.text);
     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     ck_assert(engine_scores(model, logits, scores));
-    engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &judgement);
+    engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
+                 &judgement);
     arena_deinit(&arena);
     return judgement.decision == DECISION_AUTO;
 }

@@ -425,11 +425,11 @@ bool engine_scores(const struct engine_model *model, const float *logits, float 
 
 /* 'R' is reviewed, 'U' is unknown; ood_score is the first byte, of a text. */
 void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, bool truncated, struct judgement *out)
+                  const float *features, enum input_doubt doubt, struct judgement *out)
 {
     (void)scores;
     (void)features;
-    (void)truncated;
+    (void)doubt;
     *out = (struct judgement){.threshold = 0.5f};
     if (model->info.ood_method != NULL) {
         out->has_ood = true;

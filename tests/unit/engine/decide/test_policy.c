@@ -10,7 +10,7 @@ static const char *const labels[LABELS] = {"Center", "Donut", "Scratch"};
 static struct arena arena;
 static struct policy policy;
 static struct err err;
-static bool is_truncated; /* the input that is judged */
+static enum input_doubt doubt; /* of the input that is judged */
 
 static enum err_code read_policy(enum spec_scores scores, const char *text)
 {
@@ -32,7 +32,7 @@ static struct judgement judge(float first, float second, float third)
     const float scores[LABELS] = {first, second, third}, logits[LABELS] = {0, 0, 0};
     const float features[2] = {0, 0};
     struct judgement judgement;
-    policy_judge(&policy, logits, scores, features, is_truncated, &judgement);
+    policy_judge(&policy, logits, scores, features, doubt, &judgement);
     return judgement;
 }
 
@@ -203,7 +203,7 @@ static const struct {
 /* What was not read may say the opposite. */
 START_TEST(policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that)
 {
-    is_truncated = true;
+    doubt = DOUBT_TRUNCATED;
     ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
     struct judgement judgement = judge(0.75f, 0.25f, 0);
     ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
@@ -223,8 +223,39 @@ START_TEST(policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that
                                                  "\"uncalibrated\": \"auto\"}"),
                      ERR_OK);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
-    is_truncated = false;
+    doubt = DOUBT_NONE;
     ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"uncalibrated\": \"auto\"}"), ERR_OK);
+    ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
+}
+END_TEST
+
+START_TEST(policy_reviews_colours_where_grey_was_learnt)
+{
+    doubt = DOUBT_COLOURED;
+    ck_assert_int_eq(
+        read_policy(SCORES_SOFTMAX, "{\"colours\": \"grey\", \"thresholds\": " THRESHOLDS "}"),
+        ERR_OK);
+    struct judgement judgement = judge(0.75f, 0.25f, 0);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(judgement.coloured && !judgement.never);
+    judgement = judge(0, 0, 1); /* the score of such a picture says nothing: colours come first */
+    ck_assert(judgement.coloured && !judgement.never);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"colours\": \"grey\", \"ood\": "
+                                                 "{\"method\": \"energy\", \"threshold\": -2}}"),
+                     ERR_OK);
+    judgement = judge(0.75f, 0.25f, 0);
+    ck_assert_int_eq(judgement.decision, DECISION_UNKNOWN);
+    ck_assert(!judgement.coloured);
+    ck_assert_int_eq(read_policy(SCORES_NONE, "{\"colours\": \"grey\"}"), ERR_OK);
+    ck_assert(judge(7, 8, 9).coloured);
+    ck_assert_int_eq(
+        read_policy(SCORES_SOFTMAX, "{\"colours\": \"any\", \"uncalibrated\": \"auto\"}"), ERR_OK);
+    ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"colours\": \"rgb\"}"), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.colours must be \"grey\" or \"any\"");
+    doubt = DOUBT_NONE;
+    ck_assert_int_eq(
+        read_policy(SCORES_SOFTMAX, "{\"colours\": \"grey\", \"uncalibrated\": \"auto\"}"), ERR_OK);
     ck_assert_int_eq(judge(0.75f, 0.25f, 0).decision, DECISION_AUTO);
 }
 END_TEST
@@ -253,4 +284,4 @@ SUITE("policy", policy_calls_unknown_by_the_threshold_of_the_label_that_is_given
       policy_calls_strange_inputs_unknown_whatever_their_score,
       policy_gives_equal_labels_one_threshold,
       policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that,
-      policy_refuses_wrong_members_by_name)
+      policy_reviews_colours_where_grey_was_learnt, policy_refuses_wrong_members_by_name)

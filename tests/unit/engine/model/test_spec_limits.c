@@ -226,7 +226,9 @@ START_TEST(what_is_wrong_is_said_exactly)
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
          "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
          "long_text, window_stride, window_pooling, views, reduction, candidate_labels, "
-         "hypothesis_template, head, fitted_prior, class_prior)"},
+         "hypothesis_template, head, fitted_prior, class_prior, colours)"},
+        {"{\"model_type\": \"bert\"}", "{\"colours\": \"grey\"}",
+         "attnd.json: $.colours is for images, not for 'bert'"},
         {"{\"model_type\": \"bert\"}", "{\"reference\": {\"count\": 5, \"labels\": {}}}",
          "attnd.json: $.reference.labels lacks the label 'LABEL_0'"},
         {"{\"model_type\": \"bert\", \"problem_type\": \"regression\"}", "{\"reference\": {}}",

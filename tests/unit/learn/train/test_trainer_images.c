@@ -5,6 +5,7 @@
  * are compared within 0.002: the same runs with bf16 products, which round 2^15 times as coarsely,
  * end within 0.0014 of them. */
 #include "engine/engine.h"
+#include "engine/model/spec.h"
 #include "engine/vision/png.h"
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/suite.h"
@@ -46,6 +47,18 @@ static void expect_curve(const struct history *history)
     }
 }
 
+/* Its pictures were, and that is told to those who serve it. */
+static void expect_grey(void)
+{
+    struct arena arena;
+    struct spec spec;
+    struct err err = {0};
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err), "%s", err.text);
+    ck_assert(spec.policy.learnt_grey);
+    arena_deinit(&arena);
+}
+
 START_TEST(images_are_learnt_and_their_checkpoint_is_served)
 {
     struct evaluation evaluation;
@@ -69,6 +82,7 @@ START_TEST(images_are_learnt_and_their_checkpoint_is_served)
                       !evaluation_measure(&evaluation, classes, &confusion, &err),
                   "%s", err.text);
     ck_assert_uint_eq(confusion.hits, TRAIN_FIXTURE_IMAGES);
+    expect_grey();
     confusion_close(&confusion);
     evaluation_close(&evaluation);
     dataset_close(&dataset);

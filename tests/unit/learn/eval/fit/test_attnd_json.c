@@ -97,6 +97,7 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     spec.version = "2 \"beta\"";
     spec.temperature = 1.2345678901234567;
     spec.grey16_minmax = true;
+    spec.policy.learnt_grey = spec.family->kind == ENGINE_IMAGE;
     spec.policy.target_precision = 0.95;
     spec.policy.thresholds = thresholds;
     struct class_code codes[LABELS] = {{.number = 17}, {.text = "B\"2"}};
@@ -110,6 +111,7 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     ck_assert_str_eq(found.version, spec.version);
     ck_assert_double_eq_tol(found.temperature, spec.temperature, 1e-8);
     ck_assert(found.grey16_minmax && found.policy.target_precision == 0.95);
+    ck_assert(found.policy.learnt_grey == spec.policy.learnt_grey);
     for (unsigned i = 0; i < LABELS; i++)
         ck_assert(found.policy.thresholds[i] == thresholds[i] ||
                   (isnan(found.policy.thresholds[i]) && isnan(thresholds[i])));
