@@ -83,6 +83,22 @@ START_TEST(documents_link_to_what_is_there)
 }
 END_TEST
 
+/* How good a model is stands once, beside the model: copies of it in other pages grew out of date. */
+START_TEST(limits_leave_the_figures_of_models_to_their_page)
+{
+    char *page = read_text("docs/limits.md");
+    char *part = strstr(page, "## How far an answer carries");
+    ck_assert_ptr_nonnull(part);
+    char *end = strstr(part + 3, "\n## ");
+    ck_assert_ptr_nonnull(end);
+    *end = '\0';
+    ck_assert_ptr_null(strchr(part, '%'));
+    ck_assert_ptr_null(strstr(part, "AUROC"));
+    ck_assert_ptr_nonnull(strstr(part, "../models/README.md#what-passes-that-should-not"));
+    free(page);
+}
+END_TEST
+
 START_TEST(documents_begin_with_a_short_readme)
 {
     char *text = read_text("README.md");
@@ -119,4 +135,4 @@ END_TEST
 
 SUITE("documents", documents_have_the_table_of_options_as_the_code_has_it,
       documents_link_to_what_is_there, operations_have_a_row_for_each_alert,
-      documents_begin_with_a_short_readme)
+      limits_leave_the_figures_of_models_to_their_page, documents_begin_with_a_short_readme)
