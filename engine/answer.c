@@ -68,7 +68,7 @@ static int compare_ranked(const void *left, const void *right)
 static void add_class_code(struct builder *builder, const struct answer *answer, unsigned label)
 {
     const struct class_code *codes = answer->info->class_codes;
-    if (codes != NULL)
+    if (codes != NULL && !codes[label].is_none)
         add(builder, "class_code",
             codes[label].text != NULL ? json_string(codes[label].text)
                                       : json_integer((json_int_t)codes[label].number));

@@ -238,6 +238,9 @@ static void tell_decisions(const struct fit *fit)
                 "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
                 "inputs of labels that the model had are new to it, and thresholds take %d\n",
                 fit->fresh_known, FIT_FRESH_MIN);
+    if (fit->old.class_prior.kind != CLASS_PRIOR_NATURAL)
+        fprintf(stderr, "attnd-fit: class_prior is left out: it says nothing of a new label, and "
+                        "--prior says what the head is for\n");
 }
 
 static enum err_code watched(struct program *program, const char *name, size_t total,

@@ -19,6 +19,9 @@ static enum err_code read_code(void *context, unsigned label, const struct json_
     struct class_code *code = &reader->codes[label];
     const char *text = doc_as_string(value);
     double number;
+    code->is_none = strcmp(doc_type_name(value), "null") == 0;
+    if (code->is_none)
+        return ERR_OK;
     if (doc_as_number(value, &number) && number == floor(number) &&
         fabs(number) <= CLASS_CODE_MAX) {
         code->number = (long long)number;
@@ -26,8 +29,8 @@ static enum err_code read_code(void *context, unsigned label, const struct json_
     }
     if (text == NULL || text[0] == '\0' || strlen(text) > CLASS_CODE_BYTES_MAX)
         return err_set(err, ERR_UNSUPPORTED,
-                       "$.class_codes: the code of '%s' must be an integer or a text of 1 to %d "
-                       "bytes",
+                       "$.class_codes: the code of '%s' must be an integer, a text of 1 to %d "
+                       "bytes, or null",
                        reader->labels[label], CLASS_CODE_BYTES_MAX);
     code->text = arena_copy(reader->arena, text, strlen(text));
     return code->text != NULL ? ERR_OK : err_no_memory(err, strlen(text));

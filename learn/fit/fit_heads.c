@@ -51,7 +51,7 @@ static enum err_code read_classifier(const struct fit *fit, unsigned width, floa
     return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.model) : ERR_OK;
 }
 
-/* As they answer now: of the full head the model's own matrix, if it has one. */
+/* The rows that answer now: of the full head the model's own matrix, if it has one. */
 static enum err_code read_old_rows(const struct fit *fit, unsigned width, float *rows,
                                    struct err *err)
 {

@@ -28,8 +28,8 @@ enum err_code fit_trust_keep(const struct fit *fit, const char *dir,
 enum err_code fit_trust_hold(const struct fit *fit, const char *dir,
                              const struct assessment *assessment, struct err *err);
 
-/* What a checkpoint with these logits [rows.count, labels] decides of all rows, into `decisions` and
- * `trusted`. An example counts without itself among its neighbours. */
+/* Judges all rows by a checkpoint and its logits [rows.count, labels] for them, into `decisions`
+ * and `trusted`. An example counts without itself among its neighbours. */
 enum err_code fit_trust_count(const struct fit *fit, const char *dir, const float *logits,
                               struct fit_figures *out, struct err *err);
 

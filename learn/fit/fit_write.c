@@ -82,6 +82,21 @@ static enum err_code move_into_place(const struct writing *writing, struct err *
 
 /* ---- the checkpoint ---- */
 
+/* A new label has none yet. */
+static enum err_code keep_codes(struct fit *fit, struct spec *spec, struct err *err)
+{
+    const unsigned labels = fit->labels.count, known = fit->labels.old_count;
+    if (spec->class_codes == NULL)
+        return ERR_OK;
+    struct class_code *codes = arena_alloc_array(&fit->arena, labels, sizeof *codes);
+    if (codes == NULL)
+        return err_no_memory(err, labels * sizeof *codes);
+    for (unsigned c = 0; c < labels; c++)
+        codes[c] = c < known ? spec->class_codes[c] : (struct class_code){.is_none = true};
+    spec->class_codes = codes;
+    return ERR_OK;
+}
+
 /* What the new model is: the old one with other labels, and decisions yet to be made. */
 static enum err_code make_spec(struct writing *writing, struct err *err)
 {
@@ -92,8 +107,8 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
                                                  : fit_next_version(spec->version, &fit->arena);
     if (spec->version == NULL)
         return err_no_memory(err, sizeof *spec);
-    if (fit->labels.count > fit->labels.old_count)
-        spec->class_codes = NULL; /* the new label has none */
+    if (keep_codes(fit, spec, err))
+        return err->code;
     spec->labels = fit->labels.name;
     spec->label_count = fit->labels.count;
     spec->temperature = 1;

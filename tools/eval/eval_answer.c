@@ -149,8 +149,8 @@ enum {
     KNOWN_SHARE = 20
 }; /* one in so many may be there by chance: blank wafers, empty logs */
 
-/* Figures on them flatter, and thresholds chosen on them trust too much: *text says so, and is empty
- * if they are few. */
+/* Figures on them flatter, and thresholds chosen on them trust too much: *text says so, and is
+ * empty if they are few. */
 static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYTES],
                                     struct err *err)
 {

@@ -74,7 +74,9 @@ static void put_ood_threshold(FILE *out, const struct spec *spec, unsigned label
 static void put_class_code(FILE *out, const struct spec *spec, unsigned label)
 {
     const struct class_code *code = &spec->class_codes[label];
-    if (code->text != NULL)
+    if (code->is_none)
+        fputs("null", out);
+    else if (code->text != NULL)
         put_text(out, code->text);
     else
         fprintf(out, "%lld", code->number);

@@ -83,7 +83,7 @@ START_TEST(documents_link_to_what_is_there)
 }
 END_TEST
 
-/* How good a model is stands once, beside the model: copies of it in other pages grew out of date. */
+/* How good a model is stands once, beside the model: copies in other pages grew out of date. */
 START_TEST(limits_leave_the_figures_of_models_to_their_page)
 {
     char *page = read_text("docs/limits.md");

@@ -56,7 +56,8 @@ END_TEST
 
 START_TEST(answer_tells_the_codes_of_the_fab)
 {
-    static const struct class_code codes[4] = {{NULL, 3}, {NULL, -17}, {"S1", 0}, {NULL, 0}};
+    static const struct class_code codes[4] = {
+        {.number = 3}, {.number = -17}, {.text = "S1"}, {.number = 0}};
     struct engine_info coded = info;
     coded.class_codes = codes;
     struct json_t *json =
@@ -367,7 +368,7 @@ START_TEST(answer_is_none_if_a_name_that_it_tells_is_not_utf8)
     static const char bad[] = "\xFF";
     const char *const first[] = {bad, "b"}, *const second[] = {"a", bad},
                       *const fine[] = {"a", "b"};
-    static const struct class_code codes[] = {{"\xFF", 0}, {NULL, 7}};
+    static const struct class_code codes[] = {{.text = "\xFF"}, {.number = 7}};
     struct engine_info model = {.labels = fine, .label_count = 2, .scores = "softmax"};
     struct answer answer = {.model_name = "m", .info = &model};
     ck_assert(has_answer(answer, 0));

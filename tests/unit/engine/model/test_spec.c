@@ -277,6 +277,8 @@ START_TEST(spec_reads_attnd_json_and_refuses_what_it_does_not_know)
     ck_assert_int_eq(
         read_attnd("{\"class_codes\": {\"LABEL_0\": 9007199254740994, \"LABEL_1\": 1}}"),
         ERR_UNSUPPORTED);
+    ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17, \"LABEL_1\": null}}"), ERR_OK);
+    ck_assert(!spec.class_codes[0].is_none && spec.class_codes[1].is_none);
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 17}}"), ERR_UNSUPPORTED);
     ck_assert_int_eq(read_attnd("{\"class_codes\": {\"LABEL_0\": 1.5, \"LABEL_1\": 2}}"),
                      ERR_UNSUPPORTED);

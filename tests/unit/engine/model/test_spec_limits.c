@@ -149,7 +149,7 @@ START_TEST(an_empty_attnd_json_gives_the_defaults)
     spec.temperature = 7;
     spec.grey16_minmax = true;
     spec.image_reading = (struct image_reading){4, REDUCTION_LINES};
-    spec.class_codes = (const struct class_code[]){{NULL, 1}, {NULL, 2}};
+    spec.class_codes = (const struct class_code[]){{.number = 1}, {.number = 2}};
     spec.policy.target_precision = 0.5;
     ck_assert_int_eq(doc_parse(&object, "{}", 2, &doc_limits_file, &err), ERR_OK);
     const struct class_code *codes = spec.class_codes;

@@ -21,6 +21,7 @@ enum { OF_NEW = 10, LIST_BYTES = 32768 };
 static const char decisions[] =
     "{\"version\": \"7\", \"temperature\": 1.5, \"head\": \"attnd_head.safetensors\", "
     "\"target_precision\": 0.9, \"thresholds\": {\"cold\": 0.625, \"hot\": null}, "
+    "\"class_codes\": {\"cold\": 7, \"hot\": \"H1\"}, "
     "\"truncation\": \"accept\", \"fitted_prior\": {\"cold\": 900, \"hot\": 100}, "
     "\"ood\": {\"method\": \"neighbours\", \"neighbours\": 10, \"threshold\": 0.0625, "
     "\"thresholds\": {\"cold\": 0.125, \"hot\": null}, \"quantiles\": [0.01, 0.03, 0.25]}, "
@@ -108,6 +109,9 @@ START_TEST(a_label_more_leaves_every_other_decision_as_it_was)
     ck_assert_double_eq(spec.temperature, 1.5);
     ck_assert_double_eq(spec.policy.target_precision, 0.9);
     ck_assert(spec.policy.accepts_truncated);
+    ck_assert_int_eq(spec.class_codes[0].number, 7);
+    ck_assert_str_eq(spec.class_codes[1].text, "H1");
+    ck_assert(spec.class_codes[2].is_none);
     ck_assert_float_eq(spec.policy.thresholds[0], 0.625F);
     ck_assert(isnan(spec.policy.thresholds[1]) && isnan(spec.policy.thresholds[2]));
     ck_assert_int_eq(spec.policy.ood.method, OOD_NEIGHBOURS);
