@@ -13,6 +13,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/format/directory.h"
 #include "engine/format/printable.h"
 
 #include <assert.h>
@@ -198,25 +199,6 @@ static enum err_code open_single(struct checkpoint *checkpoint, struct err *err)
     return collect_entries(checkpoint, err);
 }
 
-/* A pickle can run any code when it is read, and is not. */
-static enum err_code refuse_without(const struct checkpoint *checkpoint, struct err *err)
-{
-    char path[PATH_MAX];
-    bool has_pickle;
-    if (file_path(path, checkpoint->dir, "pytorch_model.bin", err) ||
-        file_exists(path, &has_pickle, err))
-        return err->code;
-    if (!has_pickle)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the directory has neither " WEIGHTS_NAME " nor " INDEX_NAME);
-    return err_set(
-        err, ERR_UNSUPPORTED,
-        "the directory has only pytorch_model.bin, which is not read; in it, make " WEIGHTS_NAME
-        " with: python3 -c \"import torch, safetensors.torch as s; "
-        "s.save_file({k: v.clone().contiguous() for k, v in torch.load("
-        "'pytorch_model.bin', weights_only=True).items()}, '" WEIGHTS_NAME "')\"");
-}
-
 static enum err_code open_weights(struct checkpoint *checkpoint, struct err *err)
 {
     const char *weights = arena_format(&checkpoint->strings, "%s/" WEIGHTS_NAME, checkpoint->dir);
@@ -233,7 +215,7 @@ static enum err_code open_weights(struct checkpoint *checkpoint, struct err *err
         return open_single(checkpoint, err);
     if (has_index)
         return open_sharded(checkpoint, index, err);
-    return refuse_without(checkpoint, err);
+    return directory_no_weights(checkpoint->dir, err);
 }
 
 enum err_code checkpoint_open(struct checkpoint **out, const char *dir, struct err *err)

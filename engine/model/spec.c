@@ -3,14 +3,13 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/format/directory.h"
 #include "engine/format/head_file.h"
 #include "engine/model/config/candidates.h"
 #include "engine/model/spec_config.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
@@ -48,8 +47,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
             return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "$.%s is not supported (supported: version, temperature, grey16, "
-                   "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
-                   "long_text, window_stride, window_pooling, views, reduction, "
+                   "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
+                   "reference, long_text, window_stride, window_pooling, views, reduction, "
                    "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, "
                    "colours)",
                    key);
@@ -229,24 +228,16 @@ static enum err_code in_file(const char *name, struct err *err)
     return err_prefix(err, "%s: ", name);
 }
 
-/* A file that is missing with its whole directory is not what its user has to hear of. */
-static enum err_code in_directory(const char *dir, struct err *err)
-{
-    struct stat status;
-    if (err->code != ERR_IO || stat(dir, &status) == 0 || errno != ENOENT)
-        return in_file("config.json", err);
-    *err = (struct err){0};
-    return err_set(err, ERR_IO, "there is no directory %s", dir);
-}
-
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err)
 {
     struct json_t *config;
     *out = (struct spec){0};
+    if (directory_check(dir, err))
+        return err->code;
     if (parse_file(&config, dir, "config.json", false, err) ||
         spec_config_read(out, config, arena, err))
-        in_directory(dir, err);
+        in_file("config.json", err);
     else
         set_defaults(out);
     doc_free(config);
@@ -259,7 +250,7 @@ enum err_code spec_read_labels(struct spec *out, const char *dir, struct err *er
     *out = (struct spec){0};
     if (parse_file(&config, dir, "config.json", false, err) ||
         spec_config_read_labels(out, config, err))
-        in_directory(dir, err);
+        in_file("config.json", err);
     else
         set_defaults(out);
     doc_free(config);
