@@ -59,6 +59,28 @@ static enum err_code read_labels(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
+/* What a cross-encoder of sentence-transformers puts on its logits. Scores are those of transformers'
+ * pipeline, which does not look at it: where it is the identity, they are a sigmoid, which orders
+ * answers alike. Others would order or bound them otherwise. */
+static enum err_code check_activation(const struct json_t *config, struct err *err)
+{
+    static const char *const known[] = {"Identity", "Sigmoid", "Softmax"};
+    const char *name = NULL;
+    if (doc_get_string(config, "$", "sbert_ce_default_activation_function", &name, err) ||
+        doc_get_string(doc_member(config, "sentence_transformers"), "$.sentence_transformers",
+                       "activation_fn", &name, err) ||
+        name == NULL)
+        return err->code;
+    const char *dot = strrchr(name, '.'), *last = dot != NULL ? dot + 1 : name;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(last, known[i]) == 0)
+            return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "the activation '%.100s' of sentence-transformers is not supported (supported: "
+                   "Identity, Sigmoid, Softmax)",
+                   name);
+}
+
 static enum err_code read_problem(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const char *type =
@@ -79,5 +101,7 @@ static enum err_code read_problem(struct spec *spec, const struct json_t *config
 enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err)
 {
-    return read_labels(spec, config, arena, err) ? err->code : read_problem(spec, config, err);
+    if (read_labels(spec, config, arena, err) || check_activation(config, err))
+        return err->code;
+    return read_problem(spec, config, err);
 }

@@ -110,6 +110,30 @@ START_TEST(spec_orders_labels_by_their_integer_keys)
 END_TEST
 
 /* What train/test splits of numbers leave behind. */
+/* A cross-encoder's; transformers' pipeline, which scores are those of, does not look at it. */
+START_TEST(spec_takes_activations_of_cross_encoders_that_keep_the_order)
+{
+    static const char *const known[] = {
+        "\"sbert_ce_default_activation_function\": \"torch.nn.modules.linear.Identity\"",
+        "\"sentence_transformers\": {\"activation_fn\": \"torch.nn.modules.linear.Identity\"}",
+        "\"sentence_transformers\": {\"activation_fn\": \"torch.nn.modules.activation.Sigmoid\"}",
+        "\"sentence_transformers\": {\"version\": \"5.2.3\"}", "\"sentence_transformers\": null"};
+    char config[256];
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        snprintf(config, sizeof config,
+                 "{\"model_type\": \"bert\", \"id2label\": {\"0\": \"LABEL_0\"}, %s}", known[i]);
+        ck_assert_msg(read_config(config) == ERR_OK, "%s", err.text);
+        ck_assert_int_eq(spec.scores, SCORES_SIGMOID);
+        checkpoint_writer_close(&writer);
+    }
+    ck_refused("{\"model_type\": \"bert\", \"sentence_transformers\": {\"activation_fn\": "
+               "\"torch.nn.modules.activation.Tanh\"}}",
+               "'torch.nn.modules.activation.Tanh'");
+    ck_refused("{\"model_type\": \"bert\", \"sbert_ce_default_activation_function\": \"mine.F\"}",
+               "'mine.F'");
+}
+END_TEST
+
 START_TEST(spec_calls_a_label_that_is_a_number_as_it_is_written)
 {
     ck_assert_int_eq(read_config("{\"model_type\": \"bert\", \"id2label\": {\"0\": 0, \"1\": -17, "
@@ -298,6 +322,7 @@ SUITE("spec", spec_takes_sizes_up_to_their_limits,
       spec_takes_the_defaults_of_the_hugging_face_classes,
       spec_refuses_by_name_what_the_engine_lacks, spec_orders_labels_by_their_integer_keys,
       spec_calls_a_label_that_is_a_number_as_it_is_written,
+      spec_takes_activations_of_cross_encoders_that_keep_the_order,
       spec_takes_a_square_written_as_two_sides, spec_knows_an_activation_under_all_its_names,
       spec_knows_renamed_families, spec_chooses_scores_as_hugging_face_pipelines_do,
       spec_reads_attnd_json_and_refuses_what_it_does_not_know)
