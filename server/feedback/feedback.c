@@ -246,6 +246,8 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
     }
     if (found < 0)
         found = outcomes_add_label(outcomes, entry->version, item->label, true, entry->predicted);
+    if (found < 0 && outcomes_has_room(outcomes, entry->version, item->label))
+        return err_no_memory(&item->err, strlen(item->label));
     if (found < 0)
         return err_set(&item->err, ERR_UNUSABLE,
                        "label: there is no room for another label that the model lacks; %d of a "

@@ -210,6 +210,13 @@ int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const ch
     return at;
 }
 
+bool outcomes_has_room(const struct outcomes *outcomes, unsigned version, const char *text)
+{
+    const struct outcomes_version *of = &outcomes->versions[version];
+    return strlen(text) < OUTCOMES_NEW_BYTES - outcomes->new_bytes &&
+           (of->new_count < OUTCOMES_NEW_LABELS || free_place(of) < of->label_count);
+}
+
 void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step)
 {
     struct outcomes_version *of = &outcomes->versions[version];
