@@ -138,6 +138,13 @@ enum err_code file_open_stream(FILE **out, const char *path, struct err *err)
     return err_no_memory(err, BUFSIZ);
 }
 
+/* What a shell's <(...) becomes: the caller has opened it, so opening it again waits for nobody. */
+static bool is_descriptor(const char *path)
+{
+    static const char folder[] = "/dev/fd/";
+    return strncmp(path, folder, sizeof folder - 1) == 0;
+}
+
 /* Who may have named a path. */
 enum naming { NAMED_BY_ANYBODY, NAMED_AS_INPUT, NAMED_BY_CALLER };
 
@@ -149,7 +156,7 @@ static enum err_code read_path(char **out, size_t *len, const char *path, enum n
     *out = NULL;
     if (is_stdin)
         file = stdin;
-    else if (naming != NAMED_BY_CALLER)
+    else if (naming == NAMED_BY_ANYBODY || (naming == NAMED_AS_INPUT && !is_descriptor(path)))
         file_open_stream(&file, path, err);
     else if ((file = fopen(path, "rbe")) == NULL)
         cannot_be_opened(errno, err);

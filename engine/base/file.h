@@ -49,10 +49,11 @@ enum err_code file_read(char **out, size_t *len, const char *path, size_t bytes_
 enum err_code file_read_given(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
 
-/* file_read for one input among others, or "-" for standard input: ERR_UNUSABLE, instead of ERR_IO,
- * if the path does not exist, is no regular file, or may not be read. A retry would fail in the
- * same way, and the other inputs can be used. ERR_IO is then a failure of the system (of a disk,
- * too many open files), which says nothing about the input. */
+/* file_read for one input among others, or "-" for standard input, or /dev/fd/N, which a shell
+ * makes of <(...): ERR_UNUSABLE, instead of ERR_IO, if the path does not exist, is no regular file,
+ * or may not be read. A retry would fail in the same way, and the other inputs can be used. ERR_IO
+ * is then a failure of the system (of a disk, too many open files), which says nothing about the
+ * input. */
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
 

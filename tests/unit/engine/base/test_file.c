@@ -150,6 +150,15 @@ START_TEST(a_fifo_that_the_caller_named_is_read)
     free(bytes);
     ck_assert_int_eq(file_read(&bytes, &len, path, 100, &err), ERR_IO);
     close(ends[0]);
+    err = (struct err){0};
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(write(ends[1], "a whole text", 12), 12);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    ck_assert_int_eq(file_read_input(&bytes, &len, path, 100, &err), ERR_OK);
+    ck_assert_str_eq(bytes, "a whole text");
+    free(bytes);
+    close(ends[0]);
 }
 END_TEST
 
