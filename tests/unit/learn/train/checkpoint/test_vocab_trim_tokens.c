@@ -1,6 +1,9 @@
-/* What a trimmed checkpoint reads: the same tokens as before, by their new ids. */
+/* What a trimmed or an exported checkpoint reads: the same tokens as before; of the trimmed one by
+ * their new ids. */
 #include "engine/format/safetensors_write.h"
 #include "engine/text/tokenizer.h"
+#include "learn/train/checkpoint/export_files.h"
+#include "learn/train/checkpoint/vocab_files.h"
 #include "learn/train/checkpoint/vocab_trim.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -144,6 +147,63 @@ START_TEST(a_tokenizer_json_that_says_otherwise_is_refused)
 }
 END_TEST
 
-SUITE("vocab_trim_tokens", trimmed_checkpoints_read_the_same_tokens,
+/* As attnd-train and attnd-fit copy a tokenizer, each kind of its files. */
+START_TEST(exported_tokenizers_read_the_same_tokens)
+{
+    static const struct {
+        const char *config, *added, *json;
+    } cases[] = {{NULL, "{\"nd_fail\": 7, \"[LOT]\": 9}", NULL},
+                 {"{\"additional_special_tokens\": [\"[LOT]\"]}", NULL, JSON("false", "10")},
+                 {"{\"tokenizer_class\": \"PreTrainedTokenizerFast\"}", NULL, JSON("false", "10")},
+                 {"{\"tokenizer_class\": \"BertTokenizer\"}", NULL, JSON("false", "10")}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct tokenizer *before, *after;
+        struct encoding old, new;
+        struct arena arena;
+        struct err err = {0};
+        open_source(cases[i].config, cases[i].added, cases[i].json);
+        put("special_tokens_map.json", "{\"additional_special_tokens\": [\"[TOOL]\"]}");
+        tempdir_write(&trimmed, "config.json", "{\"model_type\": \"bert\"}", 22);
+        ck_assert(!export_files_tokenizer(trimmed.path, source.path, TOKENS_MAX, &err));
+        arena_init(&arena);
+        encode(source.path, &before, &arena, &old);
+        encode(trimmed.path, &after, &arena, &new);
+        ck_assert_uint_eq(old.count, new.count);
+        ck_assert_mem_eq(old.ids, new.ids, old.count * sizeof *old.ids);
+        arena_deinit(&arena);
+        tokenizer_close(before);
+        tokenizer_close(after);
+        close_source();
+    }
+}
+END_TEST
+
+/* A tokenizer that attnd-vocab builds, also where another one was before. */
+START_TEST(built_vocabularies_read_the_same_tokens)
+{
+    static const char *const pieces[] = {"[PAD]",  "[UNK]", "[CLS]", "[SEP]",
+                                         "[MASK]", "fail",  "Fail",  "x"};
+    for (int cased = 0; cased < 2; cased++) {
+        struct tokenizer *tokenizer;
+        struct encoding encoding;
+        struct arena arena;
+        struct err err = {0};
+        open_source(NULL, "{\"nd_fail\": 7}", JSON("true", "10"));
+        ck_assert(!vocab_files_write(source.path, pieces, 8, cased, &err));
+        arena_init(&arena);
+        encode(source.path, &tokenizer, &arena, &encoding);
+        ck_assert_int_eq(encoding.ids[0], 2);
+        ck_assert_int_eq(encoding.ids[1], cased ? 6 : 5);
+        ck_assert_int_eq(encoding.ids[encoding.count - 2], 7);
+        ck_assert_int_eq(encoding.ids[encoding.count - 1], 3);
+        arena_deinit(&arena);
+        tokenizer_close(tokenizer);
+        close_source();
+    }
+}
+END_TEST
+
+SUITE("vocab_trim_tokens", exported_tokenizers_read_the_same_tokens,
+      built_vocabularies_read_the_same_tokens, trimmed_checkpoints_read_the_same_tokens,
       a_tokenizer_json_that_says_the_same_can_be_trimmed,
       a_tokenizer_json_that_says_otherwise_is_refused)
