@@ -245,6 +245,12 @@ def cases():
             for direction, given in itertools.product(("Left", "Right"), ({}, {"truncation_side": "right"}, {"truncation_side": "left"})):
                 cut = {"direction": direction, "max_length": 5, "strategy": "LongestFirst", "stride": 0}
                 yield {"tokenizer.json": {**have["tokenizer.json"], "truncation": cut}, **config(tokenizer_class=cls, model_max_length=8, **given)}
+    # tokenizer.json pads
+    for token, cls in itertools.product(("fail", "[PAD]"), ("BertTokenizer", "PreTrainedTokenizerFast")):
+        padding = {"strategy": {"Fixed": 64}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0, "pad_token": token}
+        yield {"tokenizer.json": wordpiece(padding=padding), **config(tokenizer_class=cls)}
+        yield {"tokenizer.json": wordpiece(padding=padding), **config(tokenizer_class=cls, pad_token=None)}
+
     # what transformers 5 writes of CLIP and DeBERTa-v2
     words = "'s|'t|'re|'ve|'m|'ll|'d|[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+"
     for expression in (words, "<\\|startoftext\\|>|<\\|endoftext\\|>|" + words):

@@ -110,7 +110,7 @@ static enum err_code walk_specials(const struct tokenizer_files *files, visit_sp
     for (enum special_name i = 0; i < SPECIAL_NAMES; i++) {
         bool is_said;
         const struct json_t *value = tokenizer_files_special(files, special_keys[i], &is_said);
-        const char *usual = is_said ? NULL : files->class->specials[i];
+        const char *usual = is_said ? NULL : tokenizer_files_usual(files, i);
         if ((value != NULL || usual != NULL) &&
             visit(context, special_keys[i], value, value != NULL ? content_of(value) : usual, err))
             return err->code;

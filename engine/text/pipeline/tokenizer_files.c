@@ -35,13 +35,20 @@ const struct json_t *tokenizer_files_special(const struct tokenizer_files *files
     return NULL;
 }
 
+const char *tokenizer_files_usual(const struct tokenizer_files *files, enum special_name which)
+{
+    const char *usual = files->class->specials[which];
+    const struct json_t *padding = doc_member(files->root, "padding");
+    return usual == NULL && which == PAD ? doc_as_string(doc_member(padding, "pad_token")) : usual;
+}
+
 const char *tokenizer_files_content(const struct tokenizer_files *files, enum special_name which)
 {
     bool is_said;
     const struct json_t *value = tokenizer_files_special(files, special_keys[which], &is_said);
     const struct json_t *content = doc_member(value, "content");
     return is_said ? doc_as_string(content != NULL ? content : value)
-                   : files->class->specials[which];
+                   : tokenizer_files_usual(files, which);
 }
 
 static enum err_code is_there(bool *out, const char *dir, const char *name, struct err *err)

@@ -49,8 +49,11 @@ const char *tokenizer_files_name(const struct tokenizer_files *files);
 const struct json_t *tokenizer_files_special(const struct tokenizer_files *files, const char *key,
                                              bool *is_said);
 
-/* Its content, else the class's; NULL if there is none, or if the member is neither a string nor an
- * object with a content. Borrowed. */
+/* Where no file names one: the class's, or the one that tokenizer.json pads with. Borrowed. */
+const char *tokenizer_files_usual(const struct tokenizer_files *files, enum special_name which);
+
+/* Its content, else the usual one; NULL if there is none, or if the member is neither a string nor
+ * an object with a content. Borrowed. */
 const char *tokenizer_files_content(const struct tokenizer_files *files, enum special_name which);
 
 #endif
