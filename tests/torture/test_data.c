@@ -84,7 +84,7 @@ static void write_list(const struct train_fixture *f)
 }
 
 /* The word that no text has stands before all others, so that ids move; files that speak of ids,
- * and one that would speak of another vocabulary. */
+ * and one that would speak of the vocabulary before. */
 static void write_more(const struct tempdir *model)
 {
     static const struct {
@@ -94,8 +94,13 @@ static void write_more(const struct tempdir *model)
                                            "\"1\":{\"content\":\"[PAD]\",\"special\":true},"
                                            "\"5\":{\"content\":\"[MASK]\",\"special\":true}}}"},
                  {"special_tokens_map.json", "{\"mask_token\":\"[MASK]\"}"},
-                 {"tokenizer.json", "{\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"blue\":0}},"
-                                    "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}}"}};
+                 {"tokenizer.json",
+                  "{\"normalizer\":{\"type\":\"BertNormalizer\"},"
+                  "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"post_processor\":{"
+                  "\"type\":\"BertProcessing\",\"cls\":[\"[CLS]\",3],\"sep\":[\"[SEP]\",4]},"
+                  "\"model\":{\"type\":\"WordPiece\",\"vocab\":{\"green\":0,\"[PAD]\":1,"
+                  "\"[UNK]\":2,\"[CLS]\":3,\"[SEP]\":4,\"[MASK]\":5,\"red\":6,\"blue\":7,"
+                  "\"grey\":8}}}"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         tempdir_write(model, files[i].name, files[i].text, strlen(files[i].text));
 }

@@ -80,7 +80,7 @@ static enum err_code compose(struct json_t **out, const struct json_t *vocab, co
         return err_no_memory(err, FILE_BYTES_MAX);
     write_all(&writing, vocab, merges, err);
     bool failed = ferror(writing.file) != 0;
-    if ((fclose(writing.file) != 0 || failed) && err->code == ERR_OK)
+    if ((fclose(writing.file) != 0 || failed || text == NULL) && err->code == ERR_OK)
         err_no_memory(err, len);
     if (err->code == ERR_OK && doc_parse(out, text, len, &doc_limits_file, err))
         err_prefix(err, "%s: ", merges_name);

@@ -183,7 +183,8 @@ static enum err_code compose_steps(struct tokenizer_files *files, struct err *er
     if (file == NULL)
         return err_no_memory(err, FILE_BYTES_MAX);
     write_words_steps(file, files, err);
-    if (fclose(file) != 0 && err->code == ERR_OK)
+    bool failed = ferror(file) != 0;
+    if ((fclose(file) != 0 || failed || text == NULL) && err->code == ERR_OK)
         err_no_memory(err, len);
     if (err->code == ERR_OK)
         doc_parse(&files->root, text, len, &doc_limits_file, err);
