@@ -229,8 +229,8 @@ static enum MHD_Result refuse_too_large(struct http_request *request, unsigned s
     const bool is_lax = request->shared->library.is_lax;
     const bool is_head = request->phase == HTTP_PHASE_LINE;
     if (is_head && !is_lax && status == 413)
-        err_set(&err, ERR_TOO_LARGE, "request body: larger than %zu bytes",
-                request->shared->options.body_bytes_max);
+        err_set(&err, ERR_TOO_LARGE,
+                "request body: larger than any limit; Content-Length is 2^64 - 1 or more");
     else if (is_head)
         err_set(&err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
     else
