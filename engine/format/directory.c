@@ -234,7 +234,8 @@ static enum err_code refuse_without_config(const char *dir, struct err *err)
 enum err_code directory_check(const char *dir, struct err *err)
 {
     struct stat status;
-    char name[NAME_MAX + 1];
+    char name[NAME_MAX + 1], path[PATH_MAX];
+    bool found;
     if (stat(dir, &status) != 0) /* what else is wrong with a path is said of its first file */
         return errno == ENOENT ? refuse_missing(dir, err) : ERR_OK;
     if (!S_ISDIR(status.st_mode))
@@ -250,7 +251,9 @@ enum err_code directory_check(const char *dir, struct err *err)
             "%s is a link to what does not exist: fetch the model again, or copy it with "
             "cp -rL",
             printable_name(name).text);
-    return exists_in(dir, "config.json") ? ERR_OK : refuse_without_config(dir, err);
+    if (file_path(path, dir, "config.json", err) || file_exists(path, &found, err))
+        return err->code;
+    return found ? ERR_OK : refuse_without_config(dir, err);
 }
 
 /* ---- weights ---- */

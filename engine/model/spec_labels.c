@@ -59,9 +59,9 @@ static enum err_code read_labels(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
-/* What a cross-encoder of sentence-transformers puts on its logits. Scores are those of transformers'
- * pipeline, which does not look at it: where it is the identity, they are a sigmoid, which orders
- * answers alike. Others would order or bound them otherwise. */
+/* A cross-encoder of sentence-transformers names what it puts on its logits. Scores are those of
+ * transformers' pipeline, which does not look at it: where it is the identity, they are a sigmoid,
+ * which orders answers alike. Others would order or bound them otherwise. */
 static enum err_code check_activation(const struct json_t *config, struct err *err)
 {
     static const char *const known[] = {"Identity", "Sigmoid", "Softmax"};
