@@ -293,11 +293,16 @@ static enum err_code write_small_files(const char *dir, const struct row *rows,
     if (file == NULL)
         return err->code;
     write_config(file, rows, size);
-    if (close_file(file, path, err) || rows != bert)
+    if (close_file(file, path, err))
         return err->code;
-    if ((file = open_file(dir, "vocab.txt", path, err)) == NULL)
+    file = open_file(dir, rows == bert ? "vocab.txt" : "preprocessor_config.json", path, err);
+    if (file == NULL)
         return err->code;
-    write_vocabulary(file, size->vocab);
+    if (rows == bert)
+        write_vocabulary(file, size->vocab);
+    else
+        fprintf(file, "{\"image_processor_type\": \"ViTImageProcessor\", \"size\": %u}\n",
+                size->image);
     return close_file(file, path, err);
 }
 
@@ -306,11 +311,9 @@ static enum err_code write_checkpoint(const char *dir, const struct row *rows,
 {
     char path[PATH_BYTES], partial[PATH_BYTES];
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
-    if (access(path, R_OK) == 0)
-        return ERR_OK;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "%s: %s", dir, strerror(errno));
-    if (write_small_files(dir, rows, size, err))
+    if (write_small_files(dir, rows, size, err) || access(path, R_OK) == 0)
         return err->code;
     FILE *file = open_file(dir, "partial", partial, err);
     if (file == NULL)
