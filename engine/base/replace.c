@@ -29,14 +29,18 @@ enum err_code replace_open(struct replacement *file, const char *path, struct er
     file->fd = open(file->partial,
                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     struct stat status;
-    if (file->fd >= 0 && fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode))
+    const bool is_known = file->fd >= 0 && fstat(file->fd, &status) == 0;
+    if (is_known && S_ISREG(status.st_mode))
         return ERR_OK;
-    if (file->fd >= 0) {
+    if (is_known)
+        errno = ENXIO; /* somebody else's FIFO, which has a reader: it stays */
+    failed(file, "written", err);
+    if (file->fd >= 0 && !is_known)
+        unlink(file->partial);
+    if (file->fd >= 0)
         close(file->fd);
-        file->fd = -1;
-        errno = ENXIO;
-    }
-    return failed(file, "written", err);
+    file->fd = -1;
+    return err->code;
 }
 
 enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,
