@@ -47,6 +47,8 @@ def check(build, name, temp):
     os.mkdir(model)
     for file in ("config.json", "model.safetensors"):
         shutil.copy(f"{DATA}/{name}/{file}", model)
+    with open(f"{model}/tokenizer_config.json", "w") as file:
+        file.write('{"tokenizer_class": "BertTokenizer"}')
     with open(f"{model}/vocab.txt", "w") as file:
         file.write("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]"] + WORDS) + "\n")
     with open(f"{temp}/data.jsonl", "w") as file:

@@ -41,6 +41,7 @@ static void copy(const struct tempdir *to, const char *name, const char *file)
 
 void encoder_model_open(struct encoder_model *model, const char *name)
 {
+    static const char bert[] = "{\"tokenizer_class\": \"BertTokenizer\"}"; /* for any family */
     static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\nc\n";
     char path[512];
     struct err err = {0};
@@ -48,6 +49,7 @@ void encoder_model_open(struct encoder_model *model, const char *name)
     copy(&model->dir, name, "config.json");
     copy(&model->dir, name, "model.safetensors");
     tempdir_write(&model->dir, "vocab.txt", vocab, strlen(vocab));
+    tempdir_write(&model->dir, "tokenizer_config.json", bert, strlen(bert));
     path_of(path, name, "cases.json");
     doc_parse_file(&model->cases, path, 1 << 26, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);

@@ -55,6 +55,8 @@ static void write_model(const char *config)
     arena_init(&arena);
     checkpoint_writer_file(&writer, "config.json", config);
     checkpoint_writer_file(&writer, "vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\nb\n");
+    checkpoint_writer_file(&writer, "tokenizer_config.json",
+                           "{\"tokenizer_class\": \"BertTokenizer\"}");
     ck_assert_msg(spec_read(&spec, writer.dir, &arena, &err) == ERR_OK, "%s", err.text);
     struct tensor_walk walk = {.spec = &spec, .head = HEAD_CLASSIFIER};
     for (struct tensor_row row; family_tensors_next(&walk, &row);) {
