@@ -114,7 +114,7 @@ START_TEST(house_files_are_opened_by_file_open)
     static const char *const own[] = {
         "engine/base/file.c",          /* the one way */
         "engine/base/cgroup.c",        /* of the kernel: /proc and /sys */
-        "server/bounds/ram.c",          /* the same */
+        "server/bounds/ram.c",         /* the same */
         "server/placement/topology.c", /* the same */
         "server/audit/audit_read.c",   /* named on a command line */
     };
@@ -142,8 +142,8 @@ START_TEST(house_each_main_opens_the_standard_descriptors)
         if (main == NULL || strncmp(tree.files[f].path, "tests/", 6) == 0)
             continue;
         count++;
-        ck_assert_msg(strncmp(strchr(main, '{'), begin, sizeof begin - 1) == 0,
-                      "%s: main", tree.files[f].path);
+        ck_assert_msg(strncmp(strchr(main, '{'), begin, sizeof begin - 1) == 0, "%s: main",
+                      tree.files[f].path);
     }
     ck_assert_uint_ge(count, 12);
     teardown();
