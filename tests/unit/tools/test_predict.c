@@ -380,7 +380,8 @@ START_TEST(predict_judges_as_the_engine_does)
     ck_assert(!engine_prepare_text(model, text, strlen(text), NULL, &arena, &input, &err));
     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     engine_scores(model, logits, scores);
-    engine_judge(model, logits, scores, engine_features(session, 0), input.truncated, &judgement);
+    engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
+                 &judgement);
     struct json_t *found = outcome_json(RUN("--model", dir, "--text", text, "--json"));
     ck_assert(judgement.has_ood && strcmp(engine_describe(model)->ood_method, "energy") != 0);
     ck_assert_double_eq_tol(outcome_number(found, "ood_score"), (double)judgement.ood_score,
