@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COOLER 1.03
+enum { COOLINGS_MAX = 24 };
+
 /* ---- kept ---- */
 
 /* The model's OOD score over more labels, of which the new ones are as strange as any. */
@@ -207,6 +210,29 @@ enum err_code fit_trust_count(const struct fit *fit, const char *dir, const floa
     engine_close(model);
     arena_deinit(&arena);
     return err->code;
+}
+
+/* ---- cooled ---- */
+
+static enum err_code cool(const char *dir, struct err *err)
+{
+    struct spec spec;
+    struct arena arena;
+    arena_init(&arena);
+    if (!spec_read(&spec, dir, &arena, err)) {
+        spec.temperature *= COOLER;
+        attnd_json_write(dir, &spec, err);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}
+
+enum err_code fit_trust_cool(struct fit *fit, const char *dir, struct err *err)
+{
+    for (unsigned i = 0; fit->after.trusted > fit->before.trusted && i < COOLINGS_MAX; i++)
+        if (cool(dir, err) || fit_trust_count(fit, dir, fit->rows.after, &fit->after, err))
+            return err->code;
+    return ERR_OK;
 }
 
 enum err_code fit_trust_accept(const struct fit *fit, struct err *err)

@@ -33,6 +33,11 @@ enum err_code fit_trust_hold(const struct fit *fit, const char *dir,
 enum err_code fit_trust_count(const struct fit *fit, const char *dir, const float *logits,
                               struct fit_figures *out, struct err *err);
 
+/* After both counts: a head that was fitted anew may be surer than the old one where thresholds are
+ * kept. Raises the temperature of DIR/attnd.json by steps of 3 %, at most 24, until no more
+ * examples are trusted than before, and counts again. */
+enum err_code fit_trust_cool(struct fit *fit, const char *dir, struct err *err);
+
 /* ERR_UNUSABLE if the share of trusted answers rose by more than options.automatic_max points. It
  * is of the examples that the model carried, which nobody taught it now: what was given may well
  * become automatic. For a model without examples or thresholds nothing is compared. */

@@ -214,6 +214,8 @@ static enum err_code decide(const struct writing *writing, struct err *err)
         fit_trust_count(fit, fit->options.model, fit->rows.before, &fit->before, err) ||
         fit_trust_count(fit, writing->dir, fit->rows.after, &fit->after, err))
         return err->code;
+    if (!fit_decides_anew(fit) && fit_trust_cool(fit, writing->dir, err))
+        return err->code;
     fit->is_refused = fit_trust_accept(fit, err) != ERR_OK;
     return err->code;
 }

@@ -218,6 +218,34 @@ START_TEST(new_inputs_make_thresholds_stricter_only)
 }
 END_TEST
 
+/* Some inputs of old labels, too few for thresholds: the head is fitted anew, and may be surer. */
+START_TEST(a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one)
+{
+    struct fit fit;
+    struct spec spec;
+    struct arena arena;
+    struct err err = {0};
+    open_fixture();
+    write_list("blue blue blue", "cold", 8, false);
+    write_list("grey green grey green", "pale", OF_NEW, true);
+    run(&fit);
+    ck_assert(!fit.adds && !fit_decides_anew(&fit));
+    ck_assert_msg(!fit_write(&fit, NULL, &err), "%s", err.text);
+    ck_assert_uint_le(fit.after.trusted, fit.before.trusted);
+    read_spec(&spec, &arena);
+    const double temperature = spec.temperature;
+    arena_deinit(&arena);
+    fit.before.trusted = 0; /* as if the old one had trusted none: it goes on */
+    fit.after.trusted = 1;
+    ck_assert_msg(!fit_trust_cool(&fit, out, &err), "%s", err.text);
+    read_spec(&spec, &arena);
+    ck_assert_double_gt(spec.temperature, 1.02 * temperature);
+    arena_deinit(&arena);
+    fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
 START_TEST(sixty_inputs_of_the_new_label_alone_vouch_for_nothing)
 {
     struct fit fit;
@@ -256,5 +284,6 @@ SUITE("fit_trust", a_label_more_leaves_every_other_decision_as_it_was,
       what_the_old_labels_say_stays_and_none_is_trusted_more,
       the_report_tells_what_the_model_will_do_when_it_is_served,
       new_inputs_make_thresholds_stricter_only,
+      a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one,
       sixty_inputs_of_the_new_label_alone_vouch_for_nothing,
       a_rise_beyond_the_limit_is_refused_with_both_shares)
