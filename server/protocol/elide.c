@@ -66,8 +66,8 @@ size_t elide_data_prefix(const char *text, size_t len)
     return 0;
 }
 
-/* Bytes at the start of a literal's text that are an optional data-URL prefix, base64 characters and
- * `=`. The prefix must not reach over the literal's end and, as it is taken as it stands, is of
+/* Bytes at the start of a literal's text that are an optional data-URL prefix, base64 characters
+ * and `=`. The prefix must not reach over the literal's end and, as it is taken as it stands, is of
  * printable ASCII. */
 static size_t base64_run(const char *text, size_t len)
 {
