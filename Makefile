@@ -202,12 +202,13 @@ list-tests:
 	@printf '%s\n' $(patsubst $(BUILD)/tests/%,%,$(UNITS) $(REPLAYS) $(TORTURES))
 
 # Memory and undefined behaviour of all tests, races of those with threads (tests/sanitize.sh); SINCE=COMMIT:
-# only in the folders of tests that include what has changed since, as CI does.
+# only in the folders of tests that include what has changed since; MOST=N: N of them, drawn. CI does both.
 SINCE ?=
+MOST  ?=
 test-asan:
-	@SINCE='$(SINCE)' tests/sanitize.sh address
+	@SINCE='$(SINCE)' MOST='$(MOST)' tests/sanitize.sh address
 test-tsan:
-	@SINCE='$(SINCE)' tests/sanitize.sh thread
+	@SINCE='$(SINCE)' MOST='$(MOST)' tests/sanitize.sh thread
 
 # Each parser against libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, FUZZ_SECONDS shared
 # among FUZZ_TARGETS (none given: all); deploy/install-deps.sh fuzz installs what it needs. The

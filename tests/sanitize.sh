@@ -2,7 +2,7 @@
 # Builds the unit tests with a sanitizer, in a build folder of its own, and runs them: memory and
 # undefined behaviour (`address`, build-asan) or races (`thread`, build-tsan, of the tests with threads).
 # SINCE=COMMIT: only in the folders of tests that include what has changed since, and in one more
-# (tests/rooms.sh).
+# (tests/rooms.sh). MOST=N: at most N of them, drawn by the last commit, so that other commits draw others.
 # usage: tests/sanitize.sh address|thread
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,10 +31,19 @@ wanted() {
     fi
 }
 
+# Draws MOST of the names on standard input by the last commit.
+drawn() {
+    if [ "${MOST:-0}" -eq 0 ]; then
+        cat
+    else
+        shuf -n "$MOST" --random-source=<(yes "$(git rev-parse HEAD)")
+    fi
+}
+
 # run BUILD: the tests on standard input, built in this folder with the flags of `built`.
 run() {
     local programs
-    mapfile -t programs < <(wanted | sed "s|^|$1/tests/|")
+    mapfile -t programs < <(wanted | drawn | sed "s|^|$1/tests/|")
     ((${#programs[@]} > 0)) || return 0
     make -s -j"$jobs" BUILD="$1" OPT='-O1 -g' SANITIZE="$built" all "${programs[@]}"
     "${plain[@]}" sh tests/run-units.sh "${programs[@]}"
