@@ -175,22 +175,22 @@ static void *session_of(struct MHD_Connection *library)
     return info != NULL ? info->tls_session : NULL;
 }
 
+/* The descriptor is copied: in 1.0.x the next question to the library overwrites this answer. */
 static void on_connected(struct http_server *server, struct MHD_Connection *library, void **slot)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const int fd = MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct http_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
-        turn_away(library, info->connect_fd);
+        turn_away(library, fd);
         return;
     }
     if (server->shared.options.tls != NULL)
-        tls_bound(session_of(library), &connection->intake, info->connect_fd);
-    received_open(&connection->received, info->connect_fd, server->shared.options.tls != NULL);
+        tls_bound(session_of(library), &connection->intake, fd);
+    received_open(&connection->received, fd, server->shared.options.tls != NULL);
     connection->shared = &server->shared;
     arena_init(&connection->arena);
     *slot = connection;
-    conns_add(&server->shared.conns, &connection->conn, info->connect_fd);
+    conns_add(&server->shared.conns, &connection->conn, fd);
 }
 
 static void on_closed(struct http_server *server, struct http_connection *connection)
