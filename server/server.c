@@ -453,14 +453,15 @@ static void serve(struct server *server, FILE *ready, struct err *err)
  * fits. Where restarts overlap the one before is ending. */
 static enum err_code lock_state(int *lock, const struct config *config, struct err *err)
 {
+    static const char name[] = "state-lock"; /* "lock" is the audit log's, which may lie here */
     const char *dir = config->state_dir;
-    if (dir[0] == '\0' || file_lock_dir(lock, dir, 0, err) == ERR_OK)
+    if (dir[0] == '\0' || file_lock_dir(lock, dir, name, 0, err) == ERR_OK)
         return ERR_OK;
     if (err->code == ERR_CONFLICT) {
         *err = (struct err){0};
         log_event(LOG_WARN, "state_dir_waits", LOG_TEXT("dir", dir),
                   LOG_NUMBER("ms", config_end_ms(config)));
-        file_lock_dir(lock, dir, config_end_ms(config), err);
+        file_lock_dir(lock, dir, name, config_end_ms(config), err);
     }
     err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
     return err->code != ERR_OK ? err_prefix(err, "state_dir: ") : ERR_OK;

@@ -224,12 +224,13 @@ enum err_code file_remove(const char *path, struct err *err)
     return ERR_OK;
 }
 
-enum err_code file_lock_dir(int *fd, const char *dir, unsigned wait_ms, struct err *err)
+enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned wait_ms,
+                            struct err *err)
 {
     enum { TRY_EVERY_MS = 20 };
     char path[PATH_MAX];
     *fd = -1;
-    if (file_path(path, dir, "lock", err))
+    if (file_path(path, dir, name, err))
         return err->code;
     if (mkdir(dir, 0750) != 0 && errno != EEXIST)
         return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));

@@ -65,8 +65,10 @@ enum err_code file_exists(const char *path, bool *out, struct err *err);
 enum err_code file_remove(const char *path, struct err *err);
 
 /* Makes the directory, if it is absent, and takes it for this process, until *fd is closed, also by
- * a kill: the lock is of its file "lock". Another process that has it may be ending: that is waited
- * for, wait_ms at most. ERR_CONFLICT: it still has it; ERR_IO. The text begins with the path. */
-enum err_code file_lock_dir(int *fd, const char *dir, unsigned wait_ms, struct err *err);
+ * a kill: the lock is of its file `name`, one for each use, since a directory may have two. Another
+ * process that has it may be ending: that is waited for, wait_ms at most. ERR_CONFLICT: it still
+ * has it; ERR_IO. The text begins with the path. */
+enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned wait_ms,
+                            struct err *err);
 
 #endif

@@ -104,7 +104,7 @@ static enum err_code take(struct audit_files *files, const char *dir, unsigned w
     if (file_path(files->dir, dir, "", err))
         return err->code;
     files->dir[strlen(dir)] = '\0';
-    if (file_lock_dir(&files->lock_fd, dir, wait_ms, err) == ERR_CONFLICT)
+    if (file_lock_dir(&files->lock_fd, dir, "lock", wait_ms, err) == ERR_CONFLICT)
         snprintf(err->text, sizeof err->text, "%s: another process writes this audit log", dir);
     return err->code;
 }

@@ -176,18 +176,22 @@ START_TEST(a_directory_is_one_process_s_at_a_time)
     const pid_t child = fork();
     if (child == 0) { /* has it until it is told to end */
         close(ends[1]);
-        byte = (char)file_lock_dir(&mine, path, 0, &err);
+        byte = (char)file_lock_dir(&mine, path, "lock", 0, &err);
         _exit(write(held[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 0);
     }
     ck_assert_int_eq(read(held[0], &byte, 1), 1);
     ck_assert_int_eq(byte, ERR_OK);
-    ck_assert_int_eq(file_lock_dir(&other, path, 0, &err), ERR_CONFLICT);
+    ck_assert_int_eq(file_lock_dir(&other, path, "lock", 0, &err), ERR_CONFLICT);
     ck_assert_str_eq(err.text, want);
     ck_assert_int_eq(other, -1);
     err = (struct err){0};
     close(ends[1]);
-    ck_assert_int_eq(file_lock_dir(&other, path, 3600000, &err), ERR_OK);
+    ck_assert_int_eq(file_lock_dir(&other, path, "lock", 3600000, &err), ERR_OK);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(file_lock_dir(&mine, path, "another-use", 0, &err), ERR_OK);
+    snprintf(want, sizeof want, "%s/another-use", path);
+    unlink(want);
+    close(mine);
     close(other);
     close(ends[0]);
     close(held[0]);
@@ -196,7 +200,7 @@ START_TEST(a_directory_is_one_process_s_at_a_time)
     unlink(want);
     rmdir(path);
     err = (struct err){0};
-    ck_assert_int_eq(file_lock_dir(&other, "/nonexistent/state", 0, &err), ERR_IO);
+    ck_assert_int_eq(file_lock_dir(&other, "/nonexistent/state", "lock", 0, &err), ERR_IO);
     ck_assert_str_eq(err.text, "/nonexistent/state: cannot be made: No such file or directory");
     tempdir_close(&dir);
 }

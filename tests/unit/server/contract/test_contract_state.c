@@ -67,6 +67,17 @@ START_TEST(a_restart_that_overlaps_takes_over_when_the_old_process_has_ended)
 }
 END_TEST
 
+START_TEST(one_directory_may_be_state_dir_and_audit_dir)
+{
+    struct server_process server;
+    tempdir_open(&dir);
+    server_process_start(
+        &server, (const char *[]){MODEL, "--state-dir", dir.path, "--audit-dir", dir.path, NULL});
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    clear();
+}
+END_TEST
+
 /* ---- files that are blamed ---- */
 
 START_TEST(a_roll_out_that_cannot_be_served_is_named)
@@ -172,6 +183,7 @@ START_TEST(a_drain_is_clean_though_nobody_could_read_the_ready_line)
 END_TEST
 
 SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_has_ended,
-      a_roll_out_that_cannot_be_served_is_named, a_version_that_no_path_can_name_is_not_loaded,
+      one_directory_may_be_state_dir_and_audit_dir, a_roll_out_that_cannot_be_served_is_named,
+      a_version_that_no_path_can_name_is_not_loaded,
       what_is_printed_to_a_closed_descriptor_lands_in_no_file,
       a_drain_is_clean_though_nobody_could_read_the_ready_line)
