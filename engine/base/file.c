@@ -138,11 +138,15 @@ enum err_code file_open_stream(FILE **out, const char *path, struct err *err)
     return err_no_memory(err, BUFSIZ);
 }
 
-/* What a shell's <(...) becomes: the caller has opened it, so opening it again waits for nobody. */
+/* The names of an open descriptor, as a shell's <(...) becomes one: the caller has opened it, so
+ * opening it again waits for nobody. */
 static bool is_descriptor(const char *path)
 {
-    static const char folder[] = "/dev/fd/";
-    return strncmp(path, folder, sizeof folder - 1) == 0;
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return strcmp(path, "/dev/stdin") == 0;
 }
 
 /* Who may have named a path. */

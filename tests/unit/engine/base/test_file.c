@@ -162,6 +162,30 @@ START_TEST(a_fifo_that_the_caller_named_is_read)
 }
 END_TEST
 
+/* In a child, whose standard input it is. */
+START_TEST(every_name_of_an_open_descriptor_is_an_input)
+{
+    static const char *const names[] = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const pid_t child = fork();
+        if (child == 0) {
+            int ends[2];
+            char *bytes;
+            size_t len;
+            struct err err = {0};
+            if (pipe(ends) != 0 || write(ends[1], "a text", 6) != 6 || dup2(ends[0], 0) != 0)
+                _exit(2);
+            close(ends[1]);
+            _exit(file_read_input(&bytes, &len, names[i], 100, &err) != ERR_OK ||
+                  strcmp(bytes, "a text") != 0);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(status == 0, "%s: %d", names[i], status);
+    }
+}
+END_TEST
+
 START_TEST(a_directory_is_one_process_s_at_a_time)
 {
     struct tempdir dir;
@@ -330,7 +354,7 @@ SUITE("file", file_read_takes_a_dash_for_standard_input_and_leaves_it_open,
       file_read_says_why_a_file_cannot_be_read, file_is_part_of_a_path_or_none,
       only_regular_files_are_opened, a_directory_is_one_process_s_at_a_time,
       a_standard_descriptor_that_is_closed_is_not_the_next_files,
-      a_fifo_that_the_caller_named_is_read,
+      a_fifo_that_the_caller_named_is_read, every_name_of_an_open_descriptor_is_an_input,
       file_read_input_blames_the_path_for_what_is_the_paths_fault,
       file_read_input_does_not_blame_the_path_for_descriptors,
       file_exists_tells_what_is_absent_from_what_cannot_be_looked_at)
