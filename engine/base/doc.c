@@ -253,6 +253,10 @@ bool doc_number_text(const struct json_t *value, char out[DOC_NUMBER_BYTES])
     if (!json_is_real(value) || fabs(number) >= exact_max)
         return false;
     int digits = DIGITS_MIN;
+    if (number == trunc(number)) { /* an integer that became a real: without an exponent */
+        snprintf(out, DOC_NUMBER_BYTES, "%.0f", number + 0.0);
+        return true;
+    }
     do
         snprintf(out, DOC_NUMBER_BYTES, "%.*g", digits, number);
     while (strtod(out, NULL) != number && digits++ < DIGITS_MAX);

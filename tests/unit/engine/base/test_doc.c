@@ -74,6 +74,7 @@ START_TEST(doc_writes_a_number_as_its_text)
                                " 1e300, \"1\", true]";
     static const char *const expected[] = {
         "0", "-7", "9223372036854775807", "0.1", "100", "1.5e-07", NULL, NULL, NULL, NULL};
+    struct doc_limits reals = doc_limits_request;
     struct json_t *root;
     struct err err = {0};
     ck_assert_int_eq(doc_parse(&root, text, strlen(text), &doc_limits_request, &err), ERR_OK);
@@ -84,6 +85,17 @@ START_TEST(doc_writes_a_number_as_its_text)
         ck_assert_str_eq(digits, is_number ? expected[i] : "");
     }
     doc_free(root);
+    reals.integers_as_reals = true;
+    static const char *const integers[] = {"0", "-7", "1000000000000000", "1700000000000000",
+                                           "-9007199254740991"};
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        char digits[DOC_NUMBER_BYTES], list[40];
+        snprintf(list, sizeof list, "[%s]", integers[i]);
+        ck_assert_int_eq(doc_parse(&root, list, strlen(list), &reals, &err), ERR_OK);
+        ck_assert(doc_number_text(doc_array_item(root, 0), digits));
+        ck_assert_str_eq(digits, integers[i]);
+        doc_free(root);
+    }
 }
 END_TEST
 
