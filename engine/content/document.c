@@ -308,11 +308,13 @@ static bool is_semi_map(struct span text)
             return false;
         text = skip_blank(skip(text, (size_t)(end - text.bytes) + strlen(last)));
     }
-    if (!begins(text, "<"))
+    const char *end = memchr(text.bytes, '>', text.len);
+    if (!begins(text, "<") || end == NULL)
         return false;
-    return begins(text, "<MapData") || holds_near(text, "semi-org") ||
-           holds_near(text, "semi.org") || holds_near(text, "xmlns:semi") ||
-           (begins(text, "<Map") && (holds_near(text, "<Row") || holds_near(text, "BinCode")));
+    const struct span tag = {text.bytes, (size_t)(end - text.bytes)};
+    return begins(tag, "<MapData") || holds_near(tag, "semi-org") || holds_near(tag, "semi.org") ||
+           holds_near(tag, "xmlns:semi") ||
+           (begins(tag, "<Map") && (holds_near(text, "<Row") || holds_near(text, "BinCode")));
 }
 
 static const char *fab_format(struct span text)

@@ -124,6 +124,8 @@ START_TEST(logs_that_hold_records_of_a_fab_are_logs)
         "FileVersion 1 2;\nopened lot.001\nbin 7 FAIL",
         "LOT:A\nWAFER:3\nDEVICE:P\nSTEP:7\nFAIL:scan chain 3\n",
         "<Map> overlay failed",
+        "<13>Nov 26 10:00:01 tool1 loader: urn:semi-org:xsd.E142-1 is loaded\nbin 7 FAIL",
+        "<event level=\"ERROR\"><text>http://www.semi.org/E142 is not reached</text></event>",
         "<testsuite name=\"bist\"><testcase/></testsuite>",
         "loaded <MapData xmlns=\"urn:semi-org:xsd.E142-1\">",
         "<?xml",
