@@ -53,7 +53,8 @@ static enum err_code join_labels(struct dataset *dataset, const struct json_t *l
         char digits[DOC_NUMBER_BYTES];
         size_t len;
         const char *text = label_text(doc_array_item(list, i), digits, &len);
-        if (text == NULL || len == 0 || memchr(text, '\0', len) != NULL)
+        if (text == NULL || len == 0 || memchr(text, '\0', len) != NULL ||
+            memchr(text, '|', len) != NULL)
             return err_set(err, ERR_UNUSABLE, "member '%s': element %zu is no label", key, i);
         all = arena_format(&dataset->arena, "%s%s%.*s", all, i > 0 ? "|" : "", (int)len, text);
         if (all == NULL)

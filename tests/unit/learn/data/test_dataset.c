@@ -178,6 +178,11 @@ START_TEST(dataset_takes_several_labels_and_none)
     expect_item(&fixture.dataset, 0, "line 2", "a", "x|y");
     expect_item(&fixture.dataset, 1, "line 3", "b", "");
     drop(&fixture);
+    static const char bar[] = "{\"text\": \"a\", \"label\": [\"x|y\", \"z\"]}";
+    setup(&fixture, "a.jsonl", bar, strlen(bar), &many);
+    ck_assert_ptr_nonnull(
+        strstr(fixture.err.text, "line 1: member 'label': element 0 is no label"));
+    drop(&fixture);
     setup(&fixture, "a.jsonl", "{\"text\": \"a\"}", 13, &many);
     ck_assert_ptr_nonnull(strstr(fixture.err.text, "member 'label' is missing"));
     drop(&fixture);
