@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 struct tls_certificate {
     atomic_uint holders;      /* partners: acquire, tls_discard */
@@ -409,6 +410,7 @@ static void collect_names(gnutls_x509_crt_t certificate, const char **names, uns
 
 const char **tls_client_names(void *session, unsigned *count, int64_t *until_s, struct arena *arena)
 {
+    const int64_t now_s = time(NULL); /* before the chain is judged */
     unsigned chain_len = 0;
     *count = 0;
     *until_s = INT64_MAX;
@@ -426,7 +428,8 @@ const char **tls_client_names(void *session, unsigned *count, int64_t *until_s, 
         if (is_read && i == 0)
             collect_names(certificate, names, count, arena);
         int64_t ends_s = is_read ? (int64_t)gnutls_x509_crt_get_expiration_time(certificate) : 0;
-        *until_s = ends_s < *until_s ? ends_s : *until_s;
+        if (i == 0 || ends_s >= now_s) /* others that have expired were not needed */
+            *until_s = ends_s < *until_s ? ends_s : *until_s;
         gnutls_x509_crt_deinit(certificate);
     }
     return names;

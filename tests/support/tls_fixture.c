@@ -90,6 +90,22 @@ void tls_fixture_authority(const struct tempdir *dir, const char *stem)
     gnutls_x509_privkey_deinit(key);
 }
 
+void tls_fixture_expired(const struct tempdir *dir, const char *stem, const char *authority)
+{
+    gnutls_x509_privkey_t key;
+    gnutls_datum_t key_pem = load(dir, authority, "key");
+    must(gnutls_x509_privkey_init(&key));
+    must(gnutls_x509_privkey_import(key, &key_pem, GNUTLS_X509_FMT_PEM));
+    gnutls_x509_crt_t certificate =
+        new_certificate(key, authority, time(NULL) - 365 * DAY_S, time(NULL) - DAY_S);
+    must(gnutls_x509_crt_set_basic_constraints(certificate, 1, -1));
+    must(gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_KEY_CERT_SIGN));
+    must(gnutls_x509_crt_sign2(certificate, certificate, key, GNUTLS_DIG_SHA256, 0));
+    export(dir, stem, certificate);
+    gnutls_x509_privkey_deinit(key);
+    gnutls_free(key_pem.data);
+}
+
 static void sign(const struct tempdir *dir, gnutls_x509_crt_t certificate, const char *authority)
 {
     gnutls_x509_crt_t issuer;

@@ -29,6 +29,8 @@ struct tls_subject {
 };
 
 void tls_fixture_authority(const struct tempdir *dir, const char *stem);
+/* STEM.pem: the certificate that the authority had before, of the same key, and that has expired. */
+void tls_fixture_expired(const struct tempdir *dir, const char *stem, const char *authority);
 /* STEM.pem and STEM.key, by the authority. */
 void tls_fixture_issue(const struct tempdir *dir, const char *stem, const char *authority,
                        const struct tls_subject *subject);

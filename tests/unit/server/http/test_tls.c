@@ -241,8 +241,31 @@ START_TEST(a_certificate_that_expires_stands_for_nobody_on_its_open_connection)
 }
 END_TEST
 
+/* GnuTLS takes the authority's own certificate in its place. */
+START_TEST(an_expired_certificate_that_is_not_needed_changes_nothing)
+{
+    static const char ask[] = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    struct bench bench;
+    struct tls_client client;
+    char command[400];
+    bench_open(&bench);
+    tls_fixture_issue(&bench.dir, "press", "ca",
+                      &(struct tls_subject){.name = "press", .is_client = true});
+    tls_fixture_expired(&bench.dir, "old", "ca");
+    snprintf(command, sizeof command, "cat '%s/old.pem' >>'%s/press.pem'", bench.dir.path,
+             bench.dir.path);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(connect_as(&bench, &client, "press"));
+    ck_assert_int_eq(tls_client_ask(&client, ask, &bench.answer), 200);
+    ck_assert_ptr_nonnull(strstr(bench.answer.text, "names: press"));
+    tls_client_close(&client);
+    bench_close(&bench);
+}
+END_TEST
+
 SUITE("tls", tls_ends_a_handshake_that_is_larger_than_it_keeps,
       tls_ends_a_connection_whose_bytes_lead_to_no_request,
       tls_takes_the_largest_head_and_a_body_of_many_records,
       malformed_chunks_are_refused_over_tls_wherever_they_are_cut,
-      a_certificate_that_expires_stands_for_nobody_on_its_open_connection)
+      a_certificate_that_expires_stands_for_nobody_on_its_open_connection,
+      an_expired_certificate_that_is_not_needed_changes_nothing)
