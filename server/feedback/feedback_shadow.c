@@ -47,8 +47,9 @@ void feedback_shadow_judge_locked(struct feedback *feedback, const struct window
 static void note_locked(struct feedback *feedback, const struct shadow_record *record,
                         const uint64_t key[2])
 {
-    const struct window_entry *answer = window_find(&feedback->window, key);
+    /* First: the version that makes room may be the answer's. */
     int at = feedback_version_locked(feedback, record->model, record->version, false);
+    const struct window_entry *answer = window_find(&feedback->window, key);
     if (answer == NULL || at < 0 ||
         !outcomes_learn(feedback->outcomes, (unsigned)at, record->labels, record->label_count))
         return;

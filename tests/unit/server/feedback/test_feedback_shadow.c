@@ -3,6 +3,8 @@
 #include "server/feedback/feedback.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+
 static const char *const labels[] = {"none", "Center", "Donut"};
 static const char *const other_labels[] = {"Donut", "Scratch", "Center"};
 static const struct engine_info info = {.labels = labels, .label_count = 3, .version = "1"};
@@ -151,8 +153,28 @@ START_TEST(a_shadow_of_what_is_not_remembered_is_forgotten)
 }
 END_TEST
 
+/* Its version made room for the shadow's. */
+START_TEST(a_shadow_whose_version_takes_the_answers_place_judges_nothing)
+{
+    enum { VERSIONS = 256 };
+    char version[16];
+    opened(10);
+    answered("a", 1);
+    told("a", "Donut");
+    for (int i = 2; i <= VERSIONS; i++) {
+        snprintf(version, sizeof version, "%d", i);
+        feedback_learn(feedback, "wafer", version, labels, 3, 1);
+    }
+    shadowed("more", "a", "Donut");
+    expect("more", 0, 0, 0, 0);
+    expect("1", 0, 0, 0, 0);
+    closed();
+}
+END_TEST
+
 SUITE("feedback_shadow", a_label_judges_both_by_their_texts,
       a_label_may_come_before_the_shadow_and_be_changed_or_taken_back,
       each_shadow_of_an_input_is_judged_by_itself,
       a_shadow_of_an_earlier_answer_with_the_same_id_is_not_meant,
-      a_shadow_of_what_is_not_remembered_is_forgotten)
+      a_shadow_of_what_is_not_remembered_is_forgotten,
+      a_shadow_whose_version_takes_the_answers_place_judges_nothing)
