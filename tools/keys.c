@@ -14,9 +14,12 @@
 #include "engine/cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -31,6 +34,7 @@ struct tool {
     size_t len;
     struct keys *keys; /* of the text */
     bool is_new;
+    int folder; /* of the file, for its lock; -1: it cannot be opened */
 };
 
 /* ---- options ---- */
@@ -123,6 +127,16 @@ static enum err_code check_words(const struct tool *tool, struct err *err)
     return ERR_OK;
 }
 
+/* Of two programs that change the file at once the second waits, until the first has ended. */
+static void lock_folder(struct tool *tool)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", tool->file);
+    tool->folder = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tool->folder >= 0)
+        flock(tool->folder, LOCK_EX);
+}
+
 /* A file that is not there is an empty one if it may be new. */
 static enum err_code open_file(struct tool *tool, bool may_be_new, struct err *err)
 {
@@ -178,7 +192,10 @@ static enum err_code add(struct tool *tool, struct err *err)
 {
     unsigned char bytes[KEY_BYTES];
     char key[2 * KEY_BYTES + 1], digest[SHA256_HEX_BYTES], *text = NULL;
-    if (check_words(tool, err) || open_file(tool, true, err))
+    if (check_words(tool, err))
+        return err->code;
+    lock_folder(tool);
+    if (open_file(tool, true, err))
         return err->code;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
         return err_set(err, ERR_IO, "no random bytes: %s", strerror(errno));
@@ -279,7 +296,10 @@ static enum err_code expire(struct tool *tool, struct err *err)
     unsigned number = 1, changed = 0;
     last_day((int64_t)time(NULL), yesterday);
     const char *day = tool->expires != NULL ? tool->expires : yesterday;
-    if (check_words(tool, err) || open_file(tool, false, err))
+    if (check_words(tool, err))
+        return err->code;
+    lock_folder(tool);
+    if (open_file(tool, false, err))
         return err->code;
     FILE *out = open_memstream(&text, &len);
     if (out == NULL)
@@ -325,13 +345,15 @@ static int fail(const struct err *err)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-    struct tool tool = {0};
+    struct tool tool = {.folder = -1};
     enum cli_action action;
     struct err err = {0};
     if (!cli_parse(command->cli, argc, argv, &tool, &action, &err) && action == CLI_RUN)
         command->run(&tool, &err);
     free(tool.text);
     keys_close(tool.keys);
+    if (tool.folder >= 0)
+        close(tool.folder);
     if (err.code != ERR_OK)
         return fail(&err);
     if (action == CLI_HELP)

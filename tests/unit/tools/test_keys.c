@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +130,28 @@ START_TEST(keys_expire_ends_all_keys_of_a_name)
 }
 END_TEST
 
+START_TEST(keys_added_at_once_are_all_in_the_file)
+{
+    enum { ADDED = 8 };
+    pid_t children[ADDED];
+    begin(NULL);
+    for (int i = 0; i < ADDED; i++) {
+        children[i] = fork();
+        if (children[i] == 0)
+            _exit(RUN("add", "line1", "--scope", "predict")->code);
+    }
+    for (int i = 0; i < ADDED; i++) {
+        int status;
+        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    struct keys *keys = read_keys();
+    ck_assert_uint_eq(keys_count(keys), ADDED);
+    keys_close(keys);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("keys_program", keys_add_prints_a_key_that_the_daemon_takes,
       keys_add_makes_a_file_and_no_key_twice, keys_refuse_what_the_daemon_would_and_leave_the_file,
-      keys_expire_ends_all_keys_of_a_name)
+      keys_expire_ends_all_keys_of_a_name, keys_added_at_once_are_all_in_the_file)
