@@ -72,7 +72,7 @@ struct config {
     struct arena arena; /* holds all strings */
 };
 
-/* What a process with this configuration takes to end, at most. */
+/* The longest time, in ms, that a process with this configuration takes to end. */
 static inline unsigned config_end_ms(const struct config *config)
 {
     enum { LAST_MS = 5000 };

@@ -50,7 +50,7 @@ static enum err_code choose(const struct engine_options *options, struct choice 
     return ERR_OK;
 }
 
-/* Of the weights, and behind them of the head's file. */
+/* Copies the paths of the weights, and behind them the path of the head's file. */
 static enum err_code copy_paths(struct engine_model *model, const char *dir,
                                 const struct checkpoint *checkpoint, struct err *err)
 {
@@ -147,7 +147,8 @@ static enum err_code test_products(const struct spec *spec, const struct weights
     return test_all(outside, OUTSIDE, kernels, err);
 }
 
-/* Of the head's file: the examples that an input is compared with, and the table of n-grams. */
+/* Bytes of the head's file: the examples that an input is compared with, and the table of
+ * n-grams. */
 static size_t head_bytes(const struct engine_model *model)
 {
     const struct neighbours *examples = &model->spec.policy.ood.neighbours;

@@ -47,7 +47,7 @@ struct engine_options {
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
 };
 
-/* What a checkpoint is. Strings and arrays are the model's. */
+/* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
     const char *family; /* "bert", "roberta", "vit", "deit-distilled", ...: model/family/family.c */
@@ -110,15 +110,15 @@ const struct engine_info *engine_describe(const struct engine_model *model);
  * is opened, and of the weights the headers alone. */
 enum err_code engine_check(const char *dir, const struct engine_options *options, struct err *err);
 
-/* What a checkpoint will take in memory: upper bounds from its headers, without loading it. */
+/* Memory that a checkpoint will take: upper bounds from its headers, without loading it. */
 struct engine_cost {
     size_t model_bytes;    /* weights and tokenizer, once */
     size_t session_bytes;  /* of one session for batches of batch_tokens_max */
     size_t labeller_bytes; /* zero-shot: of engine_labeller_open with one thread; else 0 */
     unsigned label_count;
 };
-/* As engine_open and engine_session_open with the same arguments, and with their errors, as far as
- * they follow from the headers. */
+/* Takes the arguments of engine_open and engine_session_open, and returns those of their errors
+ * that follow from the headers. */
 enum err_code engine_measure(struct engine_cost *out, const char *dir,
                              const struct engine_options *options, unsigned batch_tokens_max,
                              unsigned threads, struct err *err);
@@ -160,7 +160,7 @@ enum err_code engine_open_labelled(struct engine_model **out, const struct engin
 /* Upper bound of what it takes. */
 size_t engine_labelled_bytes(const struct engine_model *model, const struct engine_labels *labels);
 
-/* What encodes labels of one zero-shot model, with so many threads. One thread at a time. Yours to
+/* Encodes labels of one zero-shot model, with so many threads. One thread at a time. Yours to
  * close, before the model. */
 struct engine_labeller;
 enum err_code engine_labeller_open(struct engine_labeller **out, const struct engine_model *model,
@@ -172,7 +172,7 @@ void engine_labeller_close(struct engine_labeller *labeller); /* NULL is allowed
 enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engine_model *labelled,
                                    unsigned *left, struct err *err);
 
-/* What a client may ask for, and what bounds it. All zeros: the model's own way. */
+/* Options of a client for long texts, and their bounds. All zeros: the model's own way. */
 enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
@@ -314,9 +314,9 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
 
-/* What of a text the model's table of n-grams takes for the label, into what engine_explain made:
- * nothing of a model without one. `text` is what was prepared, of a pair the first one.
- * ERR_NO_MEMORY. */
+/* Finds the phrases of a text that the model's table of n-grams counts for the label, and adds them
+ * to the explanation of engine_explain; none for a model without a table. `text` is what was
+ * prepared, of a pair the first one. ERR_NO_MEMORY. */
 enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
                              unsigned label, struct arena *arena, struct explanation *explanation,
                              struct err *err);

@@ -55,7 +55,7 @@ static enum err_code copy_labels(struct engine_model *model, const struct engine
     return ERR_OK;
 }
 
-/* What attnd.json says of its own labels holds for no others. */
+/* Drops what attnd.json says of its own labels: it holds for no others. */
 static void forget_own_labels(struct engine_model *model)
 {
     struct spec *spec = &model->spec;
@@ -178,7 +178,7 @@ void engine_labeller_close(struct engine_labeller *labeller)
     free(labeller);
 }
 
-/* As many of the next labels as fit, at least one. */
+/* Prepares as many of the next labels as fit, at least one. */
 static enum err_code prepare_step(struct engine_labeller *labeller,
                                   const struct engine_model *labelled, struct arena *arena,
                                   unsigned *count, struct err *err)

@@ -33,8 +33,8 @@ struct text_tower {
     float scale;                          /* exp(logit_scale) */
 };
 
-/* Of a checkpoint whose family is_zero_shot. ERR_UNSUPPORTED and the errors of the files. Yours to
- * close. */
+/* Opens the tower of a checkpoint whose family is_zero_shot. ERR_UNSUPPORTED and the errors of the
+ * files. Yours to close. */
 enum err_code text_tower_open(struct text_tower **out, const char *dir,
                               const struct checkpoint *checkpoint,
                               const struct linear_backend *backend, const struct kernels *kernels,
@@ -53,7 +53,7 @@ enum err_code text_tower_prepare(const struct text_tower *tower, const char *sen
 void text_tower_run(const struct text_tower *tower, struct workspace *workspace,
                     const struct engine_input *inputs, unsigned rows, float *out);
 
-/* Whether the name is one of the tower's tensors, or the scale. */
+/* True if the name is one of the tower's tensors, or the scale. */
 bool text_tower_reads(const struct text_tower *tower, const char *name);
 
 size_t text_tower_bytes(const struct text_tower *tower); /* of weights and tokenizer */

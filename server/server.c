@@ -166,7 +166,7 @@ static enum err_code open_otlp(struct server *server, struct err *err)
     return err->code;
 }
 
-/* What was before the start is read while the models are opened. */
+/* The labels of before the start are read while the models are opened. */
 static enum err_code open_feedback(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -180,7 +180,7 @@ static enum err_code open_feedback(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-/* What was kept before the start is read while the models are opened, too. */
+/* The inputs that were kept before the start are read while the models are opened, too. */
 static enum err_code open_review(struct server *server, struct err *err)
 {
     struct service *service = &server->service;

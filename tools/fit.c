@@ -151,7 +151,7 @@ static enum err_code parse(struct program *program, int argc, char **argv, enum 
 
 /* ---- beside a server ---- */
 
-/* Of a parent that ended before, the other end of the output tells. */
+/* A parent that ended before this call is noticed by the closed end of the output. */
 static void end_with_parent(void)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -160,7 +160,7 @@ static void end_with_parent(void)
         raise(SIGKILL);
 }
 
-/* What cannot be had is done without. */
+/* Steps that the system refuses are left out. */
 static void yield_to_all(void)
 {
     const struct sched_param param = {0};

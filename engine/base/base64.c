@@ -101,7 +101,7 @@ static unsigned value_of(char c)
     return (unsigned)base64_decode_value(c == '-' ? '+' : c == '_' ? '/' : c);
 }
 
-/* What has been seen of a text with line ends, or in the URL-safe alphabet. */
+/* The state of base64_decode_sent: counts, and the alphabets that the text has used so far. */
 struct sent {
     size_t data, padding; /* characters */
     bool is_url_safe, is_standard;

@@ -30,9 +30,10 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
 enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
                                   size_t origin, struct interrupt *interrupt, struct err *err);
 
-/* As people send it: with line ends, as MIME and openssl wrap it, or in the URL-safe alphabet (RFC
- * 4648 section 5), then also without padding. A text of both alphabets is refused, and all else
- * that base64_decode_while refuses. out has base64_sent_size(len) bytes. */
+/* Decodes base64 as people send it. Line ends are skipped (MIME and openssl wrap lines). The
+ * URL-safe alphabet (RFC 4648 section 5) is read too, also without padding. Refused: a text that
+ * uses both alphabets, and all else that base64_decode_while refuses. out has base64_sent_size(len)
+ * bytes. */
 size_t base64_sent_size(size_t len);
 enum err_code base64_decode_sent(char *out, size_t *out_len, const char *text, size_t len,
                                  size_t origin, struct interrupt *interrupt, struct err *err);

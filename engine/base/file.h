@@ -27,8 +27,8 @@ enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, s
 /* The last part of a path, without slashes behind it: "models/a/" is called "a". */
 void file_last_part(const char *path, char out[NAME_MAX + 1]);
 
-/* Whether a path, of a file or of a URL, can name it as one part: 1 to FILE_PART_BYTES without
- * control characters and slashes, and no step such as "..". */
+/* True if the name can be one part of a path (of a file or of a URL): 1 to FILE_PART_BYTES bytes,
+ * no control character, no slash, and no step such as "..". */
 enum { FILE_PART_BYTES = 128 };
 bool file_is_part(const char *name);
 #define FILE_PART_RULE "expected 1 to 128 bytes without / and control characters, and not . or .."
@@ -57,8 +57,8 @@ enum err_code file_read_given(char **out, size_t *len, const char *path, size_t 
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err);
 
-/* Whether the path exists. ERR_NO_MEMORY and ERR_IO, whose texts begin with the path, if that
- * cannot be determined: an error of stat other than absence is not taken for absence. */
+/* *out: the path exists. ERR_NO_MEMORY and ERR_IO, whose texts begin with the path, if that cannot
+ * be determined: an error of stat other than absence is not taken for absence. */
 enum err_code file_exists(const char *path, bool *out, struct err *err);
 
 /* The path is then absent, also if it was before. ERR_IO, whose text begins with the path. */

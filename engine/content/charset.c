@@ -111,7 +111,7 @@ const char *charset_names(void)
            "gb18030 (also gbk, gb2312), big5 or euc-kr (cp949)";
 }
 
-/* Whether the label stands in the list. */
+/* True if the list has the label; case does not matter. */
 static bool is_listed(const char *labels, const char *name, size_t len)
 {
     for (const char *at = labels + 1; *at != '\0'; at += strcspn(at, " ") + 1)

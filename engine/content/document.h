@@ -12,8 +12,9 @@
 
 enum { DOCUMENT_TEXT_BYTES = 256 };
 
-/* What a text is instead, and what to do: "this is a KLARF file, not a log; ...". False: a text. It
- * takes time in proportion to the text only where that begins like a document. */
+/* True if the text is a document of another kind. out then names the kind and says what to do:
+ * "this is a KLARF file, not a log; ...". False: it is a text. The whole text is read only if its
+ * begin looks like a document. */
 bool document_describe(const char *text, size_t len, char out[DOCUMENT_TEXT_BYTES]);
 
 #endif

@@ -47,7 +47,8 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
 /* "uncalibrated" is "auto" where attnd.json says nothing of it. */
 void policy_trust(struct policy *policy);
 
-/* Whether it is a classifier without thresholds, and whether its answers go to review for it. */
+/* is_uncalibrated: the model is a classifier without thresholds. reviews_all: for that reason all
+ * its answers go to review. */
 bool policy_is_uncalibrated(const struct policy *policy);
 bool policy_reviews_all(const struct policy *policy);
 

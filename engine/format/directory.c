@@ -202,7 +202,7 @@ static enum err_code refuse_missing(const char *dir, struct err *err)
     return err_set(err, ERR_IO, "there is no directory %s", dir);
 }
 
-/* What is in a directory without config.json. */
+/* Says what a directory without config.json holds instead, and what to do. */
 static enum err_code refuse_without_config(const char *dir, struct err *err)
 {
     char name[NAME_MAX + 1], snapshots[PATH_MAX];

@@ -139,7 +139,7 @@ static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t
     return ERR_OK;
 }
 
-/* Of each stage its own. */
+/* Each stage has its own ratio. */
 static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *config,
                                      struct err *err)
 {
@@ -205,7 +205,7 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
-/* What differs by stage is the last one's in the spec itself. */
+/* The spec itself gets the values of the last stage. */
 static enum err_code read_stages(struct spec *spec, const struct json_t *config, struct err *err)
 {
     struct stage_config stages;
@@ -260,7 +260,7 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
-/* Where positions begin behind the pad token's, that many fewer are left. */
+/* If positions begin behind the pad token's, that many fewer are left. */
 static enum err_code read_positions(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;

@@ -22,7 +22,7 @@
 
 enum { PARTS_MAX = 3 };
 
-/* Where the tensors of a field go: a float *, a struct norm, struct linear or plain_linear. */
+/* The place for the tensors of a field: a float *, a struct norm, struct linear or plain_linear. */
 struct place {
     size_t at; /* in struct layer, of a block's field; else in struct weights */
     bool is_in_block;
@@ -154,7 +154,7 @@ static enum err_code bind(struct binder *binder, const struct tensor_row *row,
     return ERR_OK;
 }
 
-/* Where the row goes. */
+/* The place for the row. */
 static void *place_of(const struct binder *binder, const struct tensor_row *row)
 {
     const struct place *place = &places[row->field];

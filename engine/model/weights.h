@@ -69,8 +69,8 @@ struct weights {
     struct arena arena; /* everything above but the linears' own memory */
 };
 
-/* Whether the head is one that is served, and every tensor is there with its shape and a dtype that
- * can be read: what weights_open refuses before it reads. ERR_UNSUPPORTED names the tensor. */
+/* Makes the checks of weights_open, and reads no data: the head is one that is served, and every
+ * tensor is there with its shape and a dtype that can be read. ERR_UNSUPPORTED names the tensor. */
 enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
                             struct err *err);
 

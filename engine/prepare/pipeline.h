@@ -40,7 +40,8 @@ enum err_code pipeline_open(struct pipeline *out, const struct spec *spec, const
                             struct err *err);
 void pipeline_close(struct pipeline *pipeline);
 
-/* What is done to an input, in one sentence for a person; in the arena. NULL: no memory. */
+/* Describes in one sentence for a person what is done to an input; in the arena. NULL: no
+ * memory. */
 const char *pipeline_describe(const struct pipeline *pipeline, struct arena *arena);
 
 /* A text's bytes, which may hold NUL, and a second one that is read with it. */
@@ -52,13 +53,13 @@ struct pipeline_text {
     size_t pair_len; /* 0: there is none */
 };
 
-/* As tokenizer_encode and tokenizer_encode_pair; ERR_UNUSABLE also for a text without a token, and
- * for a pair that the model does not take. */
+/* Encodes as tokenizer_encode and tokenizer_encode_pair do; ERR_UNUSABLE also for a text without a
+ * token, and for a pair that the model does not take. */
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
                               const struct pipeline_text *text, struct interrupt *interrupt,
                               struct arena *arena, struct encoding *out, struct err *err);
 
-/* As image_decode, with the model's option for 16-bit greys. */
+/* Decodes as image_decode does, with the model's option for 16-bit greys. */
 enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,
                               size_t pixels_max, struct interrupt *interrupt, struct arena *arena,
                               struct image *out, struct err *err);

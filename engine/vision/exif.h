@@ -15,7 +15,7 @@ struct exif_placement {
     bool on_side; /* width and height change places */
     ptrdiff_t origin, step_x, step_y;
 };
-/* Of a file of this size. */
+/* The placement for a file of width x height pixels. */
 struct exif_placement exif_placement(unsigned orientation, unsigned width, unsigned height);
 
 #endif

@@ -24,12 +24,12 @@ struct preprocess {
     unsigned resize_height, resize_width; /* both 0: by shortest_edge */
     unsigned shortest_edge;               /* 0: by height and width */
     unsigned crop_height, crop_width;
-    /* Of a crop larger than the image, an odd margin: a fast class has the larger half behind the
-     * image, a slow one before it. */
+    /* A crop larger than the image gets a margin. If that is odd, a fast class puts the larger half
+     * behind the image, a slow class before it. */
     bool pads_more_behind;
     enum resample resample;
-    /* Where an image is shrunk, a pixel is the mean of what the filter and what resize_lines.h
-     * give: of the ways that were tried (resize_lines.h), the best. preprocess_open says false. */
+    /* If an image is shrunk, a pixel is the mean of the filter's and of resize_lines.h's, the best
+     * of the ways that were tried (resize_lines.h). preprocess_open says false. */
     bool keeps_lines;
     double rescale_factor;
     float mean[3], std[3];

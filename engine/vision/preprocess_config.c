@@ -184,7 +184,7 @@ static enum err_code read_flags(const struct json_t *root, const struct processo
     return ERR_OK;
 }
 
-/* What a switch asks for and a null does not say. */
+/* Refuses a null or absent member that a switch needs. */
 static enum err_code check_needs(const struct json_t *root, const struct processor *processor,
                                  const struct preprocess *out, struct err *err)
 {
@@ -406,8 +406,8 @@ static enum err_code read_config(const struct json_t *root, const char *family_c
 
 /* ---- the file ---- */
 
-/* As transformers 4.57 looks for it: preprocessor_config.json if it is there, else
- * processor_config.json, which transformers 5 writes. */
+/* Looks in the order of transformers 4.57: preprocessor_config.json, else processor_config.json,
+ * which transformers 5 writes. */
 enum err_code preprocess_file(const char *dir, const char **name, struct err *err)
 {
     static const char *const names[] = {"preprocessor_config.json", "processor_config.json"};

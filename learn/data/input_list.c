@@ -50,7 +50,8 @@ static enum err_code add_file(struct input_list *list, const char *path, bool is
         list, &(struct listed_input){.is_image = is_image, .path = kept, .file = kept}, err);
 }
 
-/* What no answer shows. */
+/* Keeps a note for the user about a fault that no answer shows. After NOTES_MAX notes the rest is
+ * one line. */
 static enum err_code add_note(struct input_list *list, const char *path, const char *note,
                               struct err *err)
 {
@@ -89,7 +90,8 @@ static enum err_code add_wafers(struct input_list *list, const char *path, struc
     return err->code;
 }
 
-/* What cannot be opened is a text: reading it says why. */
+/* Returns the first bytes. A file that cannot be opened has none: it counts as text, and reading it
+ * later says why. */
 static size_t read_head(const char *path, char *head, size_t size)
 {
     int fd;

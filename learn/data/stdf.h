@@ -55,7 +55,8 @@ struct stdf {
     struct stdf_die *dies; /* sorted by wafer */
     size_t die_count;
     size_t placeless; /* results without coordinates or outside a wafer */
-    /* What the file has lost, or has behind its end, in words; NULL: nothing. In the arena. */
+    /* A sentence about data that the file has lost, or has behind its end. NULL: none. In the
+     * arena. */
     const char *lost;
     bool x_leftward, y_upward;
 
@@ -70,8 +71,8 @@ struct stdf_map {
     unsigned char *grey; /* [height, width] */
 };
 
-/* As file_read_input; ERR_MALFORMED and ERR_UNUSABLE with the byte offset (in the unpacked
- * file). Close it in any case. */
+/* Fails as file_read_input does; also ERR_MALFORMED and ERR_UNUSABLE, with the byte offset (in the
+ * unpacked file). Close it in any case. */
 enum err_code stdf_open(struct stdf *out, const char *path, struct err *err);
 enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err);
 void stdf_close(struct stdf *stdf);

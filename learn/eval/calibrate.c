@@ -44,7 +44,8 @@ static enum err_code take_decisions(struct spec *spec, const struct calibrate *h
     return ERR_OK;
 }
 
-/* What the scores are fitted for. A class_prior stays as it is, over other counts. */
+/* Takes the label counts that the scores are fitted for. A class_prior stays as it is, over other
+ * counts. */
 static enum err_code take_prior(struct spec *spec, const struct calibrate *how, struct arena *arena,
                                 struct err *err)
 {
@@ -124,8 +125,8 @@ static enum err_code choose_bank(struct head_bank *out, const struct calibrate *
     return err->code;
 }
 
-/* Of the known inputs if some were given, else those that the directory has or, without, of the
- * assessment's inputs. */
+/* Takes the examples of the known inputs, if some were given; else those that the directory has;
+ * else those of the assessment's inputs. */
 static enum err_code take_bank(struct head_bank *out, struct spec *spec,
                                const struct calibrate *how, struct arena *arena, struct err *err)
 {

@@ -14,7 +14,7 @@
 
 /* ---- answers that were left out, as if a run had given them ---- */
 
-/* Of all rows, in their order; of items of the data set that are no rows the problem stays. */
+/* Views all rows, in their order. The problem of an item that is no row stays. */
 static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct err *err)
 {
     const struct fit_rows *rows = &fit->rows;
@@ -35,7 +35,7 @@ static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct e
     return ERR_OK;
 }
 
-/* Of the inputs of the data set, with the reason of each that is not counted. */
+/* Views the inputs of the data set, with a reason for each that is not counted. */
 static enum err_code view_data(struct fit *fit, bool fresh_only, struct evaluation *out,
                                struct err *err)
 {
@@ -84,7 +84,7 @@ void fit_end_assessment(struct assessment *assessment)
     assessment_close(assessment);
 }
 
-/* Of inputs that were not learnt, or of all rows. */
+/* Assesses the inputs that were not learnt, or all rows. */
 static enum err_code assess_for_decisions(struct fit *fit, const char *dir, bool is_fresh,
                                           struct assessment *out, struct err *err)
 {

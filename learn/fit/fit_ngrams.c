@@ -15,7 +15,7 @@
 /* One for each fold that is left out, and behind them the one of all rows. */
 enum { FITS = FOLDS + 1 };
 
-/* What is fitted, and what it says of each row. */
+/* The fitted columns, and their evidence for each row. */
 struct columns {
     struct fit *fit;
     unsigned old_labels, new_labels;
@@ -128,7 +128,7 @@ static void take_left_out(struct columns *columns, unsigned fold, const struct n
                                columns->evidence + i * rows->labels + columns->old_labels);
 }
 
-/* What columns that have not learnt a fold's rows say of them. */
+/* Evidence for a fold's rows, from columns that have not learnt them. */
 static enum err_code leave_out(struct columns *columns, unsigned fold, struct err *err)
 {
     const size_t weights = weights_of(columns);

@@ -336,7 +336,7 @@ static enum http_next not_allowed(struct request *request, const char *allow)
     return HTTP_REPLY;
 }
 
-/* What the path's routes that change nothing answer to. */
+/* Lists the methods of the path's routes that change no state. */
 static void allowed_to_pages(char allow[ROUTES_ALLOW_BYTES], const char *path)
 {
     allow[0] = '\0';

@@ -40,7 +40,7 @@ struct batch {
     uint64_t since_ns; /* when its first line was appended */
 };
 
-/* What a line that was appended waits on, on its thread's stack. */
+/* A thread waits for the line that it appended; this is on its stack. */
 struct waiter {
     struct waiter *next;
     bool is_done;
@@ -103,7 +103,7 @@ static struct err count_locked(struct audit *audit, uint64_t lines, const struct
     return outcome;
 }
 
-/* But for the line that tells of lost ones. */
+/* Lines of the batch, without the one that tells of lost lines. */
 static uint64_t own_lines(const struct batch *batch)
 {
     return batch->lines - (batch->lost > 0);
@@ -225,8 +225,8 @@ static void step_locked(struct audit *audit)
         lead_locked(audit);
 }
 
-/* As many of the lines as fit into one batch, but at least one, are in the log or dropped:
- * waiter.err. Returns how many. */
+/* Appends as many of the lines as fit into one batch, but at least one: they are in the log or
+ * dropped (waiter.err). Returns how many. */
 static unsigned append_locked(struct audit *audit, const struct audit_members *lines,
                               unsigned count, struct waiter *waiter)
 {

@@ -20,7 +20,7 @@ void audit_chain_init(struct audit_chain *chain, struct audit_key key)
     memset(chain->head, '0', HASH_DIGITS);
 }
 
-/* What was read, without the ends of line behind it. */
+/* Makes the key of the bytes that were read, without the line ends behind them. */
 static enum err_code take_key(struct audit_key *out, char *bytes, const char *path, struct err *err)
 {
     if (err->code != ERR_OK) {
@@ -133,7 +133,7 @@ static const char *take_last(const char *line, size_t *len, const char *name)
     return digits;
 }
 
-/* What a line says of itself. */
+/* The members of a line that chain it to the one before. */
 struct seal {
     uint64_t seq;
     const char *prev, *mac; /* digits; mac NULL: it has none */

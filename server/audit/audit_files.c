@@ -111,7 +111,7 @@ static enum err_code take(struct audit_files *files, const char *dir, unsigned w
 
 /* ---- the end of the newest file ---- */
 
-/* What stands in the file's last bytes: its end, and the last whole line in it. */
+/* The file's last bytes: its end, and the last whole line in it. */
 struct end {
     char bytes[2 * AUDIT_LINE_BYTES_MAX + 1];
     size_t len, from; /* bytes[0..len) are those of the file from here on */
@@ -138,7 +138,7 @@ static enum err_code read_end(struct end *end, int fd, size_t size, const char *
     return ERR_OK;
 }
 
-/* Of the file's first line. */
+/* Reads from the file's first line how its chain is made. */
 static enum err_code read_way(int fd, const char *path, enum audit_way *way, struct err *err)
 {
     char line[1024];

@@ -144,7 +144,7 @@ struct told {
     uint8_t is_other;
 };
 
-/* What was done, so that it can be undone. */
+/* One change of a label, kept so that it can be undone. */
 struct step {
     bool is_done;
     struct window_entry entry; /* as it was */
@@ -214,8 +214,8 @@ static void refuse_label_locked(const struct feedback *feedback, const struct wi
                 "label: the model has no such label; \"new\": true beside it stores it");
 }
 
-/* Whether another version of the model that is served can say it: a shadow, or one of a split. The
- * snapshot before counts, too, since labels of this one may be learnt at this moment. */
+/* True if another served version of the model has the label: a shadow, or one of a split. Versions
+ * of the snapshot before count too: the labels of this one may be learnt at this moment. */
 static bool is_served_locked(const struct feedback *feedback, const char *model, const char *label)
 {
     const struct outcomes *outcomes = feedback->outcomes;
@@ -323,7 +323,7 @@ static enum err_code write_line(const struct feedback *feedback, const struct fe
     return feedback_line_write(out, &line, arena, err);
 }
 
-/* What the audit log has is accepted. Without `lock`. */
+/* Writes the items to the audit log: an item is accepted once it is there. Without `lock`. */
 static enum err_code append(struct feedback *feedback, const struct feedback_item *items,
                             const struct step *steps, unsigned count, struct arena *arena,
                             struct err *err)
@@ -341,7 +341,8 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
     return used > 0 ? audit_append(feedback->audit, lines, used, err) : ERR_OK;
 }
 
-/* Of the label before and the one after, both held until now, one does not stand. */
+/* Releases one of the two labels, the old and the new. Both were held until now, and only one
+ * stands. */
 static void let_go_locked(struct feedback *feedback, const struct step *step, uint32_t label)
 {
     feedback->outcomes->versions[step->entry.version].pins--;
@@ -419,7 +420,8 @@ static void take_prediction_locked(struct feedback *feedback, const struct feedb
     }
 }
 
-/* Of a prediction that is older than the window, or whose id a newer one has, it is not counted. */
+/* Takes a label of the past. It is not counted if its prediction is older than the window, or if a
+ * newer prediction has the id. */
 static void take_label_locked(struct feedback *feedback, const struct feedback_line *line,
                               const uint64_t key[2])
 {

@@ -50,7 +50,7 @@ struct feedback_options {
     bool keeps_labels;     /* for feedback_given */
 };
 
-/* What it takes, at most, but for the texts of labels. */
+/* The most memory that it takes, in bytes, without the texts of labels. */
 size_t feedback_bytes(unsigned window, bool keeps_labels);
 
 enum err_code feedback_open(struct feedback **out, const struct feedback_options *options,
@@ -58,10 +58,11 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
 /* Stops the reading of the past. NULL is allowed. */
 void feedback_close(struct feedback *feedback);
 
-/* Of predictions: no memory is allocated for one. */
+/* Observes predictions, and allocates no memory for one. */
 struct observer feedback_observer(struct feedback *feedback);
 
-/* Whether what `key` asks under the id and index may be remembered: nobody else's is. */
+/* True if the answer to `key` under this id and index may be remembered: no other key's prediction
+ * has them. */
 bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, const char *key);
 
 /* The labels of a model that is served in the snapshot of that generation. Cheap if they are
@@ -77,8 +78,8 @@ struct feedback_item {
     const char *source; /* NULL: not told */
     const char *key;    /* name of the key that was sent; NULL: none was needed */
 
-    /* What became of it: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no
-     * such label, no room for it, or two keys asked under the id), ERR_NOT_READY (the past is being
+    /* The result: ERR_NOT_FOUND (not remembered, or nothing to take back), ERR_UNUSABLE (no such
+     * label, no room for it, or two keys asked under the id), ERR_NOT_READY (the past is being
      * read). The text begins with the member. */
     struct err err;
     const char *predicted;
@@ -92,7 +93,7 @@ struct feedback_item {
 enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
                             struct arena *arena, struct err *err);
 
-/* What is known of the right label of a prediction. */
+/* The state of a prediction's right label. */
 enum feedback_standing {
     FEEDBACK_FORGOTTEN, /* no prediction with that id and index, nor its label, is remembered */
     FEEDBACK_UNREAD,    /* not known yet: the past is being read */
@@ -100,9 +101,9 @@ enum feedback_standing {
     FEEDBACK_LABELLED
 };
 
-/* Of the latest prediction with the id and index, as feedback_give means it. *label: the text, that
- * lives as long as `feedback`; NULL: it is not labelled, or its label is one of those whose texts
- * are not kept (outcomes.h). */
+/* Looks up the latest prediction with the id and index, as feedback_give does. *label: the text,
+ * which lives as long as `feedback`; NULL: it is not labelled, or its label is one whose text is
+ * not kept (outcomes.h). */
 enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
                                          const char **label);
 
@@ -125,8 +126,8 @@ struct feedback_share {
     uint64_t right, count;
 };
 
-/* Of all traffic: each decision counts as often as it was made, an automatic answer by the labels
- * of those that were drawn at random, as the others were chosen by somebody
+/* An estimate for all traffic: each decision counts as often as it was made. Automatic answers
+ * count by those labels whose predictions were drawn at random, since somebody chose the others
  * (engine/decide/stratified.h). */
 struct feedback_weighted {
     bool is_known; /* false: a decision was made of which nothing was labelled */
@@ -147,7 +148,7 @@ struct feedback_pair {
     uint64_t count;
 };
 
-/* Of the labelled inputs that a version judged as a shadow. */
+/* Counts of labelled inputs that a version judged as a shadow. */
 struct feedback_paired {
     uint64_t both, answer_only, shadow_only, neither; /* were right */
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one walk through a file. */
+/* The state of one walk through a file. */
 struct walk {
     struct feedback_past *past;
     struct arena arena;
@@ -57,7 +57,7 @@ static enum err_code see(struct walk *walk, const char *text, size_t len, struct
     return walk->is_visiting ? visit(walk, text, len, err) : ERR_OK;
 }
 
-/* What follows the last end of line is being written. */
+/* A part behind the last end of line is still being written. */
 static enum err_code walk_file(struct walk *walk, const char *path, struct err *err)
 {
     char *line = NULL;

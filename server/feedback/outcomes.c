@@ -283,7 +283,7 @@ static unsigned home_of(const struct outcomes_cell *cell)
     return home(cell->version, cell->label, cell->predicted);
 }
 
-/* Those behind it move up (Knuth, volume 3, algorithm 6.4R). */
+/* Later cells move up into the hole (Knuth, volume 3, algorithm 6.4R). */
 static void remove_cell(struct outcomes *outcomes, unsigned hole)
 {
     outcomes->cells[hole].is_used = false;

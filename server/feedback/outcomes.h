@@ -108,7 +108,8 @@ int64_t outcomes_label(const struct outcomes *outcomes, unsigned version, const 
 int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const char *text,
                            bool is_new, unsigned hint);
 
-/* Whether a new one more was allowed: then it was not added for want of memory. */
+/* True if one more new label was within the limits. outcomes_add_label then failed for lack of
+ * memory. */
 bool outcomes_has_room(const struct outcomes *outcomes, unsigned version, const char *text);
 
 /* One more or one less label stands that has this number. */

@@ -54,7 +54,7 @@ struct window {
     uint32_t mask;
 };
 
-/* What a window of that size takes. */
+/* Bytes that a window of that size takes. */
 size_t window_bytes(unsigned size);
 
 /* ERR_NO_MEMORY; ERR_IO without random bytes. */
@@ -74,7 +74,7 @@ void window_put(struct window *window, const struct window_entry *entry);
 /* One of before the start, with its number. False: newer ones have its place or its key. */
 bool window_put_old(struct window *window, const struct window_entry *entry);
 
-/* Whether it is one of before the start. */
+/* True if the entry is from before the start. */
 static inline bool window_is_old(const struct window *window, const struct window_entry *entry)
 {
     return entry->number <= window->size;

@@ -33,10 +33,11 @@ enum err_code fits_place_begin(char dir[PATH_MAX], const char *root, uint64_t nu
 
 /* A directory and the files in it, if it is there. False: something stays. */
 bool fits_place_remove(const char *dir);
-/* What attnd-fit was writing for a model of that path. */
+/* Removes the partial directories that attnd-fit was writing for a model of that path. */
 void fits_place_remove_partial(const char *out);
 
-/* What a process before left in a fit's directory, and of its model. */
+/* Removes the directory of a fit that an earlier process left, and the partial model it was
+ * writing. */
 void fits_place_clear(const char *dir);
 
 #endif

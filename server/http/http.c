@@ -122,7 +122,7 @@ static void end_request(struct http_connection *connection)
     received_forget(&connection->received);
 }
 
-/* What it returns becomes the request's slot; NULL makes on_access close the connection. */
+/* Returns the request's slot; NULL makes on_access close the connection. */
 static void *on_line(void *context, const char *target, struct MHD_Connection *library)
 {
     struct http_server *server = context;

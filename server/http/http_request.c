@@ -122,7 +122,7 @@ enum err_code http_request_check_length(const struct http_request *request, stru
     return over ? too_large(request, err) : ERR_OK;
 }
 
-/* What the client still sends is read and dropped until it stops. */
+/* The connection lingers: what the client still sends is read and dropped until it stops. */
 static bool end_early(struct http_request *request)
 {
     request->connection->linger = true;

@@ -22,7 +22,7 @@
 
 struct MHD_Connection;
 
-/* What every request of a server needs; constant but for the internally locked and the atomic. */
+/* Every request of a server shares this; constant but for the internally locked and the atomic. */
 struct http_shared {
     struct http_app app;
     struct http_options options;
@@ -45,7 +45,7 @@ struct http_connection {
 
     struct tls_intake intake; /* of a session of TLS */
     struct received received; /* what the library reads */
-    /* Of the client's certificate, once it was asked for; in the arena. */
+    /* Names of the client's certificate, once they were asked for; in the arena. */
     bool names_known;
     const char **names;
     unsigned name_count;

@@ -43,7 +43,7 @@ void received_close(struct received *received);
 bool received_begin_chunks(struct received *received, const char *body);
 void received_forget(struct received *received);
 
-/* Whether something was read since this was last asked. */
+/* True if something was read since the last call. */
 bool received_is_new(struct received *received);
 
 #endif

@@ -36,7 +36,7 @@ void tls_close(struct tls *tls);
 
 /* The files as they are now. Errors as above; nothing changes. */
 enum err_code tls_read(const struct tls *tls, struct tls_certificate **out, struct err *err);
-/* Whether its first certificate is another than the one in use. */
+/* True if its first certificate is not the one in use. */
 bool tls_is_new(struct tls *tls, const struct tls_certificate *next);
 void tls_use(struct tls *tls, struct tls_certificate *next); /* takes ownership */
 void tls_discard(struct tls_certificate *certificate);       /* one that is not to be used */
@@ -50,14 +50,14 @@ const char *tls_priorities(void);
 /* The authorities as PEM; NULL: clients are not asked for a certificate. */
 const char *tls_client_authorities(const struct tls *tls);
 
-/* What a session may receive before anything of it has been read: GnuTLS keeps a message of a
- * handshake until it is whole, and a client without a key may announce 16 MiB, in a handshake and
- * after it; gnutls_handshake_set_max_packet_length looks at whole ones only. In a handshake: a
- * ClientHello and the client's certificates; they stay as long as the connection. After it: the
- * largest head and a record. */
+/* Limits of the bytes that a session may receive before any of them is read. GnuTLS keeps a
+ * handshake message until it is whole, and a client without a key may announce 16 MiB, in a
+ * handshake and after it; gnutls_handshake_set_max_packet_length looks at whole messages only. The
+ * first limit holds in a handshake: a ClientHello and the client's certificates, which stay as long
+ * as the connection. The second holds after it: the largest head and a record. */
 enum { TLS_HANDSHAKE_BYTES_MAX = 16 * 1024, TLS_UNREAD_BYTES_MAX = 20 * 1024 };
 
-/* Counts that; must outlive its session. */
+/* Counts the unread bytes of a session, and must outlive it. */
 struct tls_intake {
     int fd;
     size_t unread_bytes; /* received since something was read last: set to 0 then */
@@ -67,13 +67,13 @@ struct tls_intake {
 /* Before its handshake. */
 void tls_bound(void *session, struct tls_intake *intake, int fd);
 
-/* What MHD_OPTION_HTTPS_CERT_CALLBACK2 takes; there is one server in a process. */
+/* The callback for MHD_OPTION_HTTPS_CERT_CALLBACK2; there is one server in a process. */
 void *tls_certificate_callback(struct tls *tls);
 
-/* Of a session whose handshake is over: the subject's common name and the DNS names of a
- * certificate that the authorities vouch for, [*count] in the arena, NUL-terminated. NULL if there
- * is none. *until_s: when the first of its chain expires, in Unix time: a connection may outlive
- * it. */
+/* The client's names, from a session whose handshake is over: the subject's common name and the DNS
+ * names of a certificate that the authorities vouch for, [*count] in the arena, NUL-terminated.
+ * NULL if there is none. *until_s: when the first of its chain expires, in Unix time: a connection
+ * may outlive it. */
 const char **tls_client_names(void *session, unsigned *count, int64_t *until_s,
                               struct arena *arena);
 

@@ -55,7 +55,7 @@ void codec_text_add(struct codec_text *text, const char *more)
     put(text, more, strlen(more));
 }
 
-/* What is dumped without its opening brace. */
+/* The dump of an object, without its opening brace. */
 struct members {
     struct codec_text *text;
     bool has_begun;

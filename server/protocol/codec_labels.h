@@ -17,7 +17,7 @@
 struct elided;
 struct json_t;
 
-/* Of an object whose long strings were cut out. */
+/* Reads candidate_labels and hypothesis_template of an object whose long strings were cut out. */
 enum err_code codec_labels_read(struct engine_labels *out, const struct json_t *object,
                                 const struct elided *elided, struct arena *arena, struct err *err);
 
@@ -29,7 +29,7 @@ enum err_code codec_labels_set(struct engine_labels *labels, const char *value, 
 enum err_code codec_labels_check(const struct engine_labels *labels, const char *path,
                                  struct err *err);
 
-/* What labels in a query take at most, beside its own bytes. */
+/* The most memory that labels in a query take, in bytes, beside the query's own. */
 enum { CODEC_LABELS_BYTES = 384 * 1024 };
 
 #endif

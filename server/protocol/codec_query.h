@@ -25,7 +25,8 @@ struct codec_query {
 
 void codec_query_init(struct codec_query *query);
 
-/* As codec_parse_option, with the error in query->err. Its strings live in the arena. */
+/* Parses an option as codec_parse_option does, with the error in query->err. Its strings live in
+ * the arena. */
 void codec_query_add(struct codec_query *query, const char *name, const char *value,
                      struct arena *arena);
 
@@ -34,8 +35,8 @@ void codec_query_add(struct codec_query *query, const char *name, const char *va
 enum err_code codec_query_merge(struct predict_call *call, const struct codec_query *query,
                                 const struct json_t *body, struct arena *arena, struct err *err);
 
-/* Where options of this kind stand, for the error text of a check of them all: "?" if the query has
- * one, else "$". */
+/* The place of these options, for an error text about all of them: "?" if the query has one, else
+ * "$". */
 const char *codec_query_place_of_labels(const struct codec_query *query);
 const char *codec_query_place_of_explain(const struct codec_query *query);
 

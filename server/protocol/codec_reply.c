@@ -137,7 +137,7 @@ enum {
     ROW_TEXT_BYTES = 2048,  /* of a row: a problem twice, or all but labels and names */
 };
 
-/* As jansson writes it: '"' and '\\' with another byte, control bytes with five more. */
+/* Bytes of the text as jansson writes it: '"' and '\\' take two, a control character takes six. */
 static size_t written_bytes(const char *text)
 {
     size_t bytes = 0;
@@ -146,7 +146,7 @@ static size_t written_bytes(const char *text)
     return bytes;
 }
 
-/* What the labels of a model make of each of its rows. */
+/* Bytes that the labels of a model take in each row: as text, and as a tree of jansson's. */
 struct labels_size {
     const struct engine_info *info;
     size_t text, tree;

@@ -39,7 +39,7 @@ static void count_option(void *context, const char *name, const char *value)
     *bytes = *bytes > least ? *bytes : least;
 }
 
-/* What the options of the query take. */
+/* The largest memory that an option of the query takes, in bytes. */
 static size_t option_bytes(const struct request *request)
 {
     size_t bytes = 0;
@@ -97,7 +97,7 @@ static enum err_code look_while_reading(void *context, struct err *err)
     return watch_look(watch, err);
 }
 
-/* What a client can do about letters that are not UTF-8: PowerShell 5 sends Latin-1. */
+/* Adds advice for letters that are not UTF-8: PowerShell 5 sends Latin-1. */
 static enum err_code advise_charset(struct err *err)
 {
     static const char invalid[] = "invalid UTF-8 at byte ";

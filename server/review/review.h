@@ -49,7 +49,7 @@ struct review_options {
     const struct feedback *feedback; /* borrowed; its keys are those of entries */
 };
 
-/* What the list of so many bytes takes of memory, at most. */
+/* The most memory, in bytes, that the list takes for kept inputs of so many bytes. */
 size_t review_bytes(size_t bytes_max);
 
 /* Makes the directory and starts the thread. Yours to close. ERR_UNUSABLE: the directory cannot be
@@ -59,7 +59,8 @@ enum err_code review_open(struct review **out, const struct review_options *opti
 /* Writes what waits. NULL is allowed. */
 void review_close(struct review *review);
 
-/* Of a request that was answered, by its owner, while its inputs and its snapshot are held. */
+/* Offers the inputs of an answered request. Called by its owner, while its inputs and its snapshot
+ * are held. */
 void review_offer(struct review *review, const struct request *request);
 
 struct review_filter {
@@ -74,7 +75,7 @@ struct review_page {
     uint64_t next; /* `before` of the next page; 0: there is none */
 };
 
-/* What a list of that many takes of memory, at most. */
+/* The most memory, in bytes, that a page of that many inputs takes. */
 size_t review_list_bytes(unsigned limit);
 
 /* ERR_NOT_READY: what was kept before the start is being read; ERR_NO_MEMORY. */

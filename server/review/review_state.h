@@ -36,10 +36,10 @@ struct review {
     atomic_bool is_closing;             /* set under queue; partners: review_close, the thread */
     atomic_bool is_restored;            /* partners: review_restore, review_check_restored */
     atomic_uint_fast64_t kept, dropped; /* alone */
-    /* Of the thread. */
+    /* Fields of the thread. */
     uint64_t next; /* number of the next file */
     bool is_failing;
-    /* Of the main thread. */
+    /* Fields of the main thread. */
     pthread_t thread;
     bool has_thread;
 };
@@ -52,7 +52,7 @@ uint32_t review_model(const char *model);
 /* ERR_NOT_READY: what was kept before the start is still being read. */
 enum err_code review_check_restored(const struct review *review, struct err *err);
 
-/* What a file of so many bytes takes of the disk. */
+/* Bytes that a file of this size takes on the disk. */
 static inline uint64_t review_on_disk(const struct review *review, uint64_t bytes)
 {
     return (bytes + review->block_bytes - 1) / review->block_bytes * review->block_bytes;

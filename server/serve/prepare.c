@@ -52,7 +52,7 @@ struct prepare {
     struct list unread, labels, other;
     struct lane lanes[PREPARE_KINDS];
     bool stopping;
-    /* Of the main thread. */
+    /* Fields of the main thread. */
     pthread_t *threads; /* [started]; the first is the reader, the second the labeller */
     unsigned started;
 };
@@ -69,7 +69,7 @@ static void append_locked(struct list *list, struct request *request)
     list->last = request;
 }
 
-/* What a thread does; the labeller also groups. */
+/* The work of a thread; the labeller also groups. */
 enum role { READER, LABELLER, PREPARER };
 
 /* The list of a thread's next request, if there is any: the reader only reads, the labeller only
@@ -104,14 +104,14 @@ static double lane_ms_locked(const struct prepare *prepare, int kind)
     return prepare->lanes[kind].ns_per_unit * (double)prepare->lanes[kind].units / CLOCK_NS_PER_MS;
 }
 
-/* Whether a kind is the labeller's. */
+/* True if the labeller does this kind of work. */
 static bool is_aside(int kind)
 {
     return kind == PREPARE_LABELS || kind == PREPARE_GROUPS;
 }
 
-/* Of what is before more work of that kind: what the labeller does waits for that alone, and
- * nothing else for it. */
+/* The time that work already queued takes before more work of that kind. The labeller's work waits
+ * only for itself, and no other work waits for it. */
 static double wait_ms_locked(const struct prepare *prepare, enum prepare_kind wanted)
 {
     double ms = 0;

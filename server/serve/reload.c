@@ -45,7 +45,7 @@ static bool has_same_shares(const struct config_model *a, const struct config_mo
     return a->split == b->split && a->shadow == b->shadow && a->is_standby == b->is_standby;
 }
 
-/* Whether a name has the same versions in the same order, with the same shares. */
+/* True if a name has the same versions in the same order, with the same shares. */
 static bool is_unchanged(const struct reload *reload, const char *name)
 {
     const struct snapshot *old = reload->old, *next = reload->next;
@@ -280,7 +280,7 @@ static void tell_certificate(struct tls *tls)
               LOG_NUMBER("days_left", days));
 }
 
-/* What cannot fail: from here on it is the state of the server. */
+/* The steps that cannot fail: from here on it is the state of the server. */
 static void publish(struct reload *reload)
 {
     struct tls *tls = reload->options->tls;

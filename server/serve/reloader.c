@@ -25,9 +25,9 @@ struct reloader {
     struct request *request;          /* the one that waits for the next reload */
     const struct reloader_call *call; /* of a thread that waits, until it was carried out */
     pthread_cond_t called;            /* with lock: call was carried out */
-    /* Of the thread, and before it is started of the main thread. */
+    /* Field of the thread; before the thread starts, of the main thread. */
     struct rollout *rollout;
-    /* Of the main thread. */
+    /* Field of the main thread. */
     pthread_t thread;
 };
 
@@ -41,7 +41,7 @@ static enum err_code unusable(struct err *err)
     return err->code;
 }
 
-/* What is kept of a change besides the snapshot: the roll-out. */
+/* The roll-out of a change: it is kept besides the snapshot. */
 struct commit {
     struct reloader *reloader;
     const struct rollout_change *change; /* NULL: a reload */
@@ -87,7 +87,7 @@ static enum err_code keep_rollout(void *context, const struct snapshot *next, st
     return ERR_OK;
 }
 
-/* What was changed at run time holds, unless the configuration has changed since. */
+/* Changes made at run time hold, unless the configuration has changed since. */
 static enum err_code overrule(const struct rollout *rollout, struct config *config, struct err *err)
 {
     const char *dropped[CONFIG_MODELS_MAX];
@@ -259,7 +259,7 @@ static void carry_out(struct reloader *reloader, const struct reloader_call *cal
     observe(reloader->options.observers, change, call->key, call->result, call->err);
 }
 
-/* Of a request that asks for it the lists are in its arena. */
+/* Carries out a request. The lists of its result are in its arena. */
 static void run_request(struct reloader *reloader, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
@@ -285,7 +285,7 @@ static void run_signal(struct reloader *reloader)
     arena_deinit(&arena);
 }
 
-/* What the thread does next; all NULL: a signal came. */
+/* The thread's next task; all NULL: a signal came. */
 struct task {
     struct request *request;
     const struct reloader_call *call;

@@ -100,7 +100,7 @@ struct request {
     const char *content; /* [content_len] the body, unpacked and in UTF-8; NUL-terminated */
     size_t content_len;
 
-    /* Of a prediction. */
+    /* Fields of a prediction. */
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
@@ -173,7 +173,7 @@ void request_expect_rows(struct request *request, unsigned count);
  * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
 
-/* Whether an id may stand in a header field and in a URN: printable ASCII of bounded length. */
+/* True if an id may stand in a header field and in a URN: printable ASCII of bounded length. */
 bool request_id_is_plain(const char *id);
 
 #endif

@@ -109,7 +109,7 @@ static enum err_code run_selftest(const struct selftest *selftest, struct engine
     return err->code;
 }
 
-/* What the checkpoint says that it must answer, if it does (engine/selftest.h). One session is as
+/* Checks the answers that the checkpoint demands, if it does (engine/selftest.h). One session is as
  * good as another: they share the weights, and the sizes of their pools. */
 static enum err_code pass_selftest(struct engine_session *session, const struct served_model *model,
                                    struct err *err)
@@ -130,7 +130,7 @@ struct warming {
     struct err err;
 };
 
-/* What the worker reads: the weights on its node. */
+/* The weights that the worker reads: those on its node. */
 static struct engine_model *copy_of(const struct served_model *model,
                                     const struct placement *placement, unsigned worker)
 {

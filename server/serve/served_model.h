@@ -30,7 +30,7 @@ struct lane {
     struct lane *next, *previous; /* of the lanes in which something waits */
 };
 
-/* What became of the copies that a shadow version got. */
+/* Results of the copies that a shadow version got. */
 enum shadow_result {
     SHADOW_AGREES,
     SHADOW_DISAGREES,
@@ -70,7 +70,7 @@ struct served_model {
     struct arena arena;
 };
 
-/* What requests may bring to a model of that cost, and what encodes it. */
+/* Memory of the labels that requests may bring to a model of that cost, and of their encoder. */
 static inline size_t served_model_labels(const struct engine_cost *cost)
 {
     return cost->labeller_bytes > 0 ? memory_sum(cost->labeller_bytes, LABEL_SETS_BYTES) : 0;
@@ -99,7 +99,7 @@ enum err_code served_model_open(struct served_model **out,
  * by the thread that makes it. ERR_TOO_LARGE: there is not enough left; ERR_NO_MEMORY. */
 enum err_code served_model_open_shadow(struct served_model *model, struct err *err);
 
-/* What a model of that cost takes, with the plan's copies and a session for each worker. */
+/* Memory that a model of that cost takes, with the plan's copies and a session for each worker. */
 static inline size_t served_model_sum(const struct engine_cost *cost, const struct plan *plan)
 {
     return memory_sum(
@@ -107,7 +107,7 @@ static inline size_t served_model_sum(const struct engine_cost *cost, const stru
         memory_product(cost->session_bytes, plan->workers));
 }
 
-/* What opening it will take of the process's memory: upper bounds from the headers of its files. */
+/* Memory of the process that opening it will take: upper bounds from the headers of its files. */
 enum err_code served_model_bytes(size_t *bytes, const char *dir, const char *dtype,
                                  const struct plan *plan, struct err *err);
 

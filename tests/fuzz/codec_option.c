@@ -29,7 +29,7 @@ static void check_call(const struct predict_call *call, struct arena *arena)
     FUZZ_CLAIM(problem != NULL && fuzz_is_json(problem, len));
 }
 
-/* What is beside a body is in the call or refused. */
+/* Options beside a body are put into the call, or refused. */
 static void check_beside(const struct codec_query *query, struct arena *arena)
 {
     static const char body[] = "{\"text\": \"a\", \"explain\": true, \"top_k\": 3, \"context\": "

@@ -19,7 +19,7 @@ static void put_u32(uint8_t *at, unsigned long value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* As much room as was told is enough, and both readers agree. */
+/* A buffer of the size that gunzip_size told is large enough, and both readers agree. */
 static void unpack_into(const uint8_t *packed, size_t size, size_t told, enum err_code code)
 {
     struct err err = {0};

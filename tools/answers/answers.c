@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* As the server's (server/placement/plan.h): a larger batch is not faster. */
+/* The same as the server's (server/placement/plan.h): a larger batch is not faster. */
 enum { BATCH_TOKENS = 256, BATCH_ROWS = 64 };
 
 struct answers {
@@ -84,7 +84,7 @@ static enum err_code prepare(struct answers *answers, struct answers_row *row)
 
 /* ---- run ---- */
 
-/* Those of the rows that are good; a text in windows may be longer than the rest together. */
+/* Runs the good rows; a text in windows may be longer than the rest together. */
 static void run(struct answers *answers)
 {
     const struct engine_input *inputs[BATCH_ROWS];
@@ -113,7 +113,7 @@ static enum err_code explain(const struct answers *answers, struct answers_row *
     return engine_phrases(engine, row->text, row->text_len, best, &row->arena, out, &row->err);
 }
 
-/* Of the good-th row that was run; NULL with the row's error. */
+/* The answer of the good-th row that was run; NULL with the row's error. */
 static struct json_t *answer_of(const struct answers *answers, struct answers_row *row,
                                 unsigned good)
 {

@@ -15,8 +15,8 @@
 
 enum { FIRST_BYTES = 256 * 1024, LOOK_MS = 50 };
 
-/* Of the place in a CSV record: at the head of a field, in a plain one, between quotes, behind a
- * quote that closes the field unless another follows. */
+/* The place in a CSV record: at the head of a field, in a plain one, between quotes, behind a quote
+ * that closes the field unless another follows. */
 enum { AT_HEAD, IN_PLAIN, IN_QUOTES, AT_QUOTE };
 
 /* A file of UTF-16 is read whole, and its UTF-8 takes its place, in memory. */
@@ -79,7 +79,7 @@ void record_reader_close(struct record_reader *reader)
 
 /* ---- bytes ---- */
 
-/* What was given goes, and there is room behind the rest. */
+/* Drops the bytes that were given, and makes room behind the rest. */
 static enum err_code make_room(struct record_reader *reader, struct err *err)
 {
     if (reader->at > 0) {
@@ -99,7 +99,7 @@ static enum err_code make_room(struct record_reader *reader, struct err *err)
     return ERR_OK;
 }
 
-/* Of a record that is too long only the place is kept. */
+/* Drops the bytes of a record that is too long, and keeps its place. */
 static void drop_if_long(struct record_reader *reader)
 {
     if (reader->scan - reader->at <= RECORD_BYTES_MAX)

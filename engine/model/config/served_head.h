@@ -17,7 +17,7 @@
 
 struct checkpoint;
 
-/* What config.json says, and what the family is served as. Borrowed. */
+/* The head that config.json declares, and the one that the family is served with. Borrowed. */
 struct served_head {
     const char *architecture; /* "": none */
     const char *served;       /* the class of the family's classifier */

@@ -5,7 +5,8 @@
 enum err_code activation_name_read(const struct json_t *config, const char *key,
                                    const char *fallback, enum activation *out, struct err *err)
 {
-    /* Those that transformers rounds differently on the way are one function in exact numbers. */
+    /* Several names share one function: transformers rounds them differently on the way, and in
+     * exact numbers they are equal. */
     static const struct {
         const char *name;
         enum activation activation;

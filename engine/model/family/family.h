@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a tensor, or the tensors of a linear layer or a norm, are for. */
+/* The use of a tensor, or of the tensors of a linear layer or a norm. */
 enum tensor_field {
     /* embeddings */
     TENSOR_WORD,
@@ -76,10 +76,10 @@ enum position_kind {
                              not counted (Liu et al. 2019, as fairseq pads) */
 };
 
-/* What sits on the encoder. */
+/* The head on the encoder. */
 enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 
-/* What the head makes of a sequence's last hidden states. */
+/* The way in which the head pools a sequence's last hidden states. */
 enum family_pooling {
     POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
     POOLING_LAST,              /* the last token of a text whose attention looks back only */
@@ -139,7 +139,7 @@ struct family {
     const char *key_eps;               /* NULL: layer_norm_eps */
     const char *key_pooling;           /* "cls" or "mean": POOLING_FIRST or POOLING_TOKENS */
     const char *key_pooler_activation; /* NULL: it is pooler_activation */
-    /* Whether a field has a bias (a norm a beta), false if absent. NULL: it has. */
+    /* Keys that say if a field has a bias (a norm a beta), false if absent. NULL: it has. */
     const char *key_bias[TENSOR_FIELDS];
     bool is_rotary; /* positions turn query and key (rotary.h), as rotary_config.h reads */
     struct family_demand demands[FAMILY_DEMANDS];

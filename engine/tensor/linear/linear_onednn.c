@@ -100,7 +100,8 @@ static dnnl_status_t describe(const struct onednn_library *dnnl, dnnl_memory_des
     return dnnl->memory_desc_init_by_tag(out, 2, dims, type, tag);
 }
 
-/* What oneDNN chose for `rows` rows: the weights' layout, if it was free to, and its memory. */
+/* Takes the choices of oneDNN for `rows` rows: the weights' layout, if it was free to choose, and
+ * its memory. */
 static dnnl_status_t take_choices(struct onednn *onednn, struct product *product, unsigned bucket,
                                   const_dnnl_primitive_desc_t desc)
 {
@@ -343,7 +344,8 @@ static float number(enum precision precision, const void *numbers, size_t i)
     return value;
 }
 
-/* Where W[column, k] lies in a packed block: "Understanding Memory Formats" of oneDNN's guide. */
+/* The offset of W[column, k] in a packed block: "Understanding Memory Formats" of oneDNN's
+ * guide. */
 static size_t position(const dnnl_memory_desc_t *desc, size_t k, size_t column)
 {
     const dnnl_blocking_desc_t *blocking = &desc->format_desc.blocking;

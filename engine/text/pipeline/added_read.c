@@ -120,7 +120,7 @@ static enum err_code walk_specials(const struct tokenizer_files *files, visit_sp
     return doc_each_member(doc_object_count(extra) > 0 ? extra : NULL, walk_member, &walk, err);
 }
 
-/* Whether a name is a special token's. */
+/* Looks for a special token of this content. */
 struct search {
     const char *content;
     bool is_found;
@@ -217,7 +217,7 @@ static enum err_code add_object(struct reader *reader, const struct json_t *json
     return add_listed(reader, &token, number, err);
 }
 
-/* Of added_tokens_decoder. */
+/* Adds an entry of added_tokens_decoder. */
 static enum err_code add_decoded(struct reader *reader, const struct entry *decoded,
                                  struct err *err)
 {
@@ -282,8 +282,8 @@ static int compare_entries(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Of added_tokens.json: the flags follow from whether it is special; where tokenizer.json has a
- * token with the id, that is what counts. */
+/* Adds an entry of added_tokens.json, which has no flags: they follow from whether the token is
+ * special. A token of tokenizer.json with the same id wins. */
 static enum err_code add_plain(struct reader *reader, const struct entry *entry, struct err *err)
 {
     struct added_token token = {.content = entry->content};
@@ -331,8 +331,8 @@ static enum err_code compare_listed(void *context, const char *key, const struct
     return ERR_OK;
 }
 
-/* Whether added_tokens_decoder or, without it, tokenizer.json lists the token: what is said there
- * of it counts. */
+/* True if added_tokens_decoder lists the token. Without that member, tokenizer.json's list is
+ * searched. The flags of the entry found there count. */
 static bool is_listed(const struct reader *reader, const char *content)
 {
     const struct json_t *decoder = doc_member(reader->files->config, "added_tokens_decoder");

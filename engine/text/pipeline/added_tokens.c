@@ -94,8 +94,8 @@ enum err_code added_tokens_add(struct added_tokens *added, const struct added_to
 
 /* ---- sets ---- */
 
-/* Whether a match could hold a letter or digit and a space behind it, or depend on what is beyond.
- */
+/* False if a match could contain a letter or digit with a space behind it, or depend on the text
+ * beyond itself. */
 static bool keeps_words(const struct added_token *token, const char *content, size_t len)
 {
     if (token->rstrip || token->single_word)
@@ -208,7 +208,7 @@ static bool is_single_word(const struct added_cursor *cursor, size_t at, size_t 
     return end == cursor->len || !character_is_word(utf8_decode(text, &right));
 }
 
-/* Where the white space that ends at `at` begins, but not before `floor`. */
+/* The start of the white space that ends at `at`, but not before `floor`. */
 static size_t strip_left(const char *text, size_t at, size_t floor)
 {
     while (at > floor) {
@@ -220,7 +220,7 @@ static size_t strip_left(const char *text, size_t at, size_t floor)
     return at;
 }
 
-/* Where the white space at `at` ends; up to `known` all is white space. */
+/* The end of the white space at `at`; all up to `known` is white space. */
 static size_t strip_right(const char *text, size_t len, size_t at, size_t known)
 {
     at = at > known ? at : known;

@@ -27,7 +27,7 @@ struct added_token {
         is_usual; /* the class of tokenizer adds it; neither a file nor the vocabulary has it */
 };
 
-/* Those that are sought in one of the two texts. */
+/* The tokens that are sought in one of the two texts. */
 struct added_set {
     struct vocab contents;            /* as sought; the numbers of `items` in place of ids */
     const struct added_token **items; /* what a match says */
@@ -65,21 +65,21 @@ enum err_code added_tokens_init(struct added_tokens *added, size_t room, struct 
 enum err_code added_tokens_add(struct added_tokens *added, const struct added_token *token,
                                struct err *err);
 
-/* What was said last of a token; NULL if it is not there. Until the next is added. */
+/* The newest entry of a token; NULL if there is none. Valid until the next is added. */
 struct added_token *added_tokens_entry(const struct added_tokens *added, const char *content,
                                        size_t len);
 
 /* The id of a token, or VOCAB_NONE. */
 int32_t added_tokens_find(const struct added_tokens *added, const char *content, size_t len);
 
-/* Whether a token has the id. */
+/* True if a token has the id. */
 bool added_tokens_has(const struct added_tokens *added, int32_t id);
 
 /* Normalises those that are sought in normalised text. */
 enum err_code added_tokens_build(struct added_tokens *added, const struct normalizer_steps *steps,
                                  struct err *err);
 
-/* Those that are usual and have an id of `rows` or more are not sought any more. */
+/* Stops the search for usual tokens whose id is `rows` or more. */
 void added_tokens_fit(struct added_tokens *added, unsigned rows);
 
 void added_cursor_init(struct added_cursor *cursor, const struct added_set *set, const char *text,

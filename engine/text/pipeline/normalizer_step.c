@@ -92,7 +92,7 @@ static enum err_code read_prepend(struct reader *reader, struct normalizer_step 
     return ERR_OK;
 }
 
-/* Of letters and digits of ASCII and the spaces between them a table should make the same. */
+/* True if the table leaves ASCII letters and digits, and the spaces between them, as they are. */
 static bool table_keeps_words(const struct precompiled *table, struct arena *arena, struct err *err)
 {
     static const char words[] = "0 1 2 3 4 5 6 7 8 9 A B C D E F G H I J K L M N O P Q R S T U V W "
@@ -313,8 +313,8 @@ enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struc
     return ERR_OK;
 }
 
-/* What sorts runs of marks takes up to 96 bytes for each, which has two bytes or more; where
- * characters begin, 4 bytes for each. */
+/* Sorting runs of marks takes up to 96 bytes for each mark, which has two bytes or more. The starts
+ * of characters take 4 bytes each. */
 void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost)
 {
     enum { SORT_BYTES = 48 };

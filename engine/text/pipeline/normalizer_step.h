@@ -30,9 +30,10 @@ struct normalizer_steps {
 enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct json_t *json,
                                     struct arena *arena, struct err *err);
 
-/* What tokenizer_config.json says of the same, where the class of tokenizer lets it win:
- * do_lower_case and the like, of a BertNormalizer that is all of `json`, not in a Sequence.
- * ERR_UNSUPPORTED for such a class without a normaliser, which the reference does not read. */
+/* Applies do_lower_case, tokenize_chinese_chars and strip_accents of tokenizer_config.json, if the
+ * class of tokenizer lets them win. They change a BertNormalizer that is all of `json`, not one in
+ * a Sequence. ERR_UNSUPPORTED for such a class without a normaliser, which the reference does not
+ * read. */
 enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
                                         const struct tokenizer_files *files, struct err *err);
 

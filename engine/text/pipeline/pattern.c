@@ -59,7 +59,7 @@ enum err_code pattern_read(struct pattern *out, const struct json_t *json, const
 
 /* ---- runs of characters ---- */
 
-/* Where the characters of a class end that begin at `at`. */
+/* The end of the characters of a class that begin at `at`. */
 static size_t run_end(const char *text, size_t len, size_t at, enum character_class class)
 {
     for (size_t next = at; at < len; at = next)
@@ -87,7 +87,7 @@ static size_t run_end_of(const char *text, size_t len, size_t at, bool (*is)(uin
     return at;
 }
 
-/* Where the first character begins that satisfies `is`; len if none does. */
+/* The start of the first character that satisfies `is`; len if none does. */
 static size_t seek(const char *text, size_t len, size_t at, bool (*is)(uint32_t))
 {
     for (size_t next = at; at < len; at = next)

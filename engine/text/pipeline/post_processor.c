@@ -113,7 +113,7 @@ static enum err_code read_named(int32_t *id, const struct json_t *json, const ch
     return read_id(id, doc_array_item(doc_member(json, name), 1), name, err);
 }
 
-/* What the three frames have round one text and round two. */
+/* A frame puts special tokens round one text and round two. */
 void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
                           int32_t sep)
 {

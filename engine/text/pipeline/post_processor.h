@@ -25,12 +25,13 @@ struct post_processor {
 enum err_code post_processor_read(struct post_processor *out, const struct json_t *json,
                                   struct err *err);
 
-/* What older files mean: the class's frame, with the ids of its first and its last token. */
+/* Makes the frame of the class, which older files imply. cls, sep: ids of its first and last
+ * token. */
 void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
                           int32_t sep);
 
-/* What tokenizer_config.json says of trim_offsets and add_prefix_space, where the class of
- * tokenizer lets it win over a RobertaProcessing or a ByteLevel, or over older files. */
+/* Applies trim_offsets and add_prefix_space of tokenizer_config.json, if the class of tokenizer
+ * lets them win over a RobertaProcessing or a ByteLevel, or over older files. */
 enum err_code post_processor_override(struct post_processor *post, const struct json_t *json,
                                       const struct tokenizer_files *files, struct err *err);
 

@@ -236,7 +236,7 @@ static enum err_code read_any(struct reader *reader, const struct json_t *json, 
 
 /* ---- words ---- */
 
-/* Whether the step ends a split where a space follows a letter and precedes another. */
+/* True if the step ends a split where a space follows a letter and precedes another. */
 static bool cuts_words(const struct pretokenizer_step *step)
 {
     if (!step->cuts)
@@ -250,7 +250,7 @@ static bool cuts_words(const struct pretokenizer_step *step)
                              (step->behavior == SPLIT_REMOVED && step->is_inverted));
 }
 
-/* Whether it looks at single characters only, so that the text beyond a space changes nothing. */
+/* True if it looks at single characters only, so that the text beyond a space changes nothing. */
 static bool is_local(const struct pretokenizer_step *step)
 {
     return step->cuts &&

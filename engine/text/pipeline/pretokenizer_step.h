@@ -41,7 +41,7 @@ struct splits {
 enum err_code splits_init(struct splits *splits, const struct aligned *text, struct arena *arena,
                           struct err *err);
 
-/* What becomes of what a pattern matches, as the reference names it. */
+/* The fate of a match of a pattern, as the reference names it. */
 enum split_behavior {
     SPLIT_REMOVED,
     SPLIT_ISOLATED,
@@ -78,9 +78,9 @@ struct pretokenizer_steps {
 enum err_code pretokenizer_steps_read(struct pretokenizer_steps *out, const struct json_t *json,
                                       struct arena *arena, struct err *err);
 
-/* What tokenizer_config.json says of the same: add_prefix_space, of a ByteLevel that is all of
- * `json`, not in a Sequence. As in the reference, no such member means that no space is added.
- * ERR_UNSUPPORTED for a class of tokenizer that does not read such a member. */
+/* Applies add_prefix_space of tokenizer_config.json to a ByteLevel that is all of `json`, not one
+ * in a Sequence. As in the reference, no such member means that no space is added. ERR_UNSUPPORTED
+ * for a class of tokenizer that does not read such a member. */
 enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
                                           const struct json_t *json,
                                           const struct tokenizer_files *files, struct err *err);

@@ -28,7 +28,7 @@ struct steps {
     bool is_plain;       /* and added tokens are matched as they stand: wordpiece.h implements it */
 };
 
-/* Of the files nothing is kept. Error texts begin with a file's name. */
+/* Reads the steps; keeps nothing of the files. Error texts begin with a file's name. */
 enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
                          struct arena *arena, struct err *err);
 

@@ -11,7 +11,8 @@ static const char vocab_path[] = "$.model.vocab";
 
 /* ---- WordPiece ---- */
 
-/* What begins a word are the pieces as they stand. */
+/* The first piece of a word is any piece as it is listed. Later pieces are those with the prefix,
+ * which is cut off. */
 static enum err_code add_wordpieces(struct text_model *model, const struct piece_list *pieces,
                                     const char *prefix, struct arena *arena, struct err *err)
 {

@@ -96,7 +96,7 @@ static enum err_code find_class(struct tokenizer_files *files, const char *dir, 
     return err->code;
 }
 
-/* Where nothing names a class. */
+/* The files that are there decide, since nothing names a class. */
 static enum err_code choose_class(struct tokenizer_files *files, const char *dir, bool has_json,
                                   struct err *err)
 {

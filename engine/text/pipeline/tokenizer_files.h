@@ -44,12 +44,13 @@ void tokenizer_files_close(struct tokenizer_files *files);
 /* The vocabulary's file, for error texts. */
 const char *tokenizer_files_name(const struct tokenizer_files *files);
 
-/* What the files say of a special token, special_tokens_map.json before tokenizer_config.json:
- * borrowed. *is_said: a file has the member; NULL is then its null. */
+/* The value that a file gives to a special token: special_tokens_map.json is asked before
+ * tokenizer_config.json. Borrowed. *is_said: a file has the member; NULL then means null. */
 const struct json_t *tokenizer_files_special(const struct tokenizer_files *files, const char *key,
                                              bool *is_said);
 
-/* Where no file names one: the class's, or the one that tokenizer.json pads with. Borrowed. */
+/* The default, for a special token that no file names: the class's, or, for padding,
+ * tokenizer.json's pad_token. Borrowed. */
 const char *tokenizer_files_usual(const struct tokenizer_files *files, enum special_name which);
 
 /* Its content, else the usual one; NULL if there is none, or if the member is neither a string nor

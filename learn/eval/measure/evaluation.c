@@ -30,7 +30,7 @@ struct chunk {
     struct err errs[CHUNK_ITEMS];
 };
 
-/* What a run needs while it lasts. */
+/* The state of a run. */
 struct runner {
     struct evaluation *out;
     struct engine_session *session;
@@ -101,7 +101,7 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
     return evaluation->logits + item * evaluation->label_count;
 }
 
-/* Those of the batch that was just run; its rows are the logits of their items. */
+/* Keeps the features of the batch that was just run; its rows are the logits of their items. */
 static void keep_features(const struct runner *runner, float *const *logits, unsigned rows)
 {
     const struct evaluation *out = runner->out;
@@ -157,7 +157,7 @@ static enum err_code note_failure(struct runner *runner, unsigned i, struct err 
     return note_problem(runner->out, item, cause->text, err);
 }
 
-/* As if nothing had been computed of the item. */
+/* Clears the item's results. */
 static void forget(struct evaluation *out, size_t item)
 {
     memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);

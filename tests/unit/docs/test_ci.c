@@ -46,7 +46,7 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-/* What stands behind the key in the lines of the table, a line each; to be freed. */
+/* The text behind the key in each line of the table that has it, a line each; to be freed. */
 static char *column(const char *key)
 {
     char *table = read_text(".ci/stages"), *out = calloc(1, strlen(table) + 1);

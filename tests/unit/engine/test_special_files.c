@@ -15,7 +15,7 @@
 static const char *const models[] = {"models/testlog-bert", "models/wafer-vit",
                                      "tests/data/golden/roberta-1", "tests/data/golden/bert-3"};
 
-/* What a model must have to be opened. Others may be left alone. */
+/* A model needs these files to open. Others may be ignored. */
 static bool is_needed(const char *name)
 {
     static const char *const names[] = {"config.json",

@@ -28,7 +28,7 @@
 struct engine_model {
     struct engine_info info;
 };
-/* Of a model, on the pool on which it was opened or that it was lent. */
+/* A session of a model, on the pool on which it was opened or that it was lent. */
 struct engine_session {
     const struct engine_model *model;
     const struct thread_pool *opened_on, *pool;
@@ -72,7 +72,7 @@ static atomic_int fake_models_open;
 static _Atomic(pthread_t) fake_prepared_by, fake_explained_by, fake_closed_by;
 static void (*fake_digest_deed)(const struct engine_model *model, struct err *err);
 
-/* What the engine was last asked for. The texts are the caller's. */
+/* The last calls of the engine. The texts are the caller's. */
 static struct {
     char dir[256];                             /* engine_open */
     const char *linear_backend, *dtype;        /* engine_open */
@@ -88,7 +88,7 @@ static struct {
     atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
 } fake_seen;
 
-/* What a model and one session of it are said to cost. */
+/* The pretended cost of a model and of one session of it. */
 enum { FAKE_MODEL_BYTES = 1000, FAKE_SESSION_BYTES = 100 };
 
 /* Which sessions cannot be opened: all from so many on. Whether no model can be opened, no input be

@@ -37,7 +37,7 @@ static size_t read_case(const char *name, char *buffer, size_t size)
     return len;
 }
 
-/* Where we differ from the suite's verdict, and why. */
+/* Verdicts of the suite that we do not share, and why. */
 static int is_exception(const char *name)
 {
     return strcmp(name, "y_object_duplicated_key.json") == 0 || /* duplicate keys are refused */
@@ -47,8 +47,8 @@ static int is_exception(const char *name)
                0; /* jansson with any top-level value */
 }
 
-/* What Python's json writes for a number that is none, in lines that people send, never elsewhere.
- */
+/* Python's json writes NaN and Infinity for numbers that JSON does not have. They are read as null
+ * in lines that people send, nowhere else. */
 START_TEST(doc_reads_nan_as_null_where_it_may)
 {
     static const struct doc_limits lines = {

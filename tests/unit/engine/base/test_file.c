@@ -88,7 +88,8 @@ START_TEST(file_read_says_why_a_file_cannot_be_read)
 }
 END_TEST
 
-/* What is no regular file, by itself or behind a link: none is opened, and none is waited for. */
+/* Makes an entry that is no regular file, by itself or behind a link. It must be refused without
+ * waiting. */
 static void make_special(const char *dir, char path[128], unsigned kind)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

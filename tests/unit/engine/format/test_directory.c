@@ -1,4 +1,4 @@
-/* What lies in a directory that is no checkpoint: each kind by its name, with what to do. */
+/* A directory that is no checkpoint is refused by the kind of its contents, with what to do. */
 #include "engine/format/directory.h"
 
 #include "engine/engine.h"

@@ -38,7 +38,7 @@ static const struct {
 };
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
-/* What config.json of a family says with an architecture of this name; suffix NULL: with none. */
+/* A head whose architecture has the family's name and this suffix; suffix NULL: no architecture. */
 static struct served_head head_with(unsigned family, const char *suffix)
 {
     static char architecture[64];

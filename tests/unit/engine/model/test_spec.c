@@ -109,8 +109,7 @@ START_TEST(spec_orders_labels_by_their_integer_keys)
 }
 END_TEST
 
-/* What train/test splits of numbers leave behind. */
-/* A cross-encoder's; transformers' pipeline, which scores are those of, does not look at it. */
+/* A cross-encoder has such a member. transformers' pipeline, whose scores these are, ignores it. */
 START_TEST(spec_takes_activations_of_cross_encoders_that_keep_the_order)
 {
     static const char *const known[] = {
@@ -134,6 +133,7 @@ START_TEST(spec_takes_activations_of_cross_encoders_that_keep_the_order)
 }
 END_TEST
 
+/* Classes that are numbers in the training data leave such labels in config.json. */
 START_TEST(spec_calls_a_label_that_is_a_number_as_it_is_written)
 {
     ck_assert_int_eq(read_config("{\"model_type\": \"bert\", \"id2label\": {\"0\": 0, \"1\": -17, "

@@ -1,5 +1,5 @@
-/* What BERT's tokenizer has of the files, field by field, and what is refused at its limits, word
- * for word. (test_tokenizer_config.c looks at the encodings that come of it.) */
+/* BERT's tokenizer takes each field of the files, and refuses values beyond its limits, word for
+ * word. (test_tokenizer_config.c looks at the encodings that follow.) */
 #include "engine/text/pipeline/steps.h"
 #include "tests/unit/engine/text/fixture.h"
 

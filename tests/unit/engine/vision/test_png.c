@@ -233,7 +233,7 @@ static void insert(char **png, size_t *len, size_t at, const void *block, size_t
     *len += block_len + 12;
 }
 
-/* Where a chunk begins. */
+/* The offset at which the chunk begins. */
 static size_t place_of(const char *png, size_t len, const char *type)
 {
     return (size_t)((const char *)memmem(png, len, type, 4) - png) - 4;
@@ -281,7 +281,8 @@ static void expect_pixels(const char *png, size_t len, bool on_side, const unsig
     arena_deinit(&arena);
 }
 
-/* As PIL 12 turns each, in both byte orders, before the image data and behind them. */
+/* PIL 12 gives these pixels for each orientation: both byte orders, before the image data and
+ * behind. */
 START_TEST(png_orientation_is_obeyed_as_a_jpegs)
 {
     static const unsigned char expected[9][WIDE * HIGH] = {

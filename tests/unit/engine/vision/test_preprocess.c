@@ -245,7 +245,7 @@ static void check_pixels(const struct json_t *item, const struct preprocess *pre
     }
 }
 
-/* What transformers reads and this does not, and the reverse, each with its reason. */
+/* Cases that only one of the two reads, transformers or this, each with its reason. */
 static bool is_left_out(const struct json_t *item)
 {
     static const char *const reasons[] = {

@@ -156,7 +156,7 @@ END_TEST
 static char long_label[90 * 1024];
 static pthread_t encoded_by;
 
-/* What makes the reply's tree copies the label. */
+/* Notes the thread that copies the long label: that thread encodes the reply. */
 static void *watching_malloc(size_t size)
 {
     if (size >= sizeof long_label)

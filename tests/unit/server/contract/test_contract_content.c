@@ -1,4 +1,4 @@
-/* What a body may be called and how it may be packed, over a socket. */
+/* Media types that a body may have, and its encodings, over a socket. */
 #include "tests/support/contract.h"
 
 #include "tests/support/suite.h"
@@ -95,7 +95,7 @@ START_TEST(a_packed_bomb_is_413)
 }
 END_TEST
 
-/* What is sent under a text's name, or inside one, but is none. */
+/* Clients send these in place of a text, or inside one. */
 START_TEST(what_is_no_text_is_refused_by_name)
 {
     static const char request[] = "{\"text\":\"possible deadlock\"}";

@@ -44,7 +44,8 @@ START_TEST(get_and_head_are_answered)
 }
 END_TEST
 
-/* What needs no encoding may not have it (framing.c says why); the rest is decoded. */
+/* A character that needs no percent-encoding must be sent without it (framing.c says why). All
+ * others are decoded. */
 START_TEST(a_path_is_decoded_and_has_one_spelling)
 {
     struct reply reply = contract_get("/models/wafer%2Dvit");

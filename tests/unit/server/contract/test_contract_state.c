@@ -1,5 +1,5 @@
-/* What a process leaves to the next one, and takes from the one before: state_dir belongs to one at a
- * time, its files are blamed by name, and nothing that is printed lands in a file. */
+/* A process leaves a state to the next one. state_dir belongs to one process at a time, errors name
+ * the file, and nothing that is printed lands in a file. */
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 #include "tests/support/tempdir.h"

@@ -234,7 +234,7 @@ START_TEST(the_right_label_of_a_prediction_is_found_by_its_id_and_index)
 }
 END_TEST
 
-/* Of the prediction "p<i>" the label "new-<i>", which the model lacks. */
+/* Gives the prediction "p<i>" the label "new-<i>", which the model lacks. */
 static struct feedback_item give_numbered(unsigned i, const char *label)
 {
     static char id[16], text[16];

@@ -28,7 +28,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Whether the library is 0.9.x (library.h), which leaves more to refuse to us. */
+/* True if the library is 0.9.x (library.h), which leaves more for us to refuse. */
 static inline bool library_is_lax(void)
 {
     struct library library;

@@ -109,7 +109,7 @@ START_TEST(a_new_connection_is_shed_after_its_time_to_speak)
 }
 END_TEST
 
-/* Those that have sent a byte stand in front of it, more than are asked at once. */
+/* The connections in front have sent a byte. They are more than one call looks at. */
 START_TEST(a_silent_connection_is_found_behind_any_number_of_others)
 {
     enum { OTHERS = 5000, CALLS = 5 };

@@ -6,7 +6,7 @@
 
 /* ---- the corpus ---- */
 
-/* Where a strict server differs from gunicorn on purpose, or gunicorn's test does not send what its
+/* A strict server differs from gunicorn here on purpose, or gunicorn's test does not send what its
  * head announces. All other valid requests are served, once each has the Host it may lack. */
 static const struct {
     const char *name, *statuses, *reason;
@@ -46,8 +46,8 @@ static const struct {
     {"rfc9112_target_authority_ipv6_01.bin", "405", "CONNECT"},
 };
 
-/* Where libmicrohttpd 1.0.1 differs on top of that: it takes the LF behind a chunk's extension for
- * the chunk's first byte, and then does not find the CR LF behind the chunk. */
+/* libmicrohttpd 1.0.1 differs further: it takes the LF behind a chunk's extension for the chunk's
+ * first byte, and then does not find the CR LF behind the chunk. */
 static const struct {
     const char *name, *statuses, *reason;
 } newer_differences[] = {

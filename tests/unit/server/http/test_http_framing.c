@@ -218,7 +218,7 @@ START_TEST(http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf)
 }
 END_TEST
 
-/* Where the library has moved the bytes since they were read nobody knows which were a body's. */
+/* If the library has moved the bytes since they were read, nobody knows which were a body's. */
 START_TEST(http_refuses_chunks_that_came_together_with_another_request)
 {
     struct app *app = app_start();

@@ -171,7 +171,7 @@ START_TEST(files_that_are_not_read_are_named)
 }
 END_TEST
 
-/* As gzip(1) reads them: several members, and zeros behind. */
+/* gzip(1) reads several members, and zeros behind them, as one text. */
 START_TEST(gzip_of_several_members_is_one_text)
 {
     static char packed[512];

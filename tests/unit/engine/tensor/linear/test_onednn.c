@@ -160,7 +160,7 @@ static const struct {
 #undef X
 };
 
-/* What the engine gets for a function that was found (NULL: was not). */
+/* The function that the engine gets in place of `found` (NULL: it was not found). */
 __attribute__((unused)) static void *instead_of(const char *name, void *found)
 {
     if (missing != NULL && strcmp(name, missing) == 0)
@@ -446,7 +446,8 @@ static void check_products(const struct linear *linear, const char *what)
     free(x), free(weight), free(y), free(expected);
 }
 
-/* As with tiles (AMX), which this processor may lack: 2.6 says so of some shapes there. */
+/* oneDNN 2.6 refuses some shapes on processors with tiles (AMX). This processor may have none, so
+ * the refusal is made here. */
 START_TEST(a_shape_that_tiles_do_not_multiply_is_refused_if_asked_for_and_else_made_natively)
 {
     BEGIN();

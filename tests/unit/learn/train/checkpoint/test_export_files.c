@@ -262,7 +262,8 @@ START_TEST(without_a_preprocessor_there_is_nothing_to_write)
 }
 END_TEST
 
-/* As transformers 5 writes them: the file keeps its name, and what stands beside them. */
+/* transformers 5 writes the steps in a member. The file keeps its name, and its other members
+ * stay. */
 START_TEST(steps_in_a_member_of_processor_config_are_resized_there)
 {
     static const char text[] = "{\"image_processor\": {\"image_processor_type\": "

@@ -1,5 +1,4 @@
-/* What a trimmed or an exported checkpoint reads: the same tokens as before; of the trimmed one by
- * their new ids. */
+/* A trimmed or exported checkpoint reads the same tokens as before. The trimmed one has new ids. */
 #include "engine/format/safetensors_write.h"
 #include "engine/text/tokenizer.h"
 #include "learn/train/checkpoint/export_files.h"
@@ -147,7 +146,7 @@ START_TEST(a_tokenizer_json_that_says_otherwise_is_refused)
 }
 END_TEST
 
-/* As attnd-train and attnd-fit copy a tokenizer, each kind of its files. */
+/* attnd-train and attnd-fit copy a tokenizer so, each kind of its files. */
 START_TEST(exported_tokenizers_read_the_same_tokens)
 {
     static const struct {
