@@ -244,8 +244,8 @@ static enum err_code check_cors(const struct config *config, struct err *err)
         if (scheme == 0 || len == scheme || scheme + strspn(at + scheme, host) < len ||
             (at[len] == ',' && at[len + 1] == '\0'))
             return err_set(err, ERR_UNUSABLE,
-                           "cors_origins: '%.*s' is no origin; write http://HOST:PORT or "
-                           "https://HOST in small letters, without a path, separated by commas",
+                           "cors_origins: '%.*s' is not an origin; write http://HOST:PORT or "
+                           "https://HOST in lower case and without a path, and a comma between two",
                            (int)(len < 80 ? len : 80), at);
         at += len + (at[len] == ',');
     }

@@ -142,8 +142,8 @@ static json_t *reason_of(const struct answer *answer)
     if (judgement->truncated)
         return json_string_nocheck("the text is longer than the model reads: its end was not read");
     if (judgement->coloured)
-        return json_string_nocheck("this picture has colours, and the model learnt grey ones: draw "
-                                   "it in grey, as those were");
+        return json_string_nocheck("this picture has colours, and the model learnt grey pictures: "
+                                   "draw it in grey");
     if (judgement->never)
         return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it reached "
                             "the precision that auto takes on the validation inputs%s",

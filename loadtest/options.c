@@ -71,7 +71,7 @@ static const struct cli_option table[] = {
          "http://HOST:PORT[/PATH] or https://, on a loopback address or with --yes-this-is-mine."},
     {.name = "yes-this-is-mine",
      CLI_FIELD(struct options, is_mine),
-     .help = "Takes a --url of another machine."},
+     .help = "Allows a --url of another machine."},
     {.name = "connections",
      COUNT(connections, "N", 1, 10000),
      .fallback = "8",
@@ -187,7 +187,7 @@ static enum err_code read_target(struct options *out, struct err *err)
     if (!out->is_mine)
         return err_set(err, ERR_UNUSABLE,
                        "--url: %s is not this machine (127.0.0.0/8, [::1], localhost); add "
-                       "--yes-this-is-mine if load on it is wanted",
+                       "--yes-this-is-mine if you may put load on it",
                        out->target.host);
     return server_url_resolve(&out->target, err);
 }

@@ -82,9 +82,9 @@ static const struct cli verify_cli = {
         "Follows the chain of an audit log from its oldest line to its newest. A line that was\n"
         "changed, removed or added in between breaks it. Lines that are missing at the end, and\n"
         "a log that was written anew as a whole, do not: compare the number and the head with\n"
-        "those that attnd_audit_sequence and attnd_audit_head, or its log, told elsewhere. With a\n"
-        "key only who has it can write anew; verify says from which line on that holds, and\n"
-        "fails where the log goes on without it.",
+        "those that attnd_audit_sequence and attnd_audit_head, or attnd's own log, have told. A\n"
+        "log with a key can be written anew only with the key: verify tells the line from which\n"
+        "on it has one, and fails if the log goes on without it.",
     .examples = "  attnd-audit verify /var/lib/attnd/audit --key-file audit.key",
     .options = verify_options,
     .option_count = COUNT(verify_options),
@@ -327,10 +327,9 @@ static void tell_verified(const struct audit_reading *reading)
            (unsigned long long)reading->first, (unsigned long long)reading->last, keyed,
            reading->head, strtoull(head, NULL, 16));
     if (reading->way == AUDIT_KEYED)
-        printf(
-            "but line %llu, the last one, may have been changed: a log of format 1 proves a line "
-            "by the next. Compare the head\n",
-            (unsigned long long)reading->last);
+        printf("but line %llu, the last one, may have been changed: in format 1 only the next line "
+               "proves a line. Compare the head\n",
+               (unsigned long long)reading->last);
     if (reading->unfinished > 0)
         printf("and an unfinished line of %zu bytes, which attnd cuts off when it starts\n",
                reading->unfinished);

@@ -69,8 +69,8 @@ static const struct cli_option options[] = {
      .value = "POINTS",
      .fallback = "2",
      .max = 100,
-     .help = "Exits 1 and writes nothing if of the model's own examples more points than these "
-             "would become automatic, by labels that were before."},
+     .help = "Exits 1 and writes nothing if the automatic answers to the model's own examples, "
+             "with labels that it had before, would rise by more points than these."},
     {.name = "prior",
      FIELD(prior),
      .value = "PRIOR",
@@ -221,8 +221,8 @@ static void warn_of_known(const struct fit *fit)
     size_t read = fit->evaluation.count - fit->evaluation.failed;
     if (fit->fresh_count * KNOWN_SHARE < read * (KNOWN_SHARE - 1))
         fprintf(stderr,
-                "attnd-fit: %zu of %zu inputs are among those that this model learnt: figures on "
-                "them flatter it, before and after\n",
+                "attnd-fit: %zu of %zu inputs are among those that this model learnt: on them the "
+                "figures before and after are better than on new inputs\n",
                 read - fit->fresh_count, read);
 }
 
@@ -236,11 +236,11 @@ static void tell_decisions(const struct fit *fit)
     else
         fprintf(stderr,
                 "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
-                "inputs of labels that the model had are new to it, and thresholds take %d\n",
+                "inputs with old labels are new to the model, and thresholds need %d\n",
                 fit->fresh_known, FIT_FRESH_MIN);
     if (fit->old.class_prior.kind != CLASS_PRIOR_NATURAL)
-        fprintf(stderr, "attnd-fit: class_prior is left out: it says nothing of a new label, and "
-                        "--prior says what the head is for\n");
+        fprintf(stderr, "attnd-fit: class_prior is left out: it has no count for a new label, and "
+                        "the head is fitted for --prior\n");
 }
 
 static enum err_code watched(struct program *program, const char *name, size_t total,

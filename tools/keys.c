@@ -65,12 +65,12 @@ static const struct cli_option add_options[] = {
     {.name = "expires",
      FIELD(expires),
      .value = "YYYY-MM-DD",
-     .help = "The last day on which the key is taken, in UTC (default: none)."},
+     .help = "The last day on which the key is accepted, in UTC (default: none)."},
     {.name = "rate", FIELD(rate), .value = "N", .help = "Requests a second (default: no limit)."},
     {.name = "concurrency",
      FIELD(concurrency),
      .value = "N",
-     .help = "Requests that are not answered yet (default: no limit)."},
+     .help = "Requests at a time that wait for their answer (default: no limit)."},
 };
 static const struct cli_option list_options[] = {{FILE_ROW}};
 static const struct cli_option expire_options[] = {
@@ -78,7 +78,7 @@ static const struct cli_option expire_options[] = {
     {.name = "expires",
      FIELD(expires),
      .value = "YYYY-MM-DD",
-     .help = "The last day on which the key is taken, in UTC (default: yesterday)."},
+     .help = "The last day on which the key is accepted, in UTC (default: yesterday)."},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -87,7 +87,7 @@ static const struct cli add_cli = {
     .usage = "attnd-keys add NAME --file FILE --scope SCOPES [OPTION]...",
     .summary =
         "Makes a key of 32 random bytes, adds its hash to the file and prints the key, once.\n"
-        "NAME is what logs call it; two keys may have one name, the old and the new one.",
+        "Logs show NAME. Two keys may have the same name: an old key and the one that replaces it.",
     .examples = "  attnd-keys add line1 --file keys.txt --scope predict,metrics >line1.key",
     .options = add_options,
     .option_count = COUNT(add_options),
@@ -218,7 +218,7 @@ static enum err_code add(struct tool *tool, struct err *err)
         return err->code;
     puts(key);
     fflush(stdout);
-    fprintf(stderr, "attnd-keys: %s: key '%s' is added; it is shown this once\n", tool->file,
+    fprintf(stderr, "attnd-keys: %s: key '%s' is added; it is not shown again\n", tool->file,
             tool->name);
     tell_next();
     return ERR_OK;

@@ -20,7 +20,7 @@
 enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, TERMINAL_MS = 200, LINE_MS = 60000 };
 
 static const char summary[] =
-    "Cuts the attention heads and MLP columns that change the answers least out of a checkpoint,\n"
+    "Removes the attention heads and MLP columns of a checkpoint that change the answers least,\n"
     "and fine-tunes the rest with the whole model as its teacher. Writes a checkpoint that attnd\n"
     "and transformers open, and prints what it gains and costs. Ctrl-C saves; the same command\n"
     "goes on where it stopped.";

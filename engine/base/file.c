@@ -245,7 +245,7 @@ enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned
         if (errno != EWOULDBLOCK)
             err_set(err, ERR_IO, "%s: cannot be locked: %s", path, strerror(errno));
         else if (waited >= wait_ms)
-            err_set(err, ERR_CONFLICT, "%s: another process has this directory", dir);
+            err_set(err, ERR_CONFLICT, "%s: another process uses this directory", dir);
         if (err->code != ERR_OK) {
             close(*fd);
             *fd = -1;

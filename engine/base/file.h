@@ -31,7 +31,7 @@ void file_last_part(const char *path, char out[NAME_MAX + 1]);
  * no control character, no slash, and no step such as "..". */
 enum { FILE_PART_BYTES = 128 };
 bool file_is_part(const char *name);
-#define FILE_PART_RULE "expected 1 to 128 bytes without / and control characters, and not . or .."
+#define FILE_PART_RULE "expected 1 to 128 bytes, no / and no control character, and not . or .."
 
 /* Opens a regular file, or a link to one, to read. Never waits, and opens nothing else. *fd, *out:
  * yours to close; on an error -1 or NULL, and errno says why. ERR_IO tells what it is instead;

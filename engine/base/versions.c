@@ -89,13 +89,13 @@ enum err_code versions_judge(const char *name, const char *version, struct err *
         return ERR_OK;
     char range[48];
     if (libraries[i].oldest == libraries[i].newest)
-        snprintf(range, sizeof range, "%u.%u.x is", libraries[i].major, libraries[i].oldest);
+        snprintf(range, sizeof range, "%u.%u.x", libraries[i].major, libraries[i].oldest);
     else
-        snprintf(range, sizeof range, "%u.%u to %u.%u.x are", libraries[i].major,
-                 libraries[i].oldest, libraries[i].major, libraries[i].newest);
+        snprintf(range, sizeof range, "%u.%u to %u.%u.x", libraries[i].major, libraries[i].oldest,
+                 libraries[i].major, libraries[i].newest);
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s %.20s is not supported: %s; install that of Debian 12 or 13", name,
-                   version != NULL ? version : "of no version", range);
+                   "%s %.20s is not supported (supported: %s); install that of Debian 12 or 13",
+                   name, version != NULL ? version : "of unknown version", range);
 }
 
 enum err_code versions_check(struct err *err)

@@ -91,7 +91,7 @@ enum err_code shipped_dir(const char **dir, struct err *err)
     while (at < KEPT_MAX && kept[at][0] != '\0' && strcmp(kept[at], found) != 0)
         at++;
     if (at == KEPT_MAX)
-        return err_set(err, ERR_UNUSABLE, "%.80s: at most %d models are given by name", *dir,
+        return err_set(err, ERR_UNUSABLE, "%.80s: at most %d models can be given by name", *dir,
                        KEPT_MAX);
     *dir = strcpy(kept[at], found);
     return ERR_OK;

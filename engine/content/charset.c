@@ -283,12 +283,13 @@ enum err_code charset_decode(const char *charset, const char *bytes, size_t len,
                                 .left = len,
                                 .room = charset_bytes(len) - 1};
     if (decoding.converter == (iconv_t)-1)
-        return errno == ENOMEM ? err_no_memory(err, len)
-                               : err_set(err, ERR_UNUSABLE,
-                                         "this machine cannot decode %s: glibc's converters are "
-                                         "missing (package libc-gconv-modules-extra, where there "
-                                         "is one); or send UTF-8",
-                                         charset);
+        return errno == ENOMEM
+                   ? err_no_memory(err, len)
+                   : err_set(err, ERR_UNUSABLE,
+                             "this machine cannot decode %s, since glibc's converters are "
+                             "missing: send UTF-8, or install libc-gconv-modules-extra "
+                             "(not every system has this package)",
+                             charset);
     bool is_whole = convert_all(&decoding, charset_of(charset));
     iconv_close(decoding.converter);
     if (!is_whole)

@@ -177,14 +177,14 @@ static enum err_code refuse_file(const char *path, struct err *err)
     if (len >= 4 && memcmp(begin, "PK\3\4", 4) == 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s is a zip archive, not a directory: unpack it with unzip %s -d DIRECTORY "
-                       "and give that",
+                       "and give DIRECTORY",
                        path, path);
     if ((len >= 2 && begin[0] == 0x1F && begin[1] == 0x8B) ||
         (len >= 262 && memcmp(begin + 257, "ustar", 5) == 0))
         return err_set(
             err, ERR_UNSUPPORTED,
             "%s is an archive, not a directory: unpack it with tar xf %s -C DIRECTORY and "
-            "give that",
+            "give DIRECTORY",
             path, path);
     if (format_of(name) != NULL)
         return refuse_format(name, err);
@@ -198,7 +198,7 @@ static enum err_code refuse_missing(const char *dir, struct err *err)
 {
     struct stat status;
     if (lstat(dir, &status) == 0)
-        return err_set(err, ERR_IO, "%s is a link to what does not exist", dir);
+        return err_set(err, ERR_IO, "%s is a broken link: its target does not exist", dir);
     return err_set(err, ERR_IO, "there is no directory %s", dir);
 }
 
@@ -226,8 +226,8 @@ static enum err_code refuse_without_config(const char *dir, struct err *err)
         return refuse_format(name, err);
     if (exists_in(dir, "modules.json"))
         return err_set(err, ERR_UNSUPPORTED,
-                       "the directory is of sentence-transformers, whose models make vectors and "
-                       "are not served");
+                       "the directory has a model of sentence-transformers: such models make "
+                       "vectors, and are not served");
     return err_set(err, ERR_UNSUPPORTED, "the directory has no config.json");
 }
 
@@ -248,8 +248,8 @@ enum err_code directory_check(const char *dir, struct err *err)
     if (find_entry(dir, is_dangling, name))
         return err_set(
             err, ERR_UNSUPPORTED,
-            "%s is a link to what does not exist: fetch the model again, or copy it with "
-            "cp -rL",
+            "%s is a broken link: its target does not exist; fetch the model again, or copy it "
+            "with cp -rL",
             printable_name(name).text);
     if (file_path(path, dir, "config.json", err) || file_exists(path, &found, err))
         return err->code;
@@ -267,24 +267,24 @@ enum err_code directory_no_weights(const char *dir, struct err *err)
     char name[NAME_MAX + 1];
     if (exists_in(dir, "pytorch_model.bin"))
         return err_set(err, ERR_UNSUPPORTED,
-                       "the directory has only pytorch_model.bin, which is not read; in it, make "
-                       "model.safetensors with: %s",
+                       "the directory has only pytorch_model.bin, which is not read; to "
+                       "make model.safetensors, run in the directory: %s",
                        save);
     if (exists_in(dir, "pytorch_model.bin.index.json") || find_entry(dir, is_shard_of_pickle, name))
-        return err_set(
-            err, ERR_UNSUPPORTED,
-            "the directory has only pytorch_model-*.bin, which are not read; in it, make "
-            "model.safetensors with: python3 -c \"import glob, torch, safetensors.torch "
-            "as s; s.save_file({k: v.clone().contiguous() for f in "
-            "glob.glob('pytorch_model-*.bin') for k, v in torch.load(f, "
-            "weights_only=True).items()}, 'model.safetensors')\"");
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the directory has only pytorch_model-*.bin, which are not read; to make "
+                       "model.safetensors, run in the directory: python3 -c \"import glob, torch, "
+                       "safetensors.torch as s; s.save_file({k: v.clone().contiguous() for f in "
+                       "glob.glob('pytorch_model-*.bin') for k, v in torch.load(f, "
+                       "weights_only=True).items()}, 'model.safetensors')\"");
     if (exists_in(dir, "adapter_config.json"))
         return refuse_without_config(dir, err);
     if (find_entry(dir, is_safetensors, name))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the directory has no model.safetensors, but %s: if that is the model, name "
-                       "it so, in the directory with ln -s %s model.safetensors",
-                       printable_name(name).text, printable_name(name).text);
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "the directory has no model.safetensors, but %s: if that is the model, run in "
+            "the directory: ln -s %s model.safetensors",
+            printable_name(name).text, printable_name(name).text);
     if (find_entry(dir, is_of_format, name))
         return refuse_format(name, err);
     return err_set(err, ERR_UNSUPPORTED,

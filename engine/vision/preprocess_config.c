@@ -178,8 +178,8 @@ static enum err_code read_flags(const struct json_t *root, const struct processo
     out->resample = (enum resample)resample;
     if (processor->is_fast && out->do_resize && resample > RESAMPLE_BICUBIC)
         return err_set(err, ERR_UNSUPPORTED,
-                       "$.resample %lld is not a filter of the fast image processors (theirs: 0 to "
-                       "3)",
+                       "$.resample %lld is not a filter of the fast image processors (supported: "
+                       "0 to 3)",
                        resample);
     return ERR_OK;
 }
@@ -201,11 +201,11 @@ static enum err_code check_needs(const struct json_t *root, const struct process
     };
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
         if (needs[i].is_asked && !needs[i].has_default && doc_has_null(root, needs[i].key))
-            return err_set(err, ERR_UNSUPPORTED, "$.%s is null, and $.%s asks for it", needs[i].key,
+            return err_set(err, ERR_UNSUPPORTED, "$.%s is null, but $.%s needs it", needs[i].key,
                            needs[i].flag);
     if (out->do_center_crop && out->crop_height == 0)
         return err_set(err, ERR_UNSUPPORTED,
-                       "$.crop_size is missing, and $.do_center_crop asks for it");
+                       "$.crop_size is missing, but $.do_center_crop needs it");
     return ERR_OK;
 }
 
@@ -442,8 +442,8 @@ static enum err_code no_file(const char *family_class, unsigned image_size, stru
 {
     return err_set(err, ERR_UNSUPPORTED,
                    "there is no preprocessor_config.json, which says how images are resized and "
-                   "normalised: copy it from where the model comes from, or write what it was "
-                   "trained with, such as {\"image_processor_type\": \"%sImageProcessor\", "
+                   "normalised: copy it from the source of the model, or write the values of "
+                   "its training, such as {\"image_processor_type\": \"%sImageProcessor\", "
                    "\"size\": {\"height\": %u, \"width\": %u}, \"image_mean\": [0.5, 0.5, 0.5], "
                    "\"image_std\": [0.5, 0.5, 0.5]}",
                    family_class, image_size, image_size);

@@ -168,7 +168,7 @@ static enum err_code add_existing(struct input_list *list, const char *path,
         return add_by_content(list, path, err);
     for (const struct folder *above = inside; above != NULL; above = above->above)
         if (above->dev == file.st_dev && above->ino == file.st_ino)
-            return add_note(list, path, "a link to a folder that it lies in: left out", err);
+            return add_note(list, path, "a link to a folder that contains it: left out", err);
     const struct folder folder = {inside, file.st_dev, file.st_ino};
     return add_folder(list, path, &folder, depth, err);
 }

@@ -284,8 +284,8 @@ static bool is_whole(struct parser *parser, const struct record *record, size_t 
             ? arena_format(&out->arena, "byte %zu: the file is cut off in a record's header",
                            record->offset)
             : arena_format(&out->arena,
-                           "byte %zu: the file is cut off: a record of %zu bytes, %zu are "
-                           "left",
+                           "byte %zu: the file is cut off: a record has %zu bytes, and "
+                           "%zu are left",
                            record->offset, record->len, left - HEADER_BYTES);
     return false;
 }
@@ -348,7 +348,7 @@ static enum err_code end_whole(struct parser *parser, struct err *err)
                            "byte %zu: another STDF file begins behind the MRR record: split them",
                            parser->at + at);
     out->lost = arena_format(&out->arena,
-                             "byte %zu: what stands behind the MRR record is not read (bytes: %zu)",
+                             "byte %zu: the data behind the MRR record are not read (%zu bytes)",
                              parser->at + zeros, left - zeros);
     return out->lost != NULL ? ERR_OK : err_no_memory(err, left);
 }
@@ -428,8 +428,8 @@ static enum err_code refuse_none(const struct stdf *stdf, struct err *err)
 {
     return err_set(
         err, ERR_UNUSABLE,
-        "no wafer: the file has no WIR record, with which a wafer begins; its %zu results "
-        "belong to none",
+        "no wafer: the file has no WIR record, which begins a wafer; its %zu results belong "
+        "to no wafer",
         stdf->placeless);
 }
 
@@ -473,11 +473,10 @@ enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *a
     if (of->is_cut_off)
         return err_set(err, ERR_UNUSABLE, "the wafer is not whole: %s", stdf->lost);
     if (of->count == 0)
-        return err_set(
-            err, ERR_UNUSABLE,
-            "the wafer has no die with coordinates; %zu results of the file have none, or "
-            "stand on a head without a wafer (PRR, WIR)",
-            stdf->placeless);
+        return err_set(err, ERR_UNUSABLE,
+                       "the wafer has no die with coordinates; %zu results of the file have no "
+                       "coordinates, or belong to a head without a wafer (PRR, WIR)",
+                       stdf->placeless);
     if (x.high - x.low >= STDF_SIDE_MAX || y.high - y.low >= STDF_SIDE_MAX)
         return err_set(err, ERR_UNUSABLE, "the dies span %d x %d places; the limit is %d a side",
                        x.high - x.low + 1, y.high - y.low + 1, STDF_SIDE_MAX);

@@ -244,8 +244,8 @@ enum err_code fit_trust_accept(const struct fit *fit, struct err *err)
         return ERR_OK;
     return err_set(
         err, ERR_UNUSABLE,
-        "%.1f %% of the answers to the model's own examples would be automatic, by labels "
-        "that were before, instead of %.1f %%: more than %g points more; calibrate the "
-        "model with attnd-eval --calibrate, or raise --automatic-max",
+        "%.1f %% of the answers to the model's own examples would be automatic, with labels "
+        "that it had before; until now %.1f %% are. The rise is more than %g points: "
+        "calibrate the model with attnd-eval --calibrate, or raise --automatic-max",
         is, was, fit->options.automatic_max);
 }

@@ -57,7 +57,7 @@ bool cors_preflight(struct request *request, const char *allow)
     request->err = (struct err){0};
     if (listed_origin(request) == NULL || allow[0] == '\0') {
         err_set(&request->err, ERR_FORBIDDEN,
-                allow[0] != '\0' ? "pages of this origin are not among cors_origins"
+                allow[0] != '\0' ? "cors_origins does not list the origin of this page"
                                  : "routes that change something do not answer pages of another "
                                    "origin");
         reply_problem(request);

@@ -164,8 +164,8 @@ static enum err_code accept(struct audit_chain *chain, const struct seal *seal, 
     hash(&chain->key, line, seal->hashed, found);
     if (seal->mac != NULL && memcmp(seal->mac, found, HASH_DIGITS) != 0)
         return err_set(err, ERR_MALFORMED,
-                       "its \"mac\" is not made of it with this key: the line was changed, or "
-                       "another key wrote it");
+                       "its \"mac\" does not match this key: the line was changed, or written with "
+                       "another key");
     chain->seq = seal->seq;
     memcpy(chain->head, found, sizeof found);
     return ERR_OK;
@@ -185,7 +185,7 @@ enum err_code audit_chain_follow(struct audit_chain *chain, const char *line, si
         return err_set(
             err, ERR_MALFORMED,
             "its \"prev\" is not the hash of the line before: one of the two was changed, "
-            "or another key wrote them");
+            "or written with another key");
     return accept(chain, &seal, line, err);
 }
 

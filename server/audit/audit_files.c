@@ -245,8 +245,8 @@ static enum err_code check_older(const struct audit_files *files, char *const *p
             close(fd);
         if (way > files->way)
             return err_set(err, ERR_UNUSABLE,
-                           "%s: was written without a key, but %s before it with one: somebody may "
-                           "have cut this log. Keep the directory, look at it with attnd-audit "
+                           "%s: was written without a key, but the older %s with one: somebody may "
+                           "have cut this log. Keep the directory, check it with attnd-audit "
                            "verify, and name another audit_dir",
                            paths[count], strrchr(paths[i], '/') + 1);
     }

@@ -26,11 +26,12 @@ static enum err_code begin_file(struct reader *reader, struct err *err)
     if (way != AUDIT_PLAIN && reading->key.bytes == NULL)
         return err_set(err, ERR_UNUSABLE, "this log was written with a key, which is needed");
     if (way < reading->way)
-        return err_set(err, ERR_MALFORMED,
-                       "the log goes on %s: who has no key can write this, and can have removed "
-                       "what stood here; line %llu before it is the last that may be believed",
-                       way == AUDIT_PLAIN ? "without a key" : "in the way of an older attnd",
-                       (unsigned long long)reader->chain.seq - (reading->way == AUDIT_KEYED));
+        return err_set(
+            err, ERR_MALFORMED,
+            "the log goes on %s: somebody without the key can have written this in place "
+            "of other lines; the last line that can be trusted is %llu",
+            way == AUDIT_PLAIN ? "without a key" : "in the format of an older attnd",
+            (unsigned long long)reader->chain.seq - (reading->way == AUDIT_KEYED));
     const struct audit_key key = way != AUDIT_PLAIN ? reading->key : (struct audit_key){0};
     reading->way = way;
     if (reader->before_len > 0)
@@ -112,8 +113,8 @@ enum err_code audit_read(struct audit_reading *reading, char *const *paths, size
     if (err->code == ERR_OK && !reader.is_enough && reading->lines > 0 &&
         reading->key.bytes != NULL && reading->keyed_from == 0)
         err_set(err, ERR_MALFORMED,
-                "%s: no line was written with a key, so the one given proves nothing; without it "
-                "the log can be read",
+                "%s: no line was written with a key, so the key given proves nothing; read the "
+                "log without a key",
                 paths[count - 1]);
     free(reader.line);
     free(reader.before);

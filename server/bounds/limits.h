@@ -29,7 +29,7 @@
     X(LIMIT_PREPARE_INLINE_PIXELS, 512 * 1024, "pixels", 0,                                        \
       "unless its images together are larger than this")                                           \
     X(LIMIT_ENCODE_INLINE_BYTES, 256 * 1024, "bytes", 0,                                           \
-      "a reply that may be longer is encoded beside the threads of the network")                   \
+      "a reply that may be longer is encoded on a thread of the pool")                             \
     X(LIMIT_RETRY_AFTER_S, 1, "seconds", 0, "what 429 and 503 advise at least")                    \
     X(LIMIT_RETRY_AFTER_S_MAX, 3600, "seconds", 0, "and at most")
 

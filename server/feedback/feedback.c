@@ -250,8 +250,8 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
         return err_no_memory(&item->err, strlen(item->label));
     if (found < 0)
         return err_set(&item->err, ERR_UNUSABLE,
-                       "label: there is no room for another label that the model lacks; %d of a "
-                       "version are kept. Take some back, or serve a version that has them",
+                       "label: there is no room for another new label; at most %d are kept for a "
+                       "version. Take some back, or serve a version that has them",
                        OUTCOMES_NEW_LABELS);
     *out = (struct told){(uint32_t)found, !is_own};
     return ERR_OK;

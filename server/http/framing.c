@@ -253,8 +253,8 @@ enum err_code framing_path(char *path, const char *method, const char *target, s
             path[0] = '\0';
             return byte == '/'
                        ? err_set(err, ERR_MALFORMED,
-                                 "request target: %.3s, at byte %td, stands in no path here", from,
-                                 from - target)
+                                 "request target: %.3s, at byte %td, is in no path of this server",
+                                 from, from - target)
                        : err_set(err, ERR_MALFORMED,
                                  "request target: %.3s, at byte %td, must be sent as %c", from,
                                  from - target, byte);

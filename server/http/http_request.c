@@ -91,7 +91,7 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     if (request->framing.body == FRAMING_CHUNKED && request->shared->library.is_lax &&
         !received_begin_chunks(&request->connection->received, request->body_at))
         return err_set(err, ERR_MALFORMED,
-                       "request body: chunks must not follow another request without its answer");
+                       "request body: chunks must not be sent before the last request is answered");
     return ERR_OK;
 }
 
@@ -173,8 +173,8 @@ enum err_code http_request_check_chunks(const struct http_request *request, bool
         return ERR_OK;
     return err_set(
         err, ERR_MALFORMED,
-        "request body: a line of its chunks, or behind them, is not as RFC 9112, section "
-        "7.1, has it: ended by CR LF, without a control byte");
+        "request body: a line of its chunks, or behind them, breaks RFC 9112, section 7.1: it "
+        "must end with CR LF and have no control character");
 }
 
 bool http_request_take_body(struct http_request *request, const void *bytes, size_t len)

@@ -36,8 +36,9 @@ enum err_code library_identify(struct library *out, const char *version, struct 
             *out = ranges[i].library;
             return ERR_OK;
         }
-    return err_set(err, ERR_UNUSABLE,
-                   "libmicrohttpd %.20s is not supported: 0.9.75 to 0.9.77 and 1.0.x are; install "
-                   "that of Debian 12 or 13",
-                   version != NULL ? version : "of no version");
+    return err_set(
+        err, ERR_UNUSABLE,
+        "libmicrohttpd %.20s is not supported (supported: 0.9.75 to 0.9.77 and 1.0.x); install "
+        "that of Debian 12 or 13",
+        version != NULL ? version : "of unknown version");
 }

@@ -63,8 +63,8 @@ static int add_members(json_t *schemas, const struct shape *shape)
 static int add_option(json_t *parameters, const char *name, const char *schema)
 {
     json_t *option = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "in", "query", "description",
-                               "Beside a JSON body it counts as its member; both "
-                               "with different values are refused",
+                               "Beside a JSON body it counts as a member of the "
+                               "body; two different values are refused",
                                "schema", openapi_names_reference("schemas", schema));
     return json_object_set_new(parameters, name, option);
 }

@@ -166,11 +166,11 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
     if (known > evaluation->count / KNOWN_SHARE)
         snprintf(text, KNOWN_BYTES,
                  "%s%zu of %zu inputs are among those that this model learnt: %s; take inputs that "
-                 "it has not seen, as training's split.jsonl has them",
+                 "it has not seen, such as those of training's split.jsonl",
                  record.is_sample ? "about " : "", known, evaluation->count,
-                 eval->calibrates ? "a temperature and thresholds fitted on them promise more than "
-                                    "new inputs will keep"
-                                  : "these figures flatter it");
+                 eval->calibrates ? "a temperature and thresholds fitted on them promise too much "
+                                    "for new inputs"
+                                  : "the figures are better than on new inputs");
     record_close(&record);
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }

@@ -137,7 +137,7 @@ static const struct cli_option options[] = {
              "without class_prior, which stays."},
     {.name = "force",
      FIELD(forces),
-     .help = "With --calibrate: also on inputs that the model learnt."},
+     .help = "With --calibrate: takes inputs that the model learnt, too."},
     {.name = "examples",
      FIELD(examples),
      .value = "PATH",
@@ -226,7 +226,7 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
         return err_set(err, ERR_UNUSABLE, "--out-of-fold and --%s exclude each other",
                        eval->against != NULL ? "against" : "ngrams");
     if (eval->forces && !eval->calibrates)
-        return err_set(err, ERR_UNUSABLE, "--force needs --calibrate, which it is for");
+        return err_set(err, ERR_UNUSABLE, "--force works only with --calibrate");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (eval->foreign != NULL && !eval->calibrates)

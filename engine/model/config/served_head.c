@@ -64,13 +64,13 @@ enum err_code served_head_check(const struct served_head *head, struct err *err)
     if (head->architecture[0] != '\0' && !is_bare(head->architecture))
         return err_set(
             err, ERR_UNSUPPORTED,
-            "config.json says %s, which is not served; %s is: take a checkpoint of that, "
-            "or make one of this with attnd-train",
+            "config.json says %s, which is not served (served: %s): take a checkpoint of that "
+            "class, or train one from this checkpoint with attnd-train",
             head->architecture, head->served);
     if (labels_tokens(head))
         return err_set(err, ERR_UNSUPPORTED,
-                       "config.json's labels are those of tokens (O, B-..., I-...), which is not "
-                       "served; if this is a %s nevertheless, say so in its architectures",
+                       "config.json's labels are those of tokens (O, B-..., I-...), and a head for "
+                       "tokens is not served; if the model is a %s, name that in its architectures",
                        head->served);
     return ERR_OK;
 }
@@ -104,7 +104,7 @@ enum err_code served_head_missing(const struct served_head *head,
     if (found[0] == '\0' && other != NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "tensor '%s' is missing: the checkpoint has a head for %s, which is not "
-                       "served; %s is",
+                       "served (served: %s)",
                        name, other, head->served);
     if (bare || is_of_classifier)
         return err_set(err, ERR_UNSUPPORTED,

@@ -29,9 +29,10 @@
 static enum err_code onednn_alloc(struct linear *linear, struct err *err)
 {
     (void)linear;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "this build has no linear backend 'onednn': that is made where the headers of "
-                   "oneDNN 2.6 are installed (Debian 12's libdnnl-dev); choose another one");
+    return err_set(
+        err, ERR_UNSUPPORTED,
+        "this build has no linear backend 'onednn', which needs the headers of oneDNN 2.6 "
+        "(Debian 12's libdnnl-dev) when it is built; choose another backend");
 }
 
 #define ROW(number, function) {.name = "onednn", .precision = number, .alloc = function}

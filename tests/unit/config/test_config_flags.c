@@ -152,8 +152,8 @@ START_TEST(cors_origins_are_what_a_browser_may_say)
         char expected[256];
         snprintf(flag, sizeof flag, "--cors-origins=%s", bad[i][0]);
         snprintf(expected, sizeof expected,
-                 "cors_origins: '%s' is no origin; write http://HOST:PORT or https://HOST in small "
-                 "letters, without a path, separated by commas",
+                 "cors_origins: '%s' is not an origin; write http://HOST:PORT or https://HOST in "
+                 "lower case and without a path, and a comma between two",
                  bad[i][1]);
         refuse((const char *[WORDS_MAX]){flag}, NULL, expected);
     }

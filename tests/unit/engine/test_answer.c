@@ -146,7 +146,7 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
                      "reads: its end was not read\"}");
     expect_judgement((struct judgement){.decision = DECISION_REVIEW, .coloured = true},
                      "\"decision\":\"review\",\"reason\":\"this picture has colours, and the model "
-                     "learnt grey ones: draw it in grey, as those were\"}");
+                     "learnt grey pictures: draw it in grey\"}");
     expect_judgement(
         (struct judgement){.decision = DECISION_REVIEW, .label = 2, .threshold = 0.75f},
         "\"decision\":\"review\",\"reason\":\"label 'Scratch' has score 0.25, below "

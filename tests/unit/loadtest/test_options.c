@@ -150,7 +150,7 @@ START_TEST(options_say_what_is_wrong)
             "httpss://[::1]:1");
     REFUSED("--url: expected a port from 1 to 65535", "--text", "x", "--url", "http://[::1]:0");
     REFUSED("--url: 192.0.2.1 is not this machine (127.0.0.0/8, [::1], localhost); add "
-            "--yes-this-is-mine if load on it is wanted",
+            "--yes-this-is-mine if you may put load on it",
             "--text", "x", "--url", "http://192.0.2.1:80");
     REFUSED("--url: the path holds a blank, '?' or '#'", "--text", "x", "--url",
             "http://127.0.0.1:80/a?b");

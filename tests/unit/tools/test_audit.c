@@ -175,15 +175,15 @@ START_TEST(a_log_never_goes_on_in_a_weaker_way)
         unsigned last;
     } cases[] = {
         {"\"type\":\"begin\",\"format\":1,\"chain\":\"sha256\"",
-         "000005.jsonl:1: the log goes on without a key: who has no key can write this", 4},
+         "000005.jsonl:1: the log goes on without a key: somebody without the key can have", 4},
         {"\"type\":\"begin\",\"format\":1,\"chain\":\"sha256\"",
-         "000003.jsonl:1: the log goes on without a key: who has no key can write this, and can "
-         "have removed what stood here; line 2 before it is the last that may be believed",
+         "000003.jsonl:1: the log goes on without a key: somebody without the key can have "
+         "written this in place of other lines; the last line that can be trusted is 2",
          2},
         {"\"type\":\"begin\",\"format\":2,\"chain\":\"sha256\"", "goes on without a key", 4},
         {"\"type\":\"begin\",\"format\":2,\"chain\":\"none\"", "goes on without a key", 4},
         {"\"type\":\"begin\",\"format\":1,\"chain\":\"hmac-sha256\"",
-         "goes on in the way of an older attnd", 4},
+         "goes on in the format of an older attnd", 4},
         {"\"type\":\"begin\",\"format\":2,\"chain\":\"hmac-sha256\"",
          "000005.jsonl:1: its \"prev\" is not the hash of the line before", 4},
     };
@@ -207,8 +207,8 @@ START_TEST(with_a_key_the_last_line_is_proven_too)
     static const struct {
         const char *script, *errors;
     } cases[] = {
-        {"4s/reload/rollout/", ".jsonl:4: its \"mac\" is not made of it with this key"},
-        {"3s/scan/leakage/;4d", ".jsonl:3: its \"mac\" is not made of it with this key"},
+        {"4s/reload/rollout/", ".jsonl:4: its \"mac\" does not match this key"},
+        {"3s/scan/leakage/;4d", ".jsonl:3: its \"mac\" does not match this key"},
         {"2s/,\"mac\":\"[0-9a-f]*\"//;3,$d", ".jsonl:2: it has no \"mac\""},
         {"1s/hmac-sha256/sha256/;2,$d", ".jsonl:1: it has a \"mac\""},
         {"1s/\"format\":2/\"format\":1/;2,$d", ".jsonl:1: it has a \"mac\""},
@@ -232,7 +232,7 @@ START_TEST(a_key_given_for_a_log_that_has_none_is_an_error)
     const char *file = key_file(&keys, "0123456789abcdef");
     write_log((struct audit_key){0}, 1 << 20);
     RUN("verify", dir.path, "--key-file", file);
-    expect(1, "", "no line was written with a key, so the one given proves nothing");
+    expect(1, "", "no line was written with a key, so the key given proves nothing");
     append_log(key, 1 << 20);
     RUN("verify", dir.path, "--key-file", file);
     expect(0, "ok: 8 lines, 1 to 8, chained with a key from line 5 on, head ", "");
@@ -278,7 +278,7 @@ START_TEST(a_log_with_a_key_needs_that_key)
     RUN("verify", dir.path, "--key-file", right);
     expect(0, "4 lines, 1 to 4, chained with a key", "");
     RUN("verify", dir.path, "--key-file", wrong);
-    expect(1, "", ".jsonl:1: its \"mac\" is not made of it with this key");
+    expect(1, "", ".jsonl:1: its \"mac\" does not match this key");
     RUN("verify", dir.path);
     expect(2, "", "this log was written with a key, which is needed");
     tempdir_close(&dir);

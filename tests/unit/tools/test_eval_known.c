@@ -46,10 +46,11 @@ START_TEST(what_was_learnt_is_warned_of_wherever_it_lies)
     char other[160];
     train_on_different_texts();
     struct outcome *outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list);
-    outcome_expect(outcome, 0, "",
-                   "attnd-eval: warning: 36 of 40 inputs are among those that this model learnt: "
-                   "these figures flatter it; take inputs that it has not seen, as training's "
-                   "split.jsonl has them\n");
+    outcome_expect(
+        outcome, 0, "",
+        "attnd-eval: warning: 36 of 40 inputs are among those that this model learnt: "
+        "the figures are better than on new inputs; take inputs that it has not seen, such "
+        "as those of training's split.jsonl\n");
     tempdir_write(&f.second, "copy.csv", "text,label\nred 9,hot\nblue 3,cold\nred 8,hot\n", 43);
     snprintf(other, sizeof other, "%s/copy.csv", f.second.path);
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", other);
@@ -76,18 +77,18 @@ START_TEST(a_model_is_not_calibrated_on_what_it_learnt)
                                   "--calibrate", "--out", f.second.path);
     outcome_expect(outcome, 1, "",
                    "attnd-eval: --calibrate: 36 of 40 inputs are among those that this model "
-                   "learnt: a temperature and thresholds fitted on them promise more than new "
-                   "inputs will keep; take inputs that it has not seen, as training's split.jsonl "
-                   "has them, or give --force\n");
+                   "learnt: a temperature and thresholds fitted on them promise too much for new "
+                   "inputs; take inputs that it has not seen, such as those of training's "
+                   "split.jsonl, or give --force\n");
     ck_assert(!file_read(&after, &len_after, path, 1 << 20, &err));
     ck_assert_uint_eq(len, len_after);
     ck_assert_mem_eq(before, after, len);
     ck_assert(!train_fixture_has(&f.second, "report.json"));
     outcome =
         RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--calibrate", "--force");
-    outcome_expect(outcome, 0, "", "fitted on them promise more than new inputs will keep; ");
+    outcome_expect(outcome, 0, "", "fitted on them promise too much for new inputs; ");
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--force");
-    outcome_expect(outcome, 2, "", "--force needs --calibrate");
+    outcome_expect(outcome, 2, "", "--force works only with --calibrate");
     free(before);
     free(after);
     train_fixture_close(&f);

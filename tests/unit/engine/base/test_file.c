@@ -196,7 +196,7 @@ START_TEST(a_directory_is_one_process_s_at_a_time)
     struct err err = {0};
     tempdir_open(&dir);
     snprintf(path, sizeof path, "%s/state", dir.path);
-    snprintf(want, sizeof want, "%s: another process has this directory", path);
+    snprintf(want, sizeof want, "%s: another process uses this directory", path);
     ck_assert_int_eq(pipe(ends) + pipe(held), 0);
     const pid_t child = fork();
     if (child == 0) { /* has it until it is told to end */

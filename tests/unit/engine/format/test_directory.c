@@ -106,7 +106,7 @@ START_TEST(directory_names_git_lfs_pointers_and_links_to_nothing)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char lfs[128], dangling[128];
         snprintf(lfs, sizeof lfs, "%s is a Git LFS pointer", names[i]);
-        snprintf(dangling, sizeof dangling, "%s is a link to what does not exist", names[i]);
+        snprintf(dangling, sizeof dangling, "%s is a broken link", names[i]);
         const bool is_config = strcmp(names[i], "config.json") == 0;
         const struct lying cases[] = {
             {{{names[i], POINTER}, {is_config ? "x" : "config.json", "{}"}}, lfs},
@@ -166,7 +166,7 @@ START_TEST(directory_says_what_a_file_is)
     char path[256];
     snprintf(path, sizeof path, "%s/link", dir.path);
     ck_assert_int_eq(directory_check(path, &err), ERR_IO);
-    ck_assert_ptr_nonnull(strstr(err.text, "is a link to what does not exist"));
+    ck_assert_ptr_nonnull(strstr(err.text, "is a broken link"));
     close_dir();
 }
 END_TEST

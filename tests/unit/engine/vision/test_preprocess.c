@@ -181,7 +181,7 @@ START_TEST(preprocess_without_a_file_is_refused_with_what_to_write)
     ck_assert_str_eq(
         err.text,
         "there is no preprocessor_config.json, which says how images are resized and normalised: "
-        "copy it from where the model comes from, or write what it was trained with, such as "
+        "copy it from the source of the model, or write the values of its training, such as "
         "{\"image_processor_type\": \"ViTImageProcessor\", \"size\": {\"height\": 96, \"width\": "
         "96}, \"image_mean\": [0.5, 0.5, 0.5], \"image_std\": [0.5, 0.5, 0.5]}");
     ck_assert_int_eq(open_config(&preprocess, strchr(err.text, '{'), 96, &err), ERR_OK);

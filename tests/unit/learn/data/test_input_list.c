@@ -107,9 +107,9 @@ START_TEST(a_link_back_and_a_pipe_are_left_out_and_told)
     expect(0, "a", false);
     expect(1, "b/c", false);
     ck_assert_ptr_nonnull(
-        strstr(list.notes, "/b/up: a link to a folder that it lies in: left out\n"));
+        strstr(list.notes, "/b/up: a link to a folder that contains it: left out\n"));
     ck_assert_ptr_nonnull(
-        strstr(list.notes, "/loop: a link to a folder that it lies in: left out\n"));
+        strstr(list.notes, "/loop: a link to a folder that contains it: left out\n"));
     ck_assert_ptr_nonnull(strstr(list.notes, "/pipe: neither a file nor a folder: left out"));
     unlink(path_of("b/c"));
     unlink(path_of("b/up"));

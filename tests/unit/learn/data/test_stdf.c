@@ -291,7 +291,7 @@ START_TEST(stdf_says_what_stands_behind_the_end)
         struct stdf stdf = parsed(writer.bytes, writer.len + tails[i].len, &err);
         ck_assert_int_eq(err.code, ERR_OK);
         expect_map(&stdf, 0, "p");
-        ck_assert_ptr_nonnull(strstr(stdf.lost, "what stands behind the MRR record is not read"));
+        ck_assert_ptr_nonnull(strstr(stdf.lost, "the data behind the MRR record are not read"));
         stdf_close(&stdf);
     }
 }

@@ -201,14 +201,14 @@ START_TEST(stdf_find_says_why_there_is_no_wafer)
     unsigned wafer = 7;
     ck_assert_int_eq(stdf_parse(&stdf, none, sizeof none, &err), ERR_OK);
     ck_assert_int_eq(stdf_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(
-        err.text, "no wafer: the file has no WIR record, with which a wafer begins; its 0 results "
-                  "belong to none");
+    ck_assert_str_eq(err.text,
+                     "no wafer: the file has no WIR record, which begins a wafer; its 0 results "
+                     "belong to no wafer");
     err = (struct err){0};
     ck_assert_int_eq(stdf_find(&stdf, "w", &wafer, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(
-        err.text, "no wafer: the file has no WIR record, with which a wafer begins; its 0 results "
-                  "belong to none");
+    ck_assert_str_eq(err.text,
+                     "no wafer: the file has no WIR record, which begins a wafer; its 0 results "
+                     "belong to no wafer");
     stdf_close(&stdf);
 }
 END_TEST

@@ -146,9 +146,9 @@ START_TEST(stdf_says_where_a_file_ends)
         {"\2\0\0\12\2\4\1", 7, "byte 6: the file is cut off in a record's header"},
         {"\2\0\0\12\2\4\1\0\0", 9, "byte 6: the file is cut off in a record's header"},
         {"\2\0\0\12\2\4\1\0\1\24", 10,
-         "byte 6: the file is cut off: a record of 1 bytes, 0 are left"},
+         "byte 6: the file is cut off: a record has 1 bytes, and 0 are left"},
         {"\2\0\0\12\2\4\5\1\1\24ab", 12,
-         "byte 6: the file is cut off: a record of 261 bytes, 2 are left"},
+         "byte 6: the file is cut off: a record has 261 bytes, and 2 are left"},
         {"\2\0\0\12\2\4\1\0\62\36x", 11, "byte 11: the file is cut off: it has no MRR record"},
         {"\2\0\0\12\2\4\0\0\1\24\0\0x", 13, NULL},
         {"\2\0\0\12\2\4\0\0\1\24\0\0\2\0\0\12\2\4", 18,
@@ -267,8 +267,8 @@ START_TEST(stdf_draws_no_wafer_without_dies)
     ck_assert_uint_eq(number, 0);
     ck_assert_int_eq(stdf_draw(&stdf, 0, &arena, &map, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text,
-                     "the wafer has no die with coordinates; 0 results of the file have none, "
-                     "or stand on a head without a wafer (PRR, WIR)");
+                     "the wafer has no die with coordinates; 0 results of the file have no "
+                     "coordinates, or belong to a head without a wafer (PRR, WIR)");
     ck_assert_uint_eq(map.width, 0);
     arena_deinit(&arena);
     stdf_close(&stdf);

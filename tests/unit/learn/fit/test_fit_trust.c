@@ -271,10 +271,11 @@ START_TEST(a_rise_beyond_the_limit_is_refused_with_both_shares)
     ck_assert_int_eq(fit_trust_accept(&fit, &err), ERR_OK);
     fit.after.trusted = 271;
     ck_assert_int_eq(fit_trust_accept(&fit, &err), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text,
-                     "27.1 % of the answers to the model's own examples would be automatic, by "
-                     "labels that were before, instead of 25.0 %: more than 2 points more; "
-                     "calibrate the model with attnd-eval --calibrate, or raise --automatic-max");
+    ck_assert_str_eq(
+        err.text,
+        "27.1 % of the answers to the model's own examples would be automatic, with "
+        "labels that it had before; until now 25.0 % are. The rise is more than 2 "
+        "points: calibrate the model with attnd-eval --calibrate, or raise --automatic-max");
     fit.old.policy.thresholds = NULL; /* it trusted all of them before, or none */
     ck_assert_int_eq(fit_trust_accept(&fit, &(struct err){0}), ERR_OK);
 }

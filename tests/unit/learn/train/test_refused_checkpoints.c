@@ -67,8 +67,8 @@ START_TEST(another_task_is_named_with_what_is_served)
 {
     open_masked();
     say_architecture("BertForTokenClassification");
-    expect_refused(f.first.path, "config.json says BertForTokenClassification, which is not served; "
-                                 "BertForSequenceClassification is");
+    expect_refused(f.first.path, "config.json says BertForTokenClassification, which is not served "
+                                 "(served: BertForSequenceClassification)");
     say_architecture("BertForSequenceClassification"); /* which it only says */
     expect_refused(f.first.path, "is missing");
     say_architecture(NULL);
@@ -84,9 +84,10 @@ START_TEST(a_pickle_is_told_how_to_be_converted)
     static const struct trainer_hooks nobody;
     train_fixture_texts(&f);
     tempdir_write(&f.model, "pytorch_model.bin", "", 0);
-    expect_refused(f.model.path, "the directory has only pytorch_model.bin, which is not read; in "
-                                 "it, make model.safetensors with: python3 -c \"import torch, "
-                                 "safetensors.torch as s; s.save_file(");
+    expect_refused(f.model.path,
+                   "the directory has only pytorch_model.bin, which is not read; to "
+                   "make model.safetensors, run in the directory: python3 -c \"import "
+                   "torch, safetensors.torch as s; s.save_file(");
     ck_assert_int_eq(trainer_run(&f.options, &nobody, &result, &err), ERR_UNSUPPORTED);
     ck_assert_msg(strstr(err.text, "'model.safetensors')\"") != NULL, "%s", err.text);
     trainer_result_free(&result);

@@ -286,13 +286,13 @@ START_TEST(a_log_goes_on_only_with_its_key_and_never_in_a_weaker_way)
     append(audit, "\"type\":\"test\"");
     audit_close(audit);
     expect_refused(&options, "000001.jsonl: this log was written with a key; name it in");
-    expect_refused(&other, "000001.jsonl: its end: its \"mac\" is not made of it with this key");
+    expect_refused(&other, "000001.jsonl: its end: its \"mac\" does not match this key");
     audit_chain_init(&forged, (struct audit_key){0});
     forged.seq = 1;
     size_t len = audit_chain_seal(&forged, begin, strlen(begin), line);
     tempdir_write(&dir, "attnd-audit-000000000002.jsonl", line, len);
-    static const char why[] = "000002.jsonl: was written without a key, but "
-                              "attnd-audit-000000000001.jsonl before it with one";
+    static const char why[] = "000002.jsonl: was written without a key, but the older "
+                              "attnd-audit-000000000001.jsonl with one";
     expect_refused(&keyed, why);
     expect_refused(&options, why);
     expect_refused(&other, why);
@@ -302,8 +302,7 @@ END_TEST
 
 START_TEST(an_end_that_was_changed_is_no_log_to_go_on_with)
 {
-    static const char *const why[] = {"its \"mac\" is not made of it",
-                                      "its \"prev\" is not the hash"};
+    static const char *const why[] = {"its \"mac\" does not match", "its \"prev\" is not the hash"};
     struct audit_options keyed = plain();
     keyed.key = (struct audit_key){"0123456789abcdef", 16};
     for (unsigned i = 0; i < 2; i++) {

@@ -257,7 +257,8 @@ START_TEST(a_full_table_of_labels_is_refused_and_those_taken_back_free_it)
             ck_assert_int_eq(give_numbered(i, "").err.code, ERR_OK);
         struct feedback_item item = give_numbered(1024, "");
         ck_assert_int_eq(item.err.code, ERR_UNUSABLE);
-        ck_assert_ptr_nonnull(strstr(item.err.text, "1024 of a version are kept. Take some back"));
+        ck_assert_ptr_nonnull(
+            strstr(item.err.text, "at most 1024 are kept for a version. Take some"));
         ck_assert_int_eq(standing_of("p1024", 0, &label), FEEDBACK_OPEN);
         ck_assert_int_eq(give_numbered(7, NULL).err.code, ERR_OK); /* taken back */
         ck_assert_int_eq(give_numbered(1024, "").err.code, ERR_OK);

@@ -292,7 +292,7 @@ START_TEST(framing_says_which_byte_of_a_target_is_wrong)
         {"*", "request target: neither a path nor an http URL"},
         {"/review/%67roups", "request target: %67, at byte 8, must be sent as g"},
         {"http://h/%2e?b", "request target: %2e, at byte 9, must be sent as ."},
-        {"/admin%2Freload", "request target: %2F, at byte 6, stands in no path here"},
+        {"/admin%2Freload", "request target: %2F, at byte 6, is in no path of this server"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char path[64] = "/before";

@@ -17,9 +17,9 @@ START_TEST(a_build_without_onednn_says_so)
         struct err err = {0};
         ck_assert_int_eq(linear_alloc(&linear, &linear_onednn[p], 8, 8, &err), ERR_UNSUPPORTED);
         ck_assert_str_eq(err.text,
-                         "this build has no linear backend 'onednn': that is made where the "
-                         "headers of oneDNN 2.6 are installed (Debian 12's libdnnl-dev); choose "
-                         "another one");
+                         "this build has no linear backend 'onednn', which needs the headers of "
+                         "oneDNN 2.6 (Debian 12's libdnnl-dev) when it is built; choose another "
+                         "backend");
         linear_close(&linear);
     }
 }
@@ -284,9 +284,10 @@ START_TEST(a_library_of_another_version_is_left_out_by_name_and_range)
         char text[128];
         version = (dnnl_version_t){
             .major = others[i][0], .minor = others[i][1], .patch = others[i][2]};
-        snprintf(text, sizeof text,
-                 "oneDNN %d.%d.%d is not supported: 2.6.x is; install that of Debian 12 or 13",
-                 others[i][0], others[i][1], others[i][2]);
+        snprintf(
+            text, sizeof text,
+            "oneDNN %d.%d.%d is not supported (supported: 2.6.x); install that of Debian 12 or 13",
+            others[i][0], others[i][1], others[i][2]);
         ck_assert_int_eq(open_library(&err), ERR_UNSUPPORTED);
         ck_assert_str_eq(err.text, text);
     }
