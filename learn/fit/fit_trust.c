@@ -173,10 +173,11 @@ static void judge_row(const struct fit *fit, const struct engine_model *model, s
 {
     const float *thresholds = fit->old.policy.thresholds;
     const struct fit_rows *rows = &fit->rows;
-    const bool truncated = row < rows->of_data && fit->evaluation.truncated[rows->items[row]];
+    const enum input_doubt doubt =
+        row < rows->of_data ? evaluation_doubt(&fit->evaluation, rows->items[row]) : DOUBT_NONE;
     struct judgement judgement;
     engine_scores(model, logits, scores);
-    engine_judge_by(model, scores, ood, truncated, &judgement);
+    engine_judge_by(model, scores, ood, doubt, &judgement);
     const unsigned label = argmax(scores, engine_describe(model)->label_count);
     const bool is_auto = judgement.decision == DECISION_AUTO;
     out->decisions.count++;

@@ -356,14 +356,18 @@ const float *evaluation_features(const struct evaluation *evaluation, size_t ite
     return evaluation->features + item * evaluation->feature_size;
 }
 
+enum input_doubt evaluation_doubt(const struct evaluation *evaluation, size_t item)
+{
+    if (evaluation->truncated[item])
+        return DOUBT_TRUNCATED;
+    return evaluation->coloured != NULL && evaluation->coloured[item] ? DOUBT_COLOURED : DOUBT_NONE;
+}
+
 void evaluation_judge(const struct evaluation *evaluation, const struct engine_model *model,
                       size_t item, float *scores, struct judgement *out)
 {
     const float *logits = evaluation_logits(evaluation, item);
-    const bool coloured = evaluation->coloured != NULL && evaluation->coloured[item];
-    const enum input_doubt doubt = evaluation->truncated[item] ? DOUBT_TRUNCATED
-                                   : coloured                  ? DOUBT_COLOURED
-                                                               : DOUBT_NONE;
+    const enum input_doubt doubt = evaluation_doubt(evaluation, item);
     engine_scores(model, logits, scores);
     if (evaluation->ood != NULL)
         engine_judge_by(model, scores, evaluation->ood[item], doubt, out);

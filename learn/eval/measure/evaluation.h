@@ -75,6 +75,9 @@ unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
 /* engine_features of an item [feature_size], if they were asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);
 
+/* What makes the item's answer doubtful, whatever its score. */
+enum input_doubt evaluation_doubt(const struct evaluation *evaluation, size_t item);
+
 /* By the model that was run, or another of its kind: its scores for the item's logits
  * [label_count], which are finite, and what it decides. The evaluation kept features. */
 void evaluation_judge(const struct evaluation *evaluation, const struct engine_model *model,
