@@ -243,7 +243,8 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     spec->qkv_bias = true;
     if ((family->has_stages ? read_stages : read_width)(spec, config, err))
         return err->code;
-    doc_get_number(config, "$", key_eps, &eps, err);
+    if (key_eps[0] != '\0')
+        doc_get_number(config, "$", key_eps, &eps, err);
     if (!family->block.always_biased)
         doc_get_bool(config, "$", "qkv_bias", &spec->qkv_bias, err);
     if (read_mlp(spec, config, err) || read_activations(spec, config, err) ||

@@ -136,7 +136,7 @@ struct family {
     /* Tokens that a query sees, half to each side; one number or one a layer. NULL: all tokens */
     const char *key_window;
     const char *key_pad;
-    const char *key_eps;               /* NULL: layer_norm_eps */
+    const char *key_eps;               /* NULL: layer_norm_eps; "": it is default_eps */
     const char *key_pooling;           /* "cls" or "mean": POOLING_FIRST or POOLING_TOKENS */
     const char *key_pooler_activation; /* NULL: it is pooler_activation */
     /* Keys that say if a field has a bias (a norm a beta), false if absent. NULL: it has. */

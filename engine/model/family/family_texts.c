@@ -64,6 +64,7 @@ const struct family family_texts[] = {
         .key_intermediate = "hidden_dim",
         .key_activation = "activation",
         .default_layers = 6,
+        .key_eps = "",
         .default_eps = 1e-12,
         .tensors[TENSOR_WORD] = "distilbert.embeddings.word_embeddings.weight",
         .tensors[TENSOR_POSITION] = "distilbert.embeddings.position_embeddings.weight",

@@ -101,6 +101,16 @@ START_TEST(families_of_texts_take_the_defaults_of_their_hugging_face_classes)
 }
 END_TEST
 
+/* DistilBERT's class has it in its code: config.json is not asked. */
+START_TEST(distilbert_has_one_epsilon_whatever_its_config_says)
+{
+    ck_read("{\"model_type\": \"distilbert\", \"layer_norm_eps\": 0.1}");
+    ck_assert_float_eq(spec.norm_eps, 1e-12F);
+    ck_read("{\"model_type\": \"electra\", \"layer_norm_eps\": 0.1}");
+    ck_assert_float_eq(spec.norm_eps, 0.1F);
+}
+END_TEST
+
 /* AlbertTransformer: group int(i / (layers / groups)), all of its blocks in turn. */
 START_TEST(layers_share_blocks_as_albert_divides_them)
 {
@@ -306,6 +316,7 @@ END_TEST
 
 SUITE("spec_families", deberta_takes_the_defaults_of_its_class_and_what_published_ones_say,
       families_of_texts_take_the_defaults_of_their_hugging_face_classes,
+      distilbert_has_one_epsilon_whatever_its_config_says,
       layers_share_blocks_as_albert_divides_them,
       embeddings_are_projected_where_sizes_differ_and_always_in_albert,
       positions_begin_behind_the_pad_token_and_mpnets_is_always_one,
