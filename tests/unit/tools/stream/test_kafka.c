@@ -155,19 +155,21 @@ START_TEST(kafka_messages_of_an_aborted_transaction_come_again)
 }
 END_TEST
 
-/* librdkafka 2.0.2 ends the transaction, 2.8 sends the message again: both answer it once. */
+/* librdkafka 2.0.2 ends the transaction, and the one after it with the numbers that it skipped; 2.8
+ * sends the message again. Both answer it once. */
 START_TEST(kafka_messages_that_arrived_damaged_are_answered_once)
 {
+    enum { TRIES_MAX = 4 };
     start_filled();
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     bool is_committed = false;
     rd_kafka_mock_push_request_errors(cluster, PRODUCE, 1, RD_KAFKA_RESP_ERR_INVALID_MSG);
-    ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
-    ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-    if (!is_committed)
+    for (unsigned tries = 0; tries < TRIES_MAX && !is_committed; tries++) {
         ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
-    ck_assert_msg(is_committed, "%s", err.text);
+        ck_assert_msg(err.code == ERR_OK, "%s", err.text);
+    }
+    ck_assert(is_committed);
     struct kafka_message third = next(kafka);
     ck_assert_int_eq(third.offset, 2);
     kafka_release(&third);
