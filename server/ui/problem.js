@@ -5,6 +5,7 @@ const ADVICE = {
     '-1': 'Nothing was sent.',
     0: 'See whether attnd is running and this machine reaches it, then try again.',
     400: 'The request did not arrive as it was sent; look for a proxy in between.',
+    400: 'attnd reads PNG, JPEG and plain text: convert the file.',
     401: 'The server asks for a key: try again to enter one, or ask its operator for one.',
     403: 'The server does not allow this here: ask its operator for access.',
     404: 'The server may have been restarted with other models: reload this page.',
