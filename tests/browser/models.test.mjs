@@ -14,7 +14,7 @@ const HOSTILE = ['<img src=x onerror="document.title=1">', '</script><script>ale
 const VERSION = '<b>3 ?#%';
 
 const registry = makeRegistry({ v1: { version: '1' }, v2: { version: '2', labels: OTHERS },
-    v3: { version: '3' }, hostile: { version: '<i>1</i>', labels: HOSTILE },
+    v3: { version: '3' }, hostile: { version: '<i>1', labels: HOSTILE },
     hostile3: { version: VERSION, labels: HOSTILE } });
 const shared = fixture(registry.options);
 after(() => registry.remove());
