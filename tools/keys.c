@@ -127,7 +127,7 @@ static enum err_code check_words(const struct tool *tool, struct err *err)
     return ERR_OK;
 }
 
-/* Of two programs that change the file at once the second waits, until the first has ended. */
+/* The second of two programs that change the file waits until the first has ended. */
 static void lock_folder(struct tool *tool)
 {
     char path[PATH_MAX];

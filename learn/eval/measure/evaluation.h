@@ -75,7 +75,7 @@ unsigned evaluation_argmax(const struct evaluation *evaluation, size_t item);
 /* engine_features of an item [feature_size], if they were asked for. */
 const float *evaluation_features(const struct evaluation *evaluation, size_t item);
 
-/* What makes the item's answer doubtful, whatever its score. */
+/* Returns the reason why the item needs a person whatever its score. */
 enum input_doubt evaluation_doubt(const struct evaluation *evaluation, size_t item);
 
 /* By the model that was run, or another of its kind: its scores for the item's logits
