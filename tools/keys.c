@@ -212,12 +212,15 @@ static enum err_code add(struct tool *tool, struct err *err)
                  tool->concurrency != NULL ? tool->concurrency : "");
     if (len < 0)
         return err_no_memory(err, tool->len);
-    write_file(tool, text, (size_t)len, err);
+    /* First the key: one that could not be printed would be in the file and known to nobody. */
+    if (puts(key) < 0 || fflush(stdout) != 0)
+        err_set(err, ERR_IO, "the key cannot be printed (%s); %s is as it was", strerror(errno),
+                tool->file);
+    else if (write_file(tool, text, (size_t)len, err))
+        err_prefix(err, "the key that was printed is not in the file: ");
     free(text);
     if (err->code != ERR_OK)
         return err->code;
-    puts(key);
-    fflush(stdout);
     fprintf(stderr, "attnd-keys: %s: key '%s' is added; it is not shown again\n", tool->file,
             tool->name);
     tell_next();

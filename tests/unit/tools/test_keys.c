@@ -1,6 +1,7 @@
 /* attnd-keys as a program; what it writes is read by the daemon's own reader. */
 #include "server/auth/keys.h"
 #include "tests/support/outcome.h"
+#include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -130,6 +131,19 @@ START_TEST(keys_expire_ends_all_keys_of_a_name)
 }
 END_TEST
 
+START_TEST(keys_add_adds_none_that_it_cannot_print)
+{
+    char program[PATH_MAX], command[3 * PATH_MAX];
+    begin(NULL);
+    snprintf(command, sizeof command, "%s add a --file %s --scope admin >/dev/full 2>%s.told",
+             built_program("attnd-keys", program, sizeof program), path, path);
+    const int status = system(command);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(keys_added_at_once_are_all_in_the_file)
 {
     enum { ADDED = 8 };
@@ -153,5 +167,6 @@ START_TEST(keys_added_at_once_are_all_in_the_file)
 END_TEST
 
 SUITE("keys_program", keys_add_prints_a_key_that_the_daemon_takes,
-      keys_add_makes_a_file_and_no_key_twice, keys_refuse_what_the_daemon_would_and_leave_the_file,
+      keys_add_makes_a_file_and_no_key_twice, keys_add_adds_none_that_it_cannot_print,
+      keys_refuse_what_the_daemon_would_and_leave_the_file,
       keys_expire_ends_all_keys_of_a_name, keys_added_at_once_are_all_in_the_file)
