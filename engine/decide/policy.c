@@ -126,6 +126,14 @@ void policy_trust(struct policy *policy)
         policy->takes_uncalibrated = true;
 }
 
+struct policy policy_unfitted(const struct policy *policy)
+{
+    return (struct policy){.accepts_truncated = policy->accepts_truncated,
+                           .says_uncalibrated = policy->says_uncalibrated,
+                           .takes_uncalibrated = policy->takes_uncalibrated,
+                           .learnt_grey = policy->learnt_grey};
+}
+
 bool policy_is_uncalibrated(const struct policy *policy)
 {
     return policy->thresholds == NULL && policy->scores != SCORES_NONE;

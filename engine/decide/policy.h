@@ -44,6 +44,10 @@ struct policy policy_default(enum spec_scores scores, unsigned label_count, unsi
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err);
 
+/* The part that holds for another model too: how inputs are read and what a person wrote, without
+ * what was fitted to the answers of this one. */
+struct policy policy_unfitted(const struct policy *policy);
+
 /* "uncalibrated" is "auto" where attnd.json says nothing of it. */
 void policy_trust(struct policy *policy);
 

@@ -115,10 +115,7 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
     spec->head_file = HEAD_FILE_NAME;
-    spec->policy = (struct policy){.accepts_truncated = spec->policy.accepts_truncated,
-                                   .says_uncalibrated = spec->policy.says_uncalibrated,
-                                   .takes_uncalibrated = spec->policy.takes_uncalibrated,
-                                   .learnt_grey = spec->policy.learnt_grey};
+    spec->policy = policy_unfitted(&spec->policy);
     return ERR_OK;
 }
 

@@ -16,8 +16,7 @@ static enum err_code write_reading(const char *dir, const struct prune_writing *
     kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
     kept.head_file = NULL;
-    kept.policy = (struct policy){.accepts_truncated = kept.policy.accepts_truncated,
-                                  .learnt_grey = kept.policy.learnt_grey};
+    kept.policy = policy_unfitted(&kept.policy);
     return attnd_json_write(dir, &kept, err);
 }
 

@@ -54,9 +54,10 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
     kept.head_file = NULL; /* examples of another encoder's */
-    kept.policy = (struct policy){.accepts_truncated = source->policy.accepts_truncated};
-    const bool says = source->grey16_minmax || source->policy.accepts_truncated ||
-                      source->long_text.in_windows ||
+    kept.policy = policy_unfitted(&source->policy);
+    kept.policy.learnt_grey = false; /* these images may have colours */
+    const bool says = source->grey16_minmax || kept.policy.accepts_truncated ||
+                      kept.policy.says_uncalibrated || source->long_text.in_windows ||
                       !image_reading_is_default(&source->image_reading);
     if (says)
         attnd_json_write(run->options->out, &kept, err);

@@ -293,17 +293,24 @@ START_TEST(another_cut_into_the_same_directory_is_another_run)
 END_TEST
 
 /* Temperature and thresholds of the whole model say nothing of the smaller one. */
-START_TEST(of_the_decisions_of_the_whole_model_only_class_codes_stay)
+START_TEST(of_the_decisions_of_the_whole_model_only_what_was_written_by_hand_stays)
 {
     static const char attnd[] =
         "{\"version\": \"2024.9\", \"temperature\": 31.5, "
-        "\"truncation\": \"accept\", \"thresholds\": {\"hot\": 0.123, \"cold\": 0.4}, "
+        "\"truncation\": \"accept\", \"uncalibrated\": \"auto\", \"thresholds\": {\"hot\": 0.123, \"cold\": 0.4}, "
         "\"class_codes\": {\"hot\": \"H7\", \"cold\": \"C1\"}}";
     struct pruned p;
     struct engine_model *model;
+    struct spec spec;
+    struct arena arena;
     pruned_open(&p, true);
     tempdir_write(&p.f.first, "attnd.json", attnd, strlen(attnd));
     ck_run(&p);
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, p.out.path, &arena, &p.err), "%s", p.err.text);
+    ck_assert(spec.policy.accepts_truncated && spec.policy.says_uncalibrated &&
+              spec.policy.takes_uncalibrated);
+    arena_deinit(&arena);
     prune_result_free(&p.result);
     const struct engine_info *info = open_model(&model, p.out.path);
     ck_assert_str_eq(info->version, "2024.10");
@@ -404,6 +411,6 @@ SUITE("prune", a_text_model_is_smaller_and_as_good,
       a_table_of_ngrams_is_fitted_again_of_what_it_read, an_image_model_is_smaller_and_as_good,
       a_pruned_model_is_pruned_again, a_run_that_was_stopped_ends_with_the_same_weights,
       another_cut_into_the_same_directory_is_another_run,
-      of_the_decisions_of_the_whole_model_only_class_codes_stay,
+      of_the_decisions_of_the_whole_model_only_what_was_written_by_hand_stays,
       shares_that_take_nothing_or_all_are_refused, data_of_other_labels_are_refused,
       families_that_cannot_lack_heads_are_refused_before_anything_is_read)
