@@ -438,7 +438,6 @@ static void announce(const struct server *server, FILE *ready)
 static void serve(struct server *server, FILE *ready, struct err *err)
 {
     memory_tune_heap();
-    signals_block();
     arena_init(&server->arena);
     if (server_start(server, err) == ERR_OK) {
         announce(server, ready);
@@ -461,7 +460,10 @@ static enum err_code lock_state(int *lock, const struct config *config, struct e
         *err = (struct err){0};
         log_event(LOG_WARN, "state_dir_waits", LOG_TEXT("dir", dir),
                   LOG_NUMBER("ms", config_end_ms(config)));
-        file_lock_dir(lock, dir, name, config_end_ms(config), err);
+        struct signals_start waiting = {0};
+        if (!signals_watch_start(&waiting, err))
+            file_lock_dir(lock, dir, name, config_end_ms(config), err);
+        signals_watch_end(&waiting);
     }
     err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
     return err->code != ERR_OK ? err_prefix(err, "state_dir: ") : ERR_OK;
@@ -473,6 +475,7 @@ enum err_code server_run(const struct config *config, const struct reload_source
     struct config effective;
     int lock = -1;
     log_set_level(config->log_level);
+    signals_block();
     if (http_check_library(err) == ERR_OK && lock_state(&lock, config, err) == ERR_OK &&
         restore_config(&effective, config, err) == ERR_OK) {
         struct server server = {

@@ -186,7 +186,23 @@ START_TEST(a_drain_is_clean_though_nobody_could_read_the_ready_line)
 }
 END_TEST
 
+START_TEST(a_start_that_waits_for_the_directory_is_ended_by_sigterm)
+{
+    tempdir_open(&dir);
+    run("start() {\n"
+        "    \"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --state-dir \"$D\"/state "
+        ">/dev/null 2>\"$D\"/\"$1\" &\n"
+        "    until grep -q \"\\\"event\\\":\\\"$1\\\"\" \"$D\"/\"$1\"; do sleep 0.02; done\n"
+        "}\n"
+        "start ready; first=$!\n"
+        "start state_dir_waits; second=$!\n"
+        "kill $second && wait $second && kill $first && wait $first");
+    clear();
+}
+END_TEST
+
 SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_has_ended,
+      a_start_that_waits_for_the_directory_is_ended_by_sigterm,
       one_directory_may_be_state_dir_and_audit_dir, a_roll_out_that_cannot_be_served_is_named,
       a_version_that_no_path_can_name_is_not_loaded,
       what_is_printed_to_a_closed_descriptor_lands_in_no_file,
