@@ -21,12 +21,16 @@ static struct server_process server;
 static void start(const char *dtype)
 {
     char specs[MODELS][128];
-    const char *arguments[2 * MODELS + 5] = {"--workers", "1", "--threads-per-worker", "1"};
+    const char *arguments[2 * MODELS + 7] = {"--workers", "1", "--threads-per-worker", "1"};
     for (size_t i = 0; i < MODELS; i++) {
         snprintf(specs[i], sizeof specs[i], "%s=" GOLDEN "%s,dtype=%s", models[i], models[i],
                  dtype);
         arguments[4 + 2 * i] = "--model";
         arguments[5 + 2 * i] = specs[i];
+    }
+    if (strcmp(dtype, "bf16") == 0) { /* the reference multiplies it on every processor */
+        arguments[4 + 2 * MODELS] = "--linear-backend";
+        arguments[5 + 2 * MODELS] = "reference";
     }
     server_process_start(&server, arguments);
 }

@@ -168,7 +168,8 @@ static void check_gradient(const struct safetensors *file, const struct paramete
     snprintf(name, sizeof name, "gradient.%s", parameter->row.name);
     read_expected(file, name, expected, parameter->row.count);
     double error = numbers_difference(gradient + parameter->offset, expected, parameter->row.count);
-    double size = 1e-3; /* a key's bias has no gradient but noise */
+    /* A key's bias has no gradient but noise: up to 8e-9 with AVX-512, 1.5e-8 with AVX2. */
+    double size = 4e-3;
     for (size_t i = 0; i < parameter->row.count; i++)
         size = fmax(size, fabs(expected[i]));
     ck_assert_msg(error < 1e-5 * size, "%s: %g of %g", parameter->row.name, error, size);
