@@ -2,21 +2,26 @@
 
 "…" stands for anything within a line, and alone on the last line for all that follows. JSON, also when a page
 breaks it into lines, is compared by members: times and identifiers that a server makes differ each time, and
-numbers may differ in the digits that another processor rounds differently."""
+numbers, also in the middle of a text, may differ in the digits that another processor rounds differently."""
 
 import json
 import re
 
 TOLERANCE = 1e-3
+LONG_NUMBER = re.compile(r"\d+\.\d{6,}")
 MADE_ID = re.compile(r"[0-9a-f]{16}$")
 
 
 def pattern_of(shown):
-    return ".*".join(re.escape(part) for part in shown.split("…"))
+    """Numbers with many digits are groups of the pattern."""
+    parts = [LONG_NUMBER.split(part) for part in shown.split("…")]
+    return ".*".join(r"(\d+\.\d+)".join(map(re.escape, part)) for part in parts)
 
 
 def same_text(shown, found):
-    return re.fullmatch(pattern_of(shown), found, re.S) is not None
+    match = re.fullmatch(pattern_of(shown), found, re.S)
+    return match is not None and all(same_number(float(a), float(b))
+                                     for a, b in zip(LONG_NUMBER.findall(shown), match.groups()))
 
 
 def same_number(shown, found):

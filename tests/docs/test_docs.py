@@ -58,6 +58,12 @@ class Comparison(unittest.TestCase):
         found = '{"id":"fedcba9876543210","score":0.50001,"timing_ms":{"total":9.0},"list":[1,2,3]}'
         self.assertIsNone(disagreement(shown, found))
 
+    def test_last_digits_in_the_middle_of_a_text_may_differ_and_no_others(self):
+        shown = '{"reason": "score 0.409029365 of 12 is above…"}'
+        for said, agrees in (("score 0.409029394 of 12 is above it", True), ("score 0.419029365 of 12 is above it", False),
+                             ("score 0.409029365 of 13 is above it", False), ("score x of 12 is above it", False)):
+            self.assertEqual(disagreement(shown, '{"reason": "%s"}' % said) is None, agrees, said)
+
     def test_json_that_differs_is_told_where(self):
         for shown, found, where in (('{"a":1}', '{"a":1,"b":2}', "members a, b"), ('{"a":{"b":1}}', '{"a":{"b":2}}', "$.a.b"),
                                     ('{"a":[1]}', '{"a":[1,2]}', "2 elements"), ('{"a":0.5}', '{"a":0.51}', "$.a"),
