@@ -174,14 +174,16 @@ START_TEST(ci_runs_every_stage_where_the_green_commit_is_unknown)
 }
 END_TEST
 
-START_TEST(ci_ends_at_the_stage_that_fails_and_stays_as_green_as_it_was)
+START_TEST(ci_goes_on_after_a_stage_that_fails_and_stays_as_green_as_it_was)
 {
     if (!setup())
         suite_skip("git or bash is not installed");
     ck_assert_int_eq(run("sed -i 's/echo one/false; echo one/' .ci/stages; g commit -q -a -m x"),
                      0);
-    ck_assert_int_eq(run("! .ci/run --all; test ! -e ran && test ! -e .ci/green"), 0);
-    ck_assert_int_eq(run("grep -q '^ failed  one' log"), 0);
+    ck_assert_int_eq(run("! .ci/run --all; grep -q 'two ran' ran && ! grep -q 'one ran' ran &&"
+                         "test ! -e .ci/green"),
+                     0);
+    ck_assert_int_eq(run("grep -q '^ failed  one' log && grep -q '^== failed  one' log"), 0);
     teardown();
 }
 END_TEST
@@ -221,5 +223,5 @@ SUITE("ci", ci_runs_every_target_or_contributing_names_it,
       ci_stages_name_targets_and_paths_that_are_there,
       ci_leaves_out_a_stage_that_no_change_concerns_and_says_so,
       ci_runs_every_stage_where_the_green_commit_is_unknown,
-      ci_ends_at_the_stage_that_fails_and_stays_as_green_as_it_was,
+      ci_goes_on_after_a_stage_that_fails_and_stays_as_green_as_it_was,
       ci_sanitizes_the_folders_that_include_what_has_changed_and_one_more)
