@@ -43,6 +43,27 @@ START_TEST(documents_have_the_table_of_options_as_the_code_has_it)
 }
 END_TEST
 
+/* Each is the chart's own to set, or one of values.config (tests/kubernetes judges the rest). */
+START_TEST(chart_knows_each_option)
+{
+    static const char *const names[] = {
+#define OPTION(name, ...) #name,
+#include "config/options.def"
+#undef OPTION
+    };
+    char *schema = read_text("deploy/helm/attnd/values.schema.json");
+    char *helpers = read_text("deploy/helm/attnd/templates/_helpers.tpl");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char quoted[80];
+        snprintf(quoted, sizeof quoted, "\"%s\"", names[i]);
+        ck_assert_msg(strstr(schema, quoted) != NULL || strstr(helpers, quoted) != NULL,
+                      "neither the chart nor values.schema.json has %s", quoted);
+    }
+    free(schema);
+    free(helpers);
+}
+END_TEST
+
 /* "](path)" or "](path#part)", but for addresses and parts of the same page. */
 static unsigned count_broken_links(const char *path)
 {
@@ -134,5 +155,5 @@ START_TEST(operations_have_a_row_for_each_alert)
 END_TEST
 
 SUITE("documents", documents_have_the_table_of_options_as_the_code_has_it,
-      documents_link_to_what_is_there, operations_have_a_row_for_each_alert,
+      chart_knows_each_option, documents_link_to_what_is_there, operations_have_a_row_for_each_alert,
       limits_leave_the_figures_of_models_to_their_page, documents_begin_with_a_short_readme)
