@@ -460,7 +460,7 @@ static enum err_code lock_state(int *lock, const struct config *config, struct e
         *err = (struct err){0};
         log_event(LOG_WARN, "state_dir_waits", LOG_TEXT("dir", dir),
                   LOG_NUMBER("ms", config_end_ms(config)));
-        struct signals_start waiting = {0};
+        struct signals_start waiting = {.end = 0};
         if (!signals_watch_start(&waiting, err))
             file_lock_dir(lock, dir, name, config_end_ms(config), err);
         signals_watch_end(&waiting);
