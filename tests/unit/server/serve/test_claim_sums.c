@@ -71,6 +71,7 @@ START_TEST(reading_takes_what_its_parser_may)
         expect_reading(&bench, 2 * ROW);
     }
     bench_close(&bench);
+    free(body);
 }
 END_TEST
 
