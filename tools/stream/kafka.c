@@ -2,6 +2,7 @@
  * partitions are given back before others are given; writes by kafka_writer.h. */
 #include "tools/stream/kafka.h"
 
+#include "engine/base/clock.h"
 #include "tools/stream/kafka_conf.h"
 #include "tools/stream/kafka_writer.h"
 
@@ -210,13 +211,20 @@ static rd_kafka_topic_partition_list_t *offsets_of(const struct kafka_reply *rep
 }
 
 /* Back to where the batch began. If the partitions are lost already the next poll says so, and who
- * gets them begins at what is committed. */
+ * gets them begins at what is committed. librdkafka 2.0.2 says now and then after a millisecond that
+ * the time is over, so time is kept here as well. */
 static enum err_code rewind_to(struct kafka *kafka, rd_kafka_topic_partition_list_t *first,
                                struct err *err)
 {
     if (rd_kafka_assignment_lost(kafka->consumer))
         return ERR_OK;
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)CALL_MS * CLOCK_NS_PER_MS;
     rd_kafka_error_t *error = rd_kafka_seek_partitions(kafka->consumer, first, CALL_MS);
+    while (error != NULL && rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR__TIMED_OUT &&
+           clock_now_ns() < end_ns) {
+        rd_kafka_error_destroy(error);
+        error = rd_kafka_seek_partitions(kafka->consumer, first, CALL_MS);
+    }
     if (error != NULL) {
         err_set(err, ERR_IO, "kafka: going back after an aborted transaction: %s",
                 rd_kafka_error_string(error));

@@ -2,6 +2,7 @@
  * in. What needs a real one, such as fencing, is in tests/stream/run.py. */
 #include "tests/unit/tools/stream/kafka_fixture.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,26 @@ enum request {
 };
 
 enum { MESSAGES = 32 };
+
+/* Seeks that the library gives up before it has begun. */
+static unsigned early_ends;
+
+rd_kafka_error_t *rd_kafka_seek_partitions(rd_kafka_t *client,
+                                           rd_kafka_topic_partition_list_t *partitions, int ms)
+{
+    static __typeof__(rd_kafka_seek_partitions) *library;
+    if (early_ends > 0) {
+        early_ends--;
+        return rd_kafka_error_new(RD_KAFKA_RESP_ERR__TIMED_OUT, "Timed out");
+    }
+    if (library == NULL)
+        *(void **)&library = dlsym(RTLD_NEXT, "rd_kafka_seek_partitions");
+    return library(client, partitions, ms);
+}
+
+/* librdkafka 2.0.2 leaks the call that was under way when it learns that it is fenced. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
 
 static void start_filled(void)
 {
@@ -140,9 +161,11 @@ START_TEST(kafka_messages_of_an_aborted_transaction_come_again)
     struct kafka *kafka = open_kafka(&options);
     for (size_t i = 0; i < sizeof abortable / sizeof *abortable; i++) {
         bool is_committed = true;
+        early_ends = i; /* of the way back */
         rd_kafka_mock_push_request_errors(cluster, abortable[i].request, 1, abortable[i].error);
         ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
         ck_assert_msg(err.code == ERR_OK && !is_committed, "%zu: %s", i, err.text);
+        ck_assert_uint_eq(early_ends, 0);
     }
     bool is_committed = false;
     ck_assert_int_eq(answer_two(kafka, &is_committed), 0);
@@ -244,7 +267,11 @@ static void expect_fenced(enum request request, rd_kafka_resp_err_t error)
     struct stream_options options = options_for("in");
     struct kafka *kafka = open_kafka(&options);
     rd_kafka_mock_push_request_errors(cluster, request, 1, error);
+    if (__lsan_disable != NULL)
+        __lsan_disable();
     answer_two(kafka, &is_committed);
+    if (__lsan_enable != NULL)
+        __lsan_enable();
     ck_assert_int_eq(err.code, ERR_IO);
     ck_assert(!is_committed);
     ck_assert_msg(strstr(err.text, "another process has the same group and member") != NULL, "%s",
