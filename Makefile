@@ -397,8 +397,8 @@ bundle: deb
 test-bundle: bundle
 	@tests/package/test-bundle.sh $(BUILD)
 
-# All stages of .ci/stages; green, it writes the commit to .ci/green, and .ci/run leaves out what no later
-# change can break.
+# All stages of .ci/stages in full. It writes the commit beside the name of each that passes to .ci/green, and
+# .ci/run leaves out what no later change can break.
 ci-all:
 	@.ci/run --all
 

@@ -165,25 +165,45 @@ START_TEST(ci_runs_every_stage_where_the_green_commit_is_unknown)
 {
     if (!setup())
         suite_skip("git or bash is not installed");
-    ck_assert_int_eq(run(".ci/run; grep -q 'two ran' ran; grep -q 'no green commit is known' log"),
+    ck_assert_int_eq(
+        run(".ci/run; grep -q 'two ran' ran && grep -q 'two (not known to be green)' log"), 0);
+    ck_assert_int_eq(run("echo 0123456789012345678901234567890123456789 two >.ci/green; g add -A;"
+                         "g commit -q -m x; rm ran; .ci/run; grep -q 'two ran' ran"),
                      0);
-    ck_assert_int_eq(run("echo 0123456789012345678901234567890123456789 >.ci/green; g add -A;"
+    ck_assert_int_eq(run("git rev-parse HEAD | sed 's/$/ other/' >.ci/green; g add -A;"
                          "g commit -q -m x; rm ran; .ci/run; grep -q 'two ran' ran"),
                      0);
     teardown();
 }
 END_TEST
 
-START_TEST(ci_goes_on_after_a_stage_that_fails_and_stays_as_green_as_it_was)
+START_TEST(ci_goes_on_after_a_stage_that_fails_and_its_green_line_goes)
 {
     if (!setup())
         suite_skip("git or bash is not installed");
-    ck_assert_int_eq(run("sed -i 's/echo one/false; echo one/' .ci/stages; g commit -q -a -m x"),
+    ck_assert_int_eq(run(".ci/run --all && grep -q ' one$' .ci/green && g add -A &&"
+                         "sed -i 's/echo one/false; echo one/' .ci/stages; g commit -q -a -m x"),
                      0);
-    ck_assert_int_eq(run("! .ci/run --all; grep -q 'two ran' ran && ! grep -q 'one ran' ran &&"
-                         "test ! -e .ci/green"),
-                     0);
+    ck_assert_int_eq(run("rm ran; ! .ci/run --all; test \"$(cat ran)\" = 'two ran'"), 0);
+    ck_assert_int_eq(run("test \"$(cat .ci/green)\" = \"$(git rev-parse HEAD) two\""), 0);
     ck_assert_int_eq(run("grep -q '^ failed  one' log && grep -q '^== failed  one' log"), 0);
+    teardown();
+}
+END_TEST
+
+START_TEST(ci_runs_in_full_what_is_named_and_the_lines_of_others_stay)
+{
+    if (!setup())
+        suite_skip("git or bash is not installed");
+    ck_assert_int_eq(run(".ci/run --all one && ! grep -q two ran && ! grep -q two .ci/green &&"
+                         ".ci/run --all tw && grep -c . .ci/green | grep -qx 2"),
+                     0);
+    ck_assert_int_eq(run("g add -A && g commit -q -m x && .ci/run --all one &&"
+                         "grep -q \"$(git rev-parse HEAD) one\" .ci/green &&"
+                         "grep -q \"$(git rev-parse HEAD~) two\" .ci/green"),
+                     0);
+    ck_assert_int_eq(run("echo x >>a; cp .ci/green was; .ci/run --all && cmp was .ci/green"), 0);
+    ck_assert_int_eq(run("rm was"), 0);
     teardown();
 }
 END_TEST
@@ -223,5 +243,6 @@ SUITE("ci", ci_runs_every_target_or_contributing_names_it,
       ci_stages_name_targets_and_paths_that_are_there,
       ci_leaves_out_a_stage_that_no_change_concerns_and_says_so,
       ci_runs_every_stage_where_the_green_commit_is_unknown,
-      ci_goes_on_after_a_stage_that_fails_and_stays_as_green_as_it_was,
+      ci_goes_on_after_a_stage_that_fails_and_its_green_line_goes,
+      ci_runs_in_full_what_is_named_and_the_lines_of_others_stay,
       ci_sanitizes_the_folders_that_include_what_has_changed_and_one_more)
