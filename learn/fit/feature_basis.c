@@ -9,7 +9,8 @@
 
 enum { CHUNK_ROWS = 512 }; /* summed in single precision, then in double */
 
-/* Variance below this share of the largest is noise of single precision. */
+/* Variance below this share of the largest is noise of single precision for certain. Up to 1e-7 it
+ * may be noise as well: projected on it, features are that small and weigh nothing. */
 #define VARIANCE_SHARE_MIN 1e-9
 
 /* ---- covariance ---- */

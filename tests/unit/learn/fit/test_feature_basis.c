@@ -9,7 +9,8 @@
 
 enum { COUNT = 1200, WIDTH = 7, SOURCES = 4, LABELS = 3 };
 
-/* Mixtures of four sources far from the origin: three directions carry nothing. */
+/* Mixtures of four sources far from the origin: three directions carry noise of rounding, of which
+ * the processor decides how much. */
 static void fill(float *features)
 {
     for (size_t i = 0; i < COUNT; i++) {
@@ -20,7 +21,7 @@ static void fill(float *features)
         for (unsigned j = 0; j < WIDTH; j++) {
             features[i * WIDTH + j] = 20 + (float)j;
             for (unsigned s = 0; s < SOURCES; s++)
-                features[i * WIDTH + j] += source[s] * sinf((float)(1 + j * SOURCES + s));
+                features[i * WIDTH + j] += source[s] * sinf(0.7f * (float)((j + 1) * (s + 1)));
         }
     }
 }
@@ -46,7 +47,10 @@ START_TEST(projected_features_are_uncorrelated_and_of_length_one)
     arena_init(&arena);
     fill(features);
     ck_assert_int_eq(feature_basis_fit(&basis, &table, &arena, &err), ERR_OK);
-    ck_assert_uint_eq(basis.rank, SOURCES);
+    ck_assert_uint_ge(basis.rank, SOURCES);
+    for (unsigned a = 0; a < basis.rank; a++)
+        ck_assert_msg((basis.variances[a] > 1e-3) == (a < SOURCES), "%u of %u: %g", a, basis.rank,
+                      basis.variances[a]);
     ck_assert_int_eq(feature_basis_project(&basis, &table, rows, &err), ERR_OK);
     for (unsigned a = 0; a < basis.rank; a++) {
         for (unsigned b = 0; b <= a; b++)
@@ -64,21 +68,22 @@ START_TEST(restored_weights_give_the_same_logits)
     struct arena arena;
     struct feature_basis basis;
     struct err err = {0};
-    double weights[LABELS * (SOURCES + 1)];
+    double weights[LABELS * (WIDTH + 1)];
     float plain[LABELS * (WIDTH + 1)];
     arena_init(&arena);
     fill(features);
     ck_assert_int_eq(feature_basis_fit(&basis, &table, &arena, &err), ERR_OK);
     ck_assert_int_eq(feature_basis_project(&basis, &table, rows, &err), ERR_OK);
-    for (unsigned i = 0; i < LABELS * (SOURCES + 1); i++)
+    const unsigned row = basis.rank + 1;
+    for (unsigned i = 0; i < LABELS * row; i++)
         weights[i] = cos(1.0 + i);
     feature_basis_restore(&basis, weights, LABELS, plain);
     for (size_t i = 0; i < COUNT; i++)
         for (unsigned c = 0; c < LABELS; c++) {
-            double expected = weights[c * (SOURCES + 1) + SOURCES];
+            double expected = weights[c * row + basis.rank];
             double found = (double)plain[c * (WIDTH + 1) + WIDTH];
-            for (unsigned d = 0; d < SOURCES; d++)
-                expected += weights[c * (SOURCES + 1) + d] * (double)rows[i * SOURCES + d];
+            for (unsigned d = 0; d < basis.rank; d++)
+                expected += weights[c * row + d] * (double)rows[i * basis.rank + d];
             for (unsigned j = 0; j < WIDTH; j++)
                 found += (double)plain[c * (WIDTH + 1) + j] * (double)features[i * WIDTH + j];
             ck_assert_double_eq_tol(found, expected, 1e-4);
