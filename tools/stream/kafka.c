@@ -211,8 +211,8 @@ static rd_kafka_topic_partition_list_t *offsets_of(const struct kafka_reply *rep
 }
 
 /* Back to where the batch began. If the partitions are lost already the next poll says so, and who
- * gets them begins at what is committed. librdkafka 2.0.2 says now and then after a millisecond that
- * the time is over, so time is kept here as well. */
+ * gets them begins at what is committed. librdkafka 2.0.2 says now and then after a millisecond
+ * that the time is over, so time is kept here as well. */
 static enum err_code rewind_to(struct kafka *kafka, rd_kafka_topic_partition_list_t *first,
                                struct err *err)
 {
