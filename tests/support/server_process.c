@@ -89,12 +89,10 @@ void server_process_launch(struct server_process *server, const char *const *arg
                            const struct server_launch *launch)
 {
     server_process_try(server, arguments, launch);
-    const char *port = strstr(server->ready_line, "127.0.0.1:");
-    if (port == NULL) {
+    if (server->port == 0) {
         fprintf(stderr, "attnd did not start: '%s'\n", server->ready_line);
         abort();
     }
-    server->port = (unsigned)strtoul(port + strlen("127.0.0.1:"), NULL, 10);
 }
 
 void server_process_try(struct server_process *server, const char *const *arguments,
@@ -118,6 +116,8 @@ void server_process_try(struct server_process *server, const char *const *argume
     close(fds[1]);
     read_text(fds[0], server->ready_line, sizeof server->ready_line, 1);
     close(fds[0]);
+    const char *port = strstr(server->ready_line, "127.0.0.1:");
+    server->port = port != NULL ? (unsigned)strtoul(port + strlen("127.0.0.1:"), NULL, 10) : 0;
 }
 
 int server_process_wait(struct server_process *server)

@@ -32,7 +32,7 @@ struct server_launch {
 };
 void server_process_launch(struct server_process *server, const char *const *arguments,
                            const struct server_launch *launch);
-/* The same for a start that may fail: then the ready line is "". */
+/* The same for a start that may fail: then the ready line is "" and the port 0. */
 void server_process_try(struct server_process *server, const char *const *arguments,
                         const struct server_launch *launch);
 

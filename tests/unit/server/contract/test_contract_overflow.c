@@ -1,6 +1,5 @@
 /* A checkpoint whose numbers overflow, over a real socket: no score is made up, whatever the
  * precision and the pooler's tanh. */
-#include "engine/base/cpu.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
@@ -42,10 +41,13 @@ START_TEST(a_model_that_overflows_answers_500_to_every_text)
     for (int i = 0; i < 3; i++) {
         struct server_process server;
         char model[128];
-        if (strcmp(dtypes[i], "bf16") == 0 && !cpu_has_bf16() && !cpu_has_amx_bf16())
-            continue; /* refused at the start */
         snprintf(model, sizeof model, "m=%s,dtype=%s", writer.dir, dtypes[i]);
-        server_process_start(&server, (const char *[]){"--model", model, NULL});
+        server_process_try(&server, (const char *[]){"--model", model, NULL},
+                           &(struct server_launch){.count = 0});
+        if (strcmp(dtypes[i], "bf16") == 0 && server.port == 0) {
+            ck_assert_int_eq(server_process_stop(&server), 2); /* slower than f32 here: refused */
+            continue;
+        }
         for (int k = 0; k < 2; k++) {
             struct reply reply = reply_of(http_post_json(server.port, "/predict", bodies[k]));
             reply_expect_problem(&reply, 500, "internal",
