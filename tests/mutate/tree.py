@@ -109,9 +109,9 @@ class Tree:
     def run(self, variant, test, seconds, environment=None):
         """One test program: "ok", "failed" or "late", its seconds, and the last line it printed."""
         program = self.file(variant, "tests", test)
-        limits = "ulimit -c 0; ulimit -f %d; " % (FILE_KB * 2)
+        limits = "ulimit -c 0; ulimit -Sf %d; " % (FILE_KB * 2)
         if variant != SANITIZED:
-            limits += "ulimit -d %d; " % MEMORY_KB
+            limits += "ulimit -Sd %d; " % MEMORY_KB
         command = ["sh", "-c", limits + 'exec "$@"', "sh"]
         command += (self.plain if variant == SANITIZED else []) + [program]
         settings = dict(environment or {}, CK_TIMEOUT_MULTIPLIER=TEST_SECONDS_TIMES[variant])
