@@ -1,5 +1,6 @@
 /* attnd-eval --write-selftest: what it writes is read, passes, and is of different labels. */
 #include "engine/base/doc.h"
+#include "engine/base/file.h"
 #include "engine/selftest.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
@@ -83,6 +84,39 @@ START_TEST(texts_of_different_labels_are_written_and_pass)
 }
 END_TEST
 
+/* Blanks take room in the file and none of the model's: of two such texts one fits. */
+START_TEST(what_would_make_the_file_too_large_is_no_case)
+{
+    enum { BLANKS = SELFTEST_FILE_BYTES_MAX / 4 * 3 / 2 };
+    struct tempdir dir, data;
+    char errors[8192], path[128], *text;
+    size_t len;
+    struct err err = {0};
+    copy_model("models/kernel-bert", &dir);
+    tempdir_open(&data);
+    ck_assert_msg(!file_read(&text, &len, "tests/data/eval/kernel.jsonl", 1 << 20, &err), "%s",
+                  err.text);
+    const char *line = (const char *)memchr(text, '\n', len) + 1; /* the model answers it right */
+    const char *value = strstr(line, "\"text\": \"") + strlen("\"text\": \"");
+    const size_t front = (size_t)(value - line), rest = (size_t)(strchr(value, '\n') + 1 - value);
+    const size_t of_line = front + BLANKS + rest;
+    char *twice = malloc(2 * of_line);
+    memcpy(twice, line, front);
+    memset(twice + front, ' ', BLANKS);
+    memcpy(twice + front + BLANKS, value, rest);
+    memcpy(twice + of_line, twice, of_line);
+    tempdir_write(&data, "two.jsonl", twice, 2 * of_line);
+    snprintf(path, sizeof path, "%s/two.jsonl", data.path);
+    ck_assert_msg(evaluate(&dir, path, "2", NULL, errors) == 0, "%s", errors);
+    ck_assert_msg(strstr(errors, "/" SELFTEST_FILE ": 1 cases\n") != NULL, "%s", errors);
+    expect_to_pass(&dir, 1);
+    free(twice);
+    free(text);
+    tempdir_close(&data);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(pictures_are_written_as_they_are_and_pass)
 {
     struct tempdir dir;
@@ -113,4 +147,5 @@ START_TEST(scores_that_are_not_the_models_own_are_not_written)
 END_TEST
 
 SUITE("learn/eval/selftest_write", texts_of_different_labels_are_written_and_pass,
+      what_would_make_the_file_too_large_is_no_case,
       pictures_are_written_as_they_are_and_pass, scores_that_are_not_the_models_own_are_not_written)

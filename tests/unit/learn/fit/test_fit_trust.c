@@ -246,6 +246,64 @@ START_TEST(a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one)
 }
 END_TEST
 
+static int by_value(const void *a, const void *b)
+{
+    const float left = *(const float *)a, right = *(const float *)b;
+    return (left > right) - (left < right);
+}
+
+/* The energy that a quarter of the rows reach; more do if several have it. */
+static float reached_by_quarter(const struct ood *ood, const float *logits, size_t rows, unsigned labels)
+{
+    float *scores = calloc(rows, sizeof *scores);
+    for (size_t i = 0; i < rows; i++)
+        scores[i] = ood_score(ood, logits + i * labels, NULL);
+    qsort(scores, rows, sizeof *scores, by_value);
+    const float found = scores[rows - rows / 4];
+    free(scores);
+    return found;
+}
+
+static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows, unsigned labels)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < rows; i++)
+        unknown += ood_score(ood, logits + i * labels, NULL) > ood->threshold;
+    return unknown;
+}
+
+START_TEST(as_many_rows_as_before_are_unknown_by_the_energy_of_a_new_head)
+{
+    struct fit fit;
+    struct spec spec;
+    struct arena arena;
+    struct err err = {0};
+    open_fixture();
+    write_list("blue blue blue", "cold", 8, false);
+    write_list("grey green grey green", "pale", OF_NEW, true);
+    run(&fit);
+    ck_assert(!fit.adds && !fit_decides_anew(&fit));
+    const size_t rows = fit.rows.count;
+    const unsigned known = fit.labels.old_count;
+    struct ood energy = {.method = OOD_ENERGY, .has_threshold = true, .label_count = known};
+    energy.threshold =
+        nextafterf(reached_by_quarter(&energy, fit.rows.before, rows, known), -INFINITY);
+    const size_t before = unknown_of(&energy, fit.rows.before, rows, known);
+    ck_assert(rows / 4 <= before && before < rows);
+    fit.old.policy.ood = energy;
+    ck_assert_msg(!fit_write(&fit, NULL, &err), "%s", err.text);
+    read_spec(&spec, &arena);
+    ck_assert_int_eq(spec.policy.ood.method, OOD_ENERGY);
+    spec.policy.ood.label_thresholds = NULL;
+    const size_t after = unknown_of(&spec.policy.ood, fit.rows.after, rows, fit.labels.count);
+    ck_assert_msg(after + 2 >= before && after <= before + 2, "%zu and %zu of %zu", before, after,
+                  rows);
+    arena_deinit(&arena);
+    fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
 START_TEST(sixty_inputs_of_the_new_label_alone_vouch_for_nothing)
 {
     struct fit fit;
@@ -286,5 +344,6 @@ SUITE("fit_trust", a_label_more_leaves_every_other_decision_as_it_was,
       the_report_tells_what_the_model_will_do_when_it_is_served,
       new_inputs_make_thresholds_stricter_only,
       a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one,
+      as_many_rows_as_before_are_unknown_by_the_energy_of_a_new_head,
       sixty_inputs_of_the_new_label_alone_vouch_for_nothing,
       a_rise_beyond_the_limit_is_refused_with_both_shares)

@@ -244,6 +244,7 @@ START_TEST(what_is_asked_wrongly_is_refused)
         {"/review?limt=3", "?: an unknown option; limit", 422, "unusable"},
         {"/review/nobody", "id: no input with this id and index is kept", 404, "not_found"},
         {"/review/nobody?index=x", "?index: expected", 422, "unusable"},
+        {"/review/nobody?inputs=x", "?: an unknown option; known is index", 422, "unusable"},
         {"/review/nobody?at=1", "?: an unknown option", 422, "unusable"},
         {"/review/groups", "?model: expected the name of a model, found none", 422, "unusable"},
         {"/review/groups?model=nobody", "?model: no model of this name is served", 404,
