@@ -123,6 +123,24 @@ static void write_with(const char *version, size_t listed)
     ck_assert_int_eq(safetensors_write_with(path, tensors, 4, metadata, &err), ERR_OK);
 }
 
+START_TEST(a_bank_without_examples_is_refused)
+{
+    static const struct metadata_out metadata[] = {
+        {"format", "attnd-head"}, {"version", "1"}, {NULL, NULL}};
+    const struct tensor_out tensors[] = {{"bank.features", DTYPE_F16, 2, {0, WIDTH}, features},
+                                         {"bank.logits", DTYPE_F32, 2, {0, LABELS}, logits},
+                                         {"bank.classes", DTYPE_U64, 1, {0}, digests},
+                                         {"bank.digests", DTYPE_U64, 1, {0}, digests}};
+    char path[96];
+    struct err err = {0};
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/" HEAD_FILE_NAME, dir.path);
+    ck_assert_int_eq(safetensors_write_with(path, tensors, 4, metadata, &err), ERR_OK);
+    expect_refused(LABELS, WIDTH, HEAD_FILE_NAME ": tensor 'bank.features' is empty");
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(half_a_classifier_is_refused)
 {
     const struct metadata_out metadata[] = {
@@ -402,6 +420,7 @@ END_TEST
 SUITE("head_file", what_is_written_is_read_again, a_classifier_is_there_or_not,
       a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
       the_ngrams_of_examples_are_read_again_weighed, lists_that_are_none_are_refused,
-      half_a_classifier_is_refused, a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
+      half_a_classifier_is_refused, a_bank_without_examples_is_refused,
+      a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
       a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)

@@ -146,6 +146,27 @@ START_TEST(masked_words_leave_only_the_checkpoint)
 }
 END_TEST
 
+START_TEST(after_masked_words_attnd_json_has_the_version_asked_for_and_how_inputs_are_read)
+{
+    static const char old[] =
+        "{\"version\": \"7\", \"truncation\": \"accept\", \"temperature\": 3}";
+    train_fixture_texts(&f);
+    f.options.task = "mlm";
+    f.options.version = "v8";
+    tempdir_write(&f.model, "attnd.json", old, sizeof old - 1);
+    open_run();
+    conclude_run();
+    struct arena arena;
+    struct spec spec;
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, f.first.path, &arena, &err), "%s", err.text);
+    ck_assert_str_eq(spec.version, "v8");
+    ck_assert(spec.policy.accepts_truncated && spec.temperature == 1);
+    arena_deinit(&arena);
+    close_run();
+}
+END_TEST
+
 START_TEST(what_cannot_be_removed_is_told)
 {
     static const char *const names[] = {"attnd.json", "training-state.safetensors"};
@@ -532,6 +553,7 @@ START_TEST(a_table_of_ngrams_is_part_of_what_is_judged_and_written)
 END_TEST
 
 SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_the_checkpoint,
+      after_masked_words_attnd_json_has_the_version_asked_for_and_how_inputs_are_read,
       what_cannot_be_removed_is_told, the_report_has_the_curve_and_the_conclusion_its_figures,
       without_another_list_the_reports_data_is_the_one_learnt,
       what_cannot_be_written_is_told_and_the_state_stays,
