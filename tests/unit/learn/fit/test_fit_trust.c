@@ -253,7 +253,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The energy that a quarter of the rows reach; more do if several have it. */
-static float reached_by_quarter(const struct ood *ood, const float *logits, size_t rows, unsigned labels)
+static float reached_by_quarter(const struct ood *ood, const float *logits, size_t rows,
+                                unsigned labels)
 {
     float *scores = calloc(rows, sizeof *scores);
     for (size_t i = 0; i < rows; i++)
@@ -264,7 +265,8 @@ static float reached_by_quarter(const struct ood *ood, const float *logits, size
     return found;
 }
 
-static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows, unsigned labels)
+static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows,
+                         unsigned labels)
 {
     size_t unknown = 0;
     for (size_t i = 0; i < rows; i++)
