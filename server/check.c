@@ -47,11 +47,12 @@ static enum err_code check_models(const struct config *config, const struct plan
                                   struct memory_plan *memory, struct err *err)
 {
     struct config effective;
-    if (restore_config(&effective, config, err))
+    if (restore_config(&effective, config, true, err))
         return err->code;
     if (server_memory_plan(memory, &effective, plan, err) == ERR_OK &&
         check_each(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
         err->code = ERR_UNUSABLE;
+    restore_blame(&effective, config, err);
     config_deinit(&effective);
     return err->code;
 }

@@ -25,7 +25,7 @@ static enum err_code forget(const struct config *read, const struct config *effe
 }
 
 static enum err_code apply(const struct rollout *rollout, struct config *out,
-                           const struct config *read, struct err *err)
+                           const struct config *read, bool is_check, struct err *err)
 {
     const char *dropped[CONFIG_MODELS_MAX];
     unsigned count;
@@ -40,7 +40,7 @@ static enum err_code apply(const struct rollout *rollout, struct config *out,
                       LOG_TEXT("dir", out->models[i].dir),
                       LOG_NUMBER("split", out->models[i].split),
                       LOG_NUMBER("shadow", out->models[i].shadow));
-    return count > 0 ? forget(read, out, err) : ERR_OK;
+    return count > 0 && !is_check ? forget(read, out, err) : ERR_OK;
 }
 
 enum err_code restore_blame(const struct config *out, const struct config *read, struct err *err)
@@ -53,12 +53,14 @@ enum err_code restore_blame(const struct config *out, const struct config *read,
                                               : err_prefix(err, "%s" FILE_HINT, read->state_dir);
 }
 
-enum err_code restore_config(struct config *out, const struct config *read, struct err *err)
+enum err_code restore_config(struct config *out, const struct config *read, bool is_check,
+                             struct err *err)
 {
     struct rollout *rollout;
     if (rollout_read(&rollout, read->state_dir, err))
         return err->code;
-    if (config_copy(out, read, err) == ERR_OK && apply(rollout, out, read, err) != ERR_OK) {
+    if (config_copy(out, read, err) == ERR_OK &&
+        apply(rollout, out, read, is_check, err) != ERR_OK) {
         config_deinit(out);
         err_prefix(err, "%s" FILE_HINT, read->state_dir);
     }

@@ -477,7 +477,7 @@ enum err_code server_run(const struct config *config, const struct reload_source
     log_set_level(config->log_level);
     signals_block();
     if (http_check_library(err) == ERR_OK && lock_state(&lock, config, err) == ERR_OK &&
-        restore_config(&effective, config, err) == ERR_OK) {
+        restore_config(&effective, config, false, err) == ERR_OK) {
         struct server server = {
             .config = &effective, .read = config, .source = source, .service.config = &effective};
         serve(&server, ready, err);

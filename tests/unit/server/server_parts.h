@@ -126,9 +126,10 @@ int nanosleep(const struct timespec *wanted, struct timespec *rest)
 
 /* ---- plans ---- */
 
-enum err_code restore_config(struct config *out, const struct config *read, struct err *err)
+enum err_code restore_config(struct config *out, const struct config *read, bool is_check,
+                             struct err *err)
 {
-    (void)err;
+    (void)is_check, (void)err;
     *out = *read;
     return ERR_OK;
 }

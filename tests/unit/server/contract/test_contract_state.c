@@ -99,14 +99,44 @@ START_TEST(a_roll_out_that_cannot_be_served_is_named)
                            "\"standby\":false}],\"now\":[{%s}]}]}",
                            now[i]);
         tempdir_write(&dir, "rollout.json", file, (size_t)len);
-        int code = run_program(
-            "attnd",
-            (const char *[]){MODEL, "--listen", "127.0.0.1:0", "--state-dir", dir.path, NULL}, out,
-            sizeof out, errors, sizeof errors);
         snprintf(want, sizeof want, "%s/rollout.json", dir.path);
-        ck_assert_msg(code == 2 && strstr(errors, want) != NULL, "%d %s", code, errors);
+        for (unsigned checks = 0; checks < 2; checks++) {
+            const char *arguments[] = {MODEL,         "--listen", "127.0.0.1:0",
+                                       "--state-dir", dir.path,   checks ? "--check-config" : NULL,
+                                       NULL};
+            int code = run_program("attnd", arguments, out, sizeof out, errors, sizeof errors);
+            ck_assert_msg(code == 2 && strstr(errors, want) != NULL, "%zu %d %s", i, code, errors);
+        }
         clear();
     }
+}
+END_TEST
+
+/* The file is of a configuration that has changed since: a start forgets it, a check beside a
+ * server that goes on with it does not. */
+START_TEST(a_check_of_the_configuration_writes_nothing)
+{
+    static const char kept[] =
+        "{\"format\":1,\"models\":[{\"name\":\"logs\",\"file\":[{\"dir\":\"models/kernel-bert\","
+        "\"dtype\":\"f32\",\"split\":0,\"shadow\":0,\"standby\":false}],\"now\":[{\"dir\":"
+        "\"models/kernel-bert\",\"dtype\":\"int8\",\"split\":0,\"shadow\":0,\"standby\":false}]}]}";
+    char path[256], out[4096], errors[4096];
+    tempdir_open(&dir);
+    snprintf(path, sizeof path, "%s/rollout.json", dir.path);
+    tempdir_write(&dir, "rollout.json", kept, sizeof kept - 1);
+    const char *arguments[] = {MODEL, "--state-dir", dir.path, "--check-config", NULL};
+    int code = run_program("attnd", arguments, out, sizeof out, errors, sizeof errors);
+    ck_assert_msg(code == 0 && strstr(errors, "rollout_overruled") != NULL, "%d %s", code, errors);
+    for (unsigned started = 0; started < 2; started++) {
+        struct server_process server;
+        size_t len;
+        char *now = contract_file(path, &len);
+        ck_assert_int_eq(len == sizeof kept - 1 && memcmp(now, kept, len) == 0, started == 0);
+        free(now);
+        server_process_start(&server, (const char *[]){MODEL, "--state-dir", dir.path, NULL});
+        ck_assert_int_eq(server_process_stop(&server), 0);
+    }
+    clear();
 }
 END_TEST
 
@@ -204,6 +234,7 @@ END_TEST
 SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_has_ended,
       a_start_that_waits_for_the_directory_is_ended_by_sigterm,
       one_directory_may_be_state_dir_and_audit_dir, a_roll_out_that_cannot_be_served_is_named,
+      a_check_of_the_configuration_writes_nothing,
       a_version_that_no_path_can_name_is_not_loaded,
       what_is_printed_to_a_closed_descriptor_lands_in_no_file,
       a_drain_is_clean_though_nobody_could_read_the_ready_line)
