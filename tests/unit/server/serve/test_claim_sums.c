@@ -4,6 +4,7 @@
 #include "engine/base/doc.h"
 #include "server/bounds/limits.h"
 #include "server/protocol/codec.h"
+#include "server/protocol/codec_labels.h"
 #include "server/protocol/elide.h"
 #include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
@@ -72,6 +73,24 @@ START_TEST(reading_takes_what_its_parser_may)
     }
     bench_close(&bench);
     free(body);
+}
+END_TEST
+
+/* Options of a query count once, as the largest of them. */
+START_TEST(reading_takes_what_the_options_of_a_query_may)
+{
+    static const struct fake_header plain[] = {{"top_k", "2"}, {"id", "a"}, {NULL, NULL}};
+    static const struct fake_header labels[] = {
+        {"top_k", "2"}, {"candidate_labels", "a"}, {"id", "a"}, {NULL, NULL}};
+    struct bench bench;
+    bench_open(&bench);
+    bench.request->body = REQUEST_IMAGE;
+    fake_query = plain;
+    expect_reading(&bench, 2 * CODEC_RAW_BYTES);
+    fake_query = labels;
+    expect_reading(&bench, 2 * CODEC_RAW_BYTES + CODEC_LABELS_BYTES);
+    fake_query = NULL;
+    bench_close(&bench);
 }
 END_TEST
 
@@ -201,7 +220,7 @@ START_TEST(a_claim_is_told_with_what_the_request_holds)
 }
 END_TEST
 
-SUITE("claim_sums", reading_takes_what_its_parser_may,
+SUITE("claim_sums", reading_takes_what_its_parser_may, reading_takes_what_the_options_of_a_query_may,
       a_parser_takes_so_much_for_each_byte_up_to_its_limits,
       preparing_takes_what_rows_keep_and_the_most_that_one_needs,
       explaining_takes_maps_words_and_statistics, a_request_is_large_by_its_body_or_its_pixels,
