@@ -373,12 +373,17 @@ static enum http_next without_length(struct request *request)
     return HTTP_REPLY;
 }
 
-/* A body that is not needed is read and dropped, if it is short. */
+/* A body that is not needed is read and dropped, if it is short. One without inputs is unpacked,
+ * decoded and parsed on the thread that reads for everybody: it has no more than its JSON may. */
 static size_t body_bytes_max(const struct request *request)
 {
-    if (request->route->has_body)
-        return request->snapshot->config.body_bytes_max;
-    return request->route->method == HTTP_POST ? LIMIT_UNUSED_BODY_BYTES : 0;
+    const struct route *route = request->route;
+    const struct config *config = &request->snapshot->config;
+    const size_t of_json = LIMIT_JSON_BYTES + (size_t)config->inputs_max * 2048;
+    if (!route->has_body)
+        return route->method == HTTP_POST ? LIMIT_UNUSED_BODY_BYTES : 0;
+    return route->protocol != NULL || config->body_bytes_max < of_json ? config->body_bytes_max
+                                                                       : of_json;
 }
 
 static void refuse_option(void *context, const char *name, const char *value)

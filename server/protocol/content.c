@@ -13,7 +13,7 @@
 static size_t unpacked_len_max(struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;
-    size_t max = request->snapshot->config.body_bytes_max;
+    size_t max = exchange->body_bytes_max;
     if (!request->is_packed)
         return exchange->body_len;
     if (request->unpacked_max == 0)
@@ -54,7 +54,7 @@ size_t content_bytes(struct request *request)
 static enum err_code unpack(struct request *request)
 {
     struct http_exchange *exchange = request->exchange;
-    size_t room = unpacked_len_max(request), max = request->snapshot->config.body_bytes_max;
+    size_t room = unpacked_len_max(request), max = request->exchange->body_bytes_max;
     if (request->unpacked_max > max + 1)
         return err_set(&request->err, ERR_TOO_LARGE, "the body unpacks to more than %zu bytes",
                        max);

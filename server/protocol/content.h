@@ -17,7 +17,8 @@ size_t content_bytes(struct request *request);
 
 /* Fills request->content; request->body becomes REQUEST_IMAGE for a picture whose kind the head did
  * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that
- * unpacks to more than body_bytes_max), ERR_NO_MEMORY. What is not read is refused by name. */
+ * unpacks to more than the exchange's body_bytes_max), ERR_NO_MEMORY. What is not read is refused
+ * by name. */
 enum err_code content_decode(struct request *request);
 
 #endif

@@ -154,6 +154,7 @@ static inline void exchange_init(struct http_exchange *exchange, const char *bod
                                        .body_ns = clock_now_ns(),
                                        .body = body,
                                        .body_len = strlen(body),
+                                       .body_bytes_max = CONFIG_BODY_BYTES_MAX,
                                        .has_length = true};
     arena_init(&exchange->arena);
 }

@@ -93,13 +93,16 @@ START_TEST(every_route_answers_as_the_contract_says)
 }
 END_TEST
 
-START_TEST(a_body_is_taken_only_where_there_is_use_for_one)
+START_TEST(a_body_is_taken_only_where_there_is_use_for_one_and_as_long_as_it_can_be)
 {
+    enum { OF_JSON = LIMIT_JSON_BYTES + 4 * 2048 }; /* four inputs */
     static const struct {
         enum http_method method;
         const char *path;
         size_t most;
-    } cases[] = {{HTTP_POST, "/predict", 1 << 20},
+    } cases[] = {{HTTP_POST, "/predict", 1 << 25},
+                 {HTTP_POST, "/feedback", OF_JSON},
+                 {HTTP_POST, "/admin/models", OF_JSON},
                  {HTTP_GET, "/models", 0},
                  {HTTP_GET, "/", 0},
                  {HTTP_POST, "/admin/reload", LIMIT_UNUSED_BODY_BYTES}};
@@ -108,6 +111,7 @@ START_TEST(a_body_is_taken_only_where_there_is_use_for_one)
     stage_open(&stage, 1);
     fake_headers = local;
     fake_loopback = "127.0.0.1:80";
+    stage.snapshot->config.body_bytes_max = 1 << 25;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct http_exchange exchange;
         exchange_init(&exchange, "");
@@ -499,7 +503,7 @@ START_TEST(a_request_may_come_again_when_its_refusal_says)
 END_TEST
 
 SUITE("routes_app", every_route_answers_as_the_contract_says,
-      a_body_is_taken_only_where_there_is_use_for_one,
+      a_body_is_taken_only_where_there_is_use_for_one_and_as_long_as_it_can_be,
       a_length_is_asked_for_only_where_a_body_is_needed, readyz_says_in_which_phase_the_server_is,
       models_are_told_by_name_version_digest_and_kind, models_tell_the_limits_of_requests,
       the_page_is_sent_with_headers_that_lock_it_in, the_page_is_not_sent_to_who_has_it,

@@ -16,8 +16,8 @@ static struct request request;
 static enum err_code decode(enum request_body body, bool is_typed, const char *bytes, size_t len)
 {
     arena_deinit(&exchange.arena);
-    snapshot.config.body_bytes_max = BODY_MAX;
-    exchange = (struct http_exchange){.body = bytes, .body_len = len};
+    exchange =
+        (struct http_exchange){.body = bytes, .body_len = len, .body_bytes_max = BODY_MAX};
     arena_init(&exchange.arena);
     bool is_packed = request.is_packed;
     const char *charset = request.charset;
