@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/selftest.h"
 #include "server/addresses.h"
+#include "server/audit/audit_chain.h"
 #include "server/auth/keys.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
@@ -16,6 +17,7 @@
 static enum err_code check_files(const struct config *config, struct err *err)
 {
     struct keys *keys;
+    struct audit_key audit_key = {0};
     struct tls *tls;
     if (keys_read(&keys, config->keys_file, NULL, err))
         return err->code;
@@ -24,6 +26,10 @@ static enum err_code check_files(const struct config *config, struct err *err)
                  err))
         return err->code;
     tls_close(tls);
+    if (config->audit_dir[0] != '\0' && config->audit_key_file[0] != '\0' &&
+        audit_key_read(&audit_key, config->audit_key_file, err))
+        return err_prefix(err, "audit_key_file: ");
+    audit_key_forget(&audit_key);
     return ERR_OK;
 }
 

@@ -140,6 +140,25 @@ START_TEST(a_check_of_the_configuration_writes_nothing)
 }
 END_TEST
 
+START_TEST(a_check_says_of_the_audit_key_what_the_start_says)
+{
+    char out[4096], errors[2][4096], key[256];
+    tempdir_open(&dir);
+    snprintf(key, sizeof key, "%s/none.key", dir.path);
+    for (unsigned checks = 0; checks < 2; checks++) {
+        const char *check = checks ? "--check-config" : NULL;
+        const char *arguments[] = {
+            MODEL, "--listen", "127.0.0.1:0", "--audit-dir", dir.path, "--audit-key-file",
+            key,   check,      NULL};
+        int code = run_program("attnd", arguments, out, sizeof out, errors[checks], 4096);
+        ck_assert_msg(code == 2, "%d %s", code, errors[checks]);
+        ck_assert_ptr_nonnull(strstr(errors[checks], "attnd: audit_key_file: "));
+    }
+    ck_assert_str_eq(strstr(errors[0], "attnd: "), strstr(errors[1], "attnd: "));
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* ---- versions ---- */
 
 START_TEST(a_version_that_no_path_can_name_is_not_loaded)
@@ -235,6 +254,7 @@ SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_
       a_start_that_waits_for_the_directory_is_ended_by_sigterm,
       one_directory_may_be_state_dir_and_audit_dir, a_roll_out_that_cannot_be_served_is_named,
       a_check_of_the_configuration_writes_nothing,
+      a_check_says_of_the_audit_key_what_the_start_says,
       a_version_that_no_path_can_name_is_not_loaded,
       what_is_printed_to_a_closed_descriptor_lands_in_no_file,
       a_drain_is_clean_though_nobody_could_read_the_ready_line)
