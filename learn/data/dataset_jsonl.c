@@ -48,20 +48,32 @@ static const char *label_text(const struct json_t *value, char digits[DOC_NUMBER
 static enum err_code join_labels(struct dataset *dataset, const struct json_t *list,
                                  const char *key, struct dataset_record *record, struct err *err)
 {
-    const char *all = "";
-    for (size_t i = 0; i < doc_array_count(list); i++) {
+    const size_t count = doc_array_count(list);
+    size_t room = 1;
+    for (size_t i = 0; i < count; i++) {
+        char digits[DOC_NUMBER_BYTES];
+        size_t len = 0;
+        label_text(doc_array_item(list, i), digits, &len);
+        room += len + 1;
+    }
+    char *all = arena_alloc(&dataset->arena, room), *end = all;
+    if (all == NULL)
+        return err_no_memory(err, room);
+    for (size_t i = 0; i < count; i++) {
         char digits[DOC_NUMBER_BYTES];
         size_t len;
         const char *text = label_text(doc_array_item(list, i), digits, &len);
         if (text == NULL || len == 0 || memchr(text, '\0', len) != NULL ||
             memchr(text, '|', len) != NULL)
             return err_set(err, ERR_UNUSABLE, "member '%s': element %zu is no label", key, i);
-        all = arena_format(&dataset->arena, "%s%s%.*s", all, i > 0 ? "|" : "", (int)len, text);
-        if (all == NULL)
-            return err_no_memory(err, len);
+        if (i > 0)
+            *end++ = '|';
+        memcpy(end, text, len);
+        end += len;
     }
+    *end = '\0';
     record->label = all;
-    record->label_len = strlen(all);
+    record->label_len = (size_t)(end - all);
     return ERR_OK;
 }
 
