@@ -164,6 +164,34 @@ START_TEST(predict_explains_texts_by_their_spans)
 }
 END_TEST
 
+/* As Windows saves it; what the server reads as the same text. */
+START_TEST(predict_reads_a_text_with_a_byte_order_mark_as_the_text)
+{
+    static const char text[] = "Kernel panic - not syncing\n";
+    char marked[8 + sizeof text] = "\xEF\xBB\xBF", little[2 + 2 * sizeof text] = "\xFF\xFE";
+    char path[96];
+    struct tempdir dir;
+    double score[3];
+    tempdir_open(&dir);
+    strcat(marked, text);
+    for (size_t i = 0; i + 1 < sizeof text; i++)
+        little[2 + 2 * i] = text[i];
+    tempdir_write(&dir, "0.txt", text, sizeof text - 1);
+    tempdir_write(&dir, "1.txt", marked, strlen(marked));
+    tempdir_write(&dir, "2.txt", little, 2 * sizeof text);
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%u.txt", dir.path, i);
+        struct json_t *found =
+            outcome_json(RUN("--model", "models/testlog-bert", "--text-file", path, "--json"));
+        score[i] = outcome_number(found, "score");
+        doc_free(found);
+    }
+    ck_assert_double_eq(score[1], score[0]);
+    ck_assert_double_eq(score[2], score[0]);
+    tempdir_close(&dir);
+}
+END_TEST
+
 /* Eight tokens are [CLS], six words and [SEP]. */
 START_TEST(predict_says_that_a_text_was_cut)
 {
@@ -513,7 +541,8 @@ START_TEST(predict_reads_a_long_text_as_it_is_told)
 END_TEST
 
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
-      predict_says_that_a_text_was_cut, predict_says_in_how_many_windows_a_text_was_read,
+      predict_reads_a_text_with_a_byte_order_mark_as_the_text, predict_says_that_a_text_was_cut,
+      predict_says_in_how_many_windows_a_text_was_read,
       predict_prints_what_is_decided_and_why, predict_explains_texts_by_their_spans,
       predict_draws_where_it_looked, predict_adds_logits_and_ids_if_asked,
       predict_goes_on_after_an_input_that_fails_and_exits_with_1,
