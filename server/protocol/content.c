@@ -21,16 +21,22 @@ static size_t unpacked_len_max(struct request *request)
     return request->unpacked_max - 1 < max ? request->unpacked_max - 1 : max;
 }
 
-/* The first bytes of a packed body are not known before it is unpacked. A text whose charset is not
- * told may have any, too. */
+/* Of a packed body the first bytes are unpacked for it. A text whose charset is not told may have
+ * any. */
 static bool may_be_decoded(const struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;
-    if (request->body == REQUEST_IMAGE)
-        return false;
-    return request->is_packed || request->body == REQUEST_TEXT ||
-           (request->charset != NULL && request->charset[0] != '\0') ||
-           charset_of_json(exchange->body, exchange->body_len)[0] != '\0';
+    char unpacked[4];
+    const char *first = exchange->body;
+    size_t len = exchange->body_len;
+    if (request->body != REQUEST_JSON)
+        return request->body == REQUEST_TEXT;
+    if (request->is_packed) {
+        gunzip_into(unpacked, sizeof unpacked, &len, first, len, &(struct err){0});
+        first = unpacked;
+    }
+    return (request->charset != NULL && request->charset[0] != '\0') ||
+           charset_of_json(first, len)[0] != '\0';
 }
 
 size_t content_len_max(struct request *request)

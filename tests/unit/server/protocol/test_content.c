@@ -1,6 +1,7 @@
 /* A body as it came -> what it holds. */
 #include "server/protocol/content.h"
 
+#include "engine/content/charset.h"
 #include "server/serve/snapshots.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/fakes.h"
@@ -39,12 +40,12 @@ static void refuses(enum request_body body, bool is_typed, const char *bytes, si
     ck_assert_str_eq(request.err.text, text);
 }
 
-/* One gzip member of `len` bytes 'a'. */
-static size_t pack(char *out, size_t room, size_t len)
+/* One gzip member. */
+static size_t pack_bytes(char *out, size_t room, const char *bytes, size_t len)
 {
-    static char plain[4 * BODY_MAX];
+    char plain[4 * BODY_MAX];
     z_stream stream = {0};
-    memset(plain, 'a', len);
+    memcpy(plain, bytes, len);
     ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY),
                      Z_OK);
     stream.next_in = (Bytef *)plain;
@@ -54,6 +55,14 @@ static size_t pack(char *out, size_t room, size_t len)
     ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
     deflateEnd(&stream);
     return room - stream.avail_out;
+}
+
+/* Of `len` bytes 'a'. */
+static size_t pack(char *out, size_t room, size_t len)
+{
+    static char plain[4 * BODY_MAX];
+    memset(plain, 'a', len);
+    return pack_bytes(out, room, plain, len);
 }
 
 START_TEST(what_the_head_tells_is_taken_as_it_is)
@@ -189,6 +198,24 @@ START_TEST(gzip_of_several_members_is_one_text)
 }
 END_TEST
 
+/* As the same JSON that is not packed. */
+START_TEST(packed_json_takes_no_more_room_than_its_charset_may_need)
+{
+    static const char wide[] = "{\0\"\0a\0\"\0:\0001\0}\0";
+    static char packed[256];
+    size_t len = pack_bytes(packed, sizeof packed, "{\"a\":1}", 7);
+    request = (struct request){.charset = "", .is_packed = true};
+    ck_assert_int_eq(decode(REQUEST_JSON, true, packed, len), ERR_OK);
+    ck_assert_uint_eq(content_len_max(&request), 7);
+    ck_assert_uint_eq(content_bytes(&request), 7 + 2);
+    len = pack_bytes(packed, sizeof packed, wide, sizeof wide - 1);
+    ck_assert_int_eq(decode(REQUEST_JSON, true, packed, len), ERR_OK);
+    ck_assert_str_eq(request.content, "{\"a\":1}");
+    ck_assert_uint_eq(content_len_max(&request), charset_bytes(sizeof wide - 1));
+    ck_assert_uint_eq(content_bytes(&request), sizeof wide + 1 + charset_bytes(sizeof wide - 1));
+}
+END_TEST
+
 START_TEST(gzip_is_unpacked_within_the_limit_of_a_body)
 {
     static char packed[256];
@@ -214,4 +241,5 @@ END_TEST
 SUITE("content", what_the_head_tells_is_taken_as_it_is,
       a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing, a_text_becomes_utf_8,
       json_may_have_a_mark_and_another_charset, files_that_are_not_read_are_named,
-      gzip_is_unpacked_within_the_limit_of_a_body, gzip_of_several_members_is_one_text)
+      gzip_is_unpacked_within_the_limit_of_a_body,
+      packed_json_takes_no_more_room_than_its_charset_may_need, gzip_of_several_members_is_one_text)
