@@ -248,6 +248,12 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
         found = outcomes_add_label(outcomes, entry->version, item->label, true, entry->predicted);
     if (found < 0 && outcomes_has_room(outcomes, entry->version, item->label))
         return err_no_memory(&item->err, strlen(item->label));
+    if (found < 0 && strlen(item->label) >= OUTCOMES_NEW_BYTES - outcomes->new_bytes)
+        return err_set(&item->err, ERR_UNUSABLE,
+                       "label: there is no room for the text of another new label; the texts that "
+                       "were given since the audit log begins have %d bytes together. Serve a "
+                       "version that has the label",
+                       OUTCOMES_NEW_BYTES);
     if (found < 0)
         return err_set(&item->err, ERR_UNUSABLE,
                        "label: there is no room for another new label; at most %d are kept for a "

@@ -277,6 +277,29 @@ START_TEST(a_full_table_of_labels_is_refused_and_those_taken_back_free_it)
 }
 END_TEST
 
+/* One label, replaced by a text of 200 bytes each time. */
+START_TEST(texts_of_labels_that_people_make_up_are_bounded_and_the_refusal_says_so)
+{
+    struct feedback_item item;
+    char text[201];
+    unsigned given = 0;
+    opened(10);
+    predicted("p0", 0, 1);
+    do {
+        memset(text, 'x', 200);
+        text[200] = '\0';
+        text[snprintf(text, sizeof text, "%u", given)] = '-';
+        item = give_new("p0", text);
+    } while (item.err.code == ERR_OK && ++given < 30000);
+    ck_assert_uint_eq(given, OUTCOMES_NEW_BYTES / 201);
+    ck_assert_ptr_nonnull(strstr(item.err.text, "no room for the text of another new label; the "
+                                                "texts that were given since the audit log "
+                                                "begins have 4194304 bytes together"));
+    ck_assert_int_eq(give("p0", 0, "Center").err.code, ERR_OK);
+    closed();
+}
+END_TEST
+
 /* A fit a night gets there. */
 START_TEST(a_version_more_takes_the_place_of_the_one_that_was_longest_unused)
 {
@@ -875,6 +898,7 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
       a_label_can_be_taken_back_once, the_right_label_of_a_prediction_is_found_by_its_id_and_index,
       a_full_table_of_labels_is_refused_and_those_taken_back_free_it,
+      texts_of_labels_that_people_make_up_are_bounded_and_the_refusal_says_so,
       a_version_more_takes_the_place_of_the_one_that_was_longest_unused,
       a_label_of_any_version_in_service_is_known,
       labels_of_a_list_are_judged_in_order_and_by_themselves,
