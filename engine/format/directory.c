@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,8 +115,9 @@ static const char pointer[] = "version https://git-lfs.github.com/spec/v1";
 static bool is_pointer(const char *path)
 {
     char begin[sizeof pointer - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    struct err ignored = {0};
+    int fd;
+    if (file_open(&fd, path, &ignored))
         return false;
     bool is = read(fd, begin, sizeof begin) == (ssize_t)sizeof begin &&
               memcmp(begin, pointer, sizeof begin) == 0;
@@ -169,8 +169,9 @@ static enum err_code refuse_file(const char *path, struct err *err)
 {
     unsigned char begin[265] = {0};
     char name[NAME_MAX + 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t len = fd >= 0 ? read(fd, begin, sizeof begin) : 0;
+    struct err ignored = {0};
+    int fd;
+    ssize_t len = file_open(&fd, path, &ignored) == ERR_OK ? read(fd, begin, sizeof begin) : 0;
     if (fd >= 0)
         close(fd);
     file_last_part(path, name);
