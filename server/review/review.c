@@ -415,9 +415,11 @@ size_t review_bytes(size_t bytes_max)
     return bytes_max > 0 ? memory_product(room_of(bytes_max), sizeof(struct kept_entry)) : 0;
 }
 
-/* The inputs are for nobody but the server's user. */
+/* The inputs are for nobody but the server's user. A file system of a network tells the size of its
+ * transfers, 256 KiB to 4 MiB, where a disk tells that of its blocks. */
 static enum err_code make_folders(struct review *review, struct err *err)
 {
+    enum { BLOCK_BYTES_MAX = 64 * 1024 };
     const char *state_dir = review->options.state_dir;
     int len = snprintf(review->dir, sizeof review->dir, "%s/inputs", state_dir);
     if (len < 0 || (size_t)len >= sizeof review->dir - KEPT_FILE_NAME_BYTES)
@@ -431,7 +433,7 @@ static enum err_code make_folders(struct review *review, struct err *err)
         return err_set(err, ERR_UNUSABLE, "state_dir: %s: %s", review->dir, strerror(errno));
     struct statvfs disk;
     review->block_bytes = 4096;
-    if (statvfs(review->dir, &disk) == 0 && disk.f_frsize > 0)
+    if (statvfs(review->dir, &disk) == 0 && disk.f_frsize > 0 && disk.f_frsize <= BLOCK_BYTES_MAX)
         review->block_bytes = disk.f_frsize;
     return ERR_OK;
 }

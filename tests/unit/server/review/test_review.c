@@ -8,10 +8,12 @@
 #include "tests/unit/server/models.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { OFFERS = 60, THREADS = 3 };
@@ -243,6 +245,37 @@ START_TEST(threads_offer_while_others_list)
 }
 END_TEST
 
+static unsigned long block_bytes; /* that the disk tells; 0: as it is */
+
+int statvfs(const char *path, struct statvfs *out)
+{
+    int (*library)(const char *, struct statvfs *);
+    *(void **)&library = dlsym(RTLD_NEXT, "statvfs");
+    const int code = library(path, out);
+    out->f_frsize = block_bytes > 0 ? block_bytes : out->f_frsize;
+    return code;
+}
+
+START_TEST(a_file_takes_whole_blocks_of_a_disk_and_no_transfer_of_a_network)
+{
+    static const unsigned long told[] = {1024, 4096, 65536, 262144, 4194304};
+    static const uint64_t taken[] = {1024, 4096, 65536, 4096, 4096};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        block_bytes = told[i];
+        begin();
+        opened(1 << 20, (size_t)1 << 20);
+        offer("a", "text");
+        while (kept().kept + kept().dropped < 1)
+            list_once();
+        ck_assert_uint_eq(kept().kept, 1);
+        ck_assert_uint_eq(kept().bytes, taken[i]);
+        review_close(review);
+        end();
+    }
+    block_bytes = 0;
+}
+END_TEST
+
 START_TEST(a_directory_that_cannot_be_made_is_refused)
 {
     const struct review_options options = {
@@ -258,4 +291,5 @@ END_TEST
 SUITE("review/review", an_input_is_listed_and_read_as_it_was_answered,
       what_memory_has_no_room_for_is_dropped_and_counted, what_is_not_in_the_sample_is_not_kept,
       what_waits_is_written_when_it_is_closed, threads_offer_while_others_list,
+      a_file_takes_whole_blocks_of_a_disk_and_no_transfer_of_a_network,
       a_directory_that_cannot_be_made_is_refused)
