@@ -245,7 +245,7 @@ static bool convert_piece(struct decoding *decoding, const struct charset *of)
         step = character_bytes(of, bytes + at, decoding->left - at);
         found = bytes[at] >= 0x80 ? exception_of(of, bytes + at, step) : NULL;
     }
-    if (!convert(decoding, at < decoding->left ? at : decoding->left) || found == NULL)
+    if ((at > 0 && !convert(decoding, at < decoding->left ? at : decoding->left)) || found == NULL)
         return decoding->left == 0;
     if (found->character == 0)
         return false;
