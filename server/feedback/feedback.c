@@ -166,6 +166,8 @@ static void exchange_locked(struct feedback *feedback, const struct window_entry
     const struct outcomes_mark before = mark_of(entry, from), after = mark_of(entry, to);
     struct window_entry *kept = window_find(&feedback->window, entry->key);
     if (kept != NULL && kept->number == entry->number) {
+        outcomes_hold(feedback->outcomes, entry->version, to.label, 1);
+        outcomes_hold(feedback->outcomes, entry->version, kept->label, -1);
         kept->label = to.label;
         kept->is_other = to.is_other;
     }
@@ -183,12 +185,6 @@ static void exchange_locked(struct feedback *feedback, const struct window_entry
 static struct told told_by(const struct window_entry *entry)
 {
     return (struct told){entry->label, entry->is_other};
-}
-
-static const char *text_of(const struct feedback *feedback, const struct window_entry *entry,
-                           uint32_t label)
-{
-    return outcomes_text(feedback->outcomes, entry->version, label);
 }
 
 /* ---- a call ---- */
@@ -246,14 +242,8 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
     }
     if (found < 0)
         found = outcomes_add_label(outcomes, entry->version, item->label, true, entry->predicted);
-    if (found < 0 && outcomes_has_room(outcomes, entry->version, item->label))
+    if (found < 0 && outcomes_has_room(outcomes, entry->version))
         return err_no_memory(&item->err, strlen(item->label));
-    if (found < 0 && strlen(item->label) >= OUTCOMES_NEW_BYTES - outcomes->new_bytes)
-        return err_set(&item->err, ERR_UNUSABLE,
-                       "label: there is no room for the text of another new label; the texts that "
-                       "were given since the audit log begins have %d bytes together. Serve a "
-                       "version that has the label",
-                       OUTCOMES_NEW_BYTES);
     if (found < 0)
         return err_set(&item->err, ERR_UNUSABLE,
                        "label: there is no room for another new label; at most %d are kept for a "
@@ -295,15 +285,22 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
         err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
         return;
     }
+    if (entry->label != WINDOW_NO_LABEL) { /* its text may go when it is replaced */
+        const char *text = outcomes_text(feedback->outcomes, entry->version, entry->label);
+        item->replaced = arena_copy(arena, text, strlen(text));
+        if (item->replaced == NULL) {
+            err_no_memory(&item->err, strlen(text));
+            return;
+        }
+    }
     if (item->label != NULL && find_label_locked(feedback, entry, item, arena, &step->after))
         return;
-    item->predicted = text_of(feedback, entry, entry->predicted);
-    if (entry->label != WINDOW_NO_LABEL)
-        item->replaced = text_of(feedback, entry, entry->label);
+    item->predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted);
     item->is_correct = step->after.label == entry->predicted;
     exchange_locked(feedback, &step->entry, told_by(&step->entry), step->after);
     step->is_done = true;
     feedback->outcomes->versions[step->entry.version].pins++;
+    outcomes_hold(feedback->outcomes, step->entry.version, step->entry.label, 1);
     outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, 1);
 }
 
@@ -347,12 +344,12 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
     return used > 0 ? audit_append(feedback->audit, lines, used, err) : ERR_OK;
 }
 
-/* Releases one of the two labels, the old and the new. Both were held until now, and only one
- * stands. */
-static void let_go_locked(struct feedback *feedback, const struct step *step, uint32_t label)
+/* The call held both labels, so that each could be the one that stands. */
+static void let_go_locked(struct feedback *feedback, const struct step *step)
 {
     feedback->outcomes->versions[step->entry.version].pins--;
-    outcomes_hold(feedback->outcomes, step->entry.version, label, -1);
+    outcomes_hold(feedback->outcomes, step->entry.version, step->entry.label, -1);
+    outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, -1);
 }
 
 static void undo_locked(struct feedback *feedback, const struct step *steps, unsigned count)
@@ -361,7 +358,7 @@ static void undo_locked(struct feedback *feedback, const struct step *steps, uns
         if (steps[i - 1].is_done) {
             exchange_locked(feedback, &steps[i - 1].entry, steps[i - 1].after,
                             told_by(&steps[i - 1].entry));
-            let_go_locked(feedback, &steps[i - 1], steps[i - 1].after.label);
+            let_go_locked(feedback, &steps[i - 1]);
         }
 }
 
@@ -372,7 +369,7 @@ static void keep_locked(struct feedback *feedback, const struct step *steps, uns
         if (steps[i].is_done && steps[i].after.label != WINDOW_NO_LABEL)
             outcomes_given(feedback->outcomes, steps[i].entry.version, &mark);
         if (steps[i].is_done)
-            let_go_locked(feedback, &steps[i], steps[i].entry.label);
+            let_go_locked(feedback, &steps[i]);
     }
 }
 
@@ -444,8 +441,6 @@ static void take_label_locked(struct feedback *feedback, const struct feedback_l
     }
     const struct window_entry copy = *entry;
     exchange_locked(feedback, &copy, told_by(&copy), after);
-    outcomes_hold(feedback->outcomes, copy.version, after.label, 1);
-    outcomes_hold(feedback->outcomes, copy.version, copy.label, -1);
 }
 
 static void take_line(void *context, const struct feedback_line *line, uint64_t number)
@@ -489,6 +484,12 @@ static void *read_past(void *context)
 }
 
 /* ---- open and close ---- */
+
+/* The label of an entry that is forgotten is held by one less. */
+static void let_label_go(void *outcomes, const struct window_entry *entry)
+{
+    outcomes_hold(outcomes, entry->version, entry->label, -1);
+}
 
 /* Without predictions there are no labels. */
 static unsigned given_size(unsigned window, bool keeps_labels)
@@ -548,8 +549,13 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
     if (window_open(&feedback->window, options->window, err) ||
         window_open(&feedback->shadows, options->window, err) ||
         window_open(&feedback->given, given_size(options->window, options->keeps_labels), err) ||
-        outcomes_open(&feedback->outcomes, err) ||
-        (has_past && start_reader(feedback, options->audit_dir, err))) {
+        outcomes_open(&feedback->outcomes, err)) {
+        feedback_close(feedback);
+        return err->code;
+    }
+    feedback->window.left = feedback->given.left = let_label_go;
+    feedback->window.context = feedback->given.context = feedback->outcomes;
+    if (has_past && start_reader(feedback, options->audit_dir, err)) {
         feedback_close(feedback);
         return err->code;
     }

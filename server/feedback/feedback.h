@@ -87,40 +87,40 @@ struct feedback_item {
     bool is_correct;
 };
 
-/* Each item without an error of its own is judged, in order; strings of results live as long as
- * `feedback`. Errors of one do not affect the others. What is returned is of all, and none was
- * accepted: ERR_NOT_READY, the audit log cannot be written; ERR_NO_MEMORY. */
+/* Each item without an error of its own is judged, in order. Strings of results live as long as
+ * both `feedback` and `arena`. Errors of one do not affect the others. What is returned is of all,
+ * and none was accepted: ERR_NOT_READY, the audit log cannot be written; ERR_NO_MEMORY. */
 enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
                             struct arena *arena, struct err *err);
 
 /* The state of a prediction's right label. */
 enum feedback_standing {
+    FEEDBACK_NO_MEMORY, /* for the copy of the label */
     FEEDBACK_FORGOTTEN, /* no prediction with that id and index, nor its label, is remembered */
     FEEDBACK_UNREAD,    /* not known yet: the past is being read */
     FEEDBACK_OPEN,      /* nobody has told one, or it was taken back */
     FEEDBACK_LABELLED
 };
 
-/* Looks up the latest prediction with the id and index, as feedback_give does. *label: the text,
- * which lives as long as `feedback`; NULL: it is not labelled, or its label is one whose text is
- * not kept (outcomes.h). */
+/* Looks up the latest prediction with the id and index, as feedback_give does. *label: the text, in
+ * the arena; NULL: it is not labelled, or its label is one whose text is not kept (outcomes.h). */
 enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
-                                         const char **label);
+                                         struct arena *arena, const char **label);
 
 /* The key of an id and index. */
 void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2]);
 
-/* Strings live as long as `feedback`. */
 struct feedback_given {
-    const char *model, *version, *predicted; /* of the prediction */
-    const char *label;                       /* what is right */
+    /* of the prediction; they live as long as `feedback` */
+    const char *model, *version, *predicted;
+    const char *label; /* what is right, in the arena; NULL: without one */
 };
 
 /* The right label of the latest prediction with the key. False: none was given, it was taken back,
  * or it is too old: of before the last FEEDBACK_GIVEN, or of before a start that did not read it
- * again. ERR_NOT_READY: the past is being read. */
-bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct feedback_given *out,
-                    struct err *err);
+ * again, or there is an error: ERR_NOT_READY, the past is being read; ERR_NO_MEMORY. */
+bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct arena *arena,
+                    struct feedback_given *out, struct err *err);
 
 struct feedback_share {
     uint64_t right, count;

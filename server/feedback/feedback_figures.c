@@ -77,7 +77,7 @@ static enum err_code fill_whole_locked(const struct outcomes *outcomes,
 {
     unsigned labels = version->label_count, at = (unsigned)(version - outcomes->versions);
     int64_t own = outcomes_label(outcomes, at, "other", 0); /* one text is one class */
-    unsigned other = own >= 0 ? (unsigned)own : labels;
+    unsigned other = own >= 0 && !version->labels[own].is_new ? (unsigned)own : labels;
     out->classes = arena_alloc_array(arena, labels + 1, sizeof *out->classes);
     out->pairs = arena_alloc_array(arena, outcomes->cell_count + 1, sizeof *out->pairs);
     if (out->classes == NULL || out->pairs == NULL)

@@ -6,6 +6,8 @@
  * The table is a window (window.h) whose entries are found by the keys of feedback->window; of an
  * entry key, version, predicted and label are used. Without labels to keep its size is 0.
  *
+ * Each entry holds its label (outcomes_hold) until it leaves the table.
+ *
  * Threads: under feedback->lock.
  */
 #ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_GIVEN_H

@@ -1,40 +1,41 @@
 /* The right label of one prediction, for those who group or learn from what was labelled. */
 #include "server/feedback/feedback_state.h"
 
-/* A label outlives its prediction for a while. */
-static enum feedback_standing given_locked(const struct feedback *feedback, const uint64_t key[2],
-                                           const char **label)
-{
-    const struct window_entry *entry = window_find(&feedback->given, key);
-    if (entry == NULL)
-        return FEEDBACK_FORGOTTEN;
-    *label = outcomes_text(feedback->outcomes, entry->version, entry->label);
-    return FEEDBACK_LABELLED;
-}
+#include <string.h>
 
-static const char *text_locked(const struct feedback *feedback, const struct window_entry *entry)
+static enum feedback_standing labelled_locked(const struct feedback *feedback,
+                                              const struct window_entry *entry, struct arena *arena,
+                                              const char **label)
 {
     const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
-    return entry->label < version->label_count ? version->labels[entry->label].text : NULL;
+    if (entry->label >= version->label_count)
+        return FEEDBACK_LABELLED;
+    const char *text = version->labels[entry->label].text;
+    *label = arena_copy(arena, text, strlen(text));
+    return *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
 }
 
 enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
-                                         const char **label)
+                                         struct arena *arena, const char **label)
 {
-    enum feedback_standing standing = FEEDBACK_LABELLED;
+    enum feedback_standing standing;
     uint64_t key[2];
     *label = NULL;
     window_key(&feedback->window, id, index, key);
     pthread_mutex_lock(&feedback->lock);
     const struct window_entry *entry = window_find(&feedback->window, key);
-    if (feedback->is_reading_past && (entry == NULL || window_is_old(&feedback->window, entry)))
+    const bool is_unread =
+        feedback->is_reading_past && (entry == NULL || window_is_old(&feedback->window, entry));
+    if (entry == NULL) /* a label outlives its prediction for a while */
+        entry = window_find(&feedback->given, key);
+    if (is_unread)
         standing = FEEDBACK_UNREAD;
     else if (entry == NULL)
-        standing = given_locked(feedback, key, label);
+        standing = FEEDBACK_FORGOTTEN;
     else if (entry->label == WINDOW_NO_LABEL)
         standing = FEEDBACK_OPEN;
     else
-        *label = text_locked(feedback, entry);
+        standing = labelled_locked(feedback, entry, arena, label);
     pthread_mutex_unlock(&feedback->lock);
     return standing;
 }

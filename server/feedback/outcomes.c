@@ -2,8 +2,8 @@
  * cells were taken are in none: if one of them is taken back after a version made room, a cell that
  * stands at 0 stays there.
  *
- * A text is stored once and never freed, since results borrow it; so those that people make up are
- * bounded, in each version by what stands and in all by their bytes. */
+ * A model's text is stored once and stays, since results borrow it. One that people made up belongs
+ * to its place in its version. */
 #include "server/feedback/outcomes.h"
 
 #include "server/feedback/siphash.h"
@@ -28,12 +28,19 @@ enum err_code outcomes_open(struct outcomes **out, struct err *err)
     return err_set(err, ERR_IO, "no random bytes for the hashes of labels");
 }
 
+static void free_labels(struct outcomes_version *version)
+{
+    for (unsigned i = 0; i < version->label_count; i++)
+        free(version->labels[i].own);
+    free(version->labels);
+}
+
 void outcomes_close(struct outcomes *outcomes)
 {
     if (outcomes == NULL)
         return;
     for (unsigned i = 0; i < outcomes->version_count; i++)
-        free(outcomes->versions[i].labels);
+        free_labels(&outcomes->versions[i]);
     free(outcomes->texts);
     arena_deinit(&outcomes->arena);
     free(outcomes);
@@ -70,21 +77,16 @@ static bool has_text_room(struct outcomes *outcomes)
     return true;
 }
 
-/* The one copy of a text; NULL: there is no memory, or no room for one that people made up. */
-static const char *intern(struct outcomes *outcomes, const char *text, bool is_new)
+/* The one copy of a model's text; NULL: there is no memory. */
+static const char *intern(struct outcomes *outcomes, const char *text)
 {
     if (!has_text_room(outcomes))
         return NULL;
-    const size_t at = text_slot(outcomes, text), len = strlen(text);
+    const size_t at = text_slot(outcomes, text);
     if (outcomes->texts[at] != NULL)
         return outcomes->texts[at];
-    if (is_new && len >= OUTCOMES_NEW_BYTES - outcomes->new_bytes)
-        return NULL;
-    outcomes->texts[at] = arena_copy(&outcomes->arena, text, len);
-    if (outcomes->texts[at] == NULL)
-        return NULL;
-    outcomes->text_count++;
-    outcomes->new_bytes += is_new ? len + 1 : 0;
+    outcomes->texts[at] = arena_copy(&outcomes->arena, text, strlen(text));
+    outcomes->text_count += outcomes->texts[at] != NULL;
     return outcomes->texts[at];
 }
 
@@ -115,8 +117,8 @@ int outcomes_version(struct outcomes *outcomes, const char *model, const char *v
         at++;
     if (found < 0 && at < OUTCOMES_VERSIONS) {
         struct outcomes_version *added = &outcomes->versions[at];
-        *added = (struct outcomes_version){.model = intern(outcomes, model, false),
-                                           .version = intern(outcomes, version, false)};
+        *added = (struct outcomes_version){.model = intern(outcomes, model),
+                                           .version = intern(outcomes, version)};
         if (added->model == NULL || added->version == NULL) {
             added->model = NULL;
             return -1;
@@ -178,7 +180,7 @@ static bool has_room(struct outcomes_version *version)
     return true;
 }
 
-/* The place of a label that nobody holds any more, or one behind the last. */
+/* The place of a new label that nobody holds any more, or one behind the last. */
 static unsigned free_place(const struct outcomes_version *version)
 {
     for (unsigned i = 0; version->new_count == OUTCOMES_NEW_LABELS && i < version->label_count; i++)
@@ -187,40 +189,55 @@ static unsigned free_place(const struct outcomes_version *version)
     return version->label_count;
 }
 
+/* A model has the label that people had made up. */
+static bool learn_new(struct outcomes *outcomes, struct outcomes_version *of,
+                      struct outcomes_label *label)
+{
+    const char *copy = intern(outcomes, label->text);
+    if (copy == NULL)
+        return false;
+    free(label->own);
+    *label = (struct outcomes_label){.text = copy};
+    of->new_count--;
+    return true;
+}
+
 int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const char *text,
                            bool is_new, unsigned hint)
 {
     struct outcomes_version *of = &outcomes->versions[version];
     int64_t found = outcomes_label(outcomes, version, text, hint);
-    if (found >= 0) {
-        of->new_count -= of->labels[found].is_new && !is_new;
-        of->labels[found].is_new = of->labels[found].is_new && is_new;
+    if (found >= 0 && of->labels[found].is_new && !is_new)
+        return learn_new(outcomes, of, &of->labels[found]) ? found : -1;
+    if (found >= 0)
         return found;
-    }
     const unsigned at = is_new ? free_place(of) : of->label_count;
     const bool is_more = at == of->label_count;
     if ((is_more && is_new && of->new_count == OUTCOMES_NEW_LABELS) || (is_more && !has_room(of)))
         return -1;
-    const char *copy = intern(outcomes, text, is_new);
+    char *own = is_new ? strdup(text) : NULL;
+    const char *copy = is_new ? own : intern(outcomes, text);
     if (copy == NULL)
         return -1;
-    of->labels[at] = (struct outcomes_label){.text = copy, .is_new = is_new};
+    if (!is_more)
+        free(of->labels[at].own);
+    of->labels[at] = (struct outcomes_label){.text = copy, .own = own, .is_new = is_new};
     of->new_count += is_new && is_more;
     of->label_count += is_more;
     return at;
 }
 
-bool outcomes_has_room(const struct outcomes *outcomes, unsigned version, const char *text)
+bool outcomes_has_room(const struct outcomes *outcomes, unsigned version)
 {
     const struct outcomes_version *of = &outcomes->versions[version];
-    return strlen(text) < OUTCOMES_NEW_BYTES - outcomes->new_bytes &&
-           (of->new_count < OUTCOMES_NEW_LABELS || free_place(of) < of->label_count);
+    return of->new_count < OUTCOMES_NEW_LABELS || free_place(of) < of->label_count;
 }
 
 void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step)
 {
     struct outcomes_version *of = &outcomes->versions[version];
-    if (label < of->label_count && (step > 0 || of->labels[label].holds > 0))
+    if (label < of->label_count && of->labels[label].is_new &&
+        (step > 0 || of->labels[label].holds > 0))
         of->labels[label].holds += (unsigned)step;
 }
 
@@ -305,7 +322,7 @@ void outcomes_forget(struct outcomes *outcomes, unsigned version)
             remove_cell(outcomes, at);
         else
             at++;
-    free(outcomes->versions[version].labels);
+    free_labels(&outcomes->versions[version]);
     outcomes->versions[version] = (struct outcomes_version){0};
 }
 

@@ -13,8 +13,9 @@
  *
  * When there are OUTCOMES_VERSIONS, a new version takes the place of the one that was longest
  * without a use: who keeps numbers of versions forgets those of that one first
- * (feedback_version_locked). A label that a version lacks holds a place while it stands
- * (outcomes_hold); without one its place is free for another text.
+ * (feedback_version_locked). A label that a version lacks has a place while an entry of a window
+ * has it (outcomes_hold); after that its place is free for another text, and the text goes with
+ * it: copy one that outlives the lock. The texts of models stay until close.
  *
  * Threads: one at a time.
  */
@@ -30,10 +31,9 @@
 #include <stdint.h>
 
 enum {
-    OUTCOMES_VERSIONS = 256,              /* at a time */
-    OUTCOMES_CELLS = 4096,                /* of all versions */
-    OUTCOMES_NEW_LABELS = 1024,           /* of a version, that stand */
-    OUTCOMES_NEW_BYTES = 4 * 1024 * 1024, /* of different texts of such labels, in one life */
+    OUTCOMES_VERSIONS = 256,    /* at a time */
+    OUTCOMES_CELLS = 4096,      /* of all versions */
+    OUTCOMES_NEW_LABELS = 1024, /* of a version, that are held */
 };
 /* A label that the model lacks, as it is counted: no enumerator, which is an int. */
 #define OUTCOMES_OTHER 0xFFFFFFFEu
@@ -48,8 +48,9 @@ struct outcomes_cell {
 
 struct outcomes_label {
     const char *text;
-    bool is_new;    /* no model of the version has it */
-    unsigned holds; /* of a new one: labels that stand */
+    char *own;        /* of a new one: its text, allocated; else NULL */
+    bool is_new;      /* no model of the version has it */
+    unsigned holds;   /* of a new one: entries and calls that have its number */
 };
 
 struct outcomes_version {
@@ -68,9 +69,9 @@ struct outcomes_version {
 };
 
 struct outcomes {
-    struct arena arena; /* holds all texts, each once */
+    struct arena arena; /* holds the texts of models, each once */
     const char **texts; /* [text_room] open addressing, half full at most */
-    size_t text_room, text_count, new_bytes;
+    size_t text_room, text_count;
     uint64_t secret[2];
     uint64_t uses, old_uses;
     struct outcomes_version versions[OUTCOMES_VERSIONS];
@@ -110,9 +111,10 @@ int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const ch
 
 /* True if one more new label was within the limits. outcomes_add_label then failed for lack of
  * memory. */
-bool outcomes_has_room(const struct outcomes *outcomes, unsigned version, const char *text);
+bool outcomes_has_room(const struct outcomes *outcomes, unsigned version);
 
-/* One more or one less label stands that has this number. */
+/* One more or one less has this number. Of a label that a model has, and of OUTCOMES_OTHER, nothing
+ * is done. */
 void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step);
 
 struct outcomes_mark {
@@ -128,7 +130,7 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
 /* One more that was given, after it was counted. */
 void outcomes_given(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark);
 
-/* The text of a number; "other" of OUTCOMES_OTHER. */
+/* The text of a number; "other" of OUTCOMES_OTHER. That of a new label may go with the lock. */
 const char *outcomes_text(const struct outcomes *outcomes, unsigned version, uint32_t label);
 
 #endif

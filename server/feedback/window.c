@@ -107,6 +107,8 @@ static void forget(struct window *window, uint32_t slot)
     if (window->places[at] == slot + 1)
         empty(window, at);
     window->entries[slot].number = 0;
+    if (window->left != NULL)
+        window->left(window->context, &window->entries[slot]);
 }
 
 static void put(struct window *window, const struct window_entry *entry)

@@ -52,6 +52,9 @@ struct window {
     struct window_entry *entries; /* [size] that of a number is at number % size */
     uint32_t *places;             /* [mask + 1] 1 + the place of an entry; 0: empty */
     uint32_t mask;
+    void (*left)(void *context, const struct window_entry *entry); /* is told of each that is
+                                                                      forgotten; NULL: nobody */
+    void *context;                                                 /* of `left`, borrowed */
 };
 
 /* Bytes that a window of that size takes. */

@@ -18,8 +18,9 @@ enum { CHUNK = 256 };
 
 /* ---- which ones ---- */
 
-/* Calls `visit` for each that is kept and labelled, oldest first, until it returns false. */
-static enum err_code walk(struct review *review, struct feedback *feedback,
+/* Calls `visit` for each that is kept and labelled, oldest first, until it returns false. Labels
+ * are in the arena; NULL: without labels. */
+static enum err_code walk(struct review *review, struct feedback *feedback, struct arena *labels,
                           bool (*visit)(void *context, const struct kept_entry *entry,
                                         const struct feedback_given *given),
                           void *context, struct err *err)
@@ -31,7 +32,7 @@ static enum err_code walk(struct review *review, struct feedback *feedback,
         if (review_after(review, after, entries, CHUNK, &count, err))
             return err->code;
         for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
-            if (feedback_given(feedback, entries[i].key, &given, err) &&
+            if (feedback_given(feedback, entries[i].key, labels, &given, err) &&
                 !visit(context, &entries[i], &given))
                 return err->code;
         after = count > 0 ? entries[count - 1].number : after;
@@ -56,7 +57,7 @@ enum err_code fits_gather_any(struct review *review, struct feedback *feedback, 
                               bool *any, struct err *err)
 {
     struct search search = {.model = model};
-    walk(review, feedback, look, &search, err);
+    walk(review, feedback, NULL, look, &search, err);
     *any = search.is_found;
     return err->code;
 }
@@ -268,8 +269,10 @@ enum err_code fits_gather(const struct fits_gather *gather, struct fits_gathered
                           struct err *err)
 {
     struct examples examples = {.model = gather->model};
+    struct arena labels;
     *out = (struct fits_gathered){0};
-    walk(gather->review, gather->feedback, collect, &examples, err);
+    arena_init(&labels);
+    walk(gather->review, gather->feedback, &labels, collect, &examples, err);
     if (examples.has_failed)
         err_no_memory(err, examples.room * sizeof *examples.list);
     if (err->code == ERR_OK) {
@@ -278,5 +281,6 @@ enum err_code fits_gather(const struct fits_gather *gather, struct fits_gathered
             count(&examples, out, err);
     }
     free(examples.list);
+    arena_deinit(&labels);
     return err->code;
 }

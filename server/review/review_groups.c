@@ -4,6 +4,7 @@
  * second what is told of the inputs that are listed, once it is known how many bytes that are. */
 #include "server/review/review_groups.h"
 
+#include "server/bounds/limits.h"
 #include "server/review/linkage.h"
 #include "server/review/review_state.h"
 #include "server/serve/likeness.h"
@@ -46,7 +47,8 @@ size_t review_groups_finding(struct review *review, const struct review_question
     const size_t each = EACH + 2 * (size_t)ARENA_ALIGNMENT + 2 * (size_t)question->likeness_size;
     const size_t groups = (size_t)question->limit * sizeof(struct review_group);
     return of_entries * each + linkage_bytes((unsigned)open) + groups +
-           REVIEW_LABELS_MAX * sizeof(struct review_count) +
+           REVIEW_LABELS_MAX * (sizeof(struct review_count) + LIMIT_LABEL_BYTES + 1 +
+                                ARENA_ALIGNMENT) +
            (size_t)question->likeness_size * sizeof(float) + 4 * (size_t)KEPT_FILE_HEAD_BYTES;
 }
 
@@ -82,15 +84,19 @@ static bool is_outdated(const struct reading *reading, unsigned place)
     return false;
 }
 
-static void count_label(struct review_found *out, const char *label)
+/* The label's copy in the reading's arena; NULL: there is no memory. */
+static const char *count_label(struct reading *reading, const char *label)
 {
+    struct review_found *out = reading->out;
     for (unsigned i = 0; i < out->label_count; i++)
         if (strcmp(out->labels[i].label, label) == 0) {
             out->labels[i].count++;
-            return;
+            return out->labels[i].label;
         }
-    if (out->label_count < REVIEW_LABELS_MAX)
-        out->labels[out->label_count++] = (struct review_count){label, 1};
+    const char *copy = arena_copy(reading->arena, label, strlen(label));
+    if (copy != NULL && out->label_count < REVIEW_LABELS_MAX)
+        out->labels[out->label_count++] = (struct review_count){copy, 1};
+    return copy;
 }
 
 /* Its likeness may be compared: it is copied to where those of its kind stand. */
@@ -100,7 +106,9 @@ static enum err_code take_labelled(struct reading *reading, struct review_item *
     const unsigned size = reading->question->likeness_size;
     if (item->label == NULL)
         return ERR_OK;
-    count_label(reading->out, item->label);
+    item->label = count_label(reading, item->label);
+    if (item->label == NULL)
+        return err_no_memory(err, LIMIT_LABEL_BYTES);
     if (input->likeness_size != size || size == 0)
         return ERR_OK;
     item->likeness =
@@ -129,12 +137,16 @@ static void take_open(struct reading *reading, struct review_item *item,
 }
 
 static enum err_code take_input(struct reading *reading, const struct kept_entry *entry,
-                                const struct kept_input *input, struct err *err)
+                                const struct kept_input *input, struct arena *passing,
+                                struct err *err)
 {
     struct review_item item = {.number = entry->number,
                                .decision = input->decision,
                                .line = entry->bytes - input->len - input->likeness_size};
-    switch (feedback_label_of(reading->question->feedback, input->id, input->index, &item.label)) {
+    switch (feedback_label_of(reading->question->feedback, input->id, input->index, passing,
+                              &item.label)) {
+    case FEEDBACK_NO_MEMORY:
+        return err_no_memory(err, LIMIT_LABEL_BYTES);
     case FEEDBACK_UNREAD:
         return err_set(err, ERR_NOT_READY, "the audit log of before the start is still being read");
     case FEEDBACK_FORGOTTEN:
@@ -159,7 +171,7 @@ static enum err_code take_entry(struct reading *reading, const struct kept_entry
     if (kept_file_read(reading->review->dir, entry->number, KEPT_FILE_LIKENESS, &passing, &input,
                        &cause) == ERR_OK) {
         if (strcmp(input.model, reading->question->model) == 0)
-            take_input(reading, entry, &input, err);
+            take_input(reading, entry, &input, &passing, err);
     } else if (cause.code == ERR_NO_MEMORY)
         *err = cause;
     arena_deinit(&passing);
