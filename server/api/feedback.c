@@ -1,6 +1,8 @@
-/* feedback.c - right labels of predictions: POST /feedback, DELETE /feedback/{id}. */
+/* feedback.c - right labels of predictions: POST /feedback, DELETE /feedback/{id}, DELETE
+ * /feedback?id=. */
 #include "server/api/handlers.h"
 
+#include "server/api/input_name.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/feedback/feedback.h"
@@ -99,42 +101,17 @@ enum http_next feedback_post(struct service *service, struct request *request)
 
 /* ---- taking back ---- */
 
-struct option {
-    struct request *request;
-    unsigned index;
-};
-
-static void visit_option(void *context, const char *name, const char *value)
-{
-    struct option *option = context;
-    char *end = NULL;
-    if (strcmp(name, "index") != 0) {
-        err_set(&option->request->err, ERR_UNUSABLE, "?: an unknown option; known is index");
-        return;
-    }
-    unsigned long index = value != NULL ? strtoul(value, &end, 10) : 0;
-    bool is_number = value != NULL && value[strspn(value, "0123456789")] == '\0' && end != value;
-    if (!is_number || index > CODEC_FEEDBACK_INDEX_MAX)
-        err_set(&option->request->err, ERR_UNUSABLE, "?index: expected an integer from 0 to %d",
-                CODEC_FEEDBACK_INDEX_MAX);
-    option->index = (unsigned)index;
-}
-
 enum http_next feedback_delete(struct service *service, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
-    struct option option = {.request = request};
+    struct input_name name;
     const char *json = NULL;
     size_t len = 0;
-    if (claim_reply(service, request, REMOVAL_BYTES))
+    if (claim_reply(service, request, REMOVAL_BYTES) || input_name_read(&name, request))
         return reply(request, NULL, 0);
-    http_query_each(request->exchange, visit_option, &option);
     struct feedback_item item = {
-        .id = route_value(request, "id"), .index = option.index, .key = request->grant.name};
-    if (item.id == NULL)
-        err_no_memory(&request->err, strlen(request->exchange->path));
-    if (request->err.code == ERR_OK &&
-        feedback_give(service->feedback, &item, 1, arena, &request->err) == ERR_OK)
+        .id = name.id, .index = name.index, .key = request->grant.name};
+    if (feedback_give(service->feedback, &item, 1, arena, &request->err) == ERR_OK)
         request->err = item.err;
     if (request->err.code == ERR_OK)
         json = codec_feedback_encode_removed(&item, arena, &len);

@@ -1,10 +1,12 @@
-/* review.c - inputs that are kept for a person: GET /review, /review/groups, /review/{id}. Groups
+/* review.c - inputs that are kept for a person: GET /review, /review/groups, /review/{id} and
+ * /review/input?id=. Groups
  * are found on a thread of the prepare pool. */
 #include "server/review/review.h"
 
 #include "engine/base/clock.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
+#include "server/api/input_name.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/protocol/codec_feedback.h"
@@ -81,26 +83,6 @@ enum http_next review_list_begin(struct service *service, struct request *reques
 
 /* ---- one input ---- */
 
-struct input_query {
-    unsigned index;
-    struct err *err;
-};
-
-static void visit_index(void *context, const char *name, const char *value)
-{
-    struct input_query *query = context;
-    if (strcmp(name, "index") != 0) {
-        err_set(query->err, ERR_UNUSABLE, "?: an unknown option; known is index");
-        return;
-    }
-    bool is_number = value != NULL && value[0] != '\0' && strlen(value) <= 9 &&
-                     value[strspn(value, "0123456789")] == '\0';
-    query->index = is_number ? (unsigned)strtoul(value, NULL, 10) : 0;
-    if (!is_number || query->index > CODEC_FEEDBACK_INDEX_MAX)
-        err_set(query->err, ERR_UNUSABLE, "?index: expected an integer from 0 to %d",
-                CODEC_FEEDBACK_INDEX_MAX);
-}
-
 /* A browser must not take a text for a page, nor show what somebody sent as one of ours. The name
  * of the file is no client's. */
 static const struct http_field *headers_of(const char *media_type)
@@ -126,15 +108,14 @@ static const struct http_field *headers_of(const char *media_type)
                                                            : 0];
 }
 
-static enum err_code read_input(struct service *service, struct request *request, unsigned index,
+static enum err_code read_input(struct service *service, struct request *request,
                                 struct kept_input *input)
 {
     struct err *err = &request->err;
+    struct input_name name;
     struct review_place place;
-    const char *id = route_value(request, "id");
-    if (id == NULL)
-        return err_no_memory(err, strlen(request->exchange->path));
-    if (review_look(service->review, id, index, &place, err) ||
+    if (input_name_read(&name, request) ||
+        review_look(service->review, name.id, name.index, &place, err) ||
         claim_reply(service, request, place.bytes))
         return err->code;
     return review_read(service->review, &place, &request->exchange->arena, input, err);
@@ -142,12 +123,8 @@ static enum err_code read_input(struct service *service, struct request *request
 
 enum http_next review_input_begin(struct service *service, struct request *request)
 {
-    struct input_query query = {.err = &request->err};
     struct kept_input input;
-    if (check_kept(service, request))
-        return problem(request);
-    http_query_each(request->exchange, visit_index, &query);
-    if (request->err.code != ERR_OK || read_input(service, request, query.index, &input))
+    if (check_kept(service, request) || read_input(service, request, &input))
         return problem(request);
     reply_fill(request, 200, input.media_type, input.bytes, input.len);
     request->exchange->reply.more = headers_of(input.media_type);

@@ -115,6 +115,6 @@ export async function sendFeedback(feedback) {
 
 /** Takes the label of an answer back; throws a Refusal. */
 export async function removeFeedback({ id, index }) {
-    const address = `feedback/${encodeURIComponent(id)}?index=${index}`;
-    await fetchAnswer(address, { method: 'DELETE' }, true);
+    const query = new URLSearchParams({ id, index });
+    await fetchAnswer(`feedback?${query}`, { method: 'DELETE' }, true);
 }

@@ -26,8 +26,8 @@ export async function getGroups(model, decision, { signal, byHand }) {
 
 /** The bytes of a kept input. @returns {Promise<Blob>} throws a Refusal */
 export async function getKept({ id, index }, signal) {
-    const response = await fetchAnswer(`review/${encodeURIComponent(id)}?index=${index}`,
-        { signal });
+    const query = new URLSearchParams({ id, index });
+    const response = await fetchAnswer(`review/input?${query}`, { signal });
     return response.blob();
 }
 

@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.parse
 
 MODEL = "models/testlog-bert"
 NAME = "testlog-bert"
@@ -323,13 +324,17 @@ def nobody(farm):
 
 # ---- what is of one daemon ----
 
+def named(path, name, by_query):
+    return f"{path}/{name}" if "/" not in name else f"{path}{by_query}?{urllib.parse.urlencode({'id': name})}"
+
+
 def labels(farm):
     """Each label finds the daemon that remembers its prediction, and so does a kept input."""
-    names = [f"die-{i}" for i in range(24)]
+    names = [f"die-{i}" if i % 3 else f"lot {i}/die+{i}" for i in range(24)]  # no path can hold each third
     for name in names:
         farm.ask(farm.port, "POST", "/predict", json.dumps({"text": "SCAN chain 3 FAIL", "id": name}))
     deadline = time.monotonic() + READY_S  # inputs are kept after their reply
-    while (shown := [farm.ask(farm.port, "GET", f"/review/{name}")[0] for name in names]) != [200] * len(names):
+    while (shown := [farm.ask(farm.port, "GET", named("/review", name, "/input"))[0] for name in names]) != [200] * len(names):
         if time.monotonic() > deadline:
             break
     taken = 0
@@ -338,7 +343,7 @@ def labels(farm):
         body = json.dumps(one if i % 2 else {"feedback": [one]})
         taken += json.loads(farm.ask(farm.port, "POST", "/feedback", body)[1])["accepted"]
     at = [len(json.loads(farm.ask(d.port, "GET", "/review?limit=100")[1])["inputs"]) for d in farm.daemons]
-    gone = [farm.ask(farm.port, "DELETE", f"/feedback/{name}")[0] for name in names]
+    gone = [farm.ask(farm.port, "DELETE", named("/feedback", name, ""))[0] for name in names]
     return say(taken == len(names) and set(shown + gone) == {200} and all(at),
                "labels and kept inputs find the daemon that answered", f"{taken} labels, {at} inputs at each daemon")
 

@@ -331,6 +331,12 @@ test('labels: what the document allows is taken, and what it forbids is not', as
     await exchange({ ...remove, path: '/feedback/die-7?index=x' }, 422);
     await exchange({ ...remove, path: '/feedback/die-7?index=0' }, 200);
     await exchange(remove, 404);
+    const named = { method: 'DELETE', path: '/feedback?id=lot%2F7', pattern: '/feedback' };
+    await exchange(named, 404);
+    await predict({ text: LOG, id: 'lot/7', model: 'kernel-bert' });
+    await give({ id: 'lot/7', label }, 200);
+    await exchange(named, 200);
+    await exchange({ ...named, path: '/feedback' }, 422);
 });
 
 test('inputs that are kept', async () => {
@@ -345,6 +351,10 @@ test('inputs that are kept', async () => {
     await exchange({ path: '/review?limit=101', pattern: '/review' }, 422);
     await exchange({ path: '/review?limt=1', pattern: '/review' }, 422);
     await exchange({ ...one, path: '/review/kept-1?index=1' }, 404);
+    const named = { path: '/review/input?id=kept-1', pattern: '/review/input' };
+    assert.equal((await exchange(named, 200)).body.toString(), LOG);
+    await exchange({ ...named, path: '/review/input?id=kept%2F1' }, 404);
+    await exchange({ ...named, path: '/review/input' }, 422);
     const groups = { path: '/review/groups?model=kernel-bert&decision=any&limit=2',
         pattern: '/review/groups' };
     const { groups: all } = JSON.parse((await exchange(groups, 200)).body);

@@ -184,6 +184,38 @@ START_TEST(delete_takes_a_label_back_and_has_no_body)
 }
 END_TEST
 
+START_TEST(an_id_that_no_path_can_hold_is_named_in_the_query)
+{
+    static const char *const wrong[] = {"",           "?index=0",       "?id=",
+                                        "?id",        "?id=x&indx=0",   "?id=x&index=",
+                                        "?id=x&id=",  "?id=x&index=-1", "?id=x&index=65536",
+                                        "/x?id=die-7"};
+    static const char *const ids[][2] = {{"lot 7/die+3", "lot+7%2Fdie%2B3"}, {"..", ".."},
+                                         {"groups", "groups"}, {"die-7", "die-7"}};
+    char path[64];
+    tempdir_open(&dir);
+    start("100");
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        char *text = predict(ids[i][0]);
+        give(ids[i][0], text, 200);
+        free(text);
+        snprintf(path, sizeof path, "/feedback?id=%s&index=1", ids[i][1]);
+        expect_status(ask("DELETE", path, "", NULL), 404);
+        snprintf(path, sizeof path, "/feedback?index=0&id=%s", ids[i][1]);
+        struct reply reply = ask("DELETE", path, "", NULL);
+        reply_expect_status(&reply, 200);
+        reply_expect_text(&reply, "id", ids[i][0]);
+        reply_free(&reply);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        snprintf(path, sizeof path, "/feedback%s", wrong[i]);
+        expect_status(ask("DELETE", path, "", NULL), 422);
+    }
+    stop();
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(an_item_of_an_envelope_is_meant_by_its_index_and_an_id_may_be_no_ascii)
 {
     tempdir_open(&dir);
@@ -270,6 +302,7 @@ END_TEST
 SUITE("contract_feedback", a_label_is_found_in_the_metrics_and_in_the_model,
       a_label_alone_fails_with_a_status_of_its_own, pages_of_others_and_other_hosts_give_no_labels,
       delete_takes_a_label_back_and_has_no_body,
+      an_id_that_no_path_can_hold_is_named_in_the_query,
       an_item_of_an_envelope_is_meant_by_its_index_and_an_id_may_be_no_ascii,
       after_a_restart_and_after_a_kill_labels_and_predictions_are_known,
       without_a_window_every_id_is_unknown)

@@ -180,6 +180,29 @@ START_TEST(what_was_not_automatic_is_kept_and_given_back)
 }
 END_TEST
 
+/* A path cannot hold the first two, and has another meaning with the others. */
+START_TEST(an_input_of_any_id_is_given_back_by_the_query)
+{
+    static const char *const ids[][2] = {
+        {"lot 7/die+3", "lot+7%2Fdie%2B3"}, {"..", ".."}, {"groups", "groups"}, {"input", "input"}};
+    const size_t count = sizeof ids / sizeof *ids;
+    char path[64];
+    open_all("1000000", "1");
+    for (size_t i = 0; i < count; i++)
+        predict("hard", ids[i][0], ids[i][0]);
+    struct reply list = await_list("", count);
+    reply_free(&list);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "/review/input?id=%s&index=0", ids[i][1]);
+        struct reply input = get(path);
+        reply_expect_status(&input, 200);
+        ck_assert_str_eq(input.answer.body, ids[i][0]);
+        reply_free(&input);
+    }
+    close_all();
+}
+END_TEST
+
 START_TEST(a_picture_is_given_back_byte_for_byte)
 {
     size_t len;
@@ -246,6 +269,10 @@ START_TEST(what_is_asked_wrongly_is_refused)
         {"/review/nobody?index=x", "?index: expected", 422, "unusable"},
         {"/review/nobody?inputs=x", "?: an unknown option; known is index", 422, "unusable"},
         {"/review/nobody?at=1", "?: an unknown option", 422, "unusable"},
+        {"/review/nobody?id=x", "?: an unknown option; known is index", 422, "unusable"},
+        {"/review/input", "?id: expected the id of an input, found none", 422, "unusable"},
+        {"/review/input?id=nobody", "id: no input with this id and index is kept", 404,
+         "not_found"},
         {"/review/groups", "?model: expected the name of a model, found none", 422, "unusable"},
         {"/review/groups?model=nobody", "?model: no model of this name is served", 404,
          "not_found"},
@@ -539,7 +566,8 @@ START_TEST(only_the_sample_tells_of_automatic_answers_also_after_a_restart)
 END_TEST
 
 SUITE("server/contract/review", what_was_not_automatic_is_kept_and_given_back,
-      a_picture_is_given_back_byte_for_byte, a_list_goes_on_where_the_one_before_ended,
+      an_input_of_any_id_is_given_back_by_the_query, a_picture_is_given_back_byte_for_byte,
+      a_list_goes_on_where_the_one_before_ended,
       what_is_asked_wrongly_is_refused, nothing_is_kept_unless_it_is_asked_for,
       alike_inputs_are_one_group_and_a_labelled_one_is_its_nearest,
       long_texts_in_windows_are_alike_as_a_whole, the_oldest_make_room_and_the_rest_survive_a_kill,
