@@ -5,6 +5,7 @@
 
 #include "engine/base/doc_load.h"
 #include "engine/base/file.h"
+#include "engine/base/utf8.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -142,7 +143,11 @@ enum err_code doc_parse_mapped(struct json_t **out, const char *bytes, size_t le
     json_error_t jerr;
     if (!doc_load(out, bytes, len, flags, &jerr))
         return err_set(err, ERR_NO_MEMORY, "out of memory while parsing JSON");
-    return *out != NULL ? ERR_OK : parse_error(&jerr, &place, err);
+    if (*out != NULL)
+        return ERR_OK;
+    const char *fault = utf8_fault_of_mark(bytes, len);
+    return fault != NULL ? err_set(err, ERR_MALFORMED, "%s", fault)
+                         : parse_error(&jerr, &place, err);
 }
 
 enum err_code doc_parse(struct json_t **out, const char *bytes, size_t len,

@@ -38,6 +38,18 @@ static inline bool utf8_is_valid(const char *text, size_t len)
     return true;
 }
 
+/* What an editor made of a text that must be plain UTF-8, by its first bytes, for an error text;
+ * NULL: they show nothing of the kind. */
+static inline const char *utf8_fault_of_mark(const char *bytes, size_t len)
+{
+    if (len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+        return "begins with a byte order mark; it must be UTF-8 without one";
+    if (len >= 2 && (memcmp(bytes, "\xFF\xFE", 2) == 0 || memcmp(bytes, "\xFE\xFF", 2) == 0 ||
+                     (bytes[0] == '\0') != (bytes[1] == '\0')))
+        return "is UTF-16; it must be UTF-8";
+    return NULL;
+}
+
 enum { UTF8_ESCAPED_BYTES = 8192 };
 
 /* The text, or, if it is not UTF-8, as the name of a file may be, a copy in which each byte that is

@@ -7,6 +7,7 @@
 #include "engine/base/file.h"
 #include "engine/base/nearest.h"
 #include "engine/base/sha256.h"
+#include "engine/base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -409,8 +410,11 @@ enum err_code keys_parse(struct keys **out, const char *text, size_t len, const 
     sha256_hex(text, len, keys->digest);
     keys->list = arena_alloc_array(&keys->arena, KEYS_MAX, sizeof *keys->list);
     char *copy = arena_copy(&keys->arena, text, len);
+    const char *fault = utf8_fault_of_mark(text, len);
     if (keys->list == NULL || copy == NULL)
         err_no_memory(err, len);
+    else if (fault != NULL)
+        err_set(err, ERR_UNUSABLE, "%s %s", name, fault);
     else
         read_lines(keys, copy, len, name, before, err);
     if (err->code != ERR_OK) {

@@ -21,7 +21,7 @@ const shared = fixture(MODELS);
 after(() => rmSync(folder, { recursive: true }));
 
 async function sendWafer(server, id, pattern, seed) {
-    const response = await fetch(`${server.url}/predict?model=wafer-vit&id=${id}`, {
+    const response = await fetch(`${server.url}/predict?model=wafer-vit&id=${encodeURIComponent(id)}`, {
         method: 'POST', body: waferPng(pattern, 40, seed),
         headers: { 'Content-Type': 'image/png' } });
     assert.equal(response.status, 200);
@@ -45,7 +45,7 @@ async function keeping(how, body, more = []) {
     try {
         for (const kind of KINDS)
             for (let seed = 1; seed <= (kind === 'center' ? EACH + 1 : EACH); seed++)
-                await sendWafer(server, `${kind}-${seed}`, kind, seed);
+                await sendWafer(server, `lot ${kind}/die-${seed}`, kind, seed);
         await kept(server, KINDS.length * EACH + 1);
         await withPage(shared.tab, server, { path: '#review', ...how }, async (page) => {
             await page.selectOption('#review-decision', 'any');

@@ -170,6 +170,10 @@ START_TEST(json_errors_tell_the_kind_and_the_byte_but_not_the_input)
     ck_assert_int_eq(parse_text("[\"\xC3\x28\"]", &err), ERR_UNUSABLE);
     ck_assert_ptr_nonnull(strstr(err.text, "invalid UTF-8 at byte "));
     ck_assert_int_eq(parse_text("[100000000000000000000]", &err), ERR_UNUSABLE);
+    ck_assert_int_eq(parse_text("\xEF\xBB\xBF{}", &err), ERR_MALFORMED);
+    ck_assert_str_eq(err.text, "begins with a byte order mark; it must be UTF-8 without one");
+    ck_assert_int_eq(parse_text("\xFF\xFE{", &err), ERR_MALFORMED);
+    ck_assert_str_eq(err.text, "is UTF-16; it must be UTF-8");
 }
 END_TEST
 

@@ -68,5 +68,31 @@ START_TEST(utf8_escape_spells_out_what_is_not_utf_8)
 }
 END_TEST
 
-SUITE("utf8", utf8_escape_spells_out_what_is_not_utf_8, utf8_judges_whole_texts,
+START_TEST(utf8_names_what_an_editor_made_of_a_file)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *fault; /* its beginning */
+    } rows[] = {{"\xEF\xBB\xBF{", 4, "begins with a byte order mark"},
+                {"\xFF\xFE{\0", 4, "is UTF-16"},
+                {"\xFE\xFF\0{", 4, "is UTF-16"},
+                {"{\0", 2, "is UTF-16"},
+                {"\0{", 2, "is UTF-16"},
+                {"\xEF\xBB", 2, NULL},
+                {"\xFF", 1, NULL},
+                {"\0\0", 2, NULL},
+                {"{}", 2, NULL},
+                {"", 0, NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *fault = utf8_fault_of_mark(rows[i].bytes, rows[i].len);
+        ck_assert_msg((fault == NULL) == (rows[i].fault == NULL), "row %zu", i);
+        if (fault != NULL)
+            ck_assert_ptr_eq(strstr(fault, rows[i].fault), fault);
+    }
+}
+END_TEST
+
+SUITE("utf8", utf8_names_what_an_editor_made_of_a_file,
+      utf8_escape_spells_out_what_is_not_utf_8, utf8_judges_whole_texts,
       utf8_measures_characters_of_every_length, utf8_refuses_what_rfc_3629_refuses)

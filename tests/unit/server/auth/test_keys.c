@@ -189,6 +189,19 @@ START_TEST(faults_are_told_by_line_and_word_without_what_stands_there)
 }
 END_TEST
 
+START_TEST(a_file_with_an_editors_mark_is_refused_for_it)
+{
+    static const char marked[] = "\xEF\xBB\xBFsha256:", wide[] = "s\0h\0a\0";
+    struct keys *keys;
+    struct err err = {0};
+    ck_assert_int_eq(keys_parse(&keys, marked, sizeof marked - 1, "k", NULL, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "k begins with a byte order mark; it must be UTF-8 without one");
+    err = (struct err){0};
+    ck_assert_int_eq(keys_parse(&keys, wide, sizeof wide - 1, "k", NULL, &err), ERR_UNUSABLE);
+    ck_assert_str_eq(err.text, "k is UTF-16; it must be UTF-8");
+}
+END_TEST
+
 START_TEST(a_first_word_that_is_no_hash_is_refused_and_not_repeated)
 {
     static const char *const words[] = {
@@ -379,6 +392,7 @@ SUITE("keys", certificates_are_found_by_name_and_not_by_a_key,
       keys_are_found_by_what_was_hashed_and_by_nothing_else, every_bit_of_a_hash_counts,
       hashes_may_be_written_in_capitals, scopes_are_those_that_are_named,
       options_are_read_in_any_order, faults_are_told_by_line_and_word_without_what_stands_there,
+      a_file_with_an_editors_mark_is_refused_for_it,
       a_first_word_that_is_no_hash_is_refused_and_not_repeated,
       the_hash_of_an_unset_variable_lets_nobody_in,
       one_key_stands_there_once_but_two_may_have_one_name, a_file_without_a_key_lets_nobody_in,
