@@ -47,23 +47,8 @@ bool dataset_is_full(const struct dataset *dataset, const struct dataset_options
 /* A byte order mark of UTF-16, as Excel's "Unicode text" has it, makes the file UTF-8. */
 enum err_code dataset_read_file(char **out, size_t *len, const char *path, struct err *err)
 {
-    if (file_read(out, len, path, LIST_BYTES_MAX, err))
-        return err->code;
-    const char *charset = charset_of_mark(*out, *len);
-    if (charset[0] == '\0')
-        return ERR_OK;
-    char *bytes = *out, *text = malloc(charset_bytes(*len));
-    if (text == NULL)
-        err_no_memory(err, charset_bytes(*len));
-    else
-        charset_decode(charset, bytes, *len, text, len, err);
-    free(bytes);
-    *out = text;
-    if (err->code != ERR_OK) {
-        free(text);
-        *out = NULL;
-    }
-    return err->code;
+    return file_read(out, len, path, LIST_BYTES_MAX, err) ? err->code
+                                                          : charset_take_mark(out, len, err);
 }
 
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item, struct err *err)

@@ -1,6 +1,7 @@
 #include "learn/data/input_list.h"
 
 #include "engine/base/file.h"
+#include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
 #include "learn/data/picture.h"
 
@@ -241,7 +242,8 @@ enum err_code input_list_add_lines(struct input_list *list, const char *path, st
     const char *file = arena_copy(&list->arena, path, strlen(path));
     if (file == NULL)
         return err_no_memory(err, strlen(path));
-    if (file_read_given(&bytes, &len, path, LINES_BYTES_MAX, err))
+    if (file_read_given(&bytes, &len, path, LINES_BYTES_MAX, err) ||
+        charset_take_mark(&bytes, &len, err))
         return err_prefix(err, "%s: ", path);
     for (size_t at = 0; at < len && err->code == ERR_OK; number++) {
         const char *end = memchr(bytes + at, '\n', len - at);

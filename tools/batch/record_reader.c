@@ -20,33 +20,25 @@ enum { FIRST_BYTES = 256 * 1024, LOOK_MS = 50 };
 enum { AT_HEAD, IN_PLAIN, IN_QUOTES, AT_QUOTE };
 
 /* A file of UTF-16 is read whole, and its UTF-8 takes its place, in memory. */
-static enum err_code decode_file(struct record_reader *reader, const char *path,
-                                 const char *charset, struct err *err)
+static enum err_code decode_file(struct record_reader *reader, const char *path, struct err *err)
 {
     enum { BYTES_MAX = 1 << 30 };
-    char *bytes, *text = NULL;
-    size_t len, text_len = 0, at = 0;
-    if (file_read(&bytes, &len, path, BYTES_MAX, err))
+    char *text;
+    size_t len, at = 0;
+    if (file_read_input(&text, &len, path, BYTES_MAX, err) || charset_take_mark(&text, &len, err))
         return err->code;
     int memory = memfd_create("text", MFD_CLOEXEC);
-    text = malloc(charset_bytes(len));
-    if (memory < 0 || text == NULL)
-        err_no_memory(err, charset_bytes(len));
-    else
-        charset_decode(charset, bytes, len, text, &text_len, err);
-    for (ssize_t put = 1; err->code == ERR_OK && at < text_len && put > 0; at += (size_t)put)
-        if ((put = write(memory, text + at, text_len - at)) <= 0)
-            err_no_memory(err, text_len);
-    free(bytes);
+    for (ssize_t put = 1; at < len && put > 0; at += put > 0 ? (size_t)put : 0)
+        put = write(memory, text + at, len - at);
     free(text);
-    if (err->code != ERR_OK || lseek(memory, 0, SEEK_SET) != 0) {
+    if (at < len || lseek(memory, 0, SEEK_SET) != 0) {
         if (memory >= 0)
             close(memory);
-        return err->code;
+        return err_no_memory(err, len);
     }
     close(reader->fd);
     reader->fd = memory;
-    reader->total = text_len;
+    reader->total = len;
     return ERR_OK;
 }
 
@@ -64,8 +56,8 @@ enum err_code record_reader_open(struct record_reader *out, const char *path, st
     out->total = out->may_wait ? 0 : (uint64_t)file.st_size;
     char head[2];
     bool is_marked = !out->may_wait && pread(out->fd, head, sizeof head, 0) == sizeof head;
-    const char *charset = is_marked ? charset_of_mark(head, sizeof head) : "";
-    return charset[0] == '\0' ? ERR_OK : decode_file(out, path, charset, err);
+    return is_marked && charset_of_mark(head, sizeof head)[0] != '\0' ? decode_file(out, path, err)
+                                                                      : ERR_OK;
 }
 
 void record_reader_close(struct record_reader *reader)
@@ -109,11 +101,16 @@ static void drop_if_long(struct record_reader *reader)
     reader->at = reader->scan;
 }
 
-static void skip_mark(struct record_reader *reader)
+/* UTF-16 is left only of what cannot be read whole first. */
+static enum err_code skip_mark(struct record_reader *reader, struct err *err)
 {
     reader->has_begun = true;
+    if (charset_of_mark(reader->bytes, reader->len)[0] != '\0')
+        return err_set(err, ERR_UNUSABLE,
+                       "is UTF-16, which is read of a file, not of a stream; send UTF-8");
     if (reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
         reader->at = reader->scan = 3;
+    return ERR_OK;
 }
 
 /* Until there is something to read, or the end. */
@@ -141,7 +138,7 @@ static enum err_code fill(struct record_reader *reader, struct err *err)
     reader->len += (size_t)got;
     reader->has_ended = got == 0;
     if (!reader->has_begun && (reader->len >= 3 || reader->has_ended))
-        skip_mark(reader);
+        return skip_mark(reader, err);
     return ERR_OK;
 }
 

@@ -66,37 +66,18 @@ static enum err_code prepare_text(struct input_reader *reader, const char *text,
     return engine_prepare_utf8(model, text, len, &reader->reading, NULL, arena, out, err);
 }
 
-/* A file's text as the server reads a body of text/plain: without a byte order mark, of UTF-16 as
- * UTF-8. */
-static enum err_code letters_of(const char *bytes, size_t *len, struct arena *arena,
-                                const char **out, struct err *err)
-{
-    static const char mark[] = "\xEF\xBB\xBF";
-    const char *charset = charset_of_mark(bytes, *len);
-    if (charset[0] == '\0') {
-        const size_t skipped = *len >= 3 && memcmp(bytes, mark, 3) == 0 ? 3 : 0;
-        *len -= skipped;
-        *out = arena_copy(arena, bytes + skipped, *len);
-        return *out != NULL ? ERR_OK : err_no_memory(err, *len);
-    }
-    char *text = arena_alloc(arena, charset_bytes(*len));
-    *out = text;
-    return text != NULL ? charset_decode(charset, bytes, *len, text, len, err)
-                        : err_no_memory(err, charset_bytes(*len));
-}
-
 static enum err_code prepare_file(struct input_reader *reader, const char *path,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
     char *bytes;
     size_t len;
-    if (file_read_input(&bytes, &len, path, FILE_BYTES_MAX, err))
+    if (file_read_input(&bytes, &len, path, FILE_BYTES_MAX, err) ||
+        charset_take_mark(&bytes, &len, err))
         return err->code;
-    const char *text;
-    letters_of(bytes, &len, arena, &text, err);
+    const char *text = arena_copy(arena, bytes, len);
     free(bytes);
-    return err->code != ERR_OK ? err->code
-                               : prepare_text(reader, text, len, NULL, arena, out, err);
+    return text == NULL ? err_no_memory(err, len)
+                        : prepare_text(reader, text, len, NULL, arena, out, err);
 }
 
 static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,

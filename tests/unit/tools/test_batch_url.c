@@ -6,10 +6,12 @@
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define RUN(...) outcome_of("attnd-batch", (const char *[]){__VA_ARGS__, NULL})
 
@@ -125,6 +127,80 @@ START_TEST(batch_asks_again_when_the_queue_is_full)
 }
 END_TEST
 
-SUITE("batch_url", batch_through_a_server_answers_as_without,
+/* ---- the mark of an editor ---- */
+
+static double first_score(struct outcome *outcome)
+{
+    const char *at = outcome->out;
+    ck_assert_msg(outcome->code == 0, "%s", outcome->errors);
+    struct json_t *line = next_line(&at);
+    double score = outcome_number(line, "score");
+    doc_free(line);
+    free(outcome);
+    return score;
+}
+
+static struct outcome *from_standard_input(const char *path, bool is_pipe)
+{
+    int ends[2] = {open(path, O_RDONLY), -1}, before = dup(STDIN_FILENO);
+    char bytes[64];
+    if (is_pipe) {
+        ssize_t len = read(ends[0], bytes, sizeof bytes);
+        close(ends[0]);
+        ck_assert_int_eq(pipe(ends), 0);
+        ck_assert_int_eq(write(ends[1], bytes, (size_t)len), len);
+        close(ends[1]);
+    }
+    dup2(ends[0], STDIN_FILENO);
+    close(ends[0]);
+    struct outcome *outcome = RUN("--model", fixture.model.dir, "--lines", "-");
+    dup2(before, STDIN_FILENO);
+    close(before);
+    return outcome;
+}
+
+/* A text, the same with a byte order mark, and in UTF-16: each way of giving it to a program has
+ * one score of the three. */
+START_TEST(each_way_to_a_model_reads_a_text_without_its_mark)
+{
+    static const char wide[] = "\xFF\xFE"
+                               "w\0" "7\0 \0w\0" "9\0\n";
+    enum { WAYS = 7 };
+    double plain[WAYS] = {0};
+    char path[128];
+    begin(0, "--inputs-max", "64");
+    const char *model = fixture.model.dir;
+    tempdir_write(&fixture.dir, "0.log", "w7 w9\n", 6);
+    tempdir_write(&fixture.dir, "1.log", "\xEF\xBB\xBFw7 w9\n", 9);
+    tempdir_write(&fixture.dir, "2.log", wide, sizeof wide);
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%u.log", fixture.dir.path, i);
+        struct outcome *const ways[WAYS] = {
+            RUN("--model", model, path),
+            RUN("--model", model, "--lines", path),
+            RUN("--url", url, path),
+            RUN("--url", url, "--lines", path),
+            from_standard_input(path, false),
+            outcome_of("attnd-predict",
+                       (const char *[]){"--model", model, "--text-file", path, "--json", NULL}),
+            outcome_of("attnd-predict",
+                       (const char *[]){"--model", model, "--lines", path, "--json", NULL})};
+        for (unsigned way = 0; way < WAYS; way++) {
+            double score = first_score(ways[way]);
+            plain[way] = i == 0 ? score : plain[way];
+            ck_assert_msg(score == plain[way], "file %u, way %u: %.9f, without a mark %.9f", i, way,
+                          score, plain[way]);
+        }
+        if (i == 1)
+            ck_assert_double_eq(first_score(from_standard_input(path, true)), plain[4]);
+    }
+    outcome_expect(from_standard_input(path, true), 2, "",
+                   "is UTF-16, which is read of a file, not of a stream; send UTF-8");
+    end();
+}
+END_TEST
+
+SUITE("batch_url", each_way_to_a_model_reads_a_text_without_its_mark,
+      batch_through_a_server_answers_as_without,
       batch_through_a_server_keeps_failed_inputs_in_their_places, batch_names_what_the_server_lacks,
       batch_asks_again_when_the_queue_is_full)
