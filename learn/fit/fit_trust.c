@@ -89,15 +89,19 @@ static bool was_tried(const struct assessment *assessment, unsigned label)
     return given >= selective_right_min(&goal);
 }
 
+/* A label that had none gets one only by its own answers: the one that rare labels share
+ * (selective_thresholds) would trust it by what others got right. */
 static void hold_thresholds(const struct fit *fit, const struct assessment *assessment,
                             float *thresholds)
 {
-    const float *old = fit->old.policy.thresholds;
-    for (unsigned c = 0; old != NULL && c < fit->labels.old_count; c++)
-        if (isnan(thresholds[c]) && !was_tried(assessment, c))
-            thresholds[c] = old[c];
-        else if (!isnan(thresholds[c]) && old[c] > thresholds[c])
-            thresholds[c] = old[c];
+    for (unsigned c = 0; c < fit->labels.count; c++) {
+        const bool is_known = fit->old.policy.thresholds != NULL && c < fit->labels.old_count;
+        const float old = is_known ? fit->old.policy.thresholds[c] : NAN;
+        if ((isnan(old) || isnan(thresholds[c])) && !was_tried(assessment, c))
+            thresholds[c] = old;
+        else if (!isnan(thresholds[c]) && old > thresholds[c])
+            thresholds[c] = old;
+    }
 }
 
 /* The lower of both thresholds for each label. */

@@ -218,6 +218,31 @@ START_TEST(new_inputs_make_thresholds_stricter_only)
 }
 END_TEST
 
+/* Ten of "hot", which had no threshold, and ten of "pale": together they would vouch for one that
+ * both share. */
+START_TEST(a_label_without_a_threshold_is_not_trusted_by_what_others_got_right)
+{
+    struct fit fit;
+    struct spec spec;
+    struct arena arena;
+    struct err err = {0};
+    open_fixture();
+    write_list("blue blue blue", "cold", 60, false);
+    write_list("red red red", "hot", OF_NEW, true);
+    write_list("grey green grey green", "pale", OF_NEW, true);
+    run(&fit);
+    ck_assert(fit_decides_anew(&fit));
+    ck_assert_msg(!fit_write(&fit, NULL, &err), "%s", err.text);
+    read_spec(&spec, &arena);
+    ck_assert_float_ge(spec.policy.thresholds[0], 0.625F);
+    ck_assert(isnan(spec.policy.thresholds[1]));
+    ck_assert(isnan(spec.policy.thresholds[2]));
+    arena_deinit(&arena);
+    fit_close(&fit);
+    close_fixture();
+}
+END_TEST
+
 /* Some inputs of old labels, too few for thresholds: the head is fitted anew, and may be surer. */
 START_TEST(a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one)
 {
@@ -345,6 +370,7 @@ SUITE("fit_trust", a_label_more_leaves_every_other_decision_as_it_was,
       what_the_old_labels_say_stays_and_none_is_trusted_more,
       the_report_tells_what_the_model_will_do_when_it_is_served,
       new_inputs_make_thresholds_stricter_only,
+      a_label_without_a_threshold_is_not_trusted_by_what_others_got_right,
       a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one,
       as_many_rows_as_before_are_unknown_by_the_energy_of_a_new_head,
       sixty_inputs_of_the_new_label_alone_vouch_for_nothing,
