@@ -390,7 +390,7 @@ static size_t body_bytes_max(const struct request *request)
 {
     const struct route *route = request->route;
     const struct config *config = &request->snapshot->config;
-    const size_t of_json = LIMIT_JSON_BYTES + (size_t)config->inputs_max * 2048;
+    const size_t of_json = LIMIT_UNPOOLED_JSON_BYTES + (size_t)config->inputs_max * 4096;
     if (!route->has_body)
         return route->method == HTTP_POST ? LIMIT_UNUSED_BODY_BYTES : 0;
     return route->protocol != NULL || config->body_bytes_max < of_json ? config->body_bytes_max

@@ -20,8 +20,11 @@
     X(LIMIT_DIRECTORY_BYTES, 4096, "bytes", 422, "`dir` of a model")                               \
     X(LIMIT_JSON_DEPTH, 16, "levels", 413, "nesting of a JSON body")                               \
     X(LIMIT_JSON_BYTES, 1024 * 1024, "bytes", 413,                                                 \
-      "a JSON body, of /predict without its strings of 2048 bytes and more; 2048 more for each "   \
+      "a JSON body of /predict, without its strings of 2048 bytes and more; 2048 more for each "   \
       "possible input")                                                                            \
+    X(LIMIT_UNPOOLED_JSON_BYTES, 16 * 1024, "bytes", 413,                                          \
+      "a JSON body of any other route, which the thread that reads for everybody parses; 4096 "    \
+      "more for each possible input")                                                              \
     X(LIMIT_ADMIN_CONNECTIONS, 64, "connections", 0,                                               \
       "open at `admin_listen`, beside `connections_max`; more wait in the backlog")                \
     X(LIMIT_UNUSED_BODY_BYTES, 4096, "bytes", 413, "the body of a POST that needs none")           \

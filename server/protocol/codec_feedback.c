@@ -154,7 +154,7 @@ static struct doc_limits limits_of(unsigned inputs_max)
     struct doc_limits limits = doc_limits_request;
     limits.depth_max = LIMIT_JSON_DEPTH;
     limits.tokens_max += (size_t)inputs_max * TOKENS_PER_ITEM;
-    limits.bytes_max = LIMIT_JSON_BYTES + (size_t)inputs_max * 2048;
+    limits.bytes_max = LIMIT_UNPOOLED_JSON_BYTES + (size_t)inputs_max * 4096;
     return limits;
 }
 

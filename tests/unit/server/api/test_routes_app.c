@@ -95,7 +95,7 @@ END_TEST
 
 START_TEST(a_body_is_taken_only_where_there_is_use_for_one_and_as_long_as_it_can_be)
 {
-    enum { OF_JSON = LIMIT_JSON_BYTES + 4 * 2048 }; /* four inputs */
+    enum { OF_JSON = LIMIT_UNPOOLED_JSON_BYTES + 4 * 4096 }; /* four inputs */
     static const struct {
         enum http_method method;
         const char *path;
