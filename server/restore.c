@@ -43,14 +43,46 @@ static enum err_code apply(const struct rollout *rollout, struct config *out,
     return count > 0 && !is_check ? forget(read, out, err) : ERR_OK;
 }
 
+static const char *dtype_of(const struct config_model *model)
+{
+    return model->dtype != NULL ? model->dtype : "f32";
+}
+
+static bool has_model(const struct config *config, const struct config_model *wanted)
+{
+    for (unsigned i = 0; i < config->model_count; i++)
+        if (strcmp(config->models[i].name, wanted->name) == 0 &&
+            strcmp(config->models[i].dir, wanted->dir) == 0 &&
+            strcmp(dtype_of(&config->models[i]), dtype_of(wanted)) == 0)
+            return true;
+    return false;
+}
+
+/* "model NAME: " at the head of a text is how an error of one model begins. */
+static bool is_of_model(const char *text, const char *name)
+{
+    static const char head[] = "model ";
+    const size_t len = strlen(name);
+    return strncmp(text, head, sizeof head - 1) == 0 &&
+           strncmp(text + sizeof head - 1, name, len) == 0 &&
+           strncmp(text + sizeof head - 1 + len, ": ", 2) == 0;
+}
+
+/* A model whose versions are all the configuration's cannot be used without the file either. */
 enum err_code restore_blame(const struct config *out, const struct config *read, struct err *err)
 {
-    bool is_changed = out->model_count != read->model_count;
-    for (unsigned i = 0; i < out->model_count && !is_changed; i++)
-        is_changed = strcmp(out->models[i].name, read->models[i].name) != 0 ||
-                     strcmp(out->models[i].dir, read->models[i].dir) != 0;
-    return err->code == ERR_OK || !is_changed ? err->code
-                                              : err_prefix(err, "%s" FILE_HINT, read->state_dir);
+    bool is_changed = out->model_count != read->model_count, is_named = false;
+    bool is_named_changed = false;
+    for (unsigned i = 0; i < out->model_count; i++) {
+        const struct config_model *model = &out->models[i];
+        const bool is_new = !has_model(read, model);
+        is_changed |= is_new;
+        is_named |= is_of_model(err->text, model->name);
+        is_named_changed |= is_of_model(err->text, model->name) && is_new;
+    }
+    return err->code == ERR_OK || !is_changed || (is_named && !is_named_changed)
+               ? err->code
+               : err_prefix(err, "%s" FILE_HINT, read->state_dir);
 }
 
 enum err_code restore_config(struct config *out, const struct config *read, bool is_check,

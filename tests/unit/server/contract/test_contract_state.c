@@ -112,6 +112,30 @@ START_TEST(a_roll_out_that_cannot_be_served_is_named)
 }
 END_TEST
 
+/* The file loads another version of "logs"; it is "bare" that cannot be used. */
+START_TEST(a_roll_out_is_not_blamed_for_a_model_that_it_does_not_change)
+{
+    static const char kept[] =
+        "{\"format\":1,\"models\":[{\"name\":\"logs\",\"file\":[{\"dir\":"
+        "\"models/testlog-bert\",\"dtype\":\"f32\",\"split\":0,\"shadow\":0,\"standby\":false}],"
+        "\"now\":[{\"dir\":\"models/testlog-bert\",\"dtype\":\"int8\",\"split\":0,\"shadow\":0,"
+        "\"standby\":false}]}]}";
+    char bare[96], out[256], errors[4096];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "rollout.json", kept, sizeof kept - 1);
+    snprintf(bare, sizeof bare, "bare=%s", dir.path); /* holds no model */
+    for (unsigned checks = 0; checks < 2; checks++) {
+        const char *arguments[] = {MODEL, "--model", bare, "--listen", "127.0.0.1:0", "--state-dir",
+                                   dir.path, checks ? "--check-config" : NULL, NULL};
+        int code = run_program("attnd", arguments, out, sizeof out, errors, sizeof errors);
+        ck_assert_msg(code == 2 && strstr(errors, "model bare: ") != NULL &&
+                          strstr(errors, "/rollout.json says") == NULL,
+                      "%d %s", code, errors);
+    }
+    clear();
+}
+END_TEST
+
 /* The file is of a configuration that has changed since: a start forgets it, a check beside a
  * server that goes on with it does not. */
 START_TEST(a_check_of_the_configuration_writes_nothing)
@@ -253,6 +277,7 @@ END_TEST
 SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_has_ended,
       a_start_that_waits_for_the_directory_is_ended_by_sigterm,
       one_directory_may_be_state_dir_and_audit_dir, a_roll_out_that_cannot_be_served_is_named,
+      a_roll_out_is_not_blamed_for_a_model_that_it_does_not_change,
       a_check_of_the_configuration_writes_nothing,
       a_check_says_of_the_audit_key_what_the_start_says,
       a_version_that_no_path_can_name_is_not_loaded,
