@@ -238,7 +238,8 @@ static enum err_code read_file(FILE *file, enum kept_file_part part, struct aren
     if (end == NULL)
         return err_set(err, ERR_MALFORMED, "does not begin with a line of at most %d bytes",
                        KEPT_FILE_HEAD_BYTES);
-    if (read_head(out, line, (size_t)(end - line), arena, err))
+    out->line_len = (size_t)(end - line);
+    if (read_head(out, line, out->line_len, arena, err))
         return err->code;
     return read_behind(file, end + 1 - line, part, arena, out, err);
 }

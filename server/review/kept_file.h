@@ -49,6 +49,7 @@ struct kept_input {
     const int8_t *likeness; /* [likeness_size] only of one that was read with it */
     const char *bytes;      /* [len] only of one that was read with them */
     size_t len;
+    size_t line_len; /* of the file's first line; only of one that was read */
 };
 
 /* The beginning of the line, which kept_file_write completes. False: it does not fit. */

@@ -142,7 +142,7 @@ static enum err_code take_input(struct reading *reading, const struct kept_entry
 {
     struct review_item item = {.number = entry->number,
                                .decision = input->decision,
-                               .line = entry->bytes - input->len - input->likeness_size};
+                               .line = input->line_len};
     switch (feedback_label_of(reading->question->feedback, input->id, input->index, passing,
                               &item.label)) {
     case FEEDBACK_NO_MEMORY:

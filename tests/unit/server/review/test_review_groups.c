@@ -142,6 +142,8 @@ START_TEST(alike_inputs_are_one_group_the_largest_first)
     for (unsigned i = 1; i < 6; i++)
         ck_assert_float_ge(found.groups[0].items[i - 1].similarity,
                            found.groups[0].items[i].similarity);
+    for (unsigned i = 0; i < 6; i++) /* of the line, not of the file's block on the disk */
+        ck_assert_uint_lt(found.groups[0].items[i].line, 1000);
     closed();
 }
 END_TEST
