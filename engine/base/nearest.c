@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES_MAX = 64 };
+enum { NAME_BYTES_MAX = 64, CELLS_MAX = 1 << 19 };
 
 static size_t smallest(size_t a, size_t b, size_t c)
 {
@@ -14,20 +14,26 @@ static size_t smallest(size_t a, size_t b, size_t c)
 }
 
 /* Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance of the
- * first i bytes of `a` to the first k of `b`. */
-static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+ * first i bytes of `a` to the first k of `b`. A distance beyond `far` may end early, as SIZE_MAX.
+ * *cells rises by those that were computed. */
+static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len, size_t far,
+                            size_t *cells)
 {
     size_t row[NAME_BYTES_MAX + 1];
     for (size_t k = 0; k <= b_len; k++)
         row[k] = k;
     for (size_t i = 0; i < a_len; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0], least = i + 1;
         row[0] = i + 1;
         for (size_t k = 0; k < b_len; k++) {
             size_t substituted = diagonal + (a[i] != b[k]);
             diagonal = row[k + 1];
             row[k + 1] = smallest(substituted, row[k] + 1, row[k + 1] + 1);
+            least = row[k + 1] < least ? row[k + 1] : least;
         }
+        *cells += b_len;
+        if (least > far)
+            return SIZE_MAX;
     }
     return row[b_len];
 }
@@ -40,11 +46,14 @@ const char *nearest_name(const char *name, const char *const *known, size_t coun
     if (len > NAME_BYTES_MAX)
         return NULL;
     size_t far = len / 3 + 1; /* so that one slip in a short name is still near */
+    size_t cells = 0;
     for (size_t i = 0; i < count; i++) {
         size_t known_len = strlen(known[i]);
-        if (known_len > NAME_BYTES_MAX)
+        if (known_len > NAME_BYTES_MAX || known_len > len + far || len > known_len + far)
             continue;
-        size_t distance = edit_distance(name, len, known[i], known_len);
+        if (cells > CELLS_MAX)
+            return NULL;
+        size_t distance = edit_distance(name, len, known[i], known_len, far, &cells);
         if (distance <= far && distance < nearest_distance && distance < known_len) {
             nearest = known[i];
             nearest_distance = distance;

@@ -12,7 +12,7 @@
 
 /* The first of the names known[0..count) with the smallest edit distance to `name`, if at most one
  * byte more than a third of `name` has to change, else NULL. Names of more than 64 bytes are near
- * to nothing. */
+ * to nothing, and so is one that is too much to compare: a millisecond at most is spent. */
 const char *nearest_name(const char *name, const char *const *known, size_t count);
 
 /* Appends ", name" to a list of known names for an error text, list[size] being "" at first. False

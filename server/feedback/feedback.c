@@ -129,10 +129,9 @@ void feedback_learn(struct feedback *feedback, const char *model, const char *ve
     if (generation > feedback->generation)
         feedback->generation = generation;
     int at = feedback_version_locked(feedback, model, version != NULL ? version : "", false);
-    if (at >= 0) {
+    if (at >= 0 && feedback->outcomes->versions[at].generation != generation &&
+        outcomes_learn(feedback->outcomes, (unsigned)at, labels, count))
         feedback->outcomes->versions[at].generation = generation;
-        outcomes_learn(feedback->outcomes, (unsigned)at, labels, count);
-    }
     pthread_mutex_unlock(&feedback->lock);
 }
 
@@ -147,8 +146,11 @@ struct told {
 /* One change of a label, kept so that it can be undone. */
 struct step {
     bool is_done;
+    bool is_hinted;            /* if the label is refused, the nearest one is named */
     struct window_entry entry; /* as it was */
     struct told after;
+    const char **known; /* [known_count] of a label that is refused; NULL: no hint is given */
+    size_t known_count;
 };
 
 static struct outcomes_mark mark_of(const struct window_entry *entry, struct told told)
@@ -189,25 +191,32 @@ static struct told told_by(const struct window_entry *entry)
 
 /* ---- a call ---- */
 
-/* Names the label of the model that was probably meant. */
+/* Keeps the labels of the model, by which the one that was probably meant is named after the lock:
+ * comparing takes longer than anybody may wait. Without memory none is named. */
 static void refuse_label_locked(const struct feedback *feedback, const struct window_entry *entry,
-                                struct feedback_item *item, struct arena *arena)
+                                struct feedback_item *item, struct step *step, struct arena *arena)
 {
     const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
-    const char **known = arena_alloc_array(arena, version->label_count + 1, sizeof known[0]);
-    size_t count = 0;
-    for (unsigned i = 0; known != NULL && i < version->label_count; i++)
+    err_set(&item->err, ERR_UNUSABLE,
+            "label: the model has no such label; \"new\": true beside it stores it");
+    if (!step->is_hinted)
+        return;
+    step->known = arena_alloc_array(arena, version->label_count + 1, sizeof *step->known);
+    for (unsigned i = 0; step->known != NULL && i < version->label_count; i++)
         if (!version->labels[i].is_new)
-            known[count++] = version->labels[i].text;
-    const char *near = nearest_name(item->label, known, count);
-    if (near != NULL)
+            step->known[step->known_count++] = version->labels[i].text;
+}
+
+static void name_nearest(struct feedback_item *item, const struct step *step)
+{
+    const char *near = nearest_name(item->label, step->known, step->known_count);
+    if (near != NULL) {
+        item->err = (struct err){0};
         err_set(&item->err, ERR_UNUSABLE,
                 "label: the model has no such label; did you mean \"%s\"? \"new\": true beside it "
                 "stores one that the model lacks",
                 near);
-    else
-        err_set(&item->err, ERR_UNUSABLE,
-                "label: the model has no such label; \"new\": true beside it stores it");
+    }
 }
 
 /* True if another served version of the model has the label: a shadow, or one of a split. Versions
@@ -229,15 +238,15 @@ static bool is_served_locked(const struct feedback *feedback, const char *model,
 
 /* Not known: no version that is served has it, and nobody said that it is new. */
 static enum err_code find_label_locked(struct feedback *feedback, const struct window_entry *entry,
-                                       struct feedback_item *item, struct arena *arena,
-                                       struct told *out)
+                                       struct feedback_item *item, struct step *step,
+                                       struct arena *arena)
 {
     struct outcomes *outcomes = feedback->outcomes;
     const struct outcomes_version *version = &outcomes->versions[entry->version];
     int64_t found = outcomes_label(outcomes, entry->version, item->label, entry->predicted);
     const bool is_own = found >= 0 && !version->labels[found].is_new;
     if (!is_own && !item->is_new && !is_served_locked(feedback, version->model, item->label)) {
-        refuse_label_locked(feedback, entry, item, arena);
+        refuse_label_locked(feedback, entry, item, step, arena);
         return item->err.code;
     }
     if (found < 0)
@@ -249,7 +258,7 @@ static enum err_code find_label_locked(struct feedback *feedback, const struct w
                        "label: there is no room for another new label; at most %d are kept for a "
                        "version. Take some back, or serve a version that has them",
                        OUTCOMES_NEW_LABELS);
-    *out = (struct told){(uint32_t)found, !is_own};
+    step->after = (struct told){(uint32_t)found, !is_own};
     return ERR_OK;
 }
 
@@ -280,7 +289,8 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
     const struct window_entry *entry = find_locked(feedback, item);
     if (entry == NULL)
         return;
-    *step = (struct step){.entry = *entry, .after = {.label = WINDOW_NO_LABEL}};
+    step->entry = *entry;
+    step->after = (struct told){.label = WINDOW_NO_LABEL};
     if (item->label == NULL && entry->label == WINDOW_NO_LABEL) {
         err_set(&item->err, ERR_NOT_FOUND, "id: no label was given for this prediction");
         return;
@@ -293,7 +303,7 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
             return;
         }
     }
-    if (item->label != NULL && find_label_locked(feedback, entry, item, arena, &step->after))
+    if (item->label != NULL && find_label_locked(feedback, entry, item, step, arena))
         return;
     item->predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted);
     item->is_correct = step->after.label == entry->predicted;
@@ -376,15 +386,23 @@ static void keep_locked(struct feedback *feedback, const struct step *steps, uns
 enum err_code feedback_give(struct feedback *feedback, struct feedback_item *items, unsigned count,
                             struct arena *arena, struct err *err)
 {
+    enum { HINTS_MAX = 2 };
+    unsigned hints = 0;
     struct step *steps = arena_alloc_array(arena, count, sizeof *steps);
     if (steps == NULL)
         return err_no_memory(err, count * sizeof *steps);
     pthread_mutex_lock(&feedback->order);
     pthread_mutex_lock(&feedback->lock);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        steps[i].is_hinted = hints < HINTS_MAX;
         if (items[i].err.code == ERR_OK)
             judge_locked(feedback, &items[i], &steps[i], arena);
+        hints += steps[i].known != NULL;
+    }
     pthread_mutex_unlock(&feedback->lock);
+    for (unsigned i = 0; i < count; i++)
+        if (steps[i].known != NULL)
+            name_nearest(&items[i], &steps[i]);
     append(feedback, items, steps, count, arena, err);
     pthread_mutex_lock(&feedback->lock);
     if (err->code == ERR_OK)
@@ -451,7 +469,9 @@ static void take_line(void *context, const struct feedback_line *line, uint64_t 
                                  .is_sampled = line->is_sampled};
     window_key(&feedback->window, line->id, line->index, entry.key);
     pthread_mutex_lock(&feedback->lock);
-    if (line->kind == FEEDBACK_LINE_PREDICTION)
+    if (line->kind == FEEDBACK_LINE_PREDICTION && number == 0)
+        feedback_given_drop_old_locked(feedback, entry.key);
+    else if (line->kind == FEEDBACK_LINE_PREDICTION)
         take_prediction_locked(feedback, line, number, &entry);
     else
         take_label_locked(feedback, line, entry.key);

@@ -65,8 +65,8 @@ struct observer feedback_observer(struct feedback *feedback);
  * has them. */
 bool feedback_is_own(struct feedback *feedback, const char *id, unsigned index, const char *key);
 
-/* The labels of a model that is served in the snapshot of that generation. Cheap if they are
- * known. */
+/* The labels of a model that is served in the snapshot of that generation. Only the first call of a
+ * generation, from 1, reads them. */
 void feedback_learn(struct feedback *feedback, const char *model, const char *version,
                     const char *const *labels, unsigned count, uint64_t generation);
 

@@ -32,15 +32,14 @@ static enum err_code visit(struct walk *walk, const char *text, size_t len, stru
     uint64_t number = walk->number;
     bool is_prediction = feedback_line_glance(text, len) == FEEDBACK_LINE_PREDICTION;
     walk->number += is_prediction;
-    if (is_prediction && (int64_t)number < 1)
-        return ERR_OK; /* older than all that is asked for */
+    const bool is_older = is_prediction && (int64_t)number < 1;
     arena_deinit(&walk->arena);
     arena_init(&walk->arena);
     if (feedback_line_read(&line, text, len, &walk->arena, err) || line.kind == FEEDBACK_LINE_OTHER)
         return err->code;
-    past->predictions += is_prediction;
+    past->predictions += is_prediction && !is_older;
     past->labels += !is_prediction;
-    past->visit(past->context, &line, number);
+    past->visit(past->context, &line, is_older ? 0 : number);
     return ERR_OK;
 }
 

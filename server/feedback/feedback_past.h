@@ -20,7 +20,7 @@ struct feedback_past {
     uint64_t until;           /* lines with greater numbers are of this process */
     unsigned predictions_max; /* at least 1 */
     /* Each line of interest, in order; number: of a prediction, from 1, the last of all being
-     * predictions_max. */
+     * predictions_max; 0: an older one, whose id may be that of a label before it. */
     void (*visit)(void *context, const struct feedback_line *line, uint64_t number);
     void *context;
     const atomic_bool *stop; /* NULL: never */

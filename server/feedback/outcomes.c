@@ -33,6 +33,7 @@ static void free_labels(struct outcomes_version *version)
     for (unsigned i = 0; i < version->label_count; i++)
         free(version->labels[i].own);
     free(version->labels);
+    free(version->slots);
 }
 
 void outcomes_close(struct outcomes *outcomes)
@@ -48,12 +49,17 @@ void outcomes_close(struct outcomes *outcomes)
 
 /* ---- texts ---- */
 
-/* The slot of a text, or the empty one where it belongs. */
-static size_t text_slot(const struct outcomes *outcomes, const char *text)
+static uint64_t hash_of(const struct outcomes *outcomes, const char *text)
 {
     uint64_t hash[2];
     siphash(outcomes->secret, text, strlen(text), hash);
-    size_t at = (size_t)hash[0] & (outcomes->text_room - 1);
+    return hash[0];
+}
+
+/* The slot of a text, or the empty one where it belongs. */
+static size_t text_slot(const struct outcomes *outcomes, const char *text)
+{
+    size_t at = (size_t)hash_of(outcomes, text) & (outcomes->text_room - 1);
     while (outcomes->texts[at] != NULL && strcmp(outcomes->texts[at], text) != 0)
         at = (at + 1) & (outcomes->text_room - 1);
     return at;
@@ -150,21 +156,55 @@ int outcomes_oldest(const struct outcomes *outcomes, const char *model, const ch
 
 /* ---- labels ---- */
 
-static bool is_at(const struct outcomes_version *version, unsigned place, const char *text)
+static unsigned slot_mask(const struct outcomes_version *version)
 {
-    return place < version->label_count && strcmp(version->labels[place].text, text) == 0;
+    return 2 * version->label_room - 1; /* label_room is a power of two */
+}
+
+/* The slot of a label, or the empty one where it belongs. */
+static unsigned label_slot(const struct outcomes_version *version, const char *text, uint64_t hash)
+{
+    unsigned at = (unsigned)hash & slot_mask(version);
+    for (; version->slots[at] != 0; at = (at + 1) & slot_mask(version)) {
+        const struct outcomes_label *label = &version->labels[version->slots[at] - 1];
+        if (label->hash == hash && strcmp(label->text, text) == 0)
+            break;
+    }
+    return at;
+}
+
+static void put_slot(struct outcomes_version *version, unsigned label)
+{
+    const struct outcomes_label *of = &version->labels[label];
+    version->slots[label_slot(version, of->text, of->hash)] = label + 1;
+}
+
+/* Later ones move up into the hole (Knuth, volume 3, algorithm 6.4R). */
+static void drop_slot(struct outcomes_version *version, unsigned label)
+{
+    const struct outcomes_label *of = &version->labels[label];
+    const unsigned mask = slot_mask(version);
+    unsigned hole = label_slot(version, of->text, of->hash);
+    version->slots[hole] = 0;
+    for (unsigned at = (hole + 1) & mask; version->slots[at] != 0; at = (at + 1) & mask) {
+        const unsigned from = (unsigned)version->labels[version->slots[at] - 1].hash & mask;
+        if (((at - from) & mask) < ((at - hole) & mask))
+            continue;
+        version->slots[hole] = version->slots[at];
+        version->slots[at] = 0;
+        hole = at;
+    }
 }
 
 int64_t outcomes_label(const struct outcomes *outcomes, unsigned version, const char *text,
                        unsigned hint)
 {
     const struct outcomes_version *of = &outcomes->versions[version];
-    if (is_at(of, hint, text))
+    if (hint < of->label_count && strcmp(of->labels[hint].text, text) == 0)
         return hint;
-    for (unsigned i = 0; i < of->label_count; i++)
-        if (is_at(of, i, text))
-            return i;
-    return -1;
+    if (of->label_room == 0)
+        return -1;
+    return (int64_t)of->slots[label_slot(of, text, hash_of(outcomes, text))] - 1;
 }
 
 static bool has_room(struct outcomes_version *version)
@@ -176,7 +216,14 @@ static bool has_room(struct outcomes_version *version)
     if (labels == NULL)
         return false;
     version->labels = labels;
+    uint32_t *slots = calloc(2 * (size_t)room, sizeof *slots);
+    if (slots == NULL)
+        return false;
+    free(version->slots);
+    version->slots = slots;
     version->label_room = room;
+    for (unsigned i = 0; i < version->label_count; i++)
+        put_slot(version, i);
     return true;
 }
 
@@ -197,7 +244,7 @@ static bool learn_new(struct outcomes *outcomes, struct outcomes_version *of,
     if (copy == NULL)
         return false;
     free(label->own);
-    *label = (struct outcomes_label){.text = copy};
+    *label = (struct outcomes_label){.text = copy, .hash = label->hash};
     of->new_count--;
     return true;
 }
@@ -219,9 +266,13 @@ int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const ch
     const char *copy = is_new ? own : intern(outcomes, text);
     if (copy == NULL)
         return -1;
-    if (!is_more)
+    if (!is_more) {
+        drop_slot(of, at);
         free(of->labels[at].own);
-    of->labels[at] = (struct outcomes_label){.text = copy, .own = own, .is_new = is_new};
+    }
+    of->labels[at] = (struct outcomes_label){
+        .text = copy, .own = own, .is_new = is_new, .hash = hash_of(outcomes, copy)};
+    put_slot(of, at);
     of->new_count += is_new && is_more;
     of->label_count += is_more;
     return at;

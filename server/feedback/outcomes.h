@@ -49,6 +49,7 @@ struct outcomes_cell {
 struct outcomes_label {
     const char *text;
     char *own;        /* of a new one: its text, allocated; else NULL */
+    uint64_t hash;
     bool is_new;      /* no model of the version has it */
     unsigned holds;   /* of a new one: entries and calls that have its number */
 };
@@ -60,6 +61,7 @@ struct outcomes_version {
     unsigned pins;       /* calls that have its number without the lock */
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
+    uint32_t *slots; /* [2 * label_room] open addressing: 1 + the number of a label; 0: empty */
     uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* of the labels that stand */
     uint64_t sampled_count, sampled_right;                 /* of them, of automatic ones drawn */
     uint64_t predictions[DECISION_COUNT];                  /* that the labels are of */

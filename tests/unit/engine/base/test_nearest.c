@@ -1,6 +1,7 @@
 #include "engine/base/nearest.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +99,27 @@ START_TEST(a_list_of_names_ends_where_its_room_does)
 }
 END_TEST
 
-SUITE("nearest", a_list_of_names_ends_where_its_room_does, nearest_finds_a_name_with_a_slip,
+START_TEST(nearest_gives_up_where_comparing_takes_too_long)
+{
+    enum { NAMES = 20000 };
+    static char texts[NAMES][64];
+    static const char *names[NAMES];
+    for (unsigned i = 0; i < NAMES; i++) {
+        snprintf(texts[i], sizeof texts[i], "a class of the catalogue that is long enough %06u", i);
+        names[i] = texts[i];
+    }
+    ck_assert_ptr_null(
+        nearest_name("a class of the catalogue that is long enough 0199xx", names, NAMES));
+    ck_assert_ptr_eq(
+        nearest_name("a class of the catalogue that is long enough 000x7", names, 100), texts[7]);
+    for (unsigned i = 0; i < 3000; i++)
+        snprintf(texts[i], sizeof texts[i], "n%05u", i * 31);
+    ck_assert_str_eq(nearest_name("n9x969", names, 3000), "n92969");
+}
+END_TEST
+
+SUITE("nearest", nearest_gives_up_where_comparing_takes_too_long,
+      a_list_of_names_ends_where_its_room_does, nearest_finds_a_name_with_a_slip,
       nearest_finds_nothing_for_a_stranger, nearest_bounds_its_work_on_long_names,
       nearest_prefers_the_first_of_equals, nearest_ends_at_its_distance,
       nearest_passes_over_names_that_are_too_long)

@@ -412,6 +412,23 @@ START_TEST(labels_of_a_list_are_judged_in_order_and_by_themselves)
 }
 END_TEST
 
+START_TEST(the_first_of_many_wrong_labels_are_told_the_nearest)
+{
+    struct feedback_item items[64];
+    opened(10);
+    predicted("a", 0, 1);
+    for (unsigned i = 0; i < 64; i++)
+        items[i] = (struct feedback_item){.id = "a", .label = i % 2 > 0 ? "Dount" : "Center"};
+    ck_assert_int_eq(feedback_give(feedback, items, 64, &arena, &err), ERR_OK);
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_int_eq(items[i].err.code, i % 2 > 0 ? ERR_UNUSABLE : ERR_OK);
+        ck_assert_int_eq(strstr(items[i].err.text, "did you mean \"Donut\"?") != NULL,
+                         i % 2 > 0 && i < 4);
+    }
+    closed();
+}
+END_TEST
+
 START_TEST(without_a_window_nothing_is_remembered)
 {
     opened(0);
@@ -515,7 +532,7 @@ START_TEST(a_models_own_label_other_makes_one_series_with_those_that_it_lacks)
 {
     static const char *const own[] = {"other"};
     opened(10);
-    feedback_learn(feedback, "wafer", "1", own, 1, 1);
+    feedback_learn(feedback, "wafer", "1", own, 1, 2);
     predicted("a", 0, 1);
     predicted("b", 0, 1);
     give("a", 0, "other");
@@ -930,6 +947,7 @@ START_TEST(labels_to_learn_from_are_those_of_the_audit_log_after_a_restart)
     ck_assert_str_eq(learnt("kept"), "Donut");
     ck_assert_str_eq(learnt("late"), "Bullseye");
     ck_assert_ptr_null(learnt("back"));
+    ck_assert_ptr_null(learnt("used")); /* the second one has no label, and is not in it either */
     all_closed();
 }
 END_TEST
@@ -944,6 +962,7 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_version_more_takes_the_place_of_the_one_that_was_longest_unused,
       a_label_of_any_version_in_service_is_known,
       labels_of_a_list_are_judged_in_order_and_by_themselves,
+      the_first_of_many_wrong_labels_are_told_the_nearest,
       without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
       labels_go_on_counting_when_their_prediction_has_left_the_window,
       series_exist_once_a_label_was_given_and_counters_never_fall,

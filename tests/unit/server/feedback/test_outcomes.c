@@ -99,6 +99,47 @@ START_TEST(new_labels_are_bounded_and_known_ones_are_not)
 }
 END_TEST
 
+/* Texts that come and go in any order, beside a list of what stands. */
+START_TEST(each_label_is_found_whatever_was_replaced)
+{
+    enum { TEXTS = 3000, STEPS = 30000, KNOWN = 50 };
+    static bool held[TEXTS];
+    static int64_t number[TEXTS];
+    char text[16];
+    unsigned state = 1, count = 0;
+    opened();
+    unsigned version = (unsigned)outcomes_version(outcomes, "m", "1", false);
+    for (unsigned i = 0; i < KNOWN; i++) {
+        snprintf(text, sizeof text, "known-%u", i);
+        ck_assert_int_eq(outcomes_add_label(outcomes, version, text, false, 0), i);
+    }
+    for (unsigned step = 0; step < STEPS; step++) {
+        state = state * 1103515245 + 12345;
+        const unsigned i = state / 65536 % TEXTS;
+        snprintf(text, sizeof text, "new-%u", i);
+        if (held[i]) {
+            ck_assert_int_eq(outcomes_label(outcomes, version, text, 0), number[i]);
+            outcomes_hold(outcomes, version, (uint32_t)number[i], -1);
+        } else if (count < OUTCOMES_NEW_LABELS) {
+            number[i] = outcomes_add_label(outcomes, version, text, true, 7);
+            ck_assert_int_ge(number[i], KNOWN);
+            outcomes_hold(outcomes, version, (uint32_t)number[i], 1);
+        } else {
+            ck_assert(outcomes_label(outcomes, version, text, 7) < 0);
+            continue;
+        }
+        held[i] = !held[i];
+        count += held[i] ? 1 : -1U;
+        ck_assert_str_eq(outcomes_text(outcomes, version, (uint32_t)number[i]), text);
+    }
+    for (unsigned i = 0; i < KNOWN; i++) {
+        snprintf(text, sizeof text, "known-%u", i);
+        ck_assert_int_eq(outcomes_label(outcomes, version, text, 99), i);
+    }
+    outcomes_close(outcomes);
+}
+END_TEST
+
 START_TEST(what_stands_can_fall_and_what_was_given_cannot)
 {
     const struct outcomes_mark right = {1, 1, DECISION_AUTO, true},
@@ -152,5 +193,6 @@ END_TEST
 
 SUITE("outcomes", versions_are_told_apart_by_both_names, versions_are_bounded,
       a_label_keeps_its_number_and_is_new_until_a_model_has_it,
-      new_labels_are_bounded_and_known_ones_are_not, what_stands_can_fall_and_what_was_given_cannot,
+      new_labels_are_bounded_and_known_ones_are_not,
+      each_label_is_found_whatever_was_replaced, what_stands_can_fall_and_what_was_given_cannot,
       beyond_the_cells_a_version_is_still_exact)
