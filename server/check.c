@@ -1,12 +1,14 @@
 #include "server/check.h"
 
 #include "config/config_load.h"
+#include "engine/base/file.h"
 #include "engine/base/versions.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
 #include "server/addresses.h"
-#include "server/audit/audit_chain.h"
+#include "server/audit/audit_service.h"
 #include "server/auth/keys.h"
+#include "server/fits/fits.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
 #include "server/otlp/otlp_exporter.h"
@@ -14,10 +16,20 @@
 #include "server/restore.h"
 #include "server/server_memory.h"
 
+static enum err_code check_state(const struct config *config, struct err *err)
+{
+    if (config->state_dir[0] == '\0')
+        return ERR_OK;
+    if (file_check_lock_dir(config->state_dir, RESTORE_LOCK, err)) {
+        err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
+        return err_prefix(err, "state_dir: ");
+    }
+    return fits_check(config->state_dir, err);
+}
+
 static enum err_code check_files(const struct config *config, struct err *err)
 {
     struct keys *keys;
-    struct audit_key audit_key = {0};
     struct tls *tls;
     if (keys_read(&keys, config->keys_file, NULL, err))
         return err->code;
@@ -26,11 +38,7 @@ static enum err_code check_files(const struct config *config, struct err *err)
                  err))
         return err->code;
     tls_close(tls);
-    if (config->audit_dir[0] != '\0' && config->audit_key_file[0] != '\0' &&
-        audit_key_read(&audit_key, config->audit_key_file, err))
-        return err_prefix(err, "audit_key_file: ");
-    audit_key_forget(&audit_key);
-    return ERR_OK;
+    return audit_service_check(config, err) ? err->code : check_state(config, err);
 }
 
 /* Everything that the start opens, but the numbers of the weights: a check beside a running server

@@ -11,6 +11,8 @@
 #include "config/config.h"
 #include "engine/base/err.h"
 
+#define RESTORE_LOCK "state-lock" /* of state_dir; "lock" is the audit log's, which may lie there */
+
 /* Yours to config_deinit. Changes that the configuration overrules are logged; for a start they are
  * no longer kept, a check writes nothing. ERR_UNUSABLE: the roll-out cannot be read, or written. */
 enum err_code restore_config(struct config *out, const struct config *read, bool is_check,

@@ -452,9 +452,8 @@ static void serve(struct server *server, FILE *ready, struct err *err)
  * fits. Where restarts overlap the one before is ending. */
 static enum err_code lock_state(int *lock, const struct config *config, struct err *err)
 {
-    static const char name[] = "state-lock"; /* "lock" is the audit log's, which may lie here */
     const char *dir = config->state_dir;
-    if (dir[0] == '\0' || file_lock_dir(lock, dir, name, 0, err) == ERR_OK)
+    if (dir[0] == '\0' || file_lock_dir(lock, dir, RESTORE_LOCK, 0, err) == ERR_OK)
         return ERR_OK;
     if (err->code == ERR_CONFLICT) {
         *err = (struct err){0};
@@ -462,7 +461,7 @@ static enum err_code lock_state(int *lock, const struct config *config, struct e
                   LOG_NUMBER("ms", config_end_ms(config)));
         struct signals_start waiting = {.end = 0};
         if (!signals_watch_start(&waiting, err))
-            file_lock_dir(lock, dir, name, config_end_ms(config), err);
+            file_lock_dir(lock, dir, RESTORE_LOCK, config_end_ms(config), err);
         signals_watch_end(&waiting);
     }
     err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;

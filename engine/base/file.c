@@ -255,3 +255,17 @@ enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned
     }
     return ERR_OK;
 }
+
+enum err_code file_check_lock_dir(const char *dir, const char *name, struct err *err)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    if (file_path(path, dir, name, err) || (stat(dir, &status) != 0 && errno == ENOENT))
+        return err->code;
+    const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || (errno == ENOENT && access(dir, W_OK | X_OK) == 0))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+}

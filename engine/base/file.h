@@ -70,5 +70,8 @@ enum err_code file_remove(const char *path, struct err *err);
  * has it; ERR_IO. The text begins with the path. */
 enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned wait_ms,
                             struct err *err);
+/* Whether file_lock_dir could open the lock, in its words; makes nothing, and a lock that another
+ * process has is no error. */
+enum err_code file_check_lock_dir(const char *dir, const char *name, struct err *err);
 
 #endif

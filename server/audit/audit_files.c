@@ -23,6 +23,7 @@
 
 #define NAME_BEGIN "attnd-audit-"
 #define NAME_END ".jsonl"
+#define LOCK_NAME "lock"
 enum { NAME_DIGITS = 12, SECONDS_PER_DAY = 86400 };
 
 static enum err_code failed(const char *path, const char *what, struct err *err)
@@ -104,7 +105,7 @@ static enum err_code take(struct audit_files *files, const char *dir, unsigned w
     if (file_path(files->dir, dir, "", err))
         return err->code;
     files->dir[strlen(dir)] = '\0';
-    if (file_lock_dir(&files->lock_fd, dir, "lock", wait_ms, err) == ERR_CONFLICT)
+    if (file_lock_dir(&files->lock_fd, dir, LOCK_NAME, wait_ms, err) == ERR_CONFLICT)
         snprintf(err->text, sizeof err->text, "%s: another process writes this audit log", dir);
     return err->code;
 }
@@ -185,7 +186,7 @@ static enum err_code recover_end(struct audit_files *files, int fd, const char *
     const enum audit_way wanted = chain->way;
     const size_t cut = end->len - end->whole;
     if (end->whole == 0 && end->from == 0)
-        return file_remove(path, err);
+        return files->is_check ? ERR_OK : file_remove(path, err);
     if (read_way(fd, path, &files->way, err))
         return err->code;
     if (files->way > wanted)
@@ -197,7 +198,8 @@ static enum err_code recover_end(struct audit_files *files, int fd, const char *
         err->code = ERR_UNUSABLE;
         return err_prefix(err, "%s: its end: ", path);
     }
-    if (cut > 0 && (ftruncate(fd, (off_t)(end->from + end->whole)) != 0 || fsync(fd) != 0))
+    if (cut > 0 && !files->is_check &&
+        (ftruncate(fd, (off_t)(end->from + end->whole)) != 0 || fsync(fd) != 0))
         return failed(path, "cut to its last whole line", err);
     files->bytes = end->from + end->whole;
     *found = true;
@@ -210,7 +212,8 @@ static enum err_code recover(struct audit_files *files, const char *path, struct
     struct stat status;
     const enum audit_way wanted = chain->way;
     struct end *end = malloc(sizeof *end);
-    int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = open(path, (files->is_check ? O_RDONLY : O_RDWR | O_APPEND) | O_CLOEXEC | O_NONBLOCK |
+                            O_NOCTTY);
     *found = false;
     if (end == NULL)
         err_no_memory(err, sizeof *end);
@@ -223,7 +226,7 @@ static enum err_code recover(struct audit_files *files, const char *path, struct
         recover_end(files, fd, path, chain, end, found, err);
     }
     free(end);
-    if (*found && files->way == wanted)
+    if (*found && files->way == wanted && !files->is_check)
         files->fd = fd;
     else if (fd >= 0)
         close(fd);
@@ -253,25 +256,40 @@ static enum err_code check_older(const struct audit_files *files, char *const *p
     return ERR_OK;
 }
 
-enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
-                               struct audit_chain *chain, size_t *cut_bytes, struct err *err)
+static enum err_code recover_newest(struct audit_files *files, const char *dir,
+                                    struct audit_chain *chain, size_t *cut_bytes, struct err *err)
 {
     char **paths = NULL;
     size_t count = 0;
     bool found = false;
+    if (audit_files_list(&paths, &count, dir, err))
+        return err->code;
+    for (size_t i = count; i > 0 && !found && err->code == ERR_OK; i--)
+        if (recover(files, paths[i - 1], chain, cut_bytes, &found, err) == ERR_OK && found &&
+            files->way != AUDIT_KEYED_MAC)
+            check_older(files, paths, i - 1, err);
+    audit_files_free(paths, count);
+    return err->code;
+}
+
+enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
+                               struct audit_chain *chain, size_t *cut_bytes, struct err *err)
+{
     *files = (struct audit_files){.lock_fd = -1, .fd = -1};
     *cut_bytes = 0;
     pthread_mutex_init(&files->fd_lock, NULL);
-    if (take(files, dir, lock_wait_ms, err) == ERR_OK &&
-        audit_files_list(&paths, &count, dir, err) == ERR_OK)
-        for (size_t i = count; i > 0 && !found && err->code == ERR_OK; i--)
-            if (recover(files, paths[i - 1], chain, cut_bytes, &found, err) == ERR_OK && found &&
-                files->way != AUDIT_KEYED_MAC)
-                check_older(files, paths, i - 1, err);
-    audit_files_free(paths, count);
-    if (err->code != ERR_OK)
+    if (take(files, dir, lock_wait_ms, err) || recover_newest(files, dir, chain, cut_bytes, err))
         audit_files_close(files);
     return err->code;
+}
+
+enum err_code audit_files_check(const char *dir, struct audit_chain *chain, struct err *err)
+{
+    struct audit_files files = {.lock_fd = -1, .fd = -1, .is_check = true};
+    size_t cut_bytes = 0;
+    if (file_check_lock_dir(dir, LOCK_NAME, err) || access(dir, F_OK) != 0)
+        return err->code;
+    return recover_newest(&files, dir, chain, &cut_bytes, err);
 }
 
 void audit_files_close(struct audit_files *files)

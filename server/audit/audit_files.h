@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 
 struct audit_files {
     char dir[PATH_MAX];
@@ -18,6 +19,7 @@ struct audit_files {
     enum audit_way way;      /* of the newest file that the start found */
     int fd;                  /* the newest file's; -1: a new one is to be begun */
     uint64_t bytes;          /* its length */
+    bool is_check;           /* files are read, and not changed */
 };
 
 /* Takes the directory, which is made if it is absent, for this process alone, and believes the
@@ -28,6 +30,10 @@ struct audit_files {
 enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
                                struct audit_chain *chain, size_t *cut_bytes, struct err *err);
 void audit_files_close(struct audit_files *files);
+
+/* The errors of audit_files_open but ERR_CONFLICT. Changes nothing; another process may have the
+ * directory and write. */
+enum err_code audit_files_check(const char *dir, struct audit_chain *chain, struct err *err);
 
 /* A new file, with its first line. What was written before is synced. */
 enum err_code audit_files_begin(struct audit_files *files, struct audit_chain *chain,

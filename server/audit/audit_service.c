@@ -1,5 +1,6 @@
 #include "server/audit/audit_service.h"
 
+#include "server/audit/audit_files.h"
 #include "server/audit/audit_record.h"
 #include "server/observe/log.h"
 
@@ -20,14 +21,39 @@ static void tell_opened(struct audit *audit)
               LOG_NUMBER("cut_bytes", state.cut_bytes));
 }
 
+static enum err_code read_key(struct audit_key *out, const struct config *config, struct err *err)
+{
+    *out = (struct audit_key){0};
+    return config->audit_key_file[0] != '\0' && audit_key_read(out, config->audit_key_file, err)
+               ? err_prefix(err, "audit_key_file: ")
+               : ERR_OK;
+}
+
+static enum err_code blame_dir(struct err *err)
+{
+    err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
+    return err_prefix(err, "audit_dir: ");
+}
+
+enum err_code audit_service_check(const struct config *config, struct err *err)
+{
+    struct audit_key key;
+    struct audit_chain chain;
+    if (config->audit_dir[0] == '\0' || read_key(&key, config, err))
+        return err->code;
+    audit_chain_init(&chain, key);
+    if (audit_files_check(config->audit_dir, &chain, err))
+        blame_dir(err);
+    audit_key_forget(&key); /* the chain's is a copy of it */
+    return err->code;
+}
+
 enum err_code audit_service_open(struct audit **out, const struct config *config, struct err *err)
 {
-    struct audit_key key = {0};
+    struct audit_key key;
     *out = NULL;
-    if (config->audit_dir[0] == '\0')
-        return ERR_OK;
-    if (config->audit_key_file[0] != '\0' && audit_key_read(&key, config->audit_key_file, err))
-        return err_prefix(err, "audit_key_file: ");
+    if (config->audit_dir[0] == '\0' || read_key(&key, config, err))
+        return err->code;
     const struct audit_options options = {
         .dir = config->audit_dir,
         .sync = sync_of(config->audit_sync),
@@ -41,8 +67,7 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
         tell_opened(*out);
         audit_start(*out);
     } else {
-        err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
-        err_prefix(err, "audit_dir: ");
+        blame_dir(err);
     }
     audit_key_forget(&key);
     return err->code;

@@ -65,7 +65,7 @@ void fits_left_end(const char *root, uint64_t number)
 
 /* ---- reading ---- */
 
-static enum err_code read_last(const char *root, uint64_t *last, struct err *err)
+enum err_code fits_left_last(const char *root, uint64_t *last, struct err *err)
 {
     char path[PATH_MAX];
     bool exists;
@@ -134,7 +134,7 @@ enum err_code fits_left_read(const char *root, void (*visit)(void *context, stru
 {
     char path[PATH_MAX];
     *count = 0;
-    if (read_last(root, last, err))
+    if (fits_left_last(root, last, err))
         return err->code;
     DIR *entries = opendir(root);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {

@@ -17,6 +17,9 @@ enum err_code fits_left_begin(const char *root, const struct fit_job *job, struc
 /* Its line of the end is in the audit log. */
 void fits_left_end(const char *root, uint64_t number);
 
+/* *last: the number in the file of the last one; 0 without it. ERR_UNUSABLE as fits_left_read. */
+enum err_code fits_left_last(const char *root, uint64_t *last, struct err *err);
+
 /* Removes what processes before left below `root`, and visits each with what is known of it; *last:
  * the highest number. ERR_UNUSABLE begins with the path: the file of the last number cannot be
  * read. */

@@ -33,6 +33,22 @@ static void clear(void)
     tempdir_close(&dir);
 }
 
+/* Runs a shell's lines with the programs in $B and the directory in $D. A SIGTERM that comes while
+ * attnd still starts ends it with threads that nobody joins, which ThreadSanitizer would report. */
+static void run(const char *lines)
+{
+    char program[600], *slash, command[2048];
+    built_program("attnd", program, sizeof program);
+    slash = strrchr(program, '/');
+    *slash = '\0';
+    snprintf(command, sizeof command,
+             "set -eu; B='%s'; D='%s'\n"
+             "export TSAN_OPTIONS=\"${TSAN_OPTIONS-}:report_thread_leaks=0\"\n%s",
+             program, dir.path, lines);
+    unsetenv("ATTND_TEST_BACKEND"); /* ours, not the program's */
+    ck_assert_int_eq(system(command), 0);
+}
+
 /* ---- one process at a time ---- */
 
 /* In a child: ends the old server once the new one's log says that it waits. */
@@ -183,6 +199,55 @@ START_TEST(a_check_says_of_the_audit_key_what_the_start_says)
 }
 END_TEST
 
+/* What a server left, or somebody damaged: a check refuses it as a start does, in the same words,
+ * and what is good stays as it is under both. */
+START_TEST(a_check_refuses_of_a_directory_what_the_start_refuses)
+{
+    static const struct {
+        const char *option, *path, *key, *text;
+    } cases[] = {{"--audit-dir", "file", NULL, "audit_dir: "},
+                 {"--audit-dir", "keyed", NULL, "written with a key"},
+                 {"--audit-dir", "keyed", "other.key", "its end: "},
+                 {"--audit-dir", "torn", NULL, "audit_dir: "},
+                 {"--state-dir", "file", NULL, "state_dir: "},
+                 {"--state-dir", "counted", NULL, "/fits/last: remove it to count fits from 1"}};
+    static char errors[2][4096];
+    char out[4096], path[128], key[128];
+    struct server_process server;
+    tempdir_open(&dir);
+    run("cd \"$D\"; touch file; mkdir -p torn counted/fits; echo '{' > counted/fits/last\n"
+        "head -c 40 /dev/zero | tr '\\0' k > a.key; head -c 40 /dev/zero | tr '\\0' o > other.key\n"
+        "chmod 600 a.key other.key; echo no chain > torn/attnd-audit-000000000001.jsonl");
+    snprintf(path, sizeof path, "%s/keyed", dir.path);
+    snprintf(key, sizeof key, "%s/a.key", dir.path);
+    server_process_start(
+        &server, (const char *[]){MODEL, "--audit-dir", path, "--audit-key-file", key, NULL});
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir.path, cases[i].path);
+        snprintf(key, sizeof key, "%s/%s", dir.path, cases[i].key != NULL ? cases[i].key : "");
+        for (unsigned checks = 0; checks < 2; checks++) {
+            const char *of_key[2] = {cases[i].key != NULL ? "--audit-key-file" : "--inputs-max",
+                                     cases[i].key != NULL ? key : "64"};
+            const char *arguments[] = {MODEL,     "--listen", "127.0.0.1:0", cases[i].option, path,
+                                       of_key[0], of_key[1],  NULL,          NULL};
+            if (checks == 1)
+                arguments[8] = "--check-config";
+            int code = run_program("attnd", arguments, out, sizeof out, errors[checks], 4096);
+            ck_assert_msg(code == 2, "%zu %u: %d %s", i, checks, code, errors[checks]);
+            ck_assert_msg(strstr(errors[checks], cases[i].text) != NULL, "%zu %u: %s", i, checks,
+                          errors[checks]);
+        }
+        ck_assert_str_eq(strstr(errors[0], "attnd: "), strstr(errors[1], "attnd: "));
+    }
+    run("cd \"$D\"/keyed; printf half >> attnd-audit-000000000001.jsonl; cp -a . ../copy; cd -\n"
+        "\"$B\"/attnd --model logs=models/testlog-bert --audit-dir \"$D\"/keyed --audit-key-file "
+        "\"$D\"/a.key --check-config >/dev/null\n"
+        "diff -r \"$D\"/keyed \"$D\"/copy"); /* the half line of a kill is cut by a start alone */
+    clear();
+}
+END_TEST
+
 /* ---- versions ---- */
 
 START_TEST(a_version_that_no_path_can_name_is_not_loaded)
@@ -215,22 +280,6 @@ START_TEST(a_version_that_no_path_can_name_is_not_loaded)
 END_TEST
 
 /* ---- what is printed ---- */
-
-/* Runs a shell's lines with the programs in $B and the directory in $D. A SIGTERM that comes while
- * attnd still starts ends it with threads that nobody joins, which ThreadSanitizer would report. */
-static void run(const char *lines)
-{
-    char program[600], *slash, command[2048];
-    built_program("attnd", program, sizeof program);
-    slash = strrchr(program, '/');
-    *slash = '\0';
-    snprintf(command, sizeof command,
-             "set -eu; B='%s'; D='%s'\n"
-             "export TSAN_OPTIONS=\"${TSAN_OPTIONS-}:report_thread_leaks=0\"\n%s",
-             program, dir.path, lines);
-    unsetenv("ATTND_TEST_BACKEND"); /* ours, not the program's */
-    ck_assert_int_eq(system(command), 0);
-}
 
 START_TEST(what_is_printed_to_a_closed_descriptor_lands_in_no_file)
 {
@@ -280,6 +329,7 @@ SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_
       a_roll_out_is_not_blamed_for_a_model_that_it_does_not_change,
       a_check_of_the_configuration_writes_nothing,
       a_check_says_of_the_audit_key_what_the_start_says,
+      a_check_refuses_of_a_directory_what_the_start_refuses,
       a_version_that_no_path_can_name_is_not_loaded,
       what_is_printed_to_a_closed_descriptor_lands_in_no_file,
       a_drain_is_clean_though_nobody_could_read_the_ready_line)
