@@ -411,12 +411,36 @@ static void refuse_option(void *context, const char *name, const char *value)
                    : "this route takes no options in its query: ");
 }
 
-/* Something that changes the state, and that asks for more than it would get. */
+struct named_options {
+    struct request *request;
+    const char *names[LIMIT_QUERY_ARGUMENTS];
+    size_t count;
+};
+
+/* Of two values one would be dropped without a word. Only candidate_labels is a list. */
+static void refuse_second(void *context, const char *name, const char *value)
+{
+    struct named_options *options = context;
+    const bool is_shown = name[strspn(name, "abcdefghijklmnopqrstuvwxyz_.")] == '\0';
+    (void)value;
+    for (size_t i = 0; i < options->count; i++)
+        if (strcmp(options->names[i], name) == 0 && strcmp(name, "candidate_labels") != 0)
+            err_set(&options->request->err, ERR_UNUSABLE, "?%.32s: this option is there twice",
+                    is_shown ? name : "");
+    if (options->count < LIMIT_QUERY_ARGUMENTS)
+        options->names[options->count++] = name;
+}
+
+/* Something that changes the state, and that asks for more than it would get; and what asks
+ * twice. */
 static enum err_code check_query(struct request *request)
 {
     const struct route *route = request->route;
+    struct named_options options = {.request = request};
     if (route_changes_state(route) && route->protocol == NULL && route->says.option == NULL)
         http_query_each(request->exchange, refuse_option, request);
+    else if (route->protocol != NULL || route->says.option != NULL)
+        http_query_each(request->exchange, refuse_second, &options);
     return request->err.code;
 }
 

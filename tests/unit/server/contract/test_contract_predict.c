@@ -173,6 +173,27 @@ START_TEST(options_beside_a_json_body_are_obeyed_or_refused)
 }
 END_TEST
 
+/* Also where the two are the same, and where nobody reads the option. */
+START_TEST(an_option_that_is_there_twice_is_refused)
+{
+    static const char *const paths[][2] = {
+        {"/predict?top_k=3&top_k=4", "?top_k: this option is there twice"},
+        {"/predict?model=kernel-bert&top_k=1&model=kernel-bert", "?model: this option is"},
+        {"/predict?context.lot=A1&context.lot=A2", "?context.lot: this option is"},
+        {"/predict?%FF=1&%FF=1", "?: this option is there twice"}};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        struct reply reply = contract_post_as(paths[i][0], "text/plain", "vdd_io FAIL", 11);
+        reply_expect_problem(&reply, 422, "unusable", paths[i][1]);
+        reply_free(&reply);
+    }
+    struct reply reply = contract_post_as("/predict?model=kernel-bert&top_k=2&context.lot=A1"
+                                          "&context.wafer=A1",
+                                          "text/plain", "vdd_io FAIL", 11);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+}
+END_TEST
+
 START_TEST(a_route_without_options_refuses_a_query)
 {
     static const char json[] = "Content-Type: application/json\r\n";
@@ -387,7 +408,8 @@ CONTRACT_SUITE(
     "contract_predict", options, an_image_is_answered, a_text_is_answered,
     a_form_type_and_no_type_are_read_as_json, a_raw_image_is_answered_with_options_from_the_query,
     a_raw_text_is_answered_with_options_from_the_query,
-    options_beside_a_json_body_are_obeyed_or_refused, a_route_without_options_refuses_a_query,
+    options_beside_a_json_body_are_obeyed_or_refused, an_option_that_is_there_twice_is_refused,
+      a_route_without_options_refuses_a_query,
     a_data_url_prefix_is_accepted, top_k_counts_and_is_clamped, all_scores_of_a_softmax_sum_to_one,
     context_comes_back_as_it_was_sent, a_text_longer_than_the_model_is_truncated_and_says_so,
     a_nul_in_a_text_is_removed, an_id_is_the_members_or_the_headers_and_returned_in_both,
