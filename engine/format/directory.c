@@ -254,7 +254,17 @@ enum err_code directory_check(const char *dir, struct err *err)
             printable_name(name).text);
     if (file_path(path, dir, "config.json", err) || file_exists(path, &found, err))
         return err->code;
-    return found ? ERR_OK : refuse_without_config(dir, err);
+    if (!found)
+        return refuse_without_config(dir, err);
+    /* transformers would answer by both; without weights directory_no_weights says more */
+    const bool has_weights =
+        exists_in(dir, "model.safetensors") || exists_in(dir, "model.safetensors.index.json");
+    if (has_weights && exists_in(dir, "adapter_config.json"))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the directory has a model and an adapter (adapter_config.json), which is "
+                       "not applied: merge both (peft, merge_and_unload) into a directory of their "
+                       "own, or move adapter_config.json away to serve the model without it");
+    return ERR_OK;
 }
 
 /* ---- weights ---- */

@@ -73,6 +73,9 @@ START_TEST(directory_says_what_lies_there_without_a_config)
         {{{"config.json", "{}"}}, NULL},
         {{{"x", ""}}, "the directory has no config.json"},
         {{{"adapter_config.json", "{}"}, {"adapter_model.safetensors", ""}}, "merge_and_unload"},
+        {{{"config.json", "{}"}, {"model.safetensors", ""}, {"adapter_config.json", "{}"}},
+         "move adapter_config.json away"},
+        {{{"config.json", "{}"}, {"adapter_config.json", "{}"}}, NULL}, /* has no weights */
         {{{"snapshots/0a1b/config.json", "{}"}, {"blobs/x", ""}}, "/snapshots/0a1b"},
         {{{"checkpoint-500/config.json", "{}"}, {"checkpoint-900/config.json", "{}"}},
          "/checkpoint-500"},
