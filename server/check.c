@@ -8,7 +8,7 @@
 #include "server/addresses.h"
 #include "server/audit/audit_service.h"
 #include "server/auth/keys.h"
-#include "server/fits/fits.h"
+#include "server/fits/fits_left.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
 #include "server/otlp/otlp_exporter.h"
@@ -24,7 +24,7 @@ static enum err_code check_state(const struct config *config, struct err *err)
         err->code = err->code == ERR_IO ? ERR_UNUSABLE : err->code;
         return err_prefix(err, "state_dir: ");
     }
-    return fits_check(config->state_dir, err);
+    return fits_left_check(config->state_dir, err);
 }
 
 static enum err_code check_files(const struct config *config, struct err *err)

@@ -23,8 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char fits_folder[] = "fits"; /* of state_dir */
-
 const char *fits_state_name(enum fits_state state)
 {
     static const char *const names[] = {
@@ -370,18 +368,10 @@ static void tell_left(void *context, struct fit_job *job)
     fits_tell_ended(fits->options.audit, job);
 }
 
-enum err_code fits_check(const char *state_dir, struct err *err)
-{
-    char root[PATH_MAX];
-    uint64_t last;
-    return file_path(root, state_dir, fits_folder, err) ? err->code
-                                                        : fits_left_last(root, &last, err);
-}
-
 static enum err_code clear(struct fits *fits, struct err *err)
 {
     unsigned left = 0;
-    if (file_path(fits->dir, fits->options.state_dir, fits_folder, err) ||
+    if (file_path(fits->dir, fits->options.state_dir, FITS_LEFT_FOLDER, err) ||
         fits_left_read(fits->dir, tell_left, fits, &fits->last, &left, err))
         return err->code;
     if (left > 0)

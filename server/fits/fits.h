@@ -72,8 +72,6 @@ struct fits_options {
 /* Removes what a process before left in STATE_DIR/fits, which is there only while a fit runs. Yours
  * to close. ERR_UNUSABLE: a path is too long; ERR_IO; ERR_NO_MEMORY. */
 enum err_code fits_open(struct fits **out, const struct fits_options *options, struct err *err);
-/* Its ERR_UNUSABLE for what the directory holds; removes nothing. */
-enum err_code fits_check(const char *state_dir, struct err *err);
 enum err_code fits_start(struct fits *fits, struct reloader *reloader, struct err *err);
 /* Cancels all that wait and ends the one that runs, within two seconds. NULL is allowed, as for
  * close. */

@@ -65,7 +65,7 @@ void fits_left_end(const char *root, uint64_t number)
 
 /* ---- reading ---- */
 
-enum err_code fits_left_last(const char *root, uint64_t *last, struct err *err)
+static enum err_code read_last(const char *root, uint64_t *last, struct err *err)
 {
     char path[PATH_MAX];
     bool exists;
@@ -87,6 +87,14 @@ enum err_code fits_left_last(const char *root, uint64_t *last, struct err *err)
     }
     *last = (uint64_t)number;
     return ERR_OK;
+}
+
+enum err_code fits_left_check(const char *state_dir, struct err *err)
+{
+    char root[PATH_MAX];
+    uint64_t last;
+    return file_path(root, state_dir, FITS_LEFT_FOLDER, err) ? err->code
+                                                             : read_last(root, &last, err);
 }
 
 /* Without the file, or with another's, nothing is known of it but the number. */
@@ -134,7 +142,7 @@ enum err_code fits_left_read(const char *root, void (*visit)(void *context, stru
 {
     char path[PATH_MAX];
     *count = 0;
-    if (fits_left_last(root, last, err))
+    if (read_last(root, last, err))
         return err->code;
     DIR *entries = opendir(root);
     for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {

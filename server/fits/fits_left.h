@@ -12,13 +12,15 @@
 
 #include "server/fits/fits_state.h"
 
+#define FITS_LEFT_FOLDER "fits" /* of state_dir */
+
 /* For a job that has its number. ERR_NOT_READY: the directory cannot be written. */
 enum err_code fits_left_begin(const char *root, const struct fit_job *job, struct err *err);
 /* Its line of the end is in the audit log. */
 void fits_left_end(const char *root, uint64_t number);
 
-/* *last: the number in the file of the last one; 0 without it. ERR_UNUSABLE as fits_left_read. */
-enum err_code fits_left_last(const char *root, uint64_t *last, struct err *err);
+/* The ERR_UNUSABLE of fits_left_read in that directory's folder; removes nothing. */
+enum err_code fits_left_check(const char *state_dir, struct err *err);
 
 /* Removes what processes before left below `root`, and visits each with what is known of it; *last:
  * the highest number. ERR_UNUSABLE begins with the path: the file of the last number cannot be
