@@ -29,7 +29,7 @@ enum err_code addresses_check(const struct config *config, struct err *err)
 {
     if (wants_admin(config) && listener_check(config->admin_address, err))
         return err_prefix(err, "admin_listen: ");
-    return ERR_OK;
+    return listener_check(config->listen_address, err);
 }
 
 /* Most systems start a process with a soft limit of 1024 descriptors, which it may raise. */

@@ -212,12 +212,16 @@ static enum err_code add(struct tool *tool, struct err *err)
                  tool->concurrency != NULL ? tool->concurrency : "");
     if (len < 0)
         return err_no_memory(err, tool->len);
-    /* First the key: one that could not be printed would be in the file and known to nobody. */
-    if (puts(key) < 0 || fflush(stdout) != 0)
+    /* Then the key: one that could not be printed would be in the file and known to nobody. */
+    struct keys *checked = NULL;
+    if (keys_parse(&checked, text, (size_t)len, tool->file, NULL, err))
+        err_prefix(err, "no key was made: ");
+    else if (puts(key) < 0 || fflush(stdout) != 0)
         err_set(err, ERR_IO, "the key cannot be printed (%s); %s is as it was", strerror(errno),
                 tool->file);
     else if (write_file(tool, text, (size_t)len, err))
         err_prefix(err, "the key that was printed is not in the file: ");
+    keys_close(checked);
     free(text);
     if (err->code != ERR_OK)
         return err->code;

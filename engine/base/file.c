@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,10 +259,16 @@ enum err_code file_lock_dir(int *fd, const char *dir, const char *name, unsigned
 
 enum err_code file_check_lock_dir(const char *dir, const char *name, struct err *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], parent[PATH_MAX];
     struct stat status;
-    if (file_path(path, dir, name, err) || (stat(dir, &status) != 0 && errno == ENOENT))
+    if (file_path(path, dir, name, err))
         return err->code;
+    if (stat(dir, &status) != 0 && errno == ENOENT) {
+        snprintf(parent, sizeof parent, "%s", dir);
+        return access(dirname(parent), W_OK | X_OK) == 0
+                   ? ERR_OK
+                   : err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
+    }
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd >= 0)
         close(fd);

@@ -103,6 +103,15 @@ static enum err_code open_file(struct safetensors *file, const char *path, struc
     return ERR_OK;
 }
 
+/* A length has NULs in its upper bytes. */
+static bool is_text(const unsigned char bytes[LENGTH_BYTES])
+{
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        if ((bytes[i] < 0x20 && bytes[i] != '\n' && bytes[i] != '\r') || bytes[i] > 0x7E)
+            return false;
+    return true;
+}
+
 static enum err_code read_header_length(struct safetensors *file, size_t *len, struct err *err)
 {
     unsigned char bytes[LENGTH_BYTES];
@@ -116,10 +125,18 @@ static enum err_code read_header_length(struct safetensors *file, size_t *len, s
     for (int i = LENGTH_BYTES; i > 0; i--)
         value = value << 8 | bytes[i - 1];
     if (value > HEADER_BYTES_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "header of %llu bytes; the limit is %d",
-                       (unsigned long long)value, HEADER_BYTES_MAX);
+        return is_text(bytes)
+                   ? err_set(err, ERR_UNSUPPORTED,
+                             "is a text, such as the page of a failed download, and no "
+                             "safetensors file: fetch it again")
+                   : err_set(err, ERR_UNSUPPORTED,
+                             "is no safetensors file: its header would have %llu bytes; the limit "
+                             "is %d",
+                             (unsigned long long)value, HEADER_BYTES_MAX);
     if (value > file->file_bytes - LENGTH_BYTES)
-        return err_set(err, ERR_UNSUPPORTED, "header of %llu bytes, but the file has only %llu",
+        return err_set(err, ERR_UNSUPPORTED,
+                       "is cut off, or no safetensors file: a header of %llu bytes, but the file "
+                       "has only %llu",
                        (unsigned long long)value, (unsigned long long)file->file_bytes);
     *len = (size_t)value;
     file->data_offset = LENGTH_BYTES + value;
@@ -208,7 +225,9 @@ static enum err_code read_offsets(struct tensor_info *info, const struct json_t 
         return err->code;
     if (start > end || end > data_bytes)
         return err_set(
-            err, ERR_UNSUPPORTED, "data_offsets %llu to %llu do not lie in the %llu bytes of data",
+            err, ERR_UNSUPPORTED,
+            "data_offsets %llu to %llu do not lie in the %llu bytes of data: if the file is cut "
+            "off, fetch it again",
             (unsigned long long)start, (unsigned long long)end, (unsigned long long)data_bytes);
     info->offset = start;
     info->bytes = end - start;

@@ -115,6 +115,7 @@ enum err_code guard_check(struct request *request)
         return request->err.code;
     if (is_form(request->exchange))
         return err_set(&request->err, ERR_MEDIA_TYPE,
-                       "routes that change something do not answer forms of pages");
+                       "routes that change something do not answer what a form of a page can send: "
+                       "Content-Type must be application/json");
     return ERR_OK;
 }

@@ -19,7 +19,8 @@ static void visit(void *context, const char *name, const char *value)
     struct err *err = &reading->request->err;
     const size_t len = value != NULL ? strlen(value) : 0;
     if (strcmp(name, "id") == 0 && !reading->has_path_id) {
-        reading->out->id = arena_copy(&reading->request->exchange->arena, value, len);
+        reading->out->id =
+            arena_copy(&reading->request->exchange->arena, value != NULL ? value : "", len);
         if (reading->out->id == NULL)
             err_no_memory(err, len);
     } else if (strcmp(name, "index") == 0) {

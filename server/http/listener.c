@@ -179,8 +179,14 @@ enum err_code listener_check(const char *address, struct err *err)
     struct stat found;
     char folder[LISTENER_ADDRESS_BYTES];
     const char *path = path_of(address);
-    if (path == NULL)
-        return ERR_OK;
+    if (path == NULL) {
+        int fd; /* of any port: the one that is meant may be in use */
+        if (sockets_listen(&fd, address, 0, err))
+            err->code = ERR_UNUSABLE;
+        else
+            close(fd);
+        return err->code;
+    }
     if (fill(&local, path, err)) {
         err->code = ERR_UNUSABLE;
         return err->code;

@@ -42,8 +42,9 @@ enum err_code listener_open(struct listener *out, const char *address, unsigned 
  * listener's. ERR_UNUSABLE for another one, which stays the caller's. */
 enum err_code listener_adopt(struct listener *out, int fd, struct err *err);
 
-/* Whether listener_open might do, as far as can be said beside a server that runs: the folder of a
- * socket's file is there, and what has its name is a socket. ERR_UNUSABLE. */
+/* Whether listener_open might do, as far as can be said beside a server that runs: the address is
+ * of this machine; the folder of a socket's file is there, and what has its name is a socket.
+ * ERR_UNUSABLE. */
 enum err_code listener_check(const char *address, struct err *err);
 
 bool listener_is_local(const struct listener *listener); /* a socket in the file system */

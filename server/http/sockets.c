@@ -51,7 +51,10 @@ enum err_code sockets_listen(int *out, const char *address, unsigned port, struc
     *out = open_listener(info);
     freeaddrinfo(info);
     if (*out < 0)
-        return err_set(err, ERR_IO, "listen: port %u cannot be bound: %s", port, strerror(errno));
+        return errno == EADDRNOTAVAIL
+                   ? err_set(err, ERR_IO, "listen: %s is no address of this machine", address)
+                   : err_set(err, ERR_IO, "listen: port %u cannot be bound: %s", port,
+                             strerror(errno));
     return ERR_OK;
 }
 

@@ -102,6 +102,8 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
             "Content-Type must be application/json, image/png, image/jpeg or text/plain%s",
             type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
                 ? "; convert another picture to PNG or JPEG"
+            : is_word(type, "multipart/form-data")
+                ? "; send the file itself as the body (curl --data-binary @FILE)"
                 : "");
     out->body = types[known].body;
     out->is_told = types[known].is_told;

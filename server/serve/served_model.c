@@ -326,6 +326,21 @@ static enum err_code load(struct served_model *model, const struct served_model_
     return enter_metrics(model, options->metrics, err);
 }
 
+/* Weights of layers that config.json does not ask for, as when its number of layers is wrong. */
+static void warn_of_layers(const struct served_model *model)
+{
+    static const char *const words[] = {".layer.", ".layers."};
+    for (unsigned i = 0; i < model->info->unbound_count; i++)
+        for (unsigned w = 0; w < 2; w++) {
+            const char *name = model->info->unbound[i], *at = strstr(name, words[w]);
+            if (at != NULL && strtoul(at + strlen(words[w]), NULL, 10) >= model->info->layers) {
+                log_event(LOG_WARN, "layers_unused", LOG_TEXT("model", model->name),
+                          LOG_NUMBER("layers", model->info->layers), LOG_TEXT("tensor", name));
+                return;
+            }
+        }
+}
+
 enum err_code served_model_open(struct served_model **out,
                                 const struct served_model_options *options, struct err *err)
 {
@@ -347,6 +362,7 @@ enum err_code served_model_open(struct served_model **out,
     if (model->info->left_out != NULL)
         log_event(LOG_WARN, "backend_left_out", LOG_TEXT("model", model->name),
                   LOG_TEXT("reason", model->info->left_out));
+    warn_of_layers(model);
     if (!model->info->is_calibrated)
         log_event(LOG_WARN, "model_uncalibrated", LOG_TEXT("model", model->name),
                   LOG_TEXT("decision", model->info->reviews_all ? "review" : "auto"),

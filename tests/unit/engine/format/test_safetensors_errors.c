@@ -11,11 +11,13 @@ static const struct {
     const char *error;
 } broken[] = {
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,9007199254740993]}}", 4,
-     "tensor 'a': data_offsets 0 to 9007199254740993 do not lie in the 4 bytes of data"},
+     "tensor 'a': data_offsets 0 to 9007199254740993 do not lie in the 4 bytes of data: "
+     "if the file is cut off, fetch it again"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,18446744073709551620]}}", 4,
      "header: number out of range at byte 70"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4,
-     "tensor 'a': data_offsets 4 to 0 do not lie in the 4 bytes of data"},
+     "tensor 'a': data_offsets 4 to 0 do not lie in the 4 bytes of data: if the file is "
+     "cut off, fetch it again"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,4]}}", 4,
      "tensor 'a': data_offsets: expected an array of two offsets"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4,
@@ -149,13 +151,20 @@ START_TEST(safetensors_believes_no_header_length)
         {0, 0, "has 0 bytes; a safetensors file begins with a header length of 8"},
         {0, 7, "has 7 bytes; a safetensors file begins with a header length of 8"},
         {0, 8, "header: JSON ends too early at byte 0"},
-        {1, 8, "header of 1 bytes, but the file has only 8"},
-        {3, 10, "header of 3 bytes, but the file has only 10"},
+        {1, 8, "is cut off, or no safetensors file: a header of 1 bytes, but the file has only 8"},
+        {3, 10, "is cut off, or no safetensors file: a header of 3 bytes, but the file "
+         "has only 10"},
         {2, 10, "header: not valid JSON at byte 2 (line 1)"},
-        {100000000, 10, "header of 100000000 bytes, but the file has only 10"},
-        {100000001, 10, "header of 100000001 bytes; the limit is 100000000"},
-        {0x0102030405060708, 10, "header of 72623859790382856 bytes; the limit is 100000000"},
-        {UINT64_MAX, 10, "header of 18446744073709551615 bytes; the limit is 100000000"},
+        {100000000, 10, "is cut off, or no safetensors file: a header of 100000000 "
+         "bytes, but the file has only 10"},
+        {100000001, 10, "is no safetensors file: its header would have 100000001 bytes; "
+         "the limit is 100000000"},
+        {0x0102030405060708, 10, "is no safetensors file: its header would have "
+         "72623859790382856 bytes; the limit is 100000000"},
+        {0x505954434F44213C, 10, "is a text, such as the page of a failed download, and "
+         "no safetensors file: fetch it again"},
+        {UINT64_MAX, 10, "is no safetensors file: its header would have "
+         "18446744073709551615 bytes; the limit is 100000000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char bytes[16] = {0};

@@ -52,6 +52,7 @@ static const char *const events[] = {
     "fit_requested",
     "fit_started",
     "fits_left_over",
+    "layers_unused",
     "log_lines_lost",
     "memory_plan",
     "model_digest",

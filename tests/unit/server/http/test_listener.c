@@ -140,6 +140,9 @@ START_TEST(a_check_finds_what_can_be_found_beside_a_living_server)
     char file[128];
     name_place();
     ck_assert_int_eq(listener_check("127.0.0.1", &err), ERR_OK);
+    ck_assert_int_eq(listener_check("192.0.2.1", &err), ERR_UNUSABLE); /* RFC 5737: nobody's */
+    ck_assert_str_eq(err.text, "listen: 192.0.2.1 is no address of this machine");
+    err = (struct err){0};
     ck_assert_int_eq(listener_check(place, &err), ERR_OK);
     open_place(&living);
     ck_assert_int_eq(listener_check(place, &err), ERR_OK);

@@ -73,7 +73,9 @@ START_TEST(media_type_refuses_others_and_other_charsets)
     refuses("application/jso", types);
     refuses("image/tiff", "Content-Type must be application/json, image/png, image/jpeg or "
                           "text/plain; convert another picture to PNG or JPEG");
-    refuses("multipart/form-data; boundary=x", types);
+    refuses("multipart/form-data; boundary=x",
+            "Content-Type must be application/json, image/png, image/jpeg or text/plain; send the "
+            "file itself as the body (curl --data-binary @FILE)");
     refuses("text/plain; charset=latin1x", charsets);
     refuses("text/plain; charset=", charsets);
     refuses("text/plain; charset=\"utf-8", charsets);
