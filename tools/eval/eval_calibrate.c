@@ -98,9 +98,16 @@ enum err_code eval_calibrate(struct eval *eval, struct err *err)
 {
     struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
     struct selftest *selftest;
+    const size_t inputs = eval->assessment.evaluation.count - eval->assessment.evaluation.failed;
     if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
                                : write_all(eval, &how, err))
         return err->code;
+    if (eval->examples == NULL && inputs < CALIBRATE_EXAMPLES_MIN)
+        fprintf(stderr,
+                "attnd-eval: note: ood_score is now the energy of the logits, which finds fewer "
+                "unknown inputs: %zu inputs are too few to be examples (%d); give more, or "
+                "--examples\n",
+                inputs, CALIBRATE_EXAMPLES_MIN);
     if (selftest_open(&selftest, eval->how.dir, &(struct err){0}) != ERR_OK || selftest != NULL)
         fprintf(stderr,
                 "attnd-eval: warning: the scores may have changed: write %s again, with "
