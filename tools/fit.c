@@ -226,6 +226,20 @@ static void warn_of_known(const struct fit *fit)
                 read - fit->fresh_count, read);
 }
 
+/* By heads that had not learnt the input in question. */
+static void warn_of_unfound(const struct fit *fit)
+{
+    for (unsigned c = fit->labels.old_count; c < fit->labels.count; c++) {
+        const struct confusion_class *of = &fit->after.confusion.classes[c];
+        if (2 * of->hits < of->support)
+            fprintf(stderr,
+                    "attnd-fit: warning: new label '%s' was found in %zu of its %zu inputs by a "
+                    "model that had not learnt them: look whether they have something in common, "
+                    "or give more\n",
+                    fit->labels.name[c], of->hits, of->support);
+    }
+}
+
 static void tell_decisions(const struct fit *fit)
 {
     if (fit_decides_anew(fit))
@@ -299,6 +313,7 @@ static enum err_code run_all(struct program *program, struct err *err)
         return err->code;
     }
     warn_of_known(fit);
+    warn_of_unfound(fit);
     tell_decisions(fit);
     print_next(program);
     return ERR_OK;

@@ -107,6 +107,27 @@ START_TEST(a_label_is_added_and_the_model_opens)
 }
 END_TEST
 
+/* Texts of three labels, a third of them called something else. */
+START_TEST(a_new_label_that_is_not_found_again_is_told)
+{
+    static const char *const names[] = {"POWER", "TIMING", "SCAN", "MIXED"};
+    static const char *const words[] = {"voltage", "late", "chain"};
+    char lines[8192] = "";
+    size_t len = 0;
+    for (unsigned i = 0; i < 27; i++)
+        len += (size_t)snprintf(lines + len, sizeof lines - len,
+                                "{\"text\": \"%s %s at %u\", \"label\": \"%s\"}\n", words[i % 3],
+                                words[i % 3], i, names[i % 9 < 3 ? 3 : i % 3]);
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.jsonl", lines, len);
+    snprintf(list, sizeof list, "%s/list.jsonl", dir.path);
+    snprintf(out, sizeof out, "%s/new", dir.path);
+    outcome_expect(RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100"), 0, "",
+                   "warning: new label 'MIXED' was found in ");
+    remove_model();
+}
+END_TEST
+
 START_TEST(progress_is_told_in_lines_in_place_of_the_report)
 {
     write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
@@ -158,4 +179,5 @@ END_TEST
 SUITE("fit_program", fit_tells_what_it_takes,
       a_label_without_inputs_is_named_before_anything_is_computed,
       a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens,
+      a_new_label_that_is_not_found_again_is_told,
       progress_is_told_in_lines_in_place_of_the_report, a_refused_head_is_told_as_one)
