@@ -31,7 +31,7 @@ bool cpu_has_bf16(void)
 
 /* clang 14 has no names for these two. It builds for fuzzing only, where they may be absent. */
 #ifdef __clang__
-bool cpu_has_amx_bf16(void)
+bool cpu_has_tiles(void)
 {
     return false;
 }
@@ -41,10 +41,11 @@ bool cpu_has_avx_vnni(void)
     return false;
 }
 #else
-bool cpu_has_amx_bf16(void)
+bool cpu_has_tiles(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("amx-bf16") && __builtin_cpu_supports("amx-tile");
+    return __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-int8") &&
+           __builtin_cpu_supports("amx-bf16");
 }
 
 bool cpu_has_avx_vnni(void)

@@ -23,10 +23,10 @@ enum cpu_level { CPU_SSE2, CPU_AVX2, CPU_AVX512, CPU_AVX512_VNNI };
 
 enum cpu_level cpu_level(void);
 
-/* Multiplies bf16 pairs (AVX512_BF16); bf16 tiles (AMX), if the kernel lets it; bytes in 256-bit
- * registers (AVX_VNNI). */
+/* Multiplies bf16 pairs (AVX512_BF16); bytes and bf16 by tiles (AMX), if tile_state.h says that it
+ * may; bytes in 256-bit registers (AVX_VNNI). */
 bool cpu_has_bf16(void);
-bool cpu_has_amx_bf16(void);
+bool cpu_has_tiles(void);
 bool cpu_has_avx_vnni(void);
 
 /* cpu_level as a word: "sse2", "avx2" (with FMA), "avx512" (F, BW, DQ, VL), "avx512-vnni". */

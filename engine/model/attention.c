@@ -2,6 +2,7 @@
 
 #include "engine/model/bias/reach.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/tile_state.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -174,7 +175,7 @@ static void attend_share(void *context, unsigned index, unsigned count)
     for (;;) {
         unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= tasks)
-            return;
+            break;
         const struct query_block *block = &workspace->blocks[task / parts];
         unsigned part = task % parts, globals = parts - run->layer->heads;
         if (part < globals)
@@ -185,6 +186,7 @@ static void attend_share(void *context, unsigned index, unsigned count)
                                       memory_order_acq_rel) == 1)
             store_rows(run, block);
     }
+    tile_state_release();
 }
 
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer)

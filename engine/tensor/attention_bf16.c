@@ -15,6 +15,7 @@
 #include "engine/tensor/vector_body.h"
 
 #include "engine/base/cpu.h"
+#include "engine/tensor/tile_state.h"
 
 #include <math.h>
 
@@ -236,7 +237,9 @@ bool attention_bf16_runnable(size_t d)
 
 size_t attention_bf16_scratch(size_t d)
 {
-    return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
+    size_t here = d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
+    size_t tiles = attention_amx_scratch(d);
+    return here > tiles ? here : tiles;
 }
 
 /* Added to the score of the key in front. */
@@ -295,6 +298,10 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                     const struct attention_bias *bias, float *scratch)
 {
+    if (tile_state_permitted()) {
+        attention_amx(out, out_stride, q, k, v, stride, count, n, d, bias, scratch);
+        return;
+    }
     struct block block = {.scores = scratch,
                           .out = out,
                           .out_stride = out_stride,

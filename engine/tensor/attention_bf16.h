@@ -29,4 +29,8 @@ void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const
                          const struct attention_bias *bias, float *scratch);
 size_t attention_bf16_mean_scratch(size_t n, size_t d);
 
+size_t attention_amx_scratch(size_t d);
+void attention_amx(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                   const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
+                   const struct attention_bias *bias, float *scratch);
 #endif

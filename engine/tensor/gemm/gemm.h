@@ -29,30 +29,51 @@
 
 enum {
     GEMM_COLUMNS = 32,   /* of a panel */
-    GEMM_ROWS_MAX = 14,  /* of a tile, the largest of the variants */
+    GEMM_ROWS_MAX = 32,  /* of a tile, the largest of the variants */
     GEMM_GROUP_BYTES = 4 /* of one row's numbers that are multiplied at once */
 };
 
+/* What is prefetched meanwhile: `step` bytes a group, from `at` on, which need not be valid memory.
+ * Weights are so loaded at the pace of their use: a core waits for some ten lines at once and no
+ * more, and what comes in a burst is late. A product by tiles (AMX) also calls `part` from time to
+ * time, for work that the core does beside them; the others never do. */
+struct gemm_ahead {
+    const void *at;
+    size_t step;
+    void (*part)(void *context); /* NULL: none */
+    void *context;
+};
+
+/* The share of tile t of `tiles` in the panel's groups x 128 bytes at `next`. */
+static inline struct gemm_ahead gemm_share(const void *next, size_t groups, size_t t, size_t tiles)
+{
+    size_t step = (GEMM_COLUMNS * GEMM_GROUP_BYTES + tiles - 1) / tiles;
+    return (struct gemm_ahead){.at = (const char *)next + t * groups * step, .step = step};
+}
+
 struct gemm {
-    const char *name; /* "avx512", "avx512-vnni", "avx512-bf16", "avx2", "avx2-vnni", "generic" */
+    const char *name; /* "avx512", "avx512-vnni", "avx512-bf16", "avx2", "avx2-vnni",
+                         "generic", "amx-int8", "amx-bf16" */
     enum precision precision;
-    unsigned rows_max; /* of a tile */
-    bool biased;       /* int8: the sums still hold the activations' zero point */
+    unsigned rows_max;   /* of a tile */
+    unsigned rows_whole; /* fewer rows than that take as long; 0: they do not */
+    unsigned group_unit; /* the groups of a panel are a multiple of it, with zeros behind k */
+    unsigned groups_max; /* of a panel that stay in the cache while the tiles of a block use them */
+    bool biased;         /* int8: the sums still hold the activations' zero point */
 
     /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
-     * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max.
-     * Meanwhile every second cache line of the groups x 128 bytes at `next`, which need not be
-     * valid memory, is prefetched: weights are loaded at the pace of their use, not in bursts. */
+     * or int32, 64-byte aligned; rows of a are a_stride bytes apart; 1 <= rows <= rows_max. */
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 const void *next, unsigned rows, bool accumulate);
+                 struct gemm_ahead ahead, unsigned rows, bool accumulate);
     /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
-     */
+     * NULL: not by tiles (AMX). */
     void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
-                         size_t groups, const void *next, unsigned rows, bool accumulate);
+                         size_t groups, struct gemm_ahead ahead, unsigned rows, bool accumulate);
 };
 
 extern const struct gemm gemm_avx512, gemm_avx512_bf16, gemm_avx512_vnni;
 extern const struct gemm gemm_avx2, gemm_avx2_vnni, gemm_avx2_int8;
+extern const struct gemm gemm_amx_int8, gemm_amx_bf16;
 extern const struct gemm gemm_generic, gemm_generic_bf16, gemm_generic_int8;
 
 /* Every variant, fastest first within its precision; NULL ends the list. */

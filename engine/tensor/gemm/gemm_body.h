@@ -26,7 +26,7 @@ enum {
 /* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
  * group_stride. */
 INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const char *b, size_t groups, struct gemm_ahead ahead, bool accumulate,
                       const unsigned rows)
 {
     VECTOR acc[ROWS][VECTORS];
@@ -37,7 +37,8 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
             const VECTOR *from = (const VECTOR *)(sums + r * GROUP_STRIDE) + v;
             acc[r][v] = accumulate ? *from : (VECTOR){0};
         }
-    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE, next += GROUP_STRIDE) {
+    const char *next = ahead.at;
+    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE, next += ahead.step) {
         VECTOR weights[VECTORS];
         __builtin_prefetch(next, 0, 2);
 #pragma GCC unroll 4
@@ -59,23 +60,23 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
 }
 
 INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                      const char *b, size_t groups, const char *next, bool accumulate,
+                      const char *b, size_t groups, struct gemm_ahead ahead, bool accumulate,
                       const unsigned rows)
 {
     for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
         tile_pass(sums + c * GEMM_GROUP_BYTES, a, row_stride, group_stride,
-                  b + c * GEMM_GROUP_BYTES, groups, next, accumulate, rows);
+                  b + c * GEMM_GROUP_BYTES, groups, ahead, accumulate, rows);
 }
 
 /* One stride is a constant in each call. */
 INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                     const char *panel, size_t groups, const char *next, unsigned rows,
+                     const char *panel, size_t groups, struct gemm_ahead ahead, unsigned rows,
                      bool accumulate)
 {
     switch (rows) {
 #define CASE(n)                                                                                    \
     case n:                                                                                        \
-        tile_rows(sums, a, row_stride, group_stride, panel, groups, next, accumulate, n);          \
+        tile_rows(sums, a, row_stride, group_stride, panel, groups, ahead, accumulate, n);         \
         break;
         CASE(1)
         CASE(2)
@@ -100,20 +101,22 @@ INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_
 }
 
 static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 const void *next, unsigned rows, bool accumulate)
+                 struct gemm_ahead ahead, unsigned rows, bool accumulate)
 {
-    tile_any(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, next, rows, accumulate);
+    tile_any(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, ahead, rows, accumulate);
 }
 
 static void tile_columns(void *sums, const void *a, size_t a_stride, const void *panel,
-                         size_t groups, const void *next, unsigned rows, bool accumulate)
+                         size_t groups, struct gemm_ahead ahead, unsigned rows, bool accumulate)
 {
-    tile_any(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, next, rows, accumulate);
+    tile_any(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, ahead, rows, accumulate);
 }
 
 const struct gemm GEMM = {.name = NAME,
                           .precision = PRECISION,
                           .rows_max = ROWS,
+                          .group_unit = 1,
+                          .groups_max = 768,
                           .biased = BIASED,
                           .tile = tile,
                           .tile_columns = tile_columns};

@@ -51,17 +51,19 @@ static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t
 
 #define TILES(type)                                                                                \
     static void rows_##type(void *sums, const void *a, size_t a_stride, const void *panel,         \
-                            size_t groups, const void *next, unsigned rows, bool accumulate)       \
+                            size_t groups, struct gemm_ahead ahead, unsigned rows,                 \
+                            bool accumulate)                                                       \
     {                                                                                              \
-        (void)next;                                                                                \
+        (void)ahead;                                                                               \
         if (!accumulate)                                                                           \
             memset(sums, 0, rows *GEMM_COLUMNS * sizeof(float));                                   \
         tile_##type(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, rows);                     \
     }                                                                                              \
     static void columns_##type(void *sums, const void *a, size_t a_stride, const void *panel,      \
-                               size_t groups, const void *next, unsigned rows, bool accumulate)    \
+                               size_t groups, struct gemm_ahead ahead, unsigned rows,              \
+                               bool accumulate)                                                    \
     {                                                                                              \
-        (void)next;                                                                                \
+        (void)ahead;                                                                               \
         if (!accumulate)                                                                           \
             memset(sums, 0, rows *GEMM_COLUMNS * sizeof(float));                                   \
         tile_##type(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, rows);                     \
@@ -74,15 +76,21 @@ TILES(int8)
 const struct gemm gemm_generic = {.name = "generic",
                                   .precision = PRECISION_F32,
                                   .rows_max = ROWS,
+                                  .group_unit = 1,
+                                  .groups_max = 768,
                                   .tile = rows_f32,
                                   .tile_columns = columns_f32};
 const struct gemm gemm_generic_bf16 = {.name = "generic",
                                        .precision = PRECISION_BF16,
                                        .rows_max = ROWS,
+                                       .group_unit = 1,
+                                       .groups_max = 768,
                                        .tile = rows_bf16,
                                        .tile_columns = columns_bf16};
 const struct gemm gemm_generic_int8 = {.name = "generic",
                                        .precision = PRECISION_INT8,
                                        .rows_max = ROWS,
+                                       .group_unit = 1,
+                                       .groups_max = 768,
                                        .tile = rows_int8,
                                        .tile_columns = columns_int8};

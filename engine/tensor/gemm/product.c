@@ -131,9 +131,8 @@ static void ask_for_rows(const struct product *product, size_t first, size_t row
     }
 }
 
-/* Rows [first, first + count) of a block, in tiles of nearly equal height. The block's first tile
- * prefetches every even line of the next weights, the second every odd one, and the others what
- * they are using anyway. */
+/* Rows [first, first + count) of a block, in tiles of nearly equal height, the first of which share
+ * the prefetch of the next weights. */
 static void run_tiles(const struct block *block, const struct stretch *stretch, size_t first,
                       size_t count)
 {
@@ -146,10 +145,12 @@ static void run_tiles(const struct block *block, const struct stretch *stretch, 
         float *sums = stretch->sums + row * GEMM_COLUMNS;
         if (stretch->is_last)
             ask_for_rows(product, block->first_row + row, rows, stretch->panel);
-        const char *next = first == 0 && t < 2 ? stretch->next + t * CACHE_LINE : stretch->weights;
+        struct gemm_ahead ahead = {.at = stretch->weights};
+        if (first == 0)
+            ahead = gemm_share(stretch->next, stretch->groups, t, tiles);
         (a->transposed ? gemm->tile_columns : gemm->tile)(
             sums, rows_at(a, block->first_row + row, stretch->group), a->operand.stride,
-            stretch->weights, stretch->groups, next, (unsigned)rows, !stretch->is_first);
+            stretch->weights, stretch->groups, ahead, (unsigned)rows, !stretch->is_first);
         if (stretch->is_last)
             finish_rows(block, stretch->panel, sums, row, rows);
     }

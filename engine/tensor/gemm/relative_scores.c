@@ -122,7 +122,8 @@ static void multiply(const struct meeting *meeting, size_t first, size_t count, 
 {
     const float *panel = meeting->panels + column * meeting->groups;
     meeting->gemm->tile(meeting->sums, meeting->rows + first * meeting->stride, meeting->stride,
-                        panel, meeting->groups, panel + GEMM_COLUMNS * meeting->groups,
+                        panel, meeting->groups,
+                        gemm_share(panel + GEMM_COLUMNS * meeting->groups, meeting->groups, 0, 1),
                         (unsigned)count, false);
 }
 

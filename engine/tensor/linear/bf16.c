@@ -3,6 +3,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
+#include "engine/tensor/tile_state.h"
 
 #include <float.h>
 #include <string.h>
@@ -86,21 +87,8 @@ enum err_code bf16_judge(bool is_native, double gain, struct err *err)
     return ERR_OK;
 }
 
-/* oneDNN multiplies by tiles (AMX), our kernels do not. Without the library ours are used. Measured
- * is oneDNN alone: linear_tiles would fall back to ours and hide why. */
-static void prefer_tiles(const struct linear_backend **backend, double *gain, struct err *left_out)
-{
-    const struct linear_backend *base = linear_backend_find(NULL, PRECISION_F32);
-    double with_tiles;
-    if (!bf16_gain(&with_tiles, base, &linear_onednn[PRECISION_BF16], left_out) &&
-        with_tiles > *gain) {
-        *backend = &linear_tiles;
-        *gain = with_tiles;
-    }
-}
-
-enum err_code bf16_choose(const struct linear_backend **out, const char *name,
-                          struct err *left_out, struct err *err)
+enum err_code bf16_choose(const struct linear_backend **out, const char *name, struct err *left_out,
+                          struct err *err)
 {
     const struct linear_backend *backend = linear_backend_find(name, PRECISION_BF16);
     if (backend == NULL)
@@ -109,12 +97,11 @@ enum err_code bf16_choose(const struct linear_backend **out, const char *name,
     *out = backend;
     if (strcmp(backend->name, "reference") == 0)
         return ERR_OK;
-    if (!cpu_has_bf16() && !cpu_has_amx_bf16())
+    if (!cpu_has_bf16() && !tile_state_permitted())
         return bf16_judge(false, 0, err);
     double gain;
     if (bf16_gain(&gain, linear_backend_find(NULL, PRECISION_F32), backend, err))
         return err->code;
-    if (cpu_has_amx_bf16() && (name == NULL || strcmp(name, "auto") == 0))
-        prefer_tiles(out, &gain, left_out);
+    (void)left_out;
     return bf16_judge(true, gain, err);
 }

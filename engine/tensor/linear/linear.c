@@ -2,6 +2,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/tensor/simd.h"
+#include "engine/tensor/tile_state.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -38,9 +39,11 @@ static const struct linear_backend *const backends[] = {
     &linear_onednn[PRECISION_F32],
     &linear_openblas,
     &linear_reference,
+    &linear_tiles[PRECISION_BF16],
     &linear_native[PRECISION_BF16],
     &linear_onednn[PRECISION_BF16],
     &linear_scalar[PRECISION_BF16],
+    &linear_tiles[PRECISION_INT8],
     &linear_native[PRECISION_INT8],
     &linear_scalar[PRECISION_INT8],
 };
@@ -49,7 +52,8 @@ const struct linear_backend *linear_backend_find(const char *name, enum precisio
 {
     bool any = name == NULL || strcmp(name, "auto") == 0;
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
-        if (backends[i]->precision == precision && (any || strcmp(backends[i]->name, name) == 0))
+        if (backends[i]->precision == precision && (any || strcmp(backends[i]->name, name) == 0) &&
+            (backends[i]->gemm == NULL || gemm_runnable(backends[i]->gemm)))
             return backends[i];
     return NULL;
 }
@@ -129,13 +133,14 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     for (;;) {
         size_t task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
         if (task >= run->rows.count * run->columns.count)
-            return;
+            break;
         size_t row = task / run->columns.count * run->rows.size;
         size_t column = task % run->columns.count * run->columns.size;
         struct linear_block block = {row, smaller(row + run->rows.size, run->io->rows), column,
                                      smaller(column + run->columns.size, linear->out)};
         linear->backend->run(linear, run->kernels, run->io, &block);
     }
+    tile_state_release();
 }
 
 /* Several blocks for each member, so that others take over the blocks of a delayed one, but not

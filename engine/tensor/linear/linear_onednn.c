@@ -35,7 +35,10 @@ static enum err_code onednn_alloc(struct linear *linear, struct err *err)
         "(Debian 12's libdnnl-dev) when it is built; choose another backend");
 }
 
-#define ROW(number, function) {.name = "onednn", .precision = number, .alloc = function}
+#define ROW(number, function)                                                                      \
+    {                                                                                              \
+        .name = "onednn", .precision = number, .alloc = function                                   \
+    }
 
 #else
 
@@ -517,7 +520,7 @@ static enum err_code tiles_alloc(struct linear *linear, struct err *err)
     return linear->backend->alloc(linear, err);
 }
 
-const struct linear_backend linear_tiles = ROW(PRECISION_BF16, tiles_alloc);
+const struct linear_backend linear_onednn_tiles = ROW(PRECISION_BF16, tiles_alloc);
 const struct linear_backend linear_onednn[PRECISION_INT8] = {
     [PRECISION_F32] = ROW(PRECISION_F32, onednn_alloc),
     [PRECISION_BF16] = ROW(PRECISION_BF16, onednn_alloc)};

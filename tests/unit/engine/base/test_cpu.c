@@ -91,7 +91,8 @@ START_TEST(cpu_names_the_instruction_set_that_the_kernel_lists)
     ck_assert_str_eq(cpu_isa(), expected);
     ck_assert_int_eq(cpu_has_bf16(), kernel_lists("avx512_bf16"));
     ck_assert_int_eq(cpu_has_avx_vnni(), kernel_lists("avx_vnni"));
-    ck_assert_int_eq(cpu_has_amx_bf16(), kernel_lists("amx_bf16") && kernel_lists("amx_tile"));
+    ck_assert_int_eq(cpu_has_tiles(), kernel_lists("amx_bf16") && kernel_lists("amx_int8") &&
+                                          kernel_lists("amx_tile"));
 }
 END_TEST
 

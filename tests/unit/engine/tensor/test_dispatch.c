@@ -10,7 +10,7 @@
 
 static struct {
     enum cpu_level level;
-    bool bf16, amx_bf16, avx_vnni;
+    bool bf16, avx_vnni;
 } cpu;
 
 enum cpu_level cpu_level(void)
@@ -23,9 +23,9 @@ bool cpu_has_bf16(void)
     return cpu.bf16;
 }
 
-bool cpu_has_amx_bf16(void)
+bool cpu_has_tiles(void)
 {
-    return cpu.amx_bf16;
+    return false;
 }
 
 bool cpu_has_avx_vnni(void)
@@ -113,7 +113,7 @@ START_TEST(bf16_is_not_measured_where_the_processor_has_it_not)
     const struct linear_backend *backend = NULL;
     struct err err = {0}, left_out = {0};
     cpu.level = CPU_AVX512;
-    cpu.bf16 = cpu.amx_bf16 = false;
+    cpu.bf16 = false;
     ck_assert_int_eq(bf16_choose(&backend, "auto", &left_out, &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "this CPU does not multiply bf16 natively; use f32 or int8");
     ck_assert_ptr_eq(backend, &linear_native[PRECISION_BF16]);

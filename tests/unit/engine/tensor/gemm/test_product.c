@@ -173,7 +173,7 @@ static void check(const struct problem *p, const struct gemm *gemm, enum activat
 
 static bool is_for_training(const struct gemm *gemm)
 {
-    return gemm->precision != PRECISION_INT8 && gemm_runnable(gemm);
+    return gemm->precision != PRECISION_INT8 && gemm->tile_columns != NULL && gemm_runnable(gemm);
 }
 
 START_TEST(products_of_every_form_and_variant_agree_with_naive_sums)

@@ -132,7 +132,8 @@ static void each_variant(void (*check)(const struct gemm *gemm))
 {
     unsigned count = 0;
     for (unsigned v = 0; gemm_variants[v] != NULL; v++)
-        if (gemm_variants[v]->precision != PRECISION_INT8 && gemm_runnable(gemm_variants[v])) {
+        if (gemm_variants[v]->precision != PRECISION_INT8 &&
+            gemm_variants[v]->tile_columns != NULL && gemm_runnable(gemm_variants[v])) {
             check(gemm_variants[v]);
             count++;
         }

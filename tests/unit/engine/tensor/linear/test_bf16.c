@@ -1,6 +1,7 @@
 #include "engine/base/cpu.h"
 #include "engine/tensor/linear/bf16.h"
 #include "engine/tensor/linear/onednn.h"
+#include "engine/tensor/tile_state.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -70,7 +71,7 @@ START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
 {
     static const char *const names[] = {NULL, "auto", "native",
                                         ONEDNN_IS_BUILT ? "onednn" : "native"};
-    bool is_native = cpu_has_bf16() || cpu_has_amx_bf16();
+    bool is_native = cpu_has_bf16() || tile_state_permitted();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct err err = {0}, left_out = {0};
         const struct linear_backend *backend = NULL;

@@ -276,14 +276,14 @@ START_TEST(a_library_of_another_version_is_left_out_by_name_and_range)
     struct err err;
     BEGIN();
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
-        version = (dnnl_version_t){
-            .major = taken[i][0], .minor = taken[i][1], .patch = taken[i][2]};
+        version =
+            (dnnl_version_t){.major = taken[i][0], .minor = taken[i][1], .patch = taken[i][2]};
         ck_assert_int_eq(open_library(&err), ERR_OK);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char text[128];
-        version = (dnnl_version_t){
-            .major = others[i][0], .minor = others[i][1], .patch = others[i][2]};
+        version =
+            (dnnl_version_t){.major = others[i][0], .minor = others[i][1], .patch = others[i][2]};
         snprintf(
             text, sizeof text,
             "oneDNN %d.%d.%d is not supported (supported: 2.6.x); install that of Debian 12 or 13",
@@ -464,7 +464,7 @@ START_TEST(a_shape_that_tiles_do_not_multiply_is_refused_if_asked_for_and_else_m
         linear_close(&linear);
         ck_assert_int_eq(alive, 0);
         fail_at(is_sound ? FUNCTIONS : FAIL_primitive_desc_create, call, true, dnnl_unimplemented);
-        ck_assert_msg(open_linear(&linear, &linear_tiles, &err) == ERR_OK, "%s", err.text);
+        ck_assert_msg(open_linear(&linear, &linear_onednn_tiles, &err) == ERR_OK, "%s", err.text);
         ck_assert_str_eq(linear.backend->name, is_sound ? "onednn" : "native");
         ck_assert_int_eq(alive > 0, is_sound);
         numbers_fill(linear.bias, OUT, 1, 3);
@@ -482,7 +482,7 @@ START_TEST(tiles_that_fail_otherwise_are_an_error)
     struct err err;
     BEGIN();
     fail_at(FAIL_engine_create, 0, true, dnnl_out_of_memory);
-    ck_assert_int_eq(open_linear(&linear, &linear_tiles, &err), ERR_NO_MEMORY);
+    ck_assert_int_eq(open_linear(&linear, &linear_onednn_tiles, &err), ERR_NO_MEMORY);
     linear_close(&linear);
     ck_assert_int_eq(alive, 0);
 }
@@ -539,7 +539,7 @@ START_TEST(rows_are_taken_up_to_128_kilobytes_with_their_padding)
         struct err err = {0};
         char text[160];
         enum err_code code = linear_alloc(&linear, &linear_onednn[p], longest[p], 1, &err);
-        if (code == ERR_UNSUPPORTED && cpu_has_amx_bf16() && p == PRECISION_BF16 &&
+        if (code == ERR_UNSUPPORTED && cpu_has_tiles() && p == PRECISION_BF16 &&
             strstr(err.text, "a 1 x 65504 matrix in bf16 on this CPU: unimplemented") != NULL) {
             suite_skipped(__func__, "oneDNN 2.6 does not multiply 1 x 65504 by tiles");
             linear_close(&linear);
