@@ -1,6 +1,7 @@
 #include "engine/base/cpu.h"
 #include "engine/tensor/linear/linear.h"
 #include "engine/tensor/linear/onednn.h"
+#include "engine/tensor/tile_state.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -177,12 +178,60 @@ START_TEST(linear_knows_its_backends_by_name)
     ck_assert_ptr_eq(linear_backend_find("reference", PRECISION_F32), &linear_reference);
     ck_assert_ptr_eq(linear_backend_find("reference", PRECISION_INT8),
                      &linear_scalar[PRECISION_INT8]);
-    ck_assert_ptr_eq(linear_backend_find(NULL, PRECISION_INT8), &linear_native[PRECISION_INT8]);
-    ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_BF16), &linear_native[PRECISION_BF16]);
+    const struct linear_backend *fastest = tile_state_permitted() ? linear_tiles : linear_native;
+    ck_assert_ptr_eq(linear_backend_find(NULL, PRECISION_INT8), &fastest[PRECISION_INT8]);
+    ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_BF16), &fastest[PRECISION_BF16]);
+    ck_assert_ptr_eq(linear_backend_find("native", PRECISION_INT8), &linear_native[PRECISION_INT8]);
     ck_assert_ptr_eq(linear_backend_find("onednn", PRECISION_BF16), &linear_onednn[PRECISION_BF16]);
     ck_assert_ptr_null(linear_backend_find("onednn", PRECISION_INT8));
     ck_assert_ptr_null(linear_backend_find("openblas", PRECISION_INT8));
     ck_assert_ptr_null(linear_backend_find("cuda", PRECISION_F32));
+}
+END_TEST
+
+/* Rows and numbers around the sizes of tiles, k in one step and in several. */
+START_TEST(linear_multiplies_bytes_by_tiles_as_without_to_the_bit)
+{
+    enum { OUTPUTS = 70, ROWS_TO = 70 };
+    static const size_t ins[] = {1, 63, 64, 65, 768, 1601};
+    static const size_t rows[] = {1, 15, 16, 17, 31, 32, 33, 47, 49, ROWS_TO};
+    if (!tile_state_permitted()) {
+        suite_skipped("products by tiles", "this processor has no tiles (AMX)");
+        return;
+    }
+    for (size_t i = 0; i < sizeof ins / sizeof *ins; i++) {
+        struct arena arena;
+        struct err err = {0};
+        struct operand x;
+        float *numbers = numbers_new(ROWS_TO * ins[i], 1, 5), *y[2];
+        arena_init(&arena);
+        ck_assert_int_eq(operand_alloc(&x, &arena, PRECISION_INT8, ROWS_TO, ins[i], &err), ERR_OK);
+        for (size_t r = 0; r < ROWS_TO; r++)
+            operand_store(&x, kernels_best(), r, numbers + r * ins[i], ins[i]);
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            for (int b = 0; b < 2; b++) {
+                const struct linear_backend *backend = (b ? linear_tiles : linear_native);
+                float *weight = numbers_new(OUTPUTS * ins[i], 1, 6);
+                struct linear linear;
+                y[b] = calloc(ROWS_TO * OUTPUTS, sizeof *y[b]);
+                open_filled(&linear, &backend[PRECISION_INT8], ins[i], OUTPUTS, weight);
+                struct linear_io io = {.x = x,
+                                       .rows = rows[k],
+                                       .y = y[b],
+                                       .y_stride = OUTPUTS,
+                                       .act = ACTIVATION_GELU};
+                struct linear_block all = {0, rows[k], 0, OUTPUTS};
+                linear.backend->run(&linear, kernels_best(), &io, &all);
+                linear_close(&linear);
+                free(weight);
+            }
+            ck_assert_msg(memcmp(y[0], y[1], ROWS_TO * OUTPUTS * sizeof *y[0]) == 0,
+                          "%zu rows of %zu numbers", rows[k], ins[i]);
+            free(y[0]), free(y[1]);
+        }
+        arena_deinit(&arena);
+        free(numbers);
+    }
 }
 END_TEST
 
@@ -247,5 +296,6 @@ END_TEST
 SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool,
       linear_gives_a_row_the_same_result_in_any_company, int8_products_are_those_of_the_scalar_path,
       linear_self_test_accepts_every_backend_and_finds_a_wrong_product,
-      linear_knows_its_backends_by_name, linear_refuses_sizes_that_overflow,
-      linear_refuses_rows_longer_than_onednn_takes, onednn_reads_rows_any_distance_apart)
+      linear_knows_its_backends_by_name, linear_multiplies_bytes_by_tiles_as_without_to_the_bit,
+      linear_refuses_sizes_that_overflow, linear_refuses_rows_longer_than_onednn_takes,
+      onednn_reads_rows_any_distance_apart)
