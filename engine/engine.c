@@ -22,7 +22,6 @@ struct choice {
     const struct linear_backend *encoder; /* in that precision */
     const struct linear_backend *other;   /* in fp32: patch embedding, pooler, classifier */
     const struct kernels *kernels;
-    struct err left_out; /* why a faster library is not used; ERR_OK: there is none */
 };
 
 static enum err_code choose(const struct engine_options *options, struct choice *choice,
@@ -38,7 +37,7 @@ static enum err_code choose(const struct engine_options *options, struct choice 
         return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
                        backend, linear_backend_names());
     if (choice->precision == PRECISION_BF16)
-        bf16_choose(&choice->encoder, backend, &choice->left_out, err);
+        bf16_choose(&choice->encoder, backend, err);
     else
         choice->encoder = linear_backend_find(backend, choice->precision);
     if (err->code != ERR_OK)
@@ -254,10 +253,6 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
         test_products(&model->spec, &model->weights, choice.kernels, err))
         return err->code;
     describe(model, &choice);
-    if (choice.left_out.code != ERR_OK) {
-        const char *why = choice.left_out.text;
-        model->info.left_out = arena_copy(&model->arena, why, strlen(why));
-    }
     model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
 }

@@ -56,7 +56,6 @@ struct engine_info {
     const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */
     const char *preprocessing; /* what is done to an input, for a person */
     const char *linear_backend;
-    const char *left_out; /* why oneDNN is not used where it is faster; NULL: it is, or is not */
     const char *kernels; /* variant of the instruction set in use: "avx512", "avx2", ... */
     const char *scores;  /* "softmax", "sigmoid" or "none" (regression) */
     double temperature;  /* attnd.json's: logits are divided by it; else 1 */

@@ -120,8 +120,9 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     size_t value = key + attended;
     float *out = w->context + (block->out + skipped) * w->hidden_stride + head * width;
     if (w->qkv_bf16 != NULL)
-        attention_bf16(out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key,
-                       w->qkv_bf16 + value, stride, count, span.count, width, &bias, scratch);
+        (w->attends_by_tiles ? attention_amx : attention_bf16)(
+            out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key, w->qkv_bf16 + value,
+            stride, count, span.count, width, &bias, scratch);
     else if (bias.at != NULL)
         w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
                                      w->qkv + value, stride, count, span.count, width, &bias,

@@ -157,7 +157,10 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
     size_t width = spec->hidden / spec->heads;
     bool is_bf16 = workspace_attends_in_bf16(spec, encoder);
     size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float);
-    size_t floats = is_bf16 ? attention_bf16_scratch(width) : attention_scratch(width);
+    w->attends_by_tiles = is_bf16 && encoder == &linear_tiles[encoder->precision];
+    size_t floats = w->attends_by_tiles ? attention_amx_scratch(width)
+                    : is_bf16           ? attention_bf16_scratch(width)
+                                        : attention_scratch(width);
     w->qkv_stride = operand_stride(3 * (size_t)spec->hidden, bytes) / bytes;
     void *qkv = arena_alloc_array(&w->arena, w->tokens_max, w->qkv_stride * bytes);
     if (qkv == NULL)
@@ -279,8 +282,9 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
                        sizeof(struct linear *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
-    const size_t scratch = attention_floats(spec, larger(fp32, bf16)) +
-                           capture_scratch(spec, tokens) + relative_floats(spec, tokens, 1) +
+    const size_t most = larger(larger(fp32, bf16), attention_amx_scratch(width));
+    const size_t scratch = attention_floats(spec, most) + capture_scratch(spec, tokens) +
+                           relative_floats(spec, tokens, 1) +
                            relative_floats(spec, tokens, spec->heads);
     return tokens * (4 * hidden + mlp + qkv + operands + merging) +
            (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +

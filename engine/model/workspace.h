@@ -54,14 +54,15 @@ struct workspace {
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
-    float *x;           /* [T, D] the residual stream */
-    float *y, *z;       /* [T, D] */
-    float *embedded;    /* [N, E] a text before its projection, if there is one */
-    float *qkv;         /* [T, 3 D]; NULL if it is kept in bf16 */
-    uint16_t *qkv_bf16; /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
-    float *context;     /* [T, D] attention's output */
-    float *mlp;         /* [T, F]; [T, 2 F] before a gate */
-    float *gated;       /* [T, F] behind the gate; NULL: there is none */
+    float *x;              /* [T, D] the residual stream */
+    float *y, *z;          /* [T, D] */
+    float *embedded;       /* [N, E] a text before its projection, if there is one */
+    float *qkv;            /* [T, 3 D]; NULL if it is kept in bf16 */
+    uint16_t *qkv_bf16;    /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
+    bool attends_by_tiles; /* in bf16: by attention_amx, as the encoder's products are */
+    float *context;        /* [T, D] attention's output */
+    float *mlp;            /* [T, F]; [T, 2 F] before a gate */
+    float *gated;          /* [T, F] behind the gate; NULL: there is none */
 
     /* What the linear layers read, in their precision; in fp32 the matrices above themselves. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */

@@ -15,7 +15,7 @@
 #include "engine/tensor/vector_body.h"
 
 #include "engine/base/cpu.h"
-#include "engine/tensor/tile_state.h"
+#include "engine/tensor/attention_pairs.h"
 
 #include <math.h>
 
@@ -146,26 +146,6 @@ INLINE void exponentials(struct block *block, size_t keys, const vec *best, bool
     }
 }
 
-/* values[j / 2, c] = v[j, c], v[j + 1, c]; behind the last key zeros. */
-static void interleave(const struct block *block, const uint16_t *v, size_t keys)
-{
-    static const uint16_t order[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
-                                       37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
-                                       11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    const __m512i low = _mm512_loadu_si512(order),
-                  high = _mm512_add_epi16(low, _mm512_set1_epi16(16));
-    for (size_t j = 0; j < keys; j += 2)
-        for (size_t c = 0; c < block->d; c += COLUMNS) {
-            const uint16_t *row = v + j * block->stride + c;
-            __m512i a = _mm512_loadu_si512(row), b = _mm512_setzero_si512();
-            if (j + 1 < keys)
-                b = _mm512_loadu_si512(row + block->stride);
-            uint32_t *out = block->values + j / 2 * block->d + c;
-            _mm512_storeu_si512(out, _mm512_permutex2var_epi16(a, low, b));
-            _mm512_storeu_si512(out + LANES, _mm512_permutex2var_epi16(a, high, b));
-        }
-}
-
 /* out[i .. i + rows, c .. c + COLUMNS) = (out decay + what the keys of a tile add) scale */
 INLINE void gather_rows(const struct block *block, size_t i, size_t c, size_t keys, bool first,
                         const int rows)
@@ -237,9 +217,7 @@ bool attention_bf16_runnable(size_t d)
 
 size_t attention_bf16_scratch(size_t d)
 {
-    size_t here = d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
-    size_t tiles = attention_amx_scratch(d);
-    return here > tiles ? here : tiles;
+    return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
 }
 
 /* Added to the score of the key in front. */
@@ -288,7 +266,8 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
         score(block, tile.k, tile.keys, best, vectors);
         exponentials(block, tile.keys, best, j + tile.keys == count_keys(&all), vectors);
-        interleave(block, tile.v, tile.keys);
+        attention_pair_rows(block->values, tile.v, block->stride, tile.keys,
+                            (tile.keys + 1) / 2 * 2, block->d);
         gather(block, tile.keys, j == 0);
         j += tile.keys;
     }
@@ -298,10 +277,6 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                     const struct attention_bias *bias, float *scratch)
 {
-    if (tile_state_permitted()) {
-        attention_amx(out, out_stride, q, k, v, stride, count, n, d, bias, scratch);
-        return;
-    }
     struct block block = {.scores = scratch,
                           .out = out,
                           .out_stride = out_stride,

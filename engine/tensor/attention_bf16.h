@@ -29,8 +29,11 @@ void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const
                          const struct attention_bias *bias, float *scratch);
 size_t attention_bf16_mean_scratch(size_t n, size_t d);
 
-size_t attention_amx_scratch(size_t d);
+/* As attention_bf16 and its scratch, by tile registers (AMX), where tile_state.h permits it and
+ * attention_bf16_runnable says yes. The softmax is right to 7.5e-5 before it is rounded to bf16. */
 void attention_amx(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                    const struct attention_bias *bias, float *scratch);
+size_t attention_amx_scratch(size_t d);
+
 #endif

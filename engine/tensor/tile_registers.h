@@ -8,14 +8,13 @@
 
 #include <stddef.h>
 
-#define USE_TILES(rows) tile_state_use(rows)
 #define ZERO(t) __asm__ volatile("tilezero %%tmm" #t : :)
-#define MOVE(instruction, t, p, stride)                                                            \
+#define MOVE(instruction, p, stride)                                                               \
     __asm__ volatile(instruction : : "r"(p), "r"((size_t)(stride)) : "memory")
-#define LOAD(t, p, stride) MOVE("tileloadd (%0,%1,1), %%tmm" #t, t, p, stride)
+#define LOAD(t, p, stride) MOVE("tileloadd (%0,%1,1), %%tmm" #t, p, stride)
 /* For what is not used again soon: it does not take the place of what is, in the first cache. */
-#define LOAD_ONCE(t, p, stride) MOVE("tileloaddt1 (%0,%1,1), %%tmm" #t, t, p, stride)
-#define STORE(t, p, stride) MOVE("tilestored %%tmm" #t ", (%0,%1,1)", t, p, stride)
+#define LOAD_ONCE(t, p, stride) MOVE("tileloaddt1 (%0,%1,1), %%tmm" #t, p, stride)
+#define STORE(t, p, stride) MOVE("tilestored %%tmm" #t ", (%0,%1,1)", p, stride)
 /* c += a . b */
 #define DOT_BYTES(c, a, b) __asm__ volatile("tdpbusd %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)
 #define DOT_BF16(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : :)

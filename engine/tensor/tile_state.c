@@ -9,7 +9,7 @@
 
 enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* of arch_prctl, as Linux numbers them */
 
-/* What LDTILECFG reads (Intel SDM, volume 1, 18.3). */
+/* LDTILECFG reads this (Intel SDM, volume 1, 18.3). */
 struct tile_config {
     uint8_t palette, start_row, reserved[14];
     uint16_t row_bytes[16];

@@ -14,8 +14,9 @@
 
 enum { TILE_ROWS_MAX = 16, TILE_ROW_BYTES = 64 };
 
-/* Whether this CPU multiplies bytes and bf16 by tiles and Linux lets this process do so. The first
- * call asks; a kernel, a container's filter or a signal stack that is too small may refuse. */
+/* True if this CPU multiplies bytes and bf16 by tiles and Linux lets this process do so. The first
+ * call asks Linux. An older kernel, a container's filter or a signal stack that is too small may
+ * refuse. */
 bool tile_state_permitted(void);
 
 /* Tiles 0, 1 and 4 get `rows` rows, 1 to 16, the others 16, all of 64 bytes. Nothing to do if they

@@ -359,9 +359,6 @@ enum err_code served_model_open(struct served_model **out,
               LOG_TEXT("kernels", model->info->kernels),
               LOG_NUMBER("generation", model->generation),
               LOG_NUMBER("ms", model->load_seconds * 1000));
-    if (model->info->left_out != NULL)
-        log_event(LOG_WARN, "backend_left_out", LOG_TEXT("model", model->name),
-                  LOG_TEXT("reason", model->info->left_out));
     warn_of_layers(model);
     if (!model->info->is_calibrated)
         log_event(LOG_WARN, "model_uncalibrated", LOG_TEXT("model", model->name),

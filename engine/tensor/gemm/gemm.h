@@ -33,9 +33,9 @@ enum {
     GEMM_GROUP_BYTES = 4 /* of one row's numbers that are multiplied at once */
 };
 
-/* What is prefetched meanwhile: `step` bytes a group, from `at` on, which need not be valid memory.
- * Weights are so loaded at the pace of their use: a core waits for some ten lines at once and no
- * more, and what comes in a burst is late. A product by tiles (AMX) also calls `part` from time to
+/* A product prefetches `step` bytes for each group that it multiplies, from `at` on, which need not
+ * be valid memory: weights are loaded at the pace of their use. A core waits for some ten cache
+ * lines at once; a burst of more is late. A product by tiles (AMX) also calls `part` from time to
  * time, for work that the core does beside them; the others never do. */
 struct gemm_ahead {
     const void *at;

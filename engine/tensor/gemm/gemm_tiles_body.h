@@ -66,7 +66,7 @@ static void tile(void *sums, const void *a, size_t a_stride, const void *panel, 
     const size_t second = rows - low;
     char *top = sums, *bottom = top + second * GROUP_STRIDE;
     const char *first = a;
-    USE_TILES(low);
+    tile_state_use(low);
     begin(top, bottom, accumulate, second > 0);
     if (second > 0) {
         multiply(first, first + second * a_stride, a_stride, panel, groups, ahead, true);

@@ -87,8 +87,7 @@ enum err_code bf16_judge(bool is_native, double gain, struct err *err)
     return ERR_OK;
 }
 
-enum err_code bf16_choose(const struct linear_backend **out, const char *name, struct err *left_out,
-                          struct err *err)
+enum err_code bf16_choose(const struct linear_backend **out, const char *name, struct err *err)
 {
     const struct linear_backend *backend = linear_backend_find(name, PRECISION_BF16);
     if (backend == NULL)
@@ -102,6 +101,5 @@ enum err_code bf16_choose(const struct linear_backend **out, const char *name, s
     double gain;
     if (bf16_gain(&gain, linear_backend_find(NULL, PRECISION_F32), backend, err))
         return err->code;
-    (void)left_out;
     return bf16_judge(true, gain, err);
 }

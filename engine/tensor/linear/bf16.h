@@ -2,7 +2,7 @@
  * flag says that the instruction is there, not that it is fast. Emerald Rapids without its tiles
  * (AMX) multiplies bf16 at half the speed of fp32, Zen 4 and 5 at twice.
  *
- *     if (bf16_choose(&backend, "auto", &left_out, &err)) the model is refused with the reason
+ *     if (bf16_choose(&backend, "auto", &err)) the model is refused with the reason
  *
  * Threads: any number; nothing is kept.
  */
@@ -19,10 +19,8 @@
 
 /* The backend of that name ("auto", NULL: the fastest) for bf16. ERR_UNSUPPORTED with the reason if
  * there is none, if this CPU does not multiply bf16 or not faster than fp32; "reference" is always
- * allowed. *left_out, empty before, is why oneDNN was left out on a CPU with tiles (missing, or of
- * another version); it stays empty if it was not. Takes a few milliseconds on one thread. */
-enum err_code bf16_choose(const struct linear_backend **out, const char *name,
-                          struct err *left_out, struct err *err);
+ * allowed. Takes a few milliseconds on one thread. */
+enum err_code bf16_choose(const struct linear_backend **out, const char *name, struct err *err);
 
 /* Time of a product by `base` over that of the same product by `other`, the minima of alternating
  * runs on this thread: how many times faster `other` is. */

@@ -67,7 +67,6 @@ extern const struct linear_backend linear_native[PRECISION_COUNT];
 extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
 extern const struct linear_backend linear_onednn[PRECISION_INT8];  /* f32 and bf16 */
 extern const struct linear_backend linear_tiles[PRECISION_COUNT];  /* bf16 and int8 */
-extern const struct linear_backend linear_onednn_tiles;
 extern const struct linear_backend linear_openblas;
 extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
 

@@ -239,7 +239,8 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows, co
     run->kernels->epilogue(&epilogue);
 }
 
-/* A product by tiles (AMX) calls it while its tiles multiply: 7 to 10 % of int8 and bf16 models. */
+/* Finishes some of the pending rows. A product by tiles (AMX) calls it while its tiles multiply,
+ * which makes int8 and bf16 models 7 to 10 % faster (Granite Rapids). */
 static void finish_some(void *context)
 {
     struct pending *p = context;

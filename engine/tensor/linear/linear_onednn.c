@@ -35,10 +35,7 @@ static enum err_code onednn_alloc(struct linear *linear, struct err *err)
         "(Debian 12's libdnnl-dev) when it is built; choose another backend");
 }
 
-#define ROW(number, function)                                                                      \
-    {                                                                                              \
-        .name = "onednn", .precision = number, .alloc = function                                   \
-    }
+#define ROW(number, function) {.name = "onednn", .precision = number, .alloc = function}
 
 #else
 
@@ -507,20 +504,6 @@ static void onednn_run(const struct linear *linear, const struct kernels *kernel
 
 #endif
 
-/* With tiles 2.6 refuses some shapes ("unimplemented": 1 x 65504), which a model may have. */
-static enum err_code tiles_alloc(struct linear *linear, struct err *err)
-{
-    struct err why = {0};
-    if (onednn_alloc(linear, &why) != ERR_UNSUPPORTED)
-        return why.code != ERR_OK ? err_set(err, why.code, "%s", why.text) : ERR_OK;
-    if (linear->weights != NULL)
-        linear->backend->close(linear);
-    linear->weights = NULL;
-    linear->backend = &linear_native[PRECISION_BF16];
-    return linear->backend->alloc(linear, err);
-}
-
-const struct linear_backend linear_onednn_tiles = ROW(PRECISION_BF16, tiles_alloc);
 const struct linear_backend linear_onednn[PRECISION_INT8] = {
     [PRECISION_F32] = ROW(PRECISION_F32, onednn_alloc),
     [PRECISION_BF16] = ROW(PRECISION_BF16, onednn_alloc)};

@@ -142,7 +142,7 @@ static enum precision choose_precision(const char *name)
     enum precision precision = PRECISION_F32;
     if (strcmp(name, "auto") != 0)
         precision_find(name, &precision);
-    else if (bf16_choose(&backend, "native", &ignored, &ignored) == ERR_OK)
+    else if (bf16_choose(&backend, "native", &ignored) == ERR_OK)
         precision = PRECISION_BF16;
     return precision;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/base/cpu.h"
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/tile_state.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -10,16 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* By vectors and, where the processor has them, by tiles. */
+static const struct way {
+    const char *name;
+    void (*attend)(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
+                   const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
+                   const struct attention_bias *bias, float *scratch);
+    size_t (*scratch)(size_t d);
+} ways[] = {{"vectors", attention_bf16, attention_bf16_scratch},
+            {"tiles", attention_amx, attention_amx_scratch}};
+
+static size_t way_count(void)
+{
+    if (!tile_state_permitted())
+        suite_skipped("attention by tiles", "this processor has no tiles (AMX)");
+    return tile_state_permitted() ? 2 : 1;
+}
+
 struct problem {
+    const struct way *way;
     size_t n, d, stride, out_stride;
     uint16_t *qkv; /* [n, stride] */
     float *wide;   /* the same numbers in fp32 */
     float *out, *expected, *scratch;
 };
 
-static struct problem new_problem(size_t n, size_t d, float range)
+static struct problem new_problem(const struct way *way, size_t n, size_t d, float range)
 {
-    struct problem p = {.n = n, .d = d, .stride = 3 * d + 6, .out_stride = d + 5};
+    struct problem p = {.way = way, .n = n, .d = d, .stride = 3 * d + 6, .out_stride = d + 5};
     size_t numbers = n * p.stride;
     p.wide = numbers_new(numbers, range, (uint32_t)(n * 100 + d));
     p.qkv = malloc(numbers * sizeof *p.qkv);
@@ -32,7 +51,7 @@ static struct problem new_problem(size_t n, size_t d, float range)
     p.expected = numbers_new(n * p.out_stride, 1, 9);
     for (size_t i = 0; i < n * d; i++) /* what is written is not read before */
         p.out[i / d * p.out_stride + i % d] = NAN;
-    size_t floats = attention_scratch(d) + attention_bf16_scratch(d) + n + 16;
+    size_t floats = attention_scratch(d) + way->scratch(d) + n + 16;
     p.scratch = numbers_new(floats, 1e30f, 10);
     return p;
 }
@@ -59,17 +78,17 @@ static void check_guard(const float *behind)
 
 static void run(struct problem *p, size_t first, size_t count)
 {
-    guard(p->scratch + attention_bf16_scratch(p->d));
-    attention_bf16(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
+    guard(p->scratch + p->way->scratch(p->d));
+    p->way->attend(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
                    p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, NULL,
                    p->scratch);
-    check_guard(p->scratch + attention_bf16_scratch(p->d));
+    check_guard(p->scratch + p->way->scratch(p->d));
 }
 
 /* The softmax is rounded to 8 bits before it multiplies v: half of 2^-8 of the largest v. */
-static void check(size_t n, size_t d, float range)
+static void check(const struct way *way, size_t n, size_t d, float range)
 {
-    struct problem p = new_problem(n, d, range);
+    struct problem p = new_problem(way, n, d, range);
     for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
         size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
         kernels_reference.attention(p.expected + first * p.out_stride, p.out_stride,
@@ -78,8 +97,8 @@ static void check(size_t n, size_t d, float range)
         run(&p, first, count);
     }
     double difference = numbers_difference(p.out, p.expected, n * p.out_stride);
-    ck_assert_msg(difference <= range / 256, "n = %zu, d = %zu, range %g: %g", n, d, (double)range,
-                  difference);
+    ck_assert_msg(difference <= range / 256, "%s: n = %zu, d = %zu, range %g: %g", way->name, n, d,
+                  (double)range, difference);
     free_problem(&p);
 }
 
@@ -92,10 +111,12 @@ START_TEST(bf16_attention_agrees_with_the_oracle)
     static const size_t widths[] = {32, 64, 96};
     if (!attention_bf16_runnable(widths[0]))
         suite_skip(no_bf16);
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    const size_t all = way_count();
+    for (size_t i = 0; i < all * sizeof lengths / sizeof *lengths; i++)
         for (size_t w = 0; w < 3; w++) {
-            check(lengths[i], widths[w], 1);
-            check(lengths[i], widths[w], 12); /* scores of hundreds: one key takes all */
+            check(&ways[i % all], lengths[i / all], widths[w], 1);
+            /* scores of hundreds: one key takes all */
+            check(&ways[i % all], lengths[i / all], widths[w], 12);
         }
 }
 END_TEST
@@ -105,14 +126,16 @@ START_TEST(bf16_attention_of_a_query_is_the_same_alone_and_in_any_block)
     enum { N = 150, D = 64 };
     if (!attention_bf16_runnable(D))
         suite_skip(no_bf16);
-    struct problem p = new_problem(N, D, 3);
-    for (size_t first = 0; first < N; first += ATTENTION_QUERIES)
-        run(&p, first, N - first < ATTENTION_QUERIES ? N - first : ATTENTION_QUERIES);
-    memcpy(p.expected, p.out, sizeof(float) * N * p.out_stride);
-    for (size_t i = 0; i < N; i++)
-        run(&p, i, 1);
-    ck_assert(memcmp(p.out, p.expected, sizeof(float) * N * p.out_stride) == 0);
-    free_problem(&p);
+    for (size_t way = 0, all = way_count(); way < all; way++) {
+        struct problem p = new_problem(&ways[way], N, D, 3);
+        for (size_t first = 0; first < N; first += ATTENTION_QUERIES)
+            run(&p, first, N - first < ATTENTION_QUERIES ? N - first : ATTENTION_QUERIES);
+        memcpy(p.expected, p.out, sizeof(float) * N * p.out_stride);
+        for (size_t i = 0; i < N; i++)
+            run(&p, i, 1);
+        ck_assert(memcmp(p.out, p.expected, sizeof(float) * N * p.out_stride) == 0);
+        free_problem(&p);
+    }
 }
 END_TEST
 
@@ -125,7 +148,7 @@ START_TEST(bf16_attention_averaged_over_heads_agrees_with_the_oracle)
         suite_skip(no_bf16);
     for (size_t i = 0; i < 7; i++) {
         size_t n = lengths[i], stride = 2 * HEADS * D;
-        struct problem p = new_problem(n, stride / 3 + 1, 4);
+        struct problem p = new_problem(&ways[0], n, stride / 3 + 1, 4);
         float *scratch = numbers_new(attention_bf16_mean_scratch(n, D) + n + BEHIND, 1e30f, 3);
         float *out = numbers_new(n * n, 1, 4), *expected = numbers_new(n * n, 1, 5);
         for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {

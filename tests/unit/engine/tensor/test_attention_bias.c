@@ -3,6 +3,7 @@
  * read, but must not matter. */
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/kernels.h"
+#include "engine/tensor/tile_state.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -52,7 +53,8 @@ static struct problem problem_new(size_t n, size_t d, void (*add)(struct problem
     struct problem p = {.n = n, .d = d, .stride = 3 * HEADS * d + 8};
     size_t wide = HEADS * d > n ? HEADS * d : n;
     size_t fp32 = attention_mean_scratch(n, d) + attention_scratch(d);
-    size_t bf16 = attention_bf16_mean_scratch(n, d) + attention_bf16_scratch(d);
+    size_t bf16 =
+        attention_bf16_mean_scratch(n, d) + attention_bf16_scratch(d) + attention_amx_scratch(d);
     p.qkv = numbers_new(n * p.stride, 2, (uint32_t)(n * 100 + d));
     p.out = numbers_new(n * wide, 1, 9);
     p.expected = numbers_new(n * wide, 1, 10);
@@ -239,15 +241,18 @@ static void check_bf16(size_t n, size_t d, void (*layout)(struct problem *p))
     struct problem *p = &half.p;
     size_t width = HEADS * d;
     attend(p, &kernels_reference, p->expected);
-    for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
-        for (size_t h = 0; h < HEADS; h++) {
-            struct attention_bias one = attention_bias_at(&p->bias, h, first);
-            const uint16_t *key = half.qkv + width + h * d;
-            attention_bf16(p->out + first * width + h * d, width,
-                           half.qkv + first * p->stride + h * d, key, key + width, p->stride,
-                           block_of(p, first), n, d, &one, p->scratch);
-        }
-    ck_assert_msg(numbers_difference(p->out, p->expected, n * width) < 2.0 / 256, "n = %zu", n);
+    for (int by_tiles = 0; by_tiles <= tile_state_permitted(); by_tiles++) {
+        for (size_t first = 0; first < n; first += ATTENTION_QUERIES)
+            for (size_t h = 0; h < HEADS; h++) {
+                struct attention_bias one = attention_bias_at(&p->bias, h, first);
+                const uint16_t *key = half.qkv + width + h * d;
+                (by_tiles ? attention_amx : attention_bf16)(
+                    p->out + first * width + h * d, width, half.qkv + first * p->stride + h * d,
+                    key, key + width, p->stride, block_of(p, first), n, d, &one, p->scratch);
+            }
+        ck_assert_msg(numbers_difference(p->out, p->expected, n * width) < 2.0 / 256,
+                      "n = %zu, tiles %d", n, by_tiles);
+    }
     average(p, &kernels_reference, p->expected);
     for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
         struct attention_bias one = attention_bias_at(&p->bias, 0, first);
@@ -303,8 +308,9 @@ static void attend_front(const struct problem *p, const struct kernels *kernels,
             size_t key = from * p->stride + width + h * p->d;
             float *to = out + first * width + h * p->d;
             if (bf16 != NULL)
-                attention_bf16(to, width, bf16 + query, bf16 + key, bf16 + key + width, p->stride,
-                               block_of(p, first), n, p->d, &one, p->scratch);
+                (tile_state_permitted() ? attention_amx : attention_bf16)(
+                    to, width, bf16 + query, bf16 + key, bf16 + key + width, p->stride,
+                    block_of(p, first), n, p->d, &one, p->scratch);
             else
                 kernels->attention_biased(to, width, p->qkv + query, p->qkv + key,
                                           p->qkv + key + width, p->stride, block_of(p, first), n,

@@ -111,10 +111,10 @@ END_TEST
 START_TEST(bf16_is_not_measured_where_the_processor_has_it_not)
 {
     const struct linear_backend *backend = NULL;
-    struct err err = {0}, left_out = {0};
+    struct err err = {0};
     cpu.level = CPU_AVX512;
     cpu.bf16 = false;
-    ck_assert_int_eq(bf16_choose(&backend, "auto", &left_out, &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(bf16_choose(&backend, "auto", &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "this CPU does not multiply bf16 natively; use f32 or int8");
     ck_assert_ptr_eq(backend, &linear_native[PRECISION_BF16]);
 }

@@ -41,7 +41,6 @@ enum { HOSTILE = sizeof hostile / sizeof hostile[0], LONG = 5000 };
 static const char *const events[] = {
     "audit_closed",
     "audit_opened",
-    "backend_left_out",
     "digest_failed",
     "drain_timed_out",
     "draining",

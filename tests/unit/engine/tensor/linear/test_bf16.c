@@ -39,18 +39,18 @@ END_TEST
 
 START_TEST(bf16_is_always_allowed_to_the_reference)
 {
-    struct err err = {0}, left_out = {0};
+    struct err err = {0};
     const struct linear_backend *backend = NULL;
-    ck_assert_int_eq(bf16_choose(&backend, "reference", &left_out, &err), ERR_OK);
+    ck_assert_int_eq(bf16_choose(&backend, "reference", &err), ERR_OK);
     ck_assert_ptr_eq(backend, &linear_scalar[PRECISION_BF16]);
 }
 END_TEST
 
 START_TEST(bf16_is_refused_by_a_backend_that_has_none)
 {
-    struct err err = {0}, left_out = {0};
+    struct err err = {0};
     const struct linear_backend *backend = NULL;
-    ck_assert_int_eq(bf16_choose(&backend, "openblas", &left_out, &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(bf16_choose(&backend, "openblas", &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "the linear backend 'openblas' cannot multiply in bf16");
     ck_assert_ptr_null(backend);
 }
@@ -73,9 +73,9 @@ START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
                                         ONEDNN_IS_BUILT ? "onednn" : "native"};
     bool is_native = cpu_has_bf16() || tile_state_permitted();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct err err = {0}, left_out = {0};
+        struct err err = {0};
         const struct linear_backend *backend = NULL;
-        enum err_code code = bf16_choose(&backend, names[i], &left_out, &err);
+        enum err_code code = bf16_choose(&backend, names[i], &err);
         const char *reason = is_native ? "bf16 measured " : "this CPU does not multiply bf16 ";
         if (code == ERR_OK && is_native) {
             ck_assert_int_eq(backend->precision, PRECISION_BF16);
