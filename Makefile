@@ -91,7 +91,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 
 # A sum of products is the same in each copy of a loop only if all copies fuse multiply and add, and the tuning
 # of GCC 13 and later leaves some of 256 bits unfused. gcc alone compiles this folder (see fuzz).
-$(call objects,$(call c_files,engine/tensor)): CFLAGS += --param=avoid-fma-max-bits=0
+$(call objects,$(call c_files,engine/tensor tests/tiles)): CFLAGS += --param=avoid-fma-max-bits=0
 
 # The assembler puts these files into objects (engine/embed.h); the compiler does not see that they
 # depend on them.
@@ -147,7 +147,7 @@ $(ALONE): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_LIBS)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 $(RUNNERS):
 	@mkdir -p $(@D)
-	@! nm -A --defined-only --extern-only $(filter %.o,$^) | grep . || \
+	@! nm -A --defined-only --extern-only $(filter-out $(TILES),$(filter %.o,$^)) | grep . || \
 	    { echo 'make: these functions of tests have to be static' >&2; exit 1; }
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
 define room
@@ -155,6 +155,10 @@ $(patsubst tests/unit/%,$(BUILD)/tests/%runner,$(1)): \
     $(call objects,$(foreach source,$(ROOM_SRC),$(if $(filter $(1),$(dir $(source))),$(source)))) $(UNIT_LIBS)
 endef
 $(foreach folder,$(ROOMS),$(eval $(call room,$(folder))))
+
+# These tests run with the tile instructions in plain C (tests/tiles), on every machine.
+TILES := $(call objects,$(wildcard tests/tiles/*.c))
+$(BUILD)/tests/engine/tensor/tiles/runner: $(TILES)
 
 # The name that stands before a test's is its runner's.
 LINKED := $(filter-out $(ALONE),$(UNITS)) $(REPLAYS) $(TORTURES)

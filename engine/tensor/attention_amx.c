@@ -12,6 +12,7 @@
 
 #include "engine/tensor/attention_pairs.h"
 #include "engine/tensor/tile_registers.h"
+#include "engine/tensor/tile_state.h"
 
 enum {
     WIDTH = ATTENTION_QUERIES, /* of the transposed matrices, in queries */

@@ -1,13 +1,15 @@
 /* tile_registers.h - the tile registers' instructions (AMX), as statements. A tile is a number from
  * 0 to 7, written as such. The caller has configured them (tile_state.h). Intel SDM, volume 2.
+ * Tests put a model in plain C in the place of this file.
  */
 #ifndef ATTND_ENGINE_TENSOR_TILE_REGISTERS_H
 #define ATTND_ENGINE_TENSOR_TILE_REGISTERS_H
 
-#include "engine/tensor/tile_state.h"
-
 #include <stddef.h>
 
+/* struct tile_config, 64 bytes */
+#define CONFIGURE(config) __asm__ volatile("ldtilecfg %0" : : "m"(config))
+#define RELEASE() __asm__ volatile("tilerelease")
 #define ZERO(t) __asm__ volatile("tilezero %%tmm" #t : :)
 #define MOVE(instruction, p, stride)                                                               \
     __asm__ volatile(instruction : : "r"(p), "r"((size_t)(stride)) : "memory")

@@ -1,6 +1,7 @@
 #include "engine/tensor/tile_state.h"
 
 #include "engine/base/cpu.h"
+#include "engine/tensor/tile_registers.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -42,7 +43,7 @@ void tile_state_use(unsigned rows)
         config.rows[t] = (uint8_t)(t == 0 || t == 1 || t == 4 ? rows : TILE_ROWS_MAX);
         config.row_bytes[t] = TILE_ROW_BYTES;
     }
-    __asm__ volatile("ldtilecfg %0" : : "m"(config));
+    CONFIGURE(config);
 }
 
 void tile_state_release(void)
@@ -50,5 +51,5 @@ void tile_state_release(void)
     if (in_use == 0)
         return;
     in_use = 0;
-    __asm__ volatile("tilerelease");
+    RELEASE();
 }

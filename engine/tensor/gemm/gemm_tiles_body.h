@@ -12,6 +12,7 @@
  * write the same: other tiles would have to be configured.
  */
 #include "engine/tensor/gemm/gemm.h"
+#include "engine/tensor/tile_state.h"
 
 enum { GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES, STEP_GROUPS = 16, STEPS_A_PART = 2 };
 

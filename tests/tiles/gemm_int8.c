@@ -1,0 +1,3 @@
+#include "tests/tiles/tile_registers.h"
+
+#include "engine/tensor/gemm/gemm_amx_int8.c"

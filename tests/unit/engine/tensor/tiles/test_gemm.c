@@ -1,0 +1,1 @@
+#include "tests/unit/engine/tensor/gemm/test_gemm.c"
