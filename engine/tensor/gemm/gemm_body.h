@@ -21,12 +21,14 @@
 enum {
     PASS_COLUMNS = VECTORS * LANES,
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
+    STEP_GROUPS = 4, /* between prefetches, for which the loop over groups has no register left */
+    CACHE_LINE = 64,
 };
 
 /* One pass: `rows` x PASS_COLUMNS sums over all groups. Group g of row r is at a + r row_stride + g
  * group_stride. */
 INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                      const char *b, size_t groups, struct gemm_ahead ahead, bool accumulate,
+                      const char *b, size_t groups, const struct gemm_ahead *ahead, bool accumulate,
                       const unsigned rows)
 {
     VECTOR acc[ROWS][VECTORS];
@@ -37,19 +39,24 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
             const VECTOR *from = (const VECTOR *)(sums + r * GROUP_STRIDE) + v;
             acc[r][v] = accumulate ? *from : (VECTOR){0};
         }
-    const char *next = ahead.at;
-    for (size_t g = 0; g < groups; g++, b += GROUP_STRIDE, next += ahead.step) {
-        VECTOR weights[VECTORS];
-        __builtin_prefetch(next, 0, 2);
-#pragma GCC unroll 4
-        for (unsigned v = 0; v < VECTORS; v++)
-            weights[v] = ((const VECTOR *)b)[v];
-#pragma GCC unroll 16
-        for (unsigned r = 0; r < rows; r++) {
-            VECTOR number = SPREAD(a + r * row_stride + g * group_stride);
+    const char *next = ahead->at;
+    for (size_t left = groups, step; left > 0; left -= step) {
+        step = left < STEP_GROUPS ? left : STEP_GROUPS;
+        for (size_t at = 0; at < step * ahead->step; at += CACHE_LINE, next += CACHE_LINE)
+            __builtin_prefetch(next, 0, 2);
+        for (const char *end = b + step * GROUP_STRIDE; b < end; b += GROUP_STRIDE) {
+            VECTOR weights[VECTORS];
 #pragma GCC unroll 4
             for (unsigned v = 0; v < VECTORS; v++)
-                acc[r][v] = DOT(acc[r][v], number, weights[v]);
+                weights[v] = ((const VECTOR *)b)[v];
+#pragma GCC unroll 16
+            for (unsigned r = 0; r < rows; r++) {
+                VECTOR number = SPREAD(a + r * row_stride);
+#pragma GCC unroll 4
+                for (unsigned v = 0; v < VECTORS; v++)
+                    acc[r][v] = DOT(acc[r][v], number, weights[v]);
+            }
+            a += group_stride;
         }
     }
 #pragma GCC unroll 16
@@ -60,7 +67,7 @@ INLINE void tile_pass(char *sums, const char *a, size_t row_stride, size_t group
 }
 
 INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                      const char *b, size_t groups, struct gemm_ahead ahead, bool accumulate,
+                      const char *b, size_t groups, const struct gemm_ahead *ahead, bool accumulate,
                       const unsigned rows)
 {
     for (size_t c = 0; c < GEMM_COLUMNS; c += PASS_COLUMNS)
@@ -70,8 +77,8 @@ INLINE void tile_rows(char *sums, const char *a, size_t row_stride, size_t group
 
 /* One stride is a constant in each call. */
 INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_stride,
-                     const char *panel, size_t groups, struct gemm_ahead ahead, unsigned rows,
-                     bool accumulate)
+                     const char *panel, size_t groups, const struct gemm_ahead *ahead,
+                     unsigned rows, bool accumulate)
 {
     switch (rows) {
 #define CASE(n)                                                                                    \
@@ -101,13 +108,14 @@ INLINE void tile_any(char *sums, const char *a, size_t row_stride, size_t group_
 }
 
 static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 struct gemm_ahead ahead, unsigned rows, bool accumulate)
+                 const struct gemm_ahead *ahead, unsigned rows, bool accumulate)
 {
     tile_any(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, ahead, rows, accumulate);
 }
 
 static void tile_columns(void *sums, const void *a, size_t a_stride, const void *panel,
-                         size_t groups, struct gemm_ahead ahead, unsigned rows, bool accumulate)
+                         size_t groups, const struct gemm_ahead *ahead, unsigned rows,
+                         bool accumulate)
 {
     tile_any(sums, a, GEMM_GROUP_BYTES, a_stride, panel, groups, ahead, rows, accumulate);
 }

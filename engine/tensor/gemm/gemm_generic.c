@@ -51,7 +51,7 @@ static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t
 
 #define TILES(type)                                                                                \
     static void rows_##type(void *sums, const void *a, size_t a_stride, const void *panel,         \
-                            size_t groups, struct gemm_ahead ahead, unsigned rows,                 \
+                            size_t groups, const struct gemm_ahead *ahead, unsigned rows,          \
                             bool accumulate)                                                       \
     {                                                                                              \
         (void)ahead;                                                                               \
@@ -60,7 +60,7 @@ static void tile_int8(int32_t *sums, const uint8_t *a, size_t row_stride, size_t
         tile_##type(sums, a, a_stride, GEMM_GROUP_BYTES, panel, groups, rows);                     \
     }                                                                                              \
     static void columns_##type(void *sums, const void *a, size_t a_stride, const void *panel,      \
-                               size_t groups, struct gemm_ahead ahead, unsigned rows,              \
+                               size_t groups, const struct gemm_ahead *ahead, unsigned rows,       \
                                bool accumulate)                                                    \
     {                                                                                              \
         (void)ahead;                                                                               \

@@ -34,12 +34,12 @@ static inline __attribute__((always_inline)) void begin(char *top, char *bottom,
     }
 }
 
-static inline __attribute__((always_inline)) void multiply(const char *top, const char *bottom,
-                                                           size_t a_stride, const char *panel,
-                                                           size_t groups, struct gemm_ahead ahead,
-                                                           const bool is_high)
+static inline __attribute__((always_inline)) void
+multiply(const char *top, const char *bottom, size_t a_stride, const char *panel, size_t groups,
+         const struct gemm_ahead *ahead, const bool is_high)
 {
-    const char *next = ahead.at;
+    const char *next = ahead->at;
+    const size_t step = STEP_GROUPS * ahead->step;
     for (size_t g = 0; g < groups; g += STEP_GROUPS) {
         const char *b = panel + g * GROUP_STRIDE;
         LOAD_ONCE(4, top + g * GEMM_GROUP_BYTES, a_stride);
@@ -52,16 +52,15 @@ static inline __attribute__((always_inline)) void multiply(const char *top, cons
             DOT(2, 5, 6);
             DOT(3, 5, 7);
         }
-        for (size_t at = 0; at < STEP_GROUPS * ahead.step;
-             at += TILE_ROW_BYTES, next += TILE_ROW_BYTES)
+        for (size_t at = 0; at < step; at += TILE_ROW_BYTES, next += TILE_ROW_BYTES)
             __builtin_prefetch(next, 0, 2);
-        if (ahead.part != NULL && g / STEP_GROUPS % STEPS_A_PART == STEPS_A_PART - 1)
-            ahead.part(ahead.context);
+        if (ahead->part != NULL && g / STEP_GROUPS % STEPS_A_PART == STEPS_A_PART - 1)
+            ahead->part(ahead->context);
     }
 }
 
 static void tile(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
-                 struct gemm_ahead ahead, unsigned rows, bool accumulate)
+                 const struct gemm_ahead *ahead, unsigned rows, bool accumulate)
 {
     const unsigned low = rows < TILE_ROWS_MAX ? rows : TILE_ROWS_MAX;
     const size_t second = rows - low;

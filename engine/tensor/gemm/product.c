@@ -150,7 +150,7 @@ static void run_tiles(const struct block *block, const struct stretch *stretch, 
             ahead = gemm_share(stretch->next, stretch->groups, t, tiles);
         (a->transposed ? gemm->tile_columns : gemm->tile)(
             sums, rows_at(a, block->first_row + row, stretch->group), a->operand.stride,
-            stretch->weights, stretch->groups, ahead, (unsigned)rows, !stretch->is_first);
+            stretch->weights, stretch->groups, &ahead, (unsigned)rows, !stretch->is_first);
         if (stretch->is_last)
             finish_rows(block, stretch->panel, sums, row, rows);
     }

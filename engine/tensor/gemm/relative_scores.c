@@ -121,10 +121,10 @@ static struct meeting meet(const struct relative_scores *scores, enum relative_s
 static void multiply(const struct meeting *meeting, size_t first, size_t count, size_t column)
 {
     const float *panel = meeting->panels + column * meeting->groups;
+    const struct gemm_ahead ahead =
+        gemm_share(panel + GEMM_COLUMNS * meeting->groups, meeting->groups, 0, 1);
     meeting->gemm->tile(meeting->sums, meeting->rows + first * meeting->stride, meeting->stride,
-                        panel, meeting->groups,
-                        gemm_share(panel + GEMM_COLUMNS * meeting->groups, meeting->groups, 0, 1),
-                        (unsigned)count, false);
+                        panel, meeting->groups, &ahead, (unsigned)count, false);
 }
 
 /* Of `count` rows in nearly equal tiles, where tile `at` begins. */

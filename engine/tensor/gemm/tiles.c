@@ -13,8 +13,8 @@ void tiles_rows(const struct tiles *tiles, float *c, size_t c_stride, const void
     for (size_t first = 0; first < n; first += GEMM_COLUMNS, c += GEMM_COLUMNS) {
         size_t columns = columns_of(n, first);
         const float *panel = (const float *)panels + first * groups;
-        tiles->gemm->tile(tiles->sums, a, a_stride, panel, groups, (struct gemm_ahead){.at = panel},
-                          (unsigned)rows, false);
+        tiles->gemm->tile(tiles->sums, a, a_stride, panel, groups,
+                          &(struct gemm_ahead){.at = panel}, (unsigned)rows, false);
         for (size_t r = 0; r < rows; r++) {
             const float *sums = tiles->sums + r * GEMM_COLUMNS;
             if (columns == GEMM_COLUMNS)
@@ -42,7 +42,7 @@ void tiles_columns(const struct tiles *tiles, float *c, size_t c_stride, const v
         for (size_t first = 0; first < n; first += GEMM_COLUMNS) {
             const float *panel = (const float *)panels + first * groups;
             tiles->gemm->tile_columns(tiles->sums, (const float *)a + row, a_stride, panel, groups,
-                                      (struct gemm_ahead){.at = panel}, (unsigned)height, false);
+                                      &(struct gemm_ahead){.at = panel}, (unsigned)height, false);
             add_sums(c + row * c_stride + first, c_stride, tiles->sums, height,
                      columns_of(n, first));
         }

@@ -270,13 +270,13 @@ static void run_stretch(const struct panel_run *run, size_t k, size_t groups,
     const struct gemm *gemm = native->gemm;
     const struct operand *x = &run->io->x;
     const size_t tiles = (run->rows + gemm->rows_max - 1) / gemm->rows_max;
-    const size_t height = gemm->rows_whole > 0 ? gemm->rows_max : (run->rows + tiles - 1) / tiles;
     const uint32_t *weights =
         native->panel + (run->column / GEMM_COLUMNS * native->groups + k) * GEMM_COLUMNS;
-    const bool is_last = k + groups == native->groups;
-    for (size_t t = 0; t < tiles && t * height < run->rows; t++) {
-        const size_t row = t * height, left = run->rows - row;
-        const size_t rows = left < height ? left : height;
+    const bool is_last = k + groups == native->groups, is_whole = gemm->rows_whole > 0;
+    for (size_t t = 0, row = 0, rows; t < tiles; t++, row += rows) {
+        rows = run->rows * (t + 1) / tiles - row;
+        if (is_whole)
+            rows = run->rows - row < gemm->rows_max ? run->rows - row : gemm->rows_max;
         const size_t lead = rows < gemm->rows_whole && row > 0 ? gemm->rows_whole - rows : 0;
         const char *a = (const char *)x->data + (run->first_row + row - lead) * x->stride + k * 4;
         float *sums = run->sums + row * GEMM_COLUMNS;
@@ -285,13 +285,12 @@ static void run_stretch(const struct panel_run *run, size_t k, size_t groups,
         ahead.context = pending;
         if (is_last)
             prefetch_rows(run, row, rows);
-        gemm->tile(sums, a, x->stride, weights, groups, ahead, (unsigned)(rows + lead), k > 0);
+        gemm->tile(sums, a, x->stride, weights, groups, &ahead, (unsigned)(rows + lead), k > 0);
         finish_all(pending);
-        if (is_last) {
+        if (is_last && is_whole)
             *pending = (struct pending){*run, row, rows, sums + lead * GEMM_COLUMNS};
-            if (gemm->rows_whole == 0)
-                finish_all(pending);
-        }
+        else if (is_last)
+            finish_rows(run, row, rows, sums);
     }
 }
 

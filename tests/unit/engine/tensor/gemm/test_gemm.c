@@ -89,11 +89,12 @@ static void check_tile(const struct problem *p, unsigned rows, bool columns, boo
 {
     _Alignas(64) float sums[(ROWS + 1) * GEMM_COLUMNS];
     bool integer = p->gemm->precision == PRECISION_INT8;
+    const struct gemm_ahead ahead = gemm_share(p->panel, p->groups, 0, 1);
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
         memcpy(&sums[i], integer ? (const void *)&(int32_t){7} : (const void *)&(float){7}, 4);
-    (columns ? p->gemm->tile_columns
-             : p->gemm->tile)(sums, columns ? p->columns : p->a, p->stride, p->panel, p->groups,
-                              gemm_share(p->panel, p->groups, 0, 1), rows, accumulate);
+    (columns ? p->gemm->tile_columns : p->gemm->tile)(sums, columns ? p->columns : p->a, p->stride,
+                                                      p->panel, p->groups, &ahead, rows,
+                                                      accumulate);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < GEMM_COLUMNS; c++) {
             double size, expected = naive(p, r, c, columns, &size) + (accumulate ? 7 : 0);
