@@ -43,7 +43,7 @@ static void native_free(struct native *native)
 {
     if (native == NULL)
         return;
-    free(native->panel);
+    pages_return(native->panel, native->panels * native->groups * GEMM_COLUMNS * sizeof(uint32_t));
     free(native->column_scale);
     free(native->offset);
     free(native);
@@ -61,7 +61,7 @@ static enum err_code native_alloc(struct linear *linear, struct err *err)
     native->groups = (linear->in + unit - 1) / unit * native->gemm->group_unit;
     native->panels = (linear->out + GEMM_COLUMNS - 1) / GEMM_COLUMNS;
     size_t columns = native->panels * GEMM_COLUMNS, bytes = columns * native->groups * 4;
-    native->panel = pages_alloc(bytes);
+    native->panel = pages_share(bytes);
     native->column_scale = calloc(columns, sizeof *native->column_scale);
     native->offset = calloc(columns, sizeof *native->offset);
     if (native->panel == NULL || native->column_scale == NULL || native->offset == NULL) {
