@@ -7,7 +7,7 @@
 #include "engine/base/sha256.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/head_parts.h"
-#include "engine/tensor/linear/bf16.h"
+#include "engine/tensor/linear/precision_speed.h"
 #include "engine/text_tower.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static enum err_code choose(const struct engine_options *options, struct choice 
         return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
                        backend, linear_backend_names());
     if (choice->precision == PRECISION_BF16)
-        bf16_choose(&choice->encoder, backend, err);
+        precision_speed_choose_bf16(&choice->encoder, backend, err);
     else
         choice->encoder = linear_backend_find(backend, choice->precision);
     if (err->code != ERR_OK)

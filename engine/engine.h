@@ -39,7 +39,7 @@ struct engine_options {
                                    "reference" */
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
                                    measured and refused where it is not faster:
-                                   tensor/linear/bf16.h */
+                                   tensor/linear/precision_speed.h */
     const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
                                    attnd.json's; NULL: that */
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its

@@ -19,6 +19,14 @@ static inline uint64_t clock_now_ns(void)
     return ((uint64_t)now.tv_sec + CLOCK_AHEAD_S) * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* Processor time of the calling thread, which stands still while others have its processor. */
+static inline uint64_t clock_thread_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 static inline double clock_ms_between(uint64_t start_ns, uint64_t end_ns)
 {
     return end_ns > start_ns ? (double)(end_ns - start_ns) / CLOCK_NS_PER_MS : 0.0;

@@ -33,7 +33,7 @@ enum { ALIGNMENT = 64 };
  *
  * Ours and oneDNN's are level at few rows; at many ours lead by 1 to 11 %: oneDNN multiplies the
  * operands' padding too (2 to 4 %) and a block of rows in several executions. So "auto" is native;
- * bf16.h has the exception. */
+ * precision_speed.h has the exception. */
 static const struct linear_backend *const backends[] = {
     &linear_native[PRECISION_F32],
     &linear_onednn[PRECISION_F32],

@@ -5,7 +5,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/file.h"
 #include "engine/prepare/pipeline.h"
-#include "engine/tensor/linear/bf16.h"
+#include "engine/tensor/linear/precision_speed.h"
 #include "learn/train/loop/run_loss.h"
 #include "learn/train/loop/run_output.h"
 
@@ -142,7 +142,7 @@ static enum precision choose_precision(const char *name)
     enum precision precision = PRECISION_F32;
     if (strcmp(name, "auto") != 0)
         precision_find(name, &precision);
-    else if (bf16_choose(&backend, "native", &ignored) == ERR_OK)
+    else if (precision_speed_choose_bf16(&backend, "native", &ignored) == ERR_OK)
         precision = PRECISION_BF16;
     return precision;
 }

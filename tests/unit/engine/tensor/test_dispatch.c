@@ -3,7 +3,7 @@
 #include "engine/base/cpu.h"
 #include "engine/tensor/backward/backward.h"
 #include "engine/tensor/gemm/gemm.h"
-#include "engine/tensor/linear/bf16.h"
+#include "engine/tensor/linear/precision_speed.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -114,7 +114,7 @@ START_TEST(bf16_is_not_measured_where_the_processor_has_it_not)
     struct err err = {0};
     cpu.level = CPU_AVX512;
     cpu.bf16 = false;
-    ck_assert_int_eq(bf16_choose(&backend, "auto", &err), ERR_UNSUPPORTED);
+    ck_assert_int_eq(precision_speed_choose_bf16(&backend, "auto", &err), ERR_UNSUPPORTED);
     ck_assert_str_eq(err.text, "this CPU does not multiply bf16 natively; use f32 or int8");
     ck_assert_ptr_eq(backend, &linear_native[PRECISION_BF16]);
 }
