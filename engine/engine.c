@@ -5,9 +5,9 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/sha256.h"
+#include "engine/dtype_choice.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/head_parts.h"
-#include "engine/tensor/linear/precision_speed.h"
 #include "engine/text_tower.h"
 
 #include <stdio.h>
@@ -15,39 +15,6 @@
 #include <string.h>
 
 /* ---- open ---- */
-
-/* How a model computes: chosen from the options when it is opened. */
-struct choice {
-    enum precision precision;             /* of the encoder's linear layers */
-    const struct linear_backend *encoder; /* in that precision */
-    const struct linear_backend *other;   /* in fp32: patch embedding, pooler, classifier */
-    const struct kernels *kernels;
-};
-
-static enum err_code choose(const struct engine_options *options, struct choice *choice,
-                            struct err *err)
-{
-    const char *dtype = options->dtype != NULL ? options->dtype : "f32";
-    const char *backend = options->linear_backend;
-    if (!precision_find(dtype, &choice->precision))
-        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
-                       dtype);
-    choice->other = linear_backend_find(backend, PRECISION_F32);
-    if (choice->other == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
-                       backend, linear_backend_names());
-    if (choice->precision == PRECISION_BF16)
-        precision_speed_choose_bf16(&choice->encoder, backend, err);
-    else
-        choice->encoder = linear_backend_find(backend, choice->precision);
-    if (err->code != ERR_OK)
-        return err->code;
-    if (choice->encoder == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "the linear backend '%s' cannot multiply in %s",
-                       backend, dtype);
-    choice->kernels = choice->other == &linear_reference ? &kernels_reference : kernels_best();
-    return ERR_OK;
-}
 
 /* Copies the paths of the weights, and behind them the path of the head's file. */
 static enum err_code copy_paths(struct engine_model *model, const char *dir,
@@ -99,14 +66,18 @@ static void count_tower(struct engine_model *model)
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
-                                  const struct choice *choice, unsigned threads, struct err *err)
+                                  const struct engine_options *options, struct dtype_choice *choice,
+                                  unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (!weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
+    if (!copy_paths(model, dir, checkpoint, err) &&
+        !dtype_choice_measure(choice, options->linear_backend, &model->spec,
+                              model->info.weight_files, model->info.weight_file_count, err) &&
+        !weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
                       threads, err) &&
-        !copy_paths(model, dir, checkpoint, err) && model->spec.family->is_zero_shot &&
+        model->spec.family->is_zero_shot &&
         !text_tower_open(&model->tower, dir, checkpoint, choice->other, choice->kernels, threads,
                          err))
         count_tower(model);
@@ -158,7 +129,7 @@ static size_t head_bytes(const struct engine_model *model)
     return numbers * sizeof(float);
 }
 
-static void describe(struct engine_model *model, const struct choice *choice)
+static void describe(struct engine_model *model, const struct dtype_choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
     const struct spec *spec = &model->spec;
@@ -212,6 +183,19 @@ static void describe(struct engine_model *model, const struct choice *choice)
     info->ood_label_thresholds = spec->policy.ood.label_thresholds;
 }
 
+static enum err_code describe_choice(struct engine_model *model, const struct dtype_choice *choice,
+                                     const struct engine_options *options, struct err *err)
+{
+    static const char asked[] = "auto";
+    struct engine_info *info = &model->info;
+    const bool is_auto = options->dtype != NULL && strcmp(options->dtype, asked) == 0;
+    info->dtype_asked = is_auto ? asked : info->dtype;
+    if (choice->reason[0] == '\0')
+        return ERR_OK;
+    info->dtype_reason = arena_copy(&model->arena, choice->reason, strlen(choice->reason));
+    return info->dtype_reason != NULL ? ERR_OK : err_no_memory(err, strlen(choice->reason));
+}
+
 static enum err_code choose_prior(struct engine_model *model, const struct engine_options *options,
                                   struct err *err)
 {
@@ -220,12 +204,31 @@ static enum err_code choose_prior(struct engine_model *model, const struct engin
     return spec_choose_prior(&model->spec, options->class_prior, &model->arena, err);
 }
 
+/* A copy computes as the other does: nothing is measured again. */
+static enum err_code choose(struct dtype_choice *choice, const struct engine_options *options,
+                            struct err *err)
+{
+    const struct engine_model *other = options->copy_of;
+    if (other == NULL)
+        return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
+                                 options->linear_backend, err);
+    *choice =
+        (struct dtype_choice){.encoder = other->encoder,
+                              .precision = other->encoder->precision,
+                              .other = linear_backend_find(options->linear_backend, PRECISION_F32),
+                              .kernels = other->kernels};
+    if (other->info.dtype_reason != NULL)
+        snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
+    return ERR_OK;
+}
+
 /* All files but the weights. */
 static enum err_code open_files(struct engine_model *model, const char *dir,
-                                const struct engine_options *options, struct choice *choice,
+                                const struct engine_options *options, struct dtype_choice *choice,
                                 struct head_parts *head, struct err *err)
 {
-    if (choose(options, choice, err) || spec_read(&model->spec, dir, &model->arena, err) ||
+    if (choose(choice, options, err) || spec_read(&model->spec, dir, &model->arena, err) ||
+        dtype_choice_pin(choice, options->linear_backend, &model->spec, err) ||
         choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
         head_parts_open(&model->spec, dir, head, &model->arena, err))
         return err->code;
@@ -237,12 +240,12 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
 static enum err_code open_parts(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct err *err)
 {
-    struct choice choice = {0};
+    struct dtype_choice choice = {0};
     struct head_parts head;
     const unsigned threads =
         options->load_threads > 0 ? options->load_threads : cpu_quota_threads("");
     if (open_files(model, dir, options, &choice, &head, err) ||
-        open_weights(model, dir, &choice, threads, err) ||
+        open_weights(model, dir, options, &choice, threads, err) ||
         (head.matrix.weight != NULL &&
          head_parts_classify(&model->weights, &model->spec, &head.matrix, choice.other, err)))
         return err->code;
@@ -253,6 +256,8 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
         test_products(&model->spec, &model->weights, choice.kernels, err))
         return err->code;
     describe(model, &choice);
+    if (describe_choice(model, &choice, options, err))
+        return err->code;
     model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
 }
@@ -261,7 +266,7 @@ enum err_code engine_check(const char *dir, const struct engine_options *options
 {
     struct engine_model model = {0};
     struct checkpoint *checkpoint = NULL;
-    struct choice choice = {0};
+    struct dtype_choice choice = {0};
     struct head_parts head;
     arena_init(&model.arena);
     if (!open_files(&model, dir, options, &choice, &head, err) &&

@@ -37,14 +37,16 @@ struct class_prior;     /* decide/class_prior.h */
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "onednn", "openblas" or
                                    "reference" */
-    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16" or "int8"; bf16 is
-                                   measured and refused where it is not faster:
-                                   tensor/linear/precision_speed.h */
+    const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16", "int8" or "auto";
+                                   bf16 is measured and refused where it is not faster:
+                                   tensor/linear/precision_speed.h; auto: dtype_choice.h */
     const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
                                    attnd.json's; NULL: that */
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
+    const struct engine_model *copy_of; /* one that is open, of the same directory and options: its
+                                           dtype is taken, and not measured again; NULL: none */
 };
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
@@ -53,6 +55,8 @@ struct engine_info {
     const char *family; /* "bert", "roberta", "vit", "deit-distilled", ...: model/family/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
+    const char *dtype_asked;   /* "auto", or dtype */
+    const char *dtype_reason;  /* why auto took it, for a person; NULL: it was asked for */
     const char *stored_dtype;  /* of most numbers of the weight files: "F32", "F16", "BF16" */
     const char *preprocessing; /* what is done to an input, for a person */
     const char *linear_backend;

@@ -17,6 +17,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Every number of the file as fp32, but the linear layers of the encoder in its precision, padded
@@ -106,9 +107,15 @@ static enum err_code measure_labels(struct engine_cost *out, const struct spec *
     return ERR_OK;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The most that one of the precisions first to last takes. */
 static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
-                             enum precision precision, unsigned batch_tokens_max, unsigned threads,
-                             struct err *err)
+                             enum precision first, enum precision last, unsigned batch_tokens_max,
+                             unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
     size_t bytes;
@@ -121,9 +128,11 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
         return err->code;
     }
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
-    out->model_bytes = weight_bytes(spec, checkpoint, precision) + bytes + attnd_bytes(spec, dir) +
-                       head_parts_bytes(dir);
-    out->session_bytes = workspace_bytes(spec, precision, tokens, threads);
+    for (enum precision p = first; p <= last; p++) {
+        out->model_bytes = larger(out->model_bytes, weight_bytes(spec, checkpoint, p));
+        out->session_bytes = larger(out->session_bytes, workspace_bytes(spec, p, tokens, threads));
+    }
+    out->model_bytes += bytes + attnd_bytes(spec, dir) + head_parts_bytes(dir);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);
     return measure_labels(out, spec, dir, err);
@@ -133,17 +142,25 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
                              const struct engine_options *options, unsigned batch_tokens_max,
                              unsigned threads, struct err *err)
 {
+    const char *dtype = options->dtype != NULL ? options->dtype : "f32";
+    const bool is_auto = strcmp(dtype, "auto") == 0;
     struct spec spec;
     struct arena arena;
-    enum precision precision;
+    enum precision first = PRECISION_F32, last = PRECISION_COUNT - 1;
     *out = (struct engine_cost){0};
-    if (!precision_find(options->dtype != NULL ? options->dtype : "f32", &precision))
-        return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not known (known: f32, bf16, int8)",
-                       options->dtype);
+    if (!is_auto && !precision_find(dtype, &first))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "dtype '%s' is not known (known: f32, bf16, int8, auto)", dtype);
     arena_init(&arena);
-    if (!spec_read_config(&spec, dir, &arena, err) && !pipeline_fit(&spec, dir, err) &&
-        !measure(out, &spec, dir, precision, batch_tokens_max, threads, err))
-        out->model_bytes += arena.bytes;
+    if (!(is_auto ? spec_read : spec_read_config)(&spec, dir, &arena, err) &&
+        !pipeline_fit(&spec, dir, err)) {
+        if (is_auto && spec.precisions.is_pinned)
+            first = spec.precisions.pinned;
+        if (!is_auto || spec.precisions.is_pinned)
+            last = first;
+        if (!measure(out, &spec, dir, first, last, batch_tokens_max, threads, err))
+            out->model_bytes += arena.bytes;
+    }
     arena_deinit(&arena);
     return err->code;
 }

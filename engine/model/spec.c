@@ -39,7 +39,9 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "head",
                                         "fitted_prior",
                                         "class_prior",
-                                        "colours"};
+                                        "colours",
+                                        "dtype",
+                                        "agreement"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -50,7 +52,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
                    "reference, long_text, window_stride, window_pooling, views, reduction, "
                    "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, "
-                   "colours)",
+                   "colours, dtype, agreement)",
                    key);
 }
 
@@ -70,6 +72,7 @@ static void set_defaults(struct spec *spec)
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
     spec->head_file = NULL;
+    spec->precisions = (struct precision_record){0};
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
 }
 
@@ -175,6 +178,7 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
     if (long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
+        precision_record_read(&spec->precisions, object, err) ||
         spec_check_image_reading(spec, err))
         return err->code;
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;

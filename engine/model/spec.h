@@ -17,6 +17,7 @@
 #include "engine/model/config/disentangled.h"
 #include "engine/model/config/image_reading.h"
 #include "engine/model/config/long_text.h"
+#include "engine/model/config/precision_record.h"
 #include "engine/model/config/pruned_heads.h"
 #include "engine/model/family/family.h"
 
@@ -82,7 +83,8 @@ struct spec {
     struct class_prior class_prior;
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */
-    const char *head_file;                   /* of the directory: format/head_file.h; NULL: none */
+    struct precision_record precisions;
+    const char *head_file; /* of the directory: format/head_file.h; NULL: none */
 };
 
 enum { SPEC_LABELS_MAX = 100000 };

@@ -116,6 +116,7 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
     spec->reference = NULL;
     spec->head_file = HEAD_FILE_NAME;
     spec->policy = policy_unfitted(&spec->policy);
+    memset(spec->precisions.agreement, 0, sizeof spec->precisions.agreement); /* a pin stays */
     return ERR_OK;
 }
 

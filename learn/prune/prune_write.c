@@ -15,6 +15,7 @@ static enum err_code write_reading(const char *dir, const struct prune_writing *
     kept.temperature = 1;
     kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
+    kept.precisions = (struct precision_record){0};
     kept.head_file = NULL;
     kept.policy = policy_unfitted(&kept.policy);
     return attnd_json_write(dir, &kept, err);

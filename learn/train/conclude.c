@@ -53,6 +53,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.class_codes = NULL;
     kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
+    kept.precisions = (struct precision_record){0};
     kept.head_file = NULL; /* examples of another encoder's */
     kept.policy = policy_unfitted(&source->policy);
     kept.policy.learnt_grey = false; /* these images may have colours */

@@ -35,6 +35,10 @@ static void write_again(const struct spec *spec, struct arena *arena)
     FUZZ_CLAIM((again.reference == NULL) == (spec->reference == NULL));
     FUZZ_CLAIM(spec->reference == NULL || again.reference->digest == spec->reference->digest);
     FUZZ_CLAIM(again.policy.ood.method == spec->policy.ood.method);
+    FUZZ_CLAIM(again.precisions.is_pinned == spec->precisions.is_pinned);
+    for (int p = 0; p < PRECISION_COUNT; p++)
+        FUZZ_CLAIM(again.precisions.agreement[p].same_winner ==
+                   spec->precisions.agreement[p].same_winner);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

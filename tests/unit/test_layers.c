@@ -51,7 +51,10 @@ static const struct room {
     {"engine/text/pipeline", true, {"engine/text", "engine/base"}},
     {"engine/vision", true, {"engine/content", "engine/base"}},
     {"engine/decide", true, {"engine/tensor/dot.h", "engine/base"}},
-    {"engine/model/config", true, {"engine/format", "engine/base"}},
+    /* attnd.json says which precisions a model may be served in */
+    {"engine/model/config",
+     true,
+     {"engine/format", "engine/tensor/gemm", "engine/tensor", "engine/base"}},
     {"engine/model/bias", true, {"engine/tensor", "engine/base"}},
     {"engine/model/family", true, {"engine/model/input.h", "engine/tensor", "engine/base"}},
     {"engine/model",

@@ -200,6 +200,26 @@ static void put_image_reading(FILE *out, const struct image_reading *reading)
         fprintf(out, ",\n \"reduction\": \"%s\"", image_reduction_name(reading->reduction));
 }
 
+/* Agreements that were measured. */
+static void put_precisions(FILE *out, const struct precision_record *record)
+{
+    const char *between = ",\n \"agreement\": {";
+    if (record->is_pinned)
+        fprintf(out, ",\n \"dtype\": \"%s\"", precision_name(record->pinned));
+    for (enum precision p = PRECISION_F32; p < PRECISION_COUNT; p++) {
+        const struct precision_agreement *agreement = &record->agreement[p];
+        if (agreement->inputs == 0)
+            continue;
+        fprintf(out, "%s\n    \"%s\": {\"inputs\": %u, \"same_winner\": %u, ", between,
+                precision_name(p), agreement->inputs, agreement->same_winner);
+        fprintf(out, "\"macro_f1_points\": %.*g, \"digest\": \"%s\"}", SCORE_DIGITS,
+                agreement->f1_points, agreement->digest);
+        between = ",";
+    }
+    if (between[1] == '\0')
+        fputs("}", out);
+}
+
 static void put_candidates(FILE *out, const struct spec *spec)
 {
     for (unsigned i = 0; i < spec->label_count; i++) {
@@ -223,6 +243,7 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"head\": ", out);
         put_text(out, spec->head_file);
     }
+    put_precisions(out, &spec->precisions);
     if (spec->grey16_minmax)
         fputs(",\n \"grey16\": \"minmax\"", out);
     if (spec->policy.target_precision > 0)

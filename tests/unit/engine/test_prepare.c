@@ -208,7 +208,7 @@ START_TEST(what_no_backend_multiplies_is_refused_by_its_name)
         struct engine_options options;
         const char *text;
     } cases[] = {
-        {{.dtype = "fp4"}, "dtype 'fp4' is not known (known: f32, bf16, int8)"},
+        {{.dtype = "fp4"}, "dtype 'fp4' is not known (known: f32, bf16, int8, auto)"},
         {{.linear_backend = "cuda"},
          "linear backend 'cuda' is not known (known: auto, native, onednn, openblas, reference)"},
         {{.linear_backend = "openblas", .dtype = "int8"},

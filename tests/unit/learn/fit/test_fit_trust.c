@@ -22,6 +22,9 @@ static const char decisions[] =
     "{\"version\": \"7\", \"temperature\": 1.5, \"head\": \"attnd_head.safetensors\", "
     "\"target_precision\": 0.9, \"thresholds\": {\"cold\": 0.625, \"hot\": null}, "
     "\"class_codes\": {\"cold\": 7, \"hot\": \"H1\"}, "
+    "\"dtype\": \"int8\", \"agreement\": {\"int8\": {\"inputs\": 9, \"same_winner\": 9, "
+    "\"macro_f1_points\": 0, \"digest\": \"sha256:"
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}}, "
     "\"truncation\": \"accept\", \"fitted_prior\": {\"cold\": 900, \"hot\": 100}, "
     "\"ood\": {\"method\": \"neighbours\", \"neighbours\": 10, \"threshold\": 0.0625, "
     "\"thresholds\": {\"cold\": 0.125, \"hot\": null}, \"quantiles\": [0.01, 0.03, 0.25]}, "
@@ -109,6 +112,8 @@ START_TEST(a_label_more_leaves_every_other_decision_as_it_was)
     ck_assert_double_eq(spec.temperature, 1.5);
     ck_assert_double_eq(spec.policy.target_precision, 0.9);
     ck_assert(spec.policy.accepts_truncated);
+    ck_assert(spec.precisions.is_pinned && spec.precisions.pinned == PRECISION_INT8);
+    ck_assert_uint_eq(spec.precisions.agreement[PRECISION_INT8].inputs, 0); /* of other weights */
     ck_assert_int_eq(spec.class_codes[0].number, 7);
     ck_assert_str_eq(spec.class_codes[1].text, "H1");
     ck_assert(spec.class_codes[2].is_none);
@@ -290,8 +295,7 @@ static float reached_by_quarter(const struct ood *ood, const float *logits, size
     return found;
 }
 
-static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows,
-                         unsigned labels)
+static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows, unsigned labels)
 {
     size_t unknown = 0;
     for (size_t i = 0; i < rows; i++)

@@ -306,7 +306,7 @@ START_TEST(what_says_how_inputs_are_read_stays_and_nothing_else)
     conclude_with("{\"version\": \"7\", \"grey16\": \"minmax\", \"truncation\": \"accept\"}", true,
                   true);
     train_fixture_texts(&f);
-    conclude_with("{\"version\": \"7\", \"temperature\": 3}", false, false);
+    conclude_with("{\"version\": \"7\", \"temperature\": 3, \"dtype\": \"int8\"}", false, false);
 }
 END_TEST
 

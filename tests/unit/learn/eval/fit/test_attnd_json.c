@@ -336,6 +336,33 @@ START_TEST(attnd_json_keeps_a_reference_to_the_bit)
 }
 END_TEST
 
+START_TEST(attnd_json_keeps_a_pin_and_agreements)
+{
+    static const char digest[] =
+        "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct precision_record *written = &spec.precisions;
+    setup_small();
+    *written = (struct precision_record){.is_pinned = true, .pinned = PRECISION_BF16};
+    for (enum precision p = PRECISION_INT8; p > PRECISION_F32; p--) { /* one, then two of them */
+        struct precision_agreement *of = &written->agreement[p];
+        *of = (struct precision_agreement){PRECISION_INPUTS_MAX, 700u + p, -1.0 / 3, ""};
+        memcpy(of->digest, digest, sizeof of->digest);
+        const struct precision_record found = again().precisions;
+        ck_assert(found.is_pinned && found.pinned == PRECISION_BF16);
+        for (int i = 0; i < PRECISION_COUNT; i++) {
+            ck_assert_uint_eq(found.agreement[i].inputs, written->agreement[i].inputs);
+            ck_assert_uint_eq(found.agreement[i].same_winner, written->agreement[i].same_winner);
+            ck_assert_double_eq_tol(found.agreement[i].f1_points, written->agreement[i].f1_points,
+                                    1e-9);
+            ck_assert_str_eq(found.agreement[i].digest, written->agreement[i].digest);
+        }
+    }
+    written->agreement[PRECISION_INT8].same_winner = PRECISION_INPUTS_MAX + 1;
+    ck_assert_int_eq(attnd_json_write(writer.dir, &spec, &err), ERR_UNUSABLE);
+    teardown();
+}
+END_TEST
+
 START_TEST(attnd_json_says_what_would_not_be_read_again)
 {
     setup_small();
@@ -379,4 +406,4 @@ SUITE("attnd_json", attnd_json_reads_back_to_the_bit,
       attnd_json_keeps_statistics_within_200_kilobytes,
       attnd_json_leaves_the_old_file_if_the_new_one_would_be_refused, attnd_json_is_the_golden,
       attnd_json_keeps_a_reference_to_the_bit, attnd_json_says_what_would_not_be_read_again,
-      attnd_json_needs_a_path_that_can_be)
+      attnd_json_keeps_a_pin_and_agreements, attnd_json_needs_a_path_that_can_be)
