@@ -5,8 +5,8 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. With --against the second precision runs first. */
-#include "engine/base/file.h"
 #include "tools/eval/eval.h"
+#include "engine/base/file.h"
 #include "engine/base/openblas.h"
 #include "learn/eval/out_of_fold.h"
 #include "learn/eval/unlike.h"
@@ -78,6 +78,9 @@ static enum err_code open_all(struct eval *eval, struct err *err)
     dataset_describe_left_out(&eval->dataset, left_out);
     if (left_out[0] != '\0')
         fprintf(stderr, "attnd-eval: %s: %s\n", eval->data, left_out);
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    if (info->dtype_reason != NULL)
+        fprintf(stderr, "attnd-eval: dtype %s\n", info->dtype_reason);
     return make_folder(eval->out, err);
 }
 

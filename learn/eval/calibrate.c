@@ -256,6 +256,29 @@ enum err_code calibrate_write_reference(const struct assessment *assessment, str
     return err->code;
 }
 
+enum err_code calibrate_write_agreement(const struct assessment *assessment, struct err *err)
+{
+    const struct agreement *measured = assessment->report.agreement;
+    struct precision_agreement agreement = {.inputs = (unsigned)measured->compared,
+                                            .same_winner = (unsigned)measured->equal,
+                                            .f1_points =
+                                                report_macro_f1_points(&assessment->report)};
+    enum precision precision = PRECISION_F32;
+    struct spec spec;
+    struct arena arena;
+    if (measured->compared == 0)
+        return err_set(err, ERR_UNUSABLE, "no input was answered");
+    precision_find(engine_describe(assessment->model)->dtype, &precision);
+    arena_init(&arena);
+    if (!engine_digest(assessment->model, NULL, agreement.digest, err) &&
+        !spec_read(&spec, assessment->options.dir, &arena, err)) {
+        spec.precisions.agreement[precision] = agreement;
+        attnd_json_write(assessment->options.dir, &spec, err);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}
+
 /* Images that the model is judged by are as those that it learnt. */
 static void take_colours(struct spec *spec, const struct calibrate *how)
 {

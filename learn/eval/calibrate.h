@@ -49,7 +49,7 @@ struct calibrate {
     enum ood_method
         method; /* OOD_NONE: nothing is unknown; too few inputs for a distance: energy */
     const struct calibrate_kept *kept; /* in place of fitting them; NULL: they are fitted */
-    double unknown; /* share of the assessment's inputs; 0: CALIBRATE_UNKNOWN */
+    double unknown;                    /* share of the assessment's inputs; 0: CALIBRATE_UNKNOWN */
     /* Inputs that have none of the labels, with features: thresholds are chosen with them among the
      * assessment's inputs (foreign.h), not if some are kept. NULL: none. */
     const struct evaluation *foreign;
@@ -67,5 +67,10 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err);
 
 /* The reference alone, of the answers as they are given now: the rest of attnd.json stays. */
 enum err_code calibrate_write_reference(const struct assessment *assessment, struct err *err);
+
+/* How the assessment's precision agrees with fp32, which its report compares it with, alone: for
+ * the weights that the directory has now. The rest of attnd.json stays. ERR_UNUSABLE if no input
+ * was answered. */
+enum err_code calibrate_write_agreement(const struct assessment *assessment, struct err *err);
 
 #endif

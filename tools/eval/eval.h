@@ -30,7 +30,7 @@ struct eval {
     const char *out_of_fold[EVAL_FOLDS_MAX]; /* files of logits */
     unsigned out_of_fold_count;
     double agree_min; /* percent; negative: not checked */
-    bool json, calibrates, forces, refers, explains;
+    bool json, calibrates, forces, refers, agrees, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* of explain; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
@@ -54,7 +54,7 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
                          struct err *err);
 
 /* After the run, before anything is written: ERR_UNUSABLE if the model would be calibrated on what
- * it learnt, unless that is forced. */
+ * it learnt, or its agreement measured so, unless that is forced. */
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err);
 
 /* Evaluation options with a progress line, if stderr is a terminal. */

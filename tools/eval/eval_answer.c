@@ -186,9 +186,11 @@ static enum err_code warn_of_known(const struct eval *eval, struct err *err)
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err)
 {
     char text[KNOWN_BYTES];
-    if (!eval->calibrates || eval->forces || describe_known(eval, text, err) || text[0] == '\0')
+    const bool writes = eval->calibrates || eval->agrees;
+    if (!writes || eval->forces || describe_known(eval, text, err) || text[0] == '\0')
         return err->code;
-    return err_set(err, ERR_UNUSABLE, "--calibrate: %s, or give --force", text);
+    return err_set(err, ERR_UNUSABLE, "--%s: %s, or give --force",
+                   eval->calibrates ? "calibrate" : "write-agreement", text);
 }
 
 /* Pictures that are nearly black or nearly flat for the model. */
@@ -266,6 +268,8 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
         return err->code;
     if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
         return err->code;
+    if (eval->agrees)
+        return calibrate_write_agreement(&eval->assessment, err);
     if (eval->refers)
         return calibrate_write_reference(&eval->assessment, err);
     if (eval->selftest_cases > 0)

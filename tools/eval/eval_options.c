@@ -57,7 +57,7 @@ static const struct cli_option options[] = {
     {.name = "dtype",
      FIELD(how.engine.dtype),
      .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
     {.name = "against",
      FIELD(against),
      .value = "NAME",
@@ -137,7 +137,7 @@ static const struct cli_option options[] = {
              "without class_prior, which stays."},
     {.name = "force",
      FIELD(forces),
-     .help = "With --calibrate: takes inputs that the model learnt, too."},
+     .help = "With --calibrate or --write-agreement: takes inputs that the model learnt, too."},
     {.name = "examples",
      FIELD(examples),
      .value = "PATH",
@@ -170,6 +170,10 @@ static const struct cli_option options[] = {
     {.name = "reference",
      FIELD(refers),
      .help = "Writes only what live predictions are compared with; the rest of attnd.json stays."},
+    {.name = "write-agreement",
+     FIELD(agrees),
+     .help = "With --dtype int8 or bf16 and --against f32: writes only how far they agree, which "
+             "attnd's dtype auto wants to know before it takes int8."},
     {.name = "write-selftest",
      COUNT(selftest_cases, SELFTEST_CASES_MAX),
      .help = "Writes the model's " SELFTEST_FILE ": N inputs of different labels that it answers "
@@ -210,14 +214,36 @@ const struct cli eval_cli = {
     .option_count = sizeof options / sizeof options[0],
 };
 
+static bool compares_with_f32(const struct eval *eval)
+{
+    const char *dtype = eval->how.engine.dtype;
+    return dtype != NULL && (strcmp(dtype, "int8") == 0 || strcmp(dtype, "bf16") == 0) &&
+           eval->against != NULL && strcmp(eval->against, "f32") == 0;
+}
+
+static enum err_code check_against(const struct eval *eval, struct err *err)
+{
+    if (eval->agree_min >= 0 && eval->against == NULL)
+        return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
+    if (eval->against != NULL && strcmp(eval->against, "auto") == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--against wants one precision by name: f32, bf16 or int8");
+    if (eval->agrees && !compares_with_f32(eval))
+        return err_set(err, ERR_UNUSABLE,
+                       "--write-agreement needs --dtype int8 or bf16, and --against f32");
+    if (eval->agrees && (eval->calibrates || eval->refers || eval->selftest_cases > 0))
+        return err_set(err, ERR_UNUSABLE,
+                       "--write-agreement needs a run of its own, after --calibrate");
+    return ERR_OK;
+}
+
 enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
                          struct err *err)
 {
     eval->agree_min = eval->ngrams.weight = -1;
-    if (cli_parse(&eval_cli, argc, argv, eval, action, err) || *action != CLI_RUN)
+    if (cli_parse(&eval_cli, argc, argv, eval, action, err) || *action != CLI_RUN ||
+        check_against(eval, err))
         return err->code;
-    if (eval->agree_min >= 0 && eval->against == NULL)
-        return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
     if (eval->calibrates && eval->refers)
         return err_set(err, ERR_UNUSABLE,
                        "--calibrate writes the reference, too: give one of it "
@@ -225,8 +251,9 @@ enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_acti
     if (eval->out_of_fold_count > 0 && (eval->against != NULL || eval->ngrams.characters > 0))
         return err_set(err, ERR_UNUSABLE, "--out-of-fold and --%s exclude each other",
                        eval->against != NULL ? "against" : "ngrams");
-    if (eval->forces && !eval->calibrates)
-        return err_set(err, ERR_UNUSABLE, "--force works only with --calibrate");
+    if (eval->forces && !eval->calibrates && !eval->agrees)
+        return err_set(err, ERR_UNUSABLE,
+                       "--force works only with --calibrate and --write-agreement");
     if (eval->examples != NULL && !eval->calibrates)
         return err_set(err, ERR_UNUSABLE, "--examples needs --calibrate, which chooses them");
     if (eval->foreign != NULL && !eval->calibrates)

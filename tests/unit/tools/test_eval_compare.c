@@ -2,6 +2,7 @@
  * inputs and strange ones. What it must find is worked out beside it, from logits and scores. */
 #include "engine/base/doc.h"
 #include "engine/engine.h"
+#include "engine/model/spec.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
@@ -117,6 +118,47 @@ START_TEST(eval_passes_where_two_precisions_agree_on_all)
 }
 END_TEST
 
+/* Of the digest that the weights have, beside what was there. */
+START_TEST(eval_writes_the_agreement_that_auto_reads)
+{
+    static struct checkpoint_writer writer;
+    static const char list[] = "text,label\nw7 w8,b\nw9,b\n";
+    char path[128], digest[72];
+    struct engine_model *model;
+    struct spec spec;
+    struct arena arena;
+    struct tempdir dir;
+    struct err err = {0};
+    write_tiny(&writer, 9);
+    checkpoint_writer_file(&writer, "attnd.json", "{\"version\": \"7\", \"dtype\": \"f32\"}");
+    tempdir_open(&dir);
+    tempdir_write(&dir, "list.csv", list, strlen(list));
+    snprintf(path, sizeof path, "%s/list.csv", dir.path);
+    outcome_expect(RUN("--model", writer.dir, "--data", path, "--dtype", "int8", "--against", "f32",
+                       "--write-agreement"),
+                   0, "same winner    100.000 % (2 of 2)\n", "");
+    arena_init(&arena);
+    ck_assert_msg(!spec_read(&spec, writer.dir, &arena, &err) &&
+                      !engine_open(&model, writer.dir, &(struct engine_options){0}, &err) &&
+                      !engine_digest(model, NULL, digest, &err),
+                  "%s", err.text);
+    const struct precision_agreement *agreement = &spec.precisions.agreement[PRECISION_INT8];
+    ck_assert_uint_eq(agreement->inputs, 2);
+    ck_assert_uint_eq(agreement->same_winner, 2);
+    ck_assert_double_eq(agreement->f1_points, 0);
+    ck_assert_str_eq(agreement->digest, digest);
+    ck_assert_uint_eq(spec.precisions.agreement[PRECISION_BF16].inputs, 0);
+    ck_assert(spec.precisions.is_pinned);
+    ck_assert_str_eq(spec.version, "7");
+    engine_close(model);
+    arena_deinit(&arena);
+    outcome_expect(RUN("--model", writer.dir, "--data", path, "--dtype", "auto"), 0, "accuracy",
+                   "attnd-eval: dtype f32: attnd.json pins it\n");
+    tempdir_close(&dir);
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
 /* A line for each precision, which is taken away again. */
 START_TEST(eval_shows_its_progress_on_a_terminal)
 {
@@ -227,5 +269,6 @@ START_TEST(eval_tells_strange_inputs_apart)
 END_TEST
 
 SUITE("eval_compare", eval_fails_where_two_precisions_agree_on_too_few,
-      eval_passes_where_two_precisions_agree_on_all, eval_shows_its_progress_on_a_terminal,
-      eval_measures_how_far_two_backends_differ, eval_tells_strange_inputs_apart)
+      eval_passes_where_two_precisions_agree_on_all, eval_writes_the_agreement_that_auto_reads,
+      eval_shows_its_progress_on_a_terminal, eval_measures_how_far_two_backends_differ,
+      eval_tells_strange_inputs_apart)

@@ -88,7 +88,16 @@ START_TEST(a_model_is_not_calibrated_on_what_it_learnt)
         RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--calibrate", "--force");
     outcome_expect(outcome, 0, "", "fitted on them promise too much for new inputs; ");
     outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--force");
-    outcome_expect(outcome, 2, "", "--force works only with --calibrate");
+    outcome_expect(outcome, 2, "", "--force works only with --calibrate and --write-agreement");
+    outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--dtype", "int8",
+                  "--against", "f32", "--write-agreement");
+    outcome_expect(outcome, 1, "",
+                   "attnd-eval: --write-agreement: 36 of 40 inputs are among those that this model "
+                   "learnt: the figures are better than on new inputs; take inputs that it has not "
+                   "seen, such as those of training's split.jsonl, or give --force\n");
+    outcome = RUN("attnd-eval", "--model", f.first.path, "--data", f.list, "--dtype", "int8",
+                  "--against", "f32", "--write-agreement", "--force");
+    outcome_expect(outcome, 0, "", "the figures are better than on new inputs; ");
     free(before);
     free(after);
     train_fixture_close(&f);

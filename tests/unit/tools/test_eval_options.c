@@ -55,6 +55,8 @@ static void teardown(void)
     checkpoint_writer_close(&writer);
 }
 
+#define AGREEMENT_NEEDS "--write-agreement needs --dtype int8 or bf16, and --against f32"
+
 /* Ends with 2, says this line, and nothing else. */
 static void expect_refused(struct outcome *outcome, const char *line)
 {
@@ -90,6 +92,17 @@ START_TEST(eval_says_what_is_missing)
     expect_refused(BARE("--data", list), "--model DIR is missing; --help shows the usage");
     expect_refused(BARE("--model", writer.dir), "--data PATH is missing; --help shows the usage");
     expect_refused(RUN("--agree-min", "0"), "--agree-min needs --against, which it judges by");
+    expect_refused(RUN("--against", "auto"),
+                   "--against wants one precision by name: f32, bf16 or int8");
+    expect_refused(RUN("--write-agreement"), AGREEMENT_NEEDS);
+    expect_refused(RUN("--write-agreement", "--dtype", "int8"), AGREEMENT_NEEDS);
+    expect_refused(RUN("--write-agreement", "--dtype", "auto", "--against", "f32"),
+                   AGREEMENT_NEEDS);
+    expect_refused(RUN("--write-agreement", "--against", "f32"), AGREEMENT_NEEDS);
+    expect_refused(RUN("--write-agreement", "--dtype", "int8", "--against", "bf16"),
+                   AGREEMENT_NEEDS);
+    expect_refused(RUN("--write-agreement", "--dtype", "int8", "--against", "f32", "--calibrate"),
+                   "--write-agreement needs a run of its own, after --calibrate");
     expect_refused(RUN("--out-of-fold", "f.jsonl", "--against", "int8"),
                    "--out-of-fold and --against exclude each other");
     expect_refused(RUN("--out-of-fold", "f.jsonl", "--ngrams", "9"),
@@ -355,6 +368,5 @@ SUITE("eval_options", eval_help_is_the_golden, eval_says_what_is_missing, eval_n
       eval_takes_numbers_at_their_limits, eval_has_defaults, eval_reads_the_fields_that_are_named,
       eval_names_the_model_that_cannot_be_opened, eval_makes_the_folder_that_it_writes_to,
       eval_explains_as_many_as_are_said, eval_calibrates_with_the_energy_of_a_few,
-      eval_calibrates_for_inputs_that_are_foreign,
-      eval_tells_strange_inputs_of_any_list, eval_says_that_nobody_got_its_report,
-      eval_shows_progress_of_all_that_it_runs)
+      eval_calibrates_for_inputs_that_are_foreign, eval_tells_strange_inputs_of_any_list,
+      eval_says_that_nobody_got_its_report, eval_shows_progress_of_all_that_it_runs)
