@@ -131,7 +131,7 @@ static enum err_code check_model(const struct config *config, const struct confi
                        "model \"%s\": the directory must be 1 to 4096 bytes of UTF-8 without "
                        "control characters",
                        model->name);
-    const char *dtypes = "f32|bf16|int8";
+    const char *dtypes = "f32|bf16|int8|auto";
     if (model->dtype != NULL && !cli_option_is_choice(dtypes, model->dtype))
         return err_set(err, ERR_UNUSABLE, "model \"%s\": dtype must be one of %s", model->name,
                        dtypes);
@@ -211,7 +211,7 @@ enum err_code option_add_model_text(struct config *config, const char *text, siz
     char *equals = strchr(name, '=');
     if (equals == NULL)
         return err_set(err, ERR_UNUSABLE,
-                       "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]");
+                       "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]");
     *equals = '\0';
     struct config_model model = {.name = name, .dir = equals + 1};
     while (take_suffix(&model, equals + 1, err))

@@ -359,6 +359,8 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "family", json_string(info->family));
     add(&model, "version", text_or_null(info->version));
     add(&model, "dtype", json_string(info->dtype));
+    add(&model, "dtype_asked", text_or_null(info->dtype_asked));
+    add(&model, "dtype_reason", text_or_null(info->dtype_reason));
     add(&model, "linear_backend", text_or_null(info->linear_backend));
     add(&model, "kernels", text_or_null(info->kernels));
     add(&model, "scores", json_string(info->scores));

@@ -43,7 +43,11 @@ static enum err_code open_all(struct program *program, struct err *err)
         return err->code;
     bool is_remote = options->remote.url != NULL;
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
-    if (batch_options_state(&state, options, model, err))
+    const struct engine_info *info =
+        is_remote ? NULL : engine_describe(program->local.answers.engine);
+    if (info != NULL && info->dtype_reason != NULL)
+        fprintf(stderr, "attnd-batch: dtype %s\n", info->dtype_reason);
+    if (batch_options_state(&state, options, model, info != NULL ? info->dtype : NULL, err))
         batch_state_free(&state);
     else
         output_open(&program->output, options->out, &state, err);

@@ -221,7 +221,7 @@ static const struct cli_option options[] = {
     {.name = "dtype",
      FIELD(options.dtype),
      .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
     {.name = "linear-backend",
      FIELD(options.linear_backend),
      .value = "NAME",
@@ -374,6 +374,9 @@ static enum err_code open_all(struct predict *predict, struct err *err)
         return err_prefix(err, "%s: ", predict->dir);
     if (predict->json && engine_digest(predict->model, NULL, predict->digest, err))
         return err->code;
+    const struct engine_info *info = engine_describe(predict->model);
+    if (info->dtype_reason != NULL)
+        fprintf(stderr, "attnd-predict: dtype %s\n", info->dtype_reason);
     predict->reader.model = answering(predict);
     unsigned labels = engine_describe(answering(predict))->label_count;
     predict->logits = calloc(labels, sizeof *predict->logits);

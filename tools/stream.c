@@ -38,8 +38,12 @@ static enum err_code open_all(struct program *program, struct err *err)
         stream_http_start(&program->http, options->metrics_host, options->metrics_port,
                           &program->metrics, err))
         return err_prefix(err, "metrics_listen: ");
-    if (answers_model_open(&program->model, &options->answers, err) ||
-        stream_batch_open(&program->batch, options, &program->model, err))
+    if (answers_model_open(&program->model, &options->answers, err))
+        return err->code;
+    const struct engine_info *info = engine_describe(program->model.engine);
+    if (info->dtype_reason != NULL)
+        fprintf(stderr, "attnd-stream: dtype_chosen: %s\n", info->dtype_reason);
+    if (stream_batch_open(&program->batch, options, &program->model, err))
         return err->code;
     return kafka_open(&program->kafka, options, &program->metrics.kafka, program->stop, err);
 }

@@ -293,10 +293,12 @@ static enum err_code open_copies(struct served_model *model,
                                  const struct served_model_options *options,
                                  const struct engine_options *how, struct err *err)
 {
+    struct engine_options like = *how;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
         struct affinity affinity = {0};
         enter_copy(&affinity, options, i);
-        if (!engine_open(&model->copies[i], model->dir, how, err))
+        like.copy_of = i > 0 ? model->copies[0] : NULL; /* all give the same answers */
+        if (!engine_open(&model->copies[i], model->dir, &like, err))
             model->copy_count++;
         affinity_leave(&affinity);
     }
@@ -359,6 +361,10 @@ enum err_code served_model_open(struct served_model **out,
               LOG_TEXT("kernels", model->info->kernels),
               LOG_NUMBER("generation", model->generation),
               LOG_NUMBER("ms", model->load_seconds * 1000));
+    if (model->info->dtype_reason != NULL)
+        log_event(LOG_INFO, "dtype_chosen", LOG_TEXT("model", model->name),
+                  LOG_TEXT("version", model->info->version), LOG_TEXT("dtype", model->info->dtype),
+                  LOG_TEXT("reason", model->info->dtype_reason));
     warn_of_layers(model);
     if (!model->info->is_calibrated)
         log_event(LOG_WARN, "model_uncalibrated", LOG_TEXT("model", model->name),
@@ -372,7 +378,7 @@ enum err_code served_model_open(struct served_model **out,
 /* One thread computes it, and one input at a time: it has only what nobody else uses. */
 enum err_code served_model_open_shadow(struct served_model *model, struct err *err)
 {
-    const struct engine_options options = {.dtype = model->dtype};
+    const struct engine_options options = {.dtype = model->info->dtype};
     struct engine_cost cost;
     if (model->shadow != NULL)
         return ERR_OK;

@@ -7,7 +7,7 @@ import { intervalText } from './interval.js';
 import { refusalPanel } from './refusal.js';
 import { field, percentField, shareIn } from './rollout_field.js';
 
-const DTYPES = ['f32', 'bf16', 'int8'];
+const DTYPES = ['f32', 'bf16', 'int8', 'auto'];
 
 function button(text, click) {
     return el('button', { type: 'button', click }, text);

@@ -97,7 +97,7 @@ static const struct cli_option table[] = {
     {.name = "dtype",
      FIELD(local.answers.engine.dtype),
      .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16 or int8."},
+     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
     {.name = "linear-backend",
      FIELD(local.answers.engine.linear_backend),
      .value = "NAME",
@@ -241,19 +241,16 @@ static char *list_inputs(const struct sources *sources)
 }
 
 enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
-                                  const char *model, struct err *err)
+                                  const char *model, const char *dtype, struct err *err)
 {
     char top_k[16], fields[256];
-    bool is_local = options->remote.url == NULL;
     snprintf(top_k, sizeof top_k, "%u", options->local.format.top_k);
     snprintf(fields, sizeof fields, "%.100s, %.100s", options->text_field, options->image_field);
     *out = (struct batch_state){0};
     out->model = copy(model);
     out->inputs = list_inputs(&options->sources);
     out->format = copy(options->format);
-    out->dtype = copy(is_local && options->local.answers.engine.dtype == NULL
-                          ? "f32"
-                          : options->local.answers.engine.dtype);
+    out->dtype = copy(dtype);
     out->top_k = copy(options->local.format.top_k > 0 ? top_k : "all");
     out->explain = copy(options->explain);
     out->fields = copy(fields);

@@ -32,8 +32,9 @@ enum err_code batch_options_read(struct batch_options *out, enum cli_action *act
                                  char *const *argv, struct err *err);
 
 /* What must be the same for a later run to go on; `model` is the digest, or what a server says of
- * its models. Yours to free. ERR_NO_MEMORY. */
+ * its models; `dtype` the model's, which auto may have chosen, of a server NULL. Yours to free.
+ * ERR_NO_MEMORY. */
 enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
-                                  const char *model, struct err *err);
+                                  const char *model, const char *dtype, struct err *err);
 
 #endif

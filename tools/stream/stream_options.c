@@ -33,7 +33,7 @@ static const struct cli_option table[] = {
     {.name = "dtype",
      FIELD(dtype),
      .value = "NAME",
-     .choices = "f32|bf16|int8",
+     .choices = "f32|bf16|int8|auto",
      .fallback = "f32",
      .help = "The precision of the linear layers."},
     {.name = "linear_backend",

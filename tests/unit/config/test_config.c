@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]"
+#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
 #define TWICE_TEXT                                                                                 \
     "two models are named \"a\" and have the same directory; versions of one name have one each"
 
@@ -307,7 +307,7 @@ START_TEST(config_refuses_models_that_cannot_be_served)
     expect_first_error("--model '", "", "--model: " MODEL_TEXT);
     expect_first_error("--model a", "", "--model: " MODEL_TEXT);
     expect_first_error("--model a=d,dtype=f64", "",
-                       "--model: model \"a\": dtype must be one of f32|bf16|int8");
+                       "--model: model \"a\": dtype must be one of f32|bf16|int8|auto");
     expect_first_error(
         "--model a=", "",
         "--model: model \"a\": the directory must be 1 to 4096 bytes of UTF-8 without "

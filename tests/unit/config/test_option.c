@@ -195,7 +195,7 @@ START_TEST(the_address_for_administration_may_be_a_path_or_absent)
 END_TEST
 
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
-#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8][,split=SHARE][,shadow=SHARE]"
+#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
 #define SHARES_TEXT(name) "model \"" name "\": split and shadow are shares from 0 to 1"
 #define DIR_TEXT(name)                                                                             \
     "model \"" name "\": the directory must be 1 to 4096 bytes of UTF-8 without control "          \
@@ -214,6 +214,7 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         {{.name = "b", .dir = "x", .dtype = "f32"}, ""},
         {{.name = "c.", .dir = "\xC3\xA9 ~\x20", .dtype = "bf16"}, ""},
         {{.name = longest, .dir = dirs, .dtype = "int8"}, ""},
+        {{.name = "auto", .dir = "x", .dtype = "auto"}, ""},
         {{.dir = "x"}, NAME_TEXT},
         {{.name = "", .dir = "x"}, NAME_TEXT},
         {{.name = ".", .dir = "x"}, NAME_TEXT},
@@ -225,8 +226,9 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         {{.name = "d", .dir = "x\x7F"}, DIR_TEXT("d")},
         {{.name = "d", .dir = "\xC3"}, DIR_TEXT("d")},
         {{.name = "d", .dir = "x", .dtype = "F32"},
-         "model \"d\": dtype must be one of f32|bf16|int8"},
-        {{.name = "d", .dir = "x", .dtype = ""}, "model \"d\": dtype must be one of f32|bf16|int8"},
+         "model \"d\": dtype must be one of f32|bf16|int8|auto"},
+        {{.name = "d", .dir = "x", .dtype = ""},
+         "model \"d\": dtype must be one of f32|bf16|int8|auto"},
         {{.name = "a", .dir = "x"},
          "two models are named \"a\" and have the same directory; versions of one name have one "
          "each"},
@@ -287,11 +289,12 @@ START_TEST(a_model_is_read_from_one_word)
         {"b=x=y", "b", "x=y", NULL, ""},
         {"c=x,y", "c", "x,y", NULL, ""},
         {"d=x,dtype=int8", "d", "x", "int8", ""},
+        {"d=y,dtype=auto", "d", "y", "auto", ""},
         {"e=x,dtype", "e", "x,dtype", NULL, ""},
         {"", NULL, NULL, NULL, MODEL_TEXT},
         {"f", NULL, NULL, NULL, MODEL_TEXT},
         {"f=,dtype=int8", NULL, NULL, NULL, DIR_TEXT("f")},
-        {"f=x,dtype=", NULL, NULL, NULL, "model \"f\": dtype must be one of f32|bf16|int8"},
+        {"f=x,dtype=", NULL, NULL, NULL, "model \"f\": dtype must be one of f32|bf16|int8|auto"},
     };
     setup();
     unsigned count = 0;

@@ -267,6 +267,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .family = "vit",
                                        .version = "7",
                                        .dtype = "int8",
+                                       .dtype_asked = "auto",
+                                       .dtype_reason = "int8: 2.9 x f32",
                                        .linear_backend = "native",
                                        .kernels = "avx2",
                                        .scores = "sigmoid",
@@ -293,6 +295,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .class_prior = &prior,
                                        .explain_default = EXPLAIN_GRADIENT},
                  "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
+                 "\"dtype_asked\":\"auto\",\"dtype_reason\":\"int8: 2.9 x f32\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
                  "\"target_precision\":0.95,\"calibrated\":true,\"uncalibrated\":null,"
                  "\"ood_method\":\"energy\",\"ood_threshold\":1.5,"
@@ -308,6 +311,7 @@ START_TEST(answer_describes_a_model_member_by_member)
         &(struct engine_info){.kind = ENGINE_TEXT,
                               .family = "bert",
                               .dtype = "f32",
+                              .dtype_asked = "f32",
                               .scores = "none",
                               .labels = two,
                               .label_count = 1,
@@ -317,6 +321,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .window_pooling = "max",
                               .ngram_rows = 65536},
         "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
+        "\"dtype_asked\":\"f32\",\"dtype_reason\":null,"
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
         "\"calibrated\":false,\"uncalibrated\":\"auto\","
         "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,"

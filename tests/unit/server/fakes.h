@@ -76,6 +76,7 @@ static void (*fake_digest_deed)(const struct engine_model *model, struct err *er
 static struct {
     char dir[256];                             /* engine_open */
     const char *linear_backend, *dtype;        /* engine_open */
+    const struct engine_model *copy_of;        /* engine_open */
     atomic_uint opened, closed;                /* models */
     atomic_uint tokens, threads;               /* engine_session_open_on */
     atomic_size_t prepared_len[2], pixels_max; /* by kind; of images */
@@ -160,6 +161,7 @@ enum err_code engine_open(struct engine_model **out, const char *dir,
     snprintf(fake_seen.dir, sizeof fake_seen.dir, "%s", dir);
     fake_seen.linear_backend = options->linear_backend;
     fake_seen.dtype = options->dtype;
+    fake_seen.copy_of = options->copy_of;
     if (fake_fails.open != ERR_OK)
         return err_set(err, fake_fails.open, "model.safetensors: is too short");
     if (fake_model_of(dir) == NULL)

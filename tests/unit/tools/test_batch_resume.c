@@ -151,6 +151,10 @@ START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
     outcome_expect(RUN("--top-k", "2"), 2, "", "--top-k was '1', now '2'");
     outcome_expect(RUN("--format", "csv"), 2, "", "--format was 'jsonl', now 'csv'");
     outcome_expect(RUN("--dtype", "int8"), 2, "", "--dtype was 'f32', now 'int8'");
+    checkpoint_writer_file(&fixture.model, "attnd.json", "{\"dtype\": \"int8\"}");
+    outcome_expect(RUN("--dtype", "auto"), 2, "", "--dtype was 'f32', now 'int8'");
+    checkpoint_writer_file(&fixture.model, "attnd.json", "{\"dtype\": \"f32\"}");
+    outcome_expect(RUN("--dtype", "auto"), 0, "", "attnd-batch: dtype f32: attnd.json pins it\n");
     outcome_expect(RUN("--lines", fixture.log), 2, "", "the list of inputs was '");
     change_weight();
     outcome_expect(RUN("--threads", "1"), 2, "", "the model was 'sha256:");

@@ -44,6 +44,7 @@ static const char *const events[] = {
     "digest_failed",
     "drain_timed_out",
     "draining",
+    "dtype_chosen",
     "feedback_not_restored",
     "feedback_restored",
     "few_descriptors",

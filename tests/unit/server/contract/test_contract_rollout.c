@@ -254,6 +254,39 @@ START_TEST(a_promotion_needs_labels_or_a_reason)
 }
 END_TEST
 
+/* ---- a precision that is chosen ---- */
+
+static void expect_dtype(const char *path, const char *asked, const char *reason)
+{
+    struct reply reply = ask("GET", path, NULL);
+    reply_expect_text(&reply, "dtype_asked", asked);
+    if (reason == NULL)
+        ck_assert(contract_at(reply.json, "dtype_reason") == NULL);
+    else
+        ck_assert_ptr_nonnull(strstr(reply_text(&reply, "dtype_reason"), reason));
+    reply_free(&reply);
+}
+
+START_TEST(a_version_with_dtype_auto_says_what_was_chosen_and_why)
+{
+    bench_open();
+    expect("POST", "/admin/models", "{\"name\":\"text\",\"dir\":\"v2\",\"dtype\":\"auto\"}", 201);
+    char *pin =
+        contract_format("sed -i 's/^{/{\"dtype\": \"int8\",/' '%s/root/v3/attnd.json'", dir.path);
+    ck_assert_int_eq(system(pin), 0);
+    free(pin);
+    expect("POST", "/admin/models", "{\"name\":\"text\",\"dir\":\"v3\",\"dtype\":\"auto\"}", 201);
+    for (int restart = 0; restart < 2; restart++) {
+        expect_dtype("/models/text", "f32", NULL);
+        expect_dtype("/models/text?version=2", "auto", ": ");
+        expect_dtype("/models/text?version=3", "auto", "int8: attnd.json pins it");
+        stop();
+        start(); /* the state says auto, not what was chosen */
+    }
+    bench_close();
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 START_TEST(what_cannot_be_changed_says_why_and_nothing_changes)
@@ -284,7 +317,8 @@ START_TEST(what_cannot_be_changed_says_why_and_nothing_changes)
     refused("PATCH", "/admin/models/text/2", "{}", 422, "unusable", "$: expected \"split\"");
     refused("DELETE", "/admin/models/none/1", NULL, 404, "not_found", "no model of this name");
     refused("DELETE", "/admin/models/text/1", NULL, 409, "conflict", "this version is the primary");
-    refused("PUT", "/admin/models/text/1", NULL, 405, "method_not_allowed", "/admin/models/{name}/{version}");
+    refused("PUT", "/admin/models/text/1", NULL, 405, "method_not_allowed",
+            "/admin/models/{name}/{version}");
     expect_versions("1 primary 1, 2 split 0");
     tempdir_write(&dir, "broken", "", 0);
     char command[400];
@@ -392,6 +426,7 @@ END_TEST
 
 SUITE("contract_rollout", a_split_answers_its_share_of_the_lots_and_keeps_them,
       a_shadow_judges_copies_and_is_never_heard, a_promotion_needs_labels_or_a_reason,
+      a_version_with_dtype_auto_says_what_was_chosen_and_why,
       what_cannot_be_changed_says_why_and_nothing_changes,
       a_roll_out_survives_a_restart_until_the_configuration_changes,
       each_change_is_a_line_of_the_audit_log, no_request_fails_while_versions_come_and_go)

@@ -74,6 +74,8 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
     reply_expect_text(&reply, "version", "1");
     reply_expect_text(&reply, "kind", "image");
     reply_expect_text(&reply, "dtype", "f32");
+    reply_expect_text(&reply, "dtype_asked", "f32");
+    ck_assert(contract_at(reply.json, "dtype_reason") == NULL);
     ck_assert_uint_gt(strlen(reply_text(&reply, "kernels")), 0);
     ck_assert_double_eq(reply_number(&reply, "inputs_max"), 64);
     ck_assert_double_eq(reply_number(&reply, "body_bytes_max"), 33554432);

@@ -66,6 +66,30 @@ START_TEST(a_model_says_in_the_log_what_it_is)
 }
 END_TEST
 
+START_TEST(a_model_whose_dtype_was_chosen_says_why)
+{
+    static const char expected[] = ",\"model\":\"logs\",\"version\":\"1\",\"dtype\":\"f32\","
+                                   "\"reason\":\"f32: int8 was not measured\"";
+    struct models models;
+    models_open(&models, 1);
+    log_set_level("info");
+    for (int is_chosen = 0; is_chosen < 2; is_chosen++) {
+        fake_models[0].info.dtype_reason = is_chosen ? "f32: int8 was not measured" : NULL;
+        log_capture_start();
+        struct served_model *model = models_make(&models, "logs", "text", 3);
+        const char *text = log_capture_end();
+        if (is_chosen)
+            ck_assert_int_eq(
+                strncmp(log_capture_fields(text, "dtype_chosen"), expected, strlen(expected)), 0);
+        else
+            ck_assert_ptr_null(strstr(text, "dtype_chosen"));
+        served_model_release(model);
+    }
+    fake_models[0].info.dtype_reason = NULL;
+    models_close(&models);
+}
+END_TEST
+
 START_TEST(a_model_is_counted_under_a_slot_of_its_own)
 {
     struct models models;
@@ -164,6 +188,7 @@ START_TEST(a_worker_reads_the_copy_of_its_node)
     ck_assert_ptr_eq(model->sessions[0]->model, &fake_models[0]);
     ck_assert_ptr_eq(model->sessions[1]->model, &fake_copy);
     ck_assert_ptr_eq(model->sessions[2]->model, &fake_copy);
+    ck_assert_ptr_eq(fake_seen.copy_of, &fake_models[0]); /* and so computes as it does */
     cpu_set_t after;
     ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
     ck_assert(CPU_EQUAL(&before, &after)); /* who opens it stays where it was */
@@ -419,7 +444,7 @@ START_TEST(a_directory_that_is_not_there_has_no_stamp)
 END_TEST
 
 SUITE("served_model", a_model_is_opened_as_it_is_configured, a_model_says_in_the_log_what_it_is,
-      a_model_is_counted_under_a_slot_of_its_own,
+      a_model_whose_dtype_was_chosen_says_why, a_model_is_counted_under_a_slot_of_its_own,
       each_worker_has_a_warm_session_and_lends_it_its_pool, an_image_model_is_warmed_with_a_picture,
       a_model_is_warmed_in_spare_time_if_others_serve, a_worker_reads_the_copy_of_its_node,
       a_model_that_cannot_be_read_leaves_nothing, a_session_that_cannot_be_opened_closes_the_others,
