@@ -94,6 +94,8 @@ learn_all() {
     done
     judge "$@" --calibrate --examples "$WORK/all.jsonl"
     judge "$@" --out "$WORK/model"
+    judge --model "$WORK/model" --data "$WORK/all.jsonl" --dtype int8 --against f32 \
+          --write-agreement --force > "$WORK/agreement.txt"
 }
 
 folds

@@ -31,4 +31,6 @@ for part in families style; do
     judge --model "$WORK/model" --data "$WORK/data/$part.jsonl" --out "$WORK/$part" |
         sed -n '1,12p'
 done
+judge --model "$WORK/model" --data "$WORK/data/calibration.jsonl" --dtype int8 --against f32 \
+      --write-agreement > "$WORK/agreement.txt"
 publish "$WORK/model" testlog-bert

@@ -38,5 +38,7 @@ if [ -n "${HELD_OUT:-}" ]; then
     "$BUILD/attnd-eval" --model "$WORK/model" --data "$validation_part" \
         --ood-data "$WORK/held_out.jsonl" | tail -n 1
 else
+    judge --model "$WORK/model" --data "$validation_part" --dtype int8 --against f32 \
+          --write-agreement > "$WORK/agreement.txt"
     publish "$WORK/model" wafer-vit
 fi
