@@ -16,12 +16,11 @@ complain() {
     exit "${2:-1}"
 }
 
-# Names differ between releases: of A|B it is the first that apt offers. A name that ends in ? is left out
-# where apt does not offer it. attnd uses oneDNN 2.6, which Debian 13 lacks.
+# Names differ between releases: of A|B it is the first that apt offers.
 run='libmicrohttpd12t64|libmicrohttpd12 libgnutls30t64|libgnutls30 libjansson4 libb64-0d libopenblas0-pthread
-     libpng16-16t64|libpng16-16 libjpeg62-turbo libnettle8t64|libnettle8 libdnnl2?'
+     libpng16-16t64|libpng16-16 libjpeg62-turbo libnettle8t64|libnettle8'
 build='gcc libc6-dev make pkg-config libmicrohttpd-dev libgnutls28-dev libjansson-dev libb64-dev
-       libopenblas-pthread-dev libdnnl-dev=2.6*? libpng-dev libjpeg62-turbo-dev nettle-dev'
+       libopenblas-pthread-dev libpng-dev libjpeg62-turbo-dev nettle-dev'
 # What attnd-stream is linked with, and no other program.
 stream=librdkafka-dev
 # Node and npm also come from elsewhere than Debian, and Debian's would then be in the way.
@@ -58,10 +57,8 @@ esac
 command -v dpkg-query >/dev/null 2>&1 ||
     complain "this is not Debian; install the equivalents of: $wanted"
 
-set -f # a name may hold a *, of a version
-
 installed() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "${1%%=*}" 2>/dev/null)" = installed ]
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
 offered() {
@@ -70,20 +67,15 @@ offered() {
 
 # first TEST NAMES: of A|B the first of which TEST is true.
 first() {
-    for name in $(printf '%s' "${2%\?}" | tr '|' ' '); do
+    for name in $(printf '%s' "$2" | tr '|' ' '); do
         ! "$1" "$name" || { echo "$name"; return; }
     done
     return 1
 }
 
-# What is left out may still be missing when all else is there; then apt is asked as far as it knows.
 missing=
 for names in $wanted; do
-    first installed "$names" >/dev/null && continue
-    case $names in
-    *\?) first offered "$names" >/dev/null || continue ;;
-    esac
-    missing="$missing $names"
+    first installed "$names" >/dev/null || missing="$missing $names"
 done
 [ -n "$missing" ] || exit 0
 
@@ -110,11 +102,9 @@ quietly update
 packages=
 for names in $wanted; do
     first installed "$names" >/dev/null && continue
-    if name=$(first offered "$names"); then
-        packages="$packages $name"
-    elif [ "${names%\?}" = "$names" ]; then
+    name=$(first offered "$names") ||
         complain "apt offers no $names; its sources are to be those of Debian 12 or 13"
-    fi
+    packages="$packages $name"
 done
 # shellcheck disable=SC2086  # a list of words
 quietly install -y --no-install-recommends $packages

@@ -202,16 +202,6 @@ static enum err_code prepare_step(struct engine_labeller *labeller,
     return ERR_OK;
 }
 
-/* All labels are encoded: the classifier is theirs. */
-static enum err_code finish(struct engine_model *labelled, struct err *err)
-{
-    struct linear *classifier = &labelled->weights.classifier;
-    linear_fill(classifier, 0, classifier->out, labelled->embeddings);
-    free(labelled->embeddings);
-    labelled->embeddings = NULL;
-    return linear_open(classifier, err);
-}
-
 enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engine_model *labelled,
                                    unsigned *left, struct err *err)
 {
@@ -227,8 +217,12 @@ enum err_code engine_encode_labels(struct engine_labeller *labeller, struct engi
     }
     arena_deinit(&arena);
     *left = labelled->spec.label_count - labelled->encoded;
-    if (err->code == ERR_OK && *left == 0)
-        return finish(labelled, err);
+    if (err->code == ERR_OK && *left == 0) { /* the classifier is theirs */
+        struct linear *classifier = &labelled->weights.classifier;
+        linear_fill(classifier, 0, classifier->out, labelled->embeddings);
+        free(labelled->embeddings);
+        labelled->embeddings = NULL;
+    }
     return err->code;
 }
 

@@ -225,7 +225,7 @@ static const struct cli_option options[] = {
     {.name = "linear-backend",
      FIELD(options.linear_backend),
      .value = "NAME",
-     .help = "auto, native, onednn, openblas or reference."},
+     .help = "auto, native, openblas or reference."},
 };
 
 static const struct cli cli = {

@@ -3,9 +3,9 @@
 # and nothing else - no shell, no package manager. Beside them who holds the rights (the copyright file of
 # each Debian package) and what all of it is made of (sbom.sh).
 # usage: deploy/image/root.sh BUILD ROOT [--without-backends] [--with-stream]
-#   (from the repository's root, on Debian) ROOT must not exist. --without-backends leaves out oneDNN and
-#   OpenBLAS, which are loaded if they are there: inference then multiplies by attnd's own kernels, and
-#   training needs OpenBLAS. --with-stream adds attnd-stream and what librdkafka loads.
+#   (from the repository's root, on Debian) ROOT must not exist. --without-backends leaves out
+#   OpenBLAS, which is loaded if it is there: inference multiplies by attnd's own kernels, and training
+#   needs OpenBLAS. --with-stream adds attnd-stream and what librdkafka loads.
 # SOURCE_DATE_EPOCH dates all files (default: the changelog's), so that two builds are the same bytes.
 set -eu
 
@@ -52,11 +52,10 @@ needed() {
     ldd "$@" | sed -n -e 's/.*=> \(\/[^ ]*\).*/\1/p' -e 's/^[[:space:]]*\(\/[^ ]*\) (.*/\1/p'
 }
 
-# Programs find these two by name while they run.
+# Programs find it by name while they run.
 loaded_later() {
     [ -n "$backends" ] || return 0
     printf '%s\n' "$libraries/libopenblas.so.0"
-    [ ! -e "$libraries/libdnnl.so.2" ] || printf '%s\n' "$libraries/libdnnl.so.2" # none on Debian 13
 }
 
 copy_libraries() {

@@ -39,8 +39,8 @@ struct openblas {
 };
 
 /* Called first in every main that computes. Lets the library choose its kernels by what the
- * processor can do instead of by its model, and keeps it, and the OpenMP runtime that oneDNN may
- * bring in later, to the calling thread. What an operator has set for the kernels stays. */
+ * processor can do instead of by its model, and keeps it to the calling thread. What an operator
+ * has set for the kernels stays. */
 void openblas_set_environment(void);
 
 /* ERR_UNSUPPORTED if the library is missing, lacks a function or is of a version that attnd is not

@@ -65,13 +65,13 @@ static const char *ask_zlib(char text[VERSION_BYTES])
 
 static const struct {
     const char *name;
-    unsigned major, oldest, newest; /* minor versions */
+    unsigned major, oldest, newest;               /* minor versions */
     const char *(*ask)(char text[VERSION_BYTES]); /* NULL: it is not linked, but opened */
 } libraries[] = {
-    {"GnuTLS", 3, 7, 8, ask_gnutls},    {"OpenBLAS", 0, 3, 3, NULL},
-    {"jansson", 2, 14, 14, ask_jansson}, {"libpng", 1, 6, 6, ask_libpng},
+    {"GnuTLS", 3, 7, 8, ask_gnutls},      {"OpenBLAS", 0, 3, 3, NULL},
+    {"jansson", 2, 14, 14, ask_jansson},  {"libpng", 1, 6, 6, ask_libpng},
     {"librdkafka", 2, 0, 8, ask_rdkafka}, {"nettle", 3, 8, 10, ask_nettle},
-    {"oneDNN", 2, 6, 6, NULL},          {"zlib", 1, 2, 3, ask_zlib},
+    {"zlib", 1, 2, 3, ask_zlib},
 };
 enum { LIBRARIES = sizeof libraries / sizeof libraries[0] };
 
@@ -84,8 +84,7 @@ enum err_code versions_judge(const char *name, const char *version, struct err *
     if (i == LIBRARIES)
         return err_set(err, ERR_INTERNAL, "no versions of %s are known", name);
     if (version != NULL && sscanf(version, "%9u.%9u", &major, &minor) == 2 &&
-        major == libraries[i].major && minor >= libraries[i].oldest &&
-        minor <= libraries[i].newest)
+        major == libraries[i].major && minor >= libraries[i].oldest && minor <= libraries[i].newest)
         return ERR_OK;
     char range[48];
     if (libraries[i].oldest == libraries[i].newest)

@@ -90,7 +90,6 @@ static enum err_code open_part(struct linear *linear, const struct head_matrix *
         linear_fill(linear, 0, head->labels, columns);
         if (bias != NULL)
             memcpy(linear->bias, bias, head->labels * sizeof *bias);
-        linear_open(linear, err);
     }
     free(columns);
     return err->code;

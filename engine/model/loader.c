@@ -346,9 +346,7 @@ enum err_code loader_run(struct loader *loader, unsigned threads, struct err *er
     if (run_lanes(loader, threads, err))
         return err->code;
     for (size_t i = 0; i < loader->target_count; i++) {
-        struct linear *linear = loader->targets[i].linear;
-        if (linear != NULL &&
-            (scale_bias(loader, &loader->targets[i], err) || linear_open(linear, err)))
+        if (loader->targets[i].linear != NULL && scale_bias(loader, &loader->targets[i], err))
             return err->code;
     }
     return ERR_OK;

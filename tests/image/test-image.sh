@@ -172,7 +172,7 @@ node tests/image/validate.mjs "$root/usr/share/doc/attnd/sbom.cdx.json"
 mkdir "$root/models"
 can_unshare || cp -r models/wafer-vit models/testlog-bert "$root/models/"
 every_program_starts
-for backend in auto onednn openblas native; do
+for backend in auto openblas native; do
     serves_with "$backend"
 done
 say 'passed'

@@ -101,7 +101,7 @@ static const struct cli_option table[] = {
     {.name = "linear-backend",
      FIELD(local.answers.engine.linear_backend),
      .value = "NAME",
-     .help = "auto, native, onednn, openblas or reference."},
+     .help = "auto, native, openblas or reference."},
     {.name = "threads",
      FIELD(threads),
      .value = "N",

@@ -40,7 +40,7 @@ static const struct cli_option table[] = {
      FIELD(linear_backend),
      .value = "NAME",
      .fallback = "auto",
-     .help = "auto, native, onednn, openblas or reference."},
+     .help = "auto, native, openblas or reference."},
     {.name = "threads",
      FIELD(threads),
      .value = "N",

@@ -2,7 +2,7 @@
 # Installs attnd from this folder on a Debian 12 machine, without a network. What the machine has
 # already, in the same or a newer version, stays as it is; so does a changed /etc/attnd/attnd.json.
 # usage: ./install.sh [--without-recommended] [--with-stream]
-#   --without-recommended  leaves out OpenBLAS and oneDNN (README)
+#   --without-recommended  leaves out OpenBLAS (README)
 #   --with-stream          also installs attnd-stream, which answers messages of Kafka topics
 set -eu
 

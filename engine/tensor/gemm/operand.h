@@ -7,7 +7,7 @@
  *
  * Rows start on cache lines, and an odd number of lines apart: rows whose distance is a multiple of
  * 4 KB would all fall into one set of the first-level cache, and a tile reads 14 of them at once.
- * What lies between two rows is zero and stays so: oneDNN multiplies it.
+ * What lies between two rows is zero and stays so: a product reads whole groups and tiles of it.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_OPERAND_H
 #define ATTND_ENGINE_TENSOR_GEMM_OPERAND_H

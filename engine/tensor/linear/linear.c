@@ -17,31 +17,26 @@ enum { ALIGNMENT = 64 };
  * in turn over eight layers' weights, which do not fit the second-level cache, 2026-11 (the machine
  * was shared: two threads seldom had two cores):
  *
- *     rows x out x in  f32 native      onednn    openblas   bf16 native      onednn
- *     16x2304x768       122 / 126   127 / 104    71 /  64     214 / 159   222 / 163
- *     128x2304x768      212 / 388   203 / 212   174 / 199     407 / 774   387 / 422
- *     197x2304x768      215 / 403   196 / 367   183 / 331     419 / 780   378 / 687
- *     16x768x768        127 /  77   128 /  80    73 /  53     213 / 109   221 / 105
- *     128x768x768       214 / 426   203 / 399   174 / 329     406 / 793   386 / 757
- *     197x768x768       219 / 431   201 / 395   188 / 368     418 / 829   373 / 743
- *     16x3072x768       118 / 216   124 / 226    71 / 123     218 / 374   219 / 413
- *     128x3072x768      212 / 421   203 / 401   176 / 334     410 / 803   391 / 767
- *     197x3072x768      216 / 420   197 / 387   187 / 352     418 / 828   375 / 744
- *     16x768x3072       131 / 237   136 / 251    70 / 107     263 / 461   270 / 473
- *     128x768x3072      218 / 429   215 / 416   172 / 332     436 / 856   426 / 837
- *     197x768x3072      222 / 430   209 / 402   185 / 360     442 / 853   412 / 804
- *
- * Ours and oneDNN's are level at few rows; at many ours lead by 1 to 11 %: oneDNN multiplies the
- * operands' padding too (2 to 4 %) and a block of rows in several executions. So "auto" is native;
- * precision_speed.h has the exception. */
+ *     rows x out x in  f32 native    openblas   bf16 native
+ *     16x2304x768       122 / 126    71 /  64     214 / 159
+ *     128x2304x768      212 / 388   174 / 199     407 / 774
+ *     197x2304x768      215 / 403   183 / 331     419 / 780
+ *     16x768x768        127 /  77    73 /  53     213 / 109
+ *     128x768x768       214 / 426   174 / 329     406 / 793
+ *     197x768x768       219 / 431   188 / 368     418 / 829
+ *     16x3072x768       118 / 216    71 / 123     218 / 374
+ *     128x3072x768      212 / 421   176 / 334     410 / 803
+ *     197x3072x768      216 / 420   187 / 352     418 / 828
+ *     16x768x3072       131 / 237    70 / 107     263 / 461
+ *     128x768x3072      218 / 429   172 / 332     436 / 856
+ *     197x768x3072      222 / 430   185 / 360     442 / 853
+ */
 static const struct linear_backend *const backends[] = {
     &linear_native[PRECISION_F32],
-    &linear_onednn[PRECISION_F32],
     &linear_openblas,
     &linear_reference,
     &linear_tiles[PRECISION_BF16],
     &linear_native[PRECISION_BF16],
-    &linear_onednn[PRECISION_BF16],
     &linear_scalar[PRECISION_BF16],
     &linear_tiles[PRECISION_INT8],
     &linear_native[PRECISION_INT8],
@@ -60,7 +55,7 @@ const struct linear_backend *linear_backend_find(const char *name, enum precisio
 
 const char *linear_backend_names(void)
 {
-    return "auto, native, onednn, openblas, reference";
+    return "auto, native, openblas, reference";
 }
 
 enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
@@ -80,11 +75,6 @@ enum err_code linear_alloc(struct linear *linear, const struct linear_backend *b
 void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight)
 {
     linear->backend->fill(linear, first, rows, weight);
-}
-
-enum err_code linear_open(struct linear *linear, struct err *err)
-{
-    return linear->backend->open != NULL ? linear->backend->open(linear, err) : ERR_OK;
 }
 
 void linear_close(struct linear *linear)

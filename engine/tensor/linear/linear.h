@@ -5,14 +5,13 @@
  *     linear_alloc(&linear, backend, in, out, &err);
  *     linear_fill(&linear, 0, out, weight);          in any number of pieces
  *     memcpy(linear.bias, bias, ...);
- *     linear_open(&linear, &err);
  *     linear_run(&linear, kernels, pool, &(struct linear_io){...});
  *
  * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them in
  * its own layout and precision. A run is cut into blocks of rows and columns that the members of
  * the pool take from a counter; a row's result does not depend on how many rows share the batch.
  *
- * Threads: a linear is immutable after open; runs may overlap, each with a pool of its own.
+ * Threads: a linear is immutable after the last fill; runs may overlap, each with a pool of its own.
  */
 #ifndef ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
 #define ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
@@ -55,7 +54,6 @@ struct linear_backend {
     size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
     enum err_code (*alloc)(struct linear *linear, struct err *err);
     void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
-    enum err_code (*open)(struct linear *linear, struct err *err); /* NULL: fill did it all */
     void (*run)(const struct linear *linear, const struct kernels *kernels,
                 const struct linear_io *io, const struct linear_block *block);
     /* The weights of one output column as they are multiplied: [in]. */
@@ -65,7 +63,6 @@ struct linear_backend {
 
 extern const struct linear_backend linear_native[PRECISION_COUNT];
 extern const struct linear_backend linear_scalar[PRECISION_COUNT]; /* the same in plain loops */
-extern const struct linear_backend linear_onednn[PRECISION_INT8];  /* f32 and bf16 */
 extern const struct linear_backend linear_tiles[PRECISION_COUNT];  /* bf16 and int8 */
 extern const struct linear_backend linear_openblas;
 extern const struct linear_backend linear_reference; /* the oracle: naive, double accumulators */
@@ -82,7 +79,7 @@ struct linear {
 /* The backend of that name for a precision; "auto" and NULL give the fastest one. NULL for a name
  * that is unknown or that cannot multiply in this precision. */
 const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
-/* "auto, native, onednn, openblas, reference": for error texts and help. */
+/* "auto, native, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 
 /* Room for weights and a bias of zeros. ERR_NO_MEMORY. */
@@ -93,11 +90,9 @@ enum err_code linear_alloc(struct linear *linear, const struct linear_backend *b
  * multiples of LINEAR_FILL_ROWS. Any thread, ranges that do not overlap. */
 void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
 
-/* After the last fill. */
-enum err_code linear_open(struct linear *linear, struct err *err);
-void linear_close(struct linear *linear); /* also after a failed alloc or open; idempotent */
+void linear_close(struct linear *linear); /* also after a failed alloc; idempotent */
 
-/* Compares products of an opened linear, for few and many rows, with naive sums over a sample of
+/* Compares products of a filled linear, for few and many rows, with naive sums over a sample of
  * its columns: some OpenBLAS releases have shipped wrong small-matrix kernels. ERR_INTERNAL if they
  * disagree. */
 enum err_code linear_self_test(const struct linear *linear, const struct kernels *kernels,

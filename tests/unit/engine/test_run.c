@@ -1,7 +1,6 @@
 /* A batch as the engine runs it: whose row is whose, and what a run leaves behind. */
 #include "engine/engine.h"
 #include "engine/model/capture.h"
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -116,7 +115,7 @@ END_TEST
 
 START_TEST(backends_agree_on_the_logits)
 {
-    static const char *const backends[] = {"native", "openblas", ONEDNN_IS_BUILT ? "onednn" : "auto"};
+    static const char *const backends[] = {"native", "openblas", "auto"};
     struct fixture f;
     float expected[ROWS][LABELS_MAX], found[ROWS][LABELS_MAX];
     setup(&f, "reference");

@@ -3,7 +3,6 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/engine.h"
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -161,10 +160,6 @@ START_TEST(images_are_answered_in_given_labels_as_the_reference_does)
 {
     check_backend("auto");
     check_backend("openblas");
-    if (ONEDNN_IS_BUILT)
-        check_backend("onednn");
-    else
-        suite_skipped(__func__, "this build has no oneDNN");
     check_backend("reference");
 }
 END_TEST

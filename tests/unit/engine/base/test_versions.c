@@ -1,6 +1,6 @@
 /* Versions are made up here: the functions below stand before jansson's and libpng's. */
-#include "engine/base/versions.h"
 #include "engine/base/file.h"
+#include "engine/base/versions.h"
 #include "tests/support/suite.h"
 
 #include <stdint.h>
@@ -36,7 +36,6 @@ START_TEST(versions_are_taken_from_the_oldest_tested_to_before_the_next_minor_on
         {"libpng", {"1.6.0", "1.6.39", "1.6.99"}, {"1.5.30", "1.7.0", "2.6.0"}},
         {"librdkafka", {"2.0.2", "2.8.0", "2.8.99"}, {"1.9.2", "2.9.0", "3.0.0"}},
         {"nettle", {"3.8", "3.10", "3.10.99"}, {"3.7", "3.11", "4.8"}},
-        {"oneDNN", {"2.6.0", "2.6.3", "2.6.99"}, {"2.5.4", "2.7.0", "3.6.0", "3.7.2"}},
         {"zlib", {"1.2.13", "1.3.1", "1.3.1.zlib-ng"}, {"1.1.4", "1.4.0", "2.2.0"}},
     };
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
@@ -84,7 +83,7 @@ END_TEST
 START_TEST(versions_in_the_document_are_those_of_the_table)
 {
     static const char *const names[] = {"GnuTLS",     "OpenBLAS", "jansson", "libpng",
-                                        "librdkafka", "nettle",   "oneDNN",  "zlib"};
+                                        "librdkafka", "nettle",   "zlib"};
     char *text;
     size_t len;
     struct err err = {0};

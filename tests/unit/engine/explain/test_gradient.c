@@ -79,7 +79,6 @@ static void set_labels(struct fixture *fixture)
     fixture->spec.label_count = COUNT;
     ck_assert(!linear_alloc(classifier, &linear_native[PRECISION_F32], width, COUNT, &err));
     linear_fill(classifier, 0, COUNT, rows);
-    ck_assert(!linear_open(classifier, &err));
 }
 
 static void setup(struct fixture *fixture, const char *name)

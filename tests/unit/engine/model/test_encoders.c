@@ -5,7 +5,6 @@
 #include "engine/model/embed.h"
 #include "engine/model/weights.h"
 #include "engine/tensor/linear/linear.h"
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/encoder_model.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -90,10 +89,6 @@ START_TEST(encoders_of_texts_answer_the_same_with_every_backend)
     for (int m = 0; m < encoder_models_count(); m++) {
         check_answers(encoder_models[m], "reference");
         check_answers(encoder_models[m], "openblas");
-        if (ONEDNN_IS_BUILT)
-            check_answers(encoder_models[m], "onednn");
-        else
-            suite_skipped(__func__, "this build has no oneDNN");
     }
 }
 END_TEST

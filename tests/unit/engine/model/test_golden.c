@@ -5,7 +5,6 @@
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "engine/format/safetensors.h"
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -300,15 +299,6 @@ START_TEST(scores_do_not_depend_on_what_shares_the_batch)
 }
 END_TEST
 
-START_TEST(golden_checkpoints_answer_the_same_with_onednn)
-{
-    if (!ONEDNN_IS_BUILT)
-        suite_skip("this build has no oneDNN");
-    ck_assert_uint_ge(each_model(check_model, "onednn"), 7);
-    ck_assert_uint_ge(each_model(check_batches, "onednn"), 7);
-}
-END_TEST
-
 /* Largest difference of the scores between two dtypes over a checkpoint's cases. The checkpoints
  * are tiny and seeded at random: their scores are nearly level, so a wrong sign or scale shows. */
 static double score_difference(const char *name, const char *dtype, const char *backend)
@@ -436,7 +426,7 @@ END_TEST
 SUITE("golden", golden_features_are_what_the_classifier_multiplies,
       golden_checkpoints_answer_as_the_reference_does,
       golden_checkpoints_answer_the_same_with_openblas,
-      golden_checkpoints_answer_the_same_with_onednn,
+
       int8_scores_stay_near_those_of_fp32_with_the_fast_and_the_scalar_path,
       bf16_scores_stay_near_those_of_fp32,
       golden_checkpoints_answer_the_same_with_the_reference_backend,

@@ -510,7 +510,7 @@ END_TEST
 START_TEST(metrics_are_told_the_backend_once_it_is_known)
 {
     struct metrics_setup early = setup;
-    char backend[] = "onednn", core[] = "Haswell";
+    char backend[] = "native", core[] = "Haswell";
     early.linear_backend = early.blas_core = NULL;
     struct metrics *metrics = opened(&early);
     expect_sample(
@@ -520,7 +520,7 @@ START_TEST(metrics_are_told_the_backend_once_it_is_known)
     memset(backend, 'x', 6);
     expect_sample(metrics,
                   "attnd_build_info{version=\"" ATTND_VERSION
-                  "\",linear_backend=\"onednn\",blas_core=\"Haswell\"}",
+                  "\",linear_backend=\"native\",blas_core=\"Haswell\"}",
                   1);
     metrics_close(metrics);
 }

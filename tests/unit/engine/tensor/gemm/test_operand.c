@@ -1,6 +1,5 @@
 /* Activations and weights as they are kept, number by number. */
 #include "engine/tensor/linear/linear.h"
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 
@@ -168,7 +167,6 @@ static void check_weights(const struct linear_backend *backend, size_t in, size_
     ck_assert(!linear_alloc(&linear, backend, in, out, &err));
     for (size_t first = 0; first < out; first += 64)
         linear_fill(&linear, first, out - first < 64 ? out - first : 64, weight + first * in);
-    ck_assert(!linear_open(&linear, &err));
     ck_assert_uint_eq(linear.bytes, panels * 32 * ((in + group - 1) / group) * 4);
     ck_assert_ptr_nonnull(linear.kernel);
     for (size_t c = 0; c < out; c++) {
@@ -212,7 +210,6 @@ static void check_block(const struct linear_backend *backend, const struct linea
     ck_assert(!linear_alloc(&linear, backend, IN, OUT, &err));
     linear_fill(&linear, 0, OUT, weight);
     numbers_fill(linear.bias, OUT, 1, 3);
-    ck_assert(!linear_open(&linear, &err));
     ck_assert(!operand_alloc(&io.x, &arena, backend->precision, MANY, IN, &err));
     for (size_t r = 0; r < MANY; r++)
         operand_store(&io.x, kernels_best(), r, x + r * IN, IN);
@@ -247,8 +244,6 @@ START_TEST(a_block_of_a_run_is_written_and_nothing_beside_it)
     for (size_t b = 0; b < sizeof backends / sizeof backends[0]; b++)
         for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
             check_block(backends[b], &blocks[i]);
-    if (ONEDNN_IS_BUILT)
-        check_block(&linear_onednn[PRECISION_F32], &(struct linear_block){3, 11, 0, 96});
 }
 END_TEST
 
@@ -268,7 +263,6 @@ static void check_residual(const struct linear_backend *backend, size_t in)
     arena_init(&arena);
     ck_assert(!linear_alloc(&linear, backend, in, OUT, &err));
     linear_fill(&linear, 0, OUT, weight);
-    ck_assert(!linear_open(&linear, &err));
     ck_assert(!operand_alloc(&io.x, &arena, backend->precision, MANY, in, &err));
     for (size_t r = 0; r < MANY; r++)
         operand_store(&io.x, kernels_best(), r, x + r * in, in);
@@ -295,8 +289,6 @@ START_TEST(a_residual_is_added_once_whatever_the_length_of_k)
             check_residual(&linear_native[p], groups * (4 / precision_bytes((enum precision)p)));
     check_residual(&linear_native[PRECISION_F32], 1536);
     check_residual(&linear_openblas, 768);
-    if (ONEDNN_IS_BUILT)
-        check_residual(&linear_onednn[PRECISION_F32], 768);
 }
 END_TEST
 

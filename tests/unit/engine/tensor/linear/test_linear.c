@@ -1,6 +1,4 @@
-#include "engine/base/cpu.h"
 #include "engine/tensor/linear/linear.h"
-#include "engine/tensor/linear/onednn.h"
 #include "engine/tensor/tile_state.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -11,8 +9,6 @@
 /* Every backend in every precision that it multiplies in. */
 static const struct linear_backend *const backends[] = {
     &linear_openblas,
-    &linear_onednn[PRECISION_F32],
-    &linear_onednn[PRECISION_BF16],
     &linear_native[PRECISION_F32],
     &linear_native[PRECISION_BF16],
     &linear_native[PRECISION_INT8],
@@ -20,15 +16,7 @@ static const struct linear_backend *const backends[] = {
     &linear_scalar[PRECISION_BF16],
     &linear_scalar[PRECISION_INT8],
 };
-enum { BACKENDS = sizeof backends / sizeof backends[0], LIBRARIES = 3 };
-
-/* oneDNN 2.6 knows bf16 from AVX-512 on. */
-static bool runs_here(const struct linear_backend *backend)
-{
-    if (strcmp(backend->name, "onednn") == 0 && !ONEDNN_IS_BUILT)
-        return false;
-    return backend != &linear_onednn[PRECISION_BF16] || cpu_level() >= CPU_AVX512;
-}
+enum { BACKENDS = sizeof backends / sizeof backends[0], LIBRARIES = 1 };
 
 static void open_filled(struct linear *linear, const struct linear_backend *backend, size_t in,
                         size_t out, const float *weight)
@@ -39,7 +27,6 @@ static void open_filled(struct linear *linear, const struct linear_backend *back
         linear_fill(linear, first, out - first < LINEAR_FILL_ROWS ? out - first : LINEAR_FILL_ROWS,
                     weight + first * in);
     numbers_fill(linear->bias, out, 1, 3);
-    ck_assert_int_eq(linear_open(linear, &err), ERR_OK);
 }
 
 /* y = gelu(x W^T + b) + residual with everything that a linear needs around it. */
@@ -97,7 +84,7 @@ START_TEST(linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool)
     for (int b = 0; b < BACKENDS; b++) /* one product alone says little in few bits */
         for (size_t i = backends[b]->precision != PRECISION_F32; i < sizeof sizes / sizeof *sizes;
              i++)
-            for (unsigned threads = 1; threads <= 3 && runs_here(backends[b]); threads++)
+            for (unsigned threads = 1; threads <= 3; threads++)
                 check_size(backends[b], sizes[i][0], sizes[i][1], sizes[i][2], threads);
 }
 END_TEST
@@ -108,7 +95,7 @@ START_TEST(linear_gives_a_row_the_same_result_in_any_company)
     float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * IN, 1, 2);
     float *residual = numbers_new(ROWS * OUT, 1, 3);
     float *all = numbers_new(ROWS * OUT, 0, 0), *one = numbers_new(OUT, 0, 0);
-    for (int b = LIBRARIES; b < BACKENDS; b++) { /* these choose kernels by the number of rows */
+    for (int b = LIBRARIES; b < BACKENDS; b++) { /* it chooses kernels by the number of rows */
         struct linear linear;
         open_filled(&linear, backends[b], IN, OUT, weight);
         run(&linear, kernels_best(), 2, x, ROWS, residual, all);
@@ -154,10 +141,6 @@ START_TEST(linear_self_test_accepts_every_backend_and_finds_a_wrong_product)
     struct err err = {0};
     struct linear linear;
     for (int b = 0; b < BACKENDS; b++) {
-        if (!runs_here(backends[b])) {
-            suite_skipped(__func__, "oneDNN is not built, or multiplies no bf16 on this processor");
-            continue;
-        }
         open_filled(&linear, backends[b], IN, OUT, weight);
         ck_assert_msg(linear_self_test(&linear, kernels_best(), &err) == ERR_OK, "%s: %s",
                       backends[b]->name, err.text);
@@ -182,8 +165,7 @@ START_TEST(linear_knows_its_backends_by_name)
     ck_assert_ptr_eq(linear_backend_find(NULL, PRECISION_INT8), &fastest[PRECISION_INT8]);
     ck_assert_ptr_eq(linear_backend_find("auto", PRECISION_BF16), &fastest[PRECISION_BF16]);
     ck_assert_ptr_eq(linear_backend_find("native", PRECISION_INT8), &linear_native[PRECISION_INT8]);
-    ck_assert_ptr_eq(linear_backend_find("onednn", PRECISION_BF16), &linear_onednn[PRECISION_BF16]);
-    ck_assert_ptr_null(linear_backend_find("onednn", PRECISION_INT8));
+    ck_assert_ptr_null(linear_backend_find("onednn", PRECISION_F32)); /* as it was once */
     ck_assert_ptr_null(linear_backend_find("openblas", PRECISION_INT8));
     ck_assert_ptr_null(linear_backend_find("cuda", PRECISION_F32));
 }
@@ -246,56 +228,8 @@ START_TEST(linear_refuses_sizes_that_overflow)
 }
 END_TEST
 
-START_TEST(linear_refuses_rows_longer_than_onednn_takes)
-{
-    struct linear linear;
-    struct err err = {0};
-    if (!ONEDNN_IS_BUILT)
-        suite_skip("this build has no oneDNN");
-    ck_assert_int_eq(linear_alloc(&linear, &linear_onednn[PRECISION_F32], 40000, 8, &err),
-                     ERR_UNSUPPORTED);
-    ck_assert_ptr_nonnull(strstr(err.text, "40000"));
-    linear_close(&linear);
-}
-END_TEST
-
-/* Rows that do not lie as operand_alloc lays them, 41 at most copied at a time. */
-/* LeakSanitizer of gcc 12 reads beyond the thread-local storage of libgomp, which oneDNN brings
- * when it is opened, and falls (the tracer's signal 11): here it leaves that storage out. */
-const char *__lsan_default_options(void);
-const char *__lsan_default_options(void)
-{
-    return "use_tls=0";
-}
-
-START_TEST(onednn_reads_rows_any_distance_apart)
-{
-    enum { ROWS = 100, IN = 768, OUT = 200, APART = 801 };
-    if (!ONEDNN_IS_BUILT)
-        suite_skip("this build has no oneDNN");
-    struct linear linear;
-    struct err err = {0};
-    struct thread_pool *pool;
-    float *weight = numbers_new(IN * OUT, 1, 1), *x = numbers_new(ROWS * APART, 1, 2);
-    float *y = numbers_new(ROWS * OUT, 0, 0), *expected = numbers_new(ROWS * OUT, 0, 0);
-    struct linear_io io = {.x = operand_f32(x, APART), .rows = ROWS, .y = y, .y_stride = OUT};
-    ck_assert_int_eq(thread_pool_open(&pool, 2, &err), ERR_OK);
-    open_filled(&linear, &linear_onednn[PRECISION_F32], IN, OUT, weight);
-    linear_run(&linear, kernels_best(), pool, &io);
-    linear_close(&linear);
-    open_filled(&linear, &linear_reference, IN, OUT, weight);
-    io.y = expected;
-    linear_run(&linear, kernels_best(), pool, &io);
-    linear_close(&linear);
-    ck_assert(numbers_relative_difference(y, expected, ROWS * OUT) < 1e-5);
-    thread_pool_close(pool);
-    free(weight), free(x), free(y), free(expected);
-}
-END_TEST
-
 SUITE("linear", linear_agrees_with_the_oracle_at_odd_sizes_and_with_any_pool,
       linear_gives_a_row_the_same_result_in_any_company, int8_products_are_those_of_the_scalar_path,
       linear_self_test_accepts_every_backend_and_finds_a_wrong_product,
       linear_knows_its_backends_by_name, linear_multiplies_bytes_by_tiles_as_without_to_the_bit,
-      linear_refuses_sizes_that_overflow, linear_refuses_rows_longer_than_onednn_takes,
-      onednn_reads_rows_any_distance_apart)
+      linear_refuses_sizes_that_overflow)

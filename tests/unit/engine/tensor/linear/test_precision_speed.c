@@ -1,6 +1,5 @@
 #include "engine/tensor/linear/precision_speed.h"
 
-#include "engine/tensor/linear/onednn.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -72,8 +71,7 @@ END_TEST
 /* Where the processor multiplies bf16 how fast it does so decides; where not nothing is measured. */
 START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
 {
-    static const char *const names[] = {NULL, "auto", "native",
-                                        ONEDNN_IS_BUILT ? "onednn" : "native"};
+    static const char *const names[] = {NULL, "auto", "native"};
     bool is_native = precision_speed_bf16_is_native();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct err err = {0};

@@ -1,7 +1,6 @@
 /* How precisions are measured and what follows of bf16, with a clock and a processor of the test's
  * own: the functions below stand in for clock_gettime and engine/base/cpu.c. */
 #include "engine/base/cpu.h"
-#include "engine/tensor/linear/onednn.h"
 #include "engine/tensor/linear/precision_speed.h"
 #include "tests/support/suite.h"
 
@@ -91,7 +90,7 @@ bool cpu_has_avx_vnni(void)
 /* ---- backends that only look ---- */
 
 static struct {
-    unsigned allocs, fills, opens, closes, runs;
+    unsigned allocs, fills, closes, runs;
     size_t rows; /* of the last run */
     bool fails;
 } seen[3];
@@ -119,13 +118,6 @@ static void look_fill(struct linear *linear, size_t first, size_t rows, const fl
         squares += (double)weight[i] * (double)weight[i];
     ck_assert_double_gt(squares, 0.1 * (double)(linear->out * linear->in)); /* no zeros */
     seen[index_of(linear)].fills++;
-}
-
-static enum err_code look_open(struct linear *linear, struct err *err)
-{
-    (void)err;
-    seen[index_of(linear)].opens++;
-    return ERR_OK;
 }
 
 static void look_run(const struct linear *linear, const struct kernels *kernels,
@@ -162,7 +154,7 @@ static void look_close(struct linear *linear)
 #define LOOKING(title, number)                                                                     \
     {                                                                                              \
         .name = title, .precision = number, .alloc = look_alloc, .fill = look_fill,                \
-        .open = look_open, .run = look_run, .close = look_close                                    \
+        .run = look_run, .close = look_close                                                       \
     }
 static const struct linear_backend base = LOOKING("base", PRECISION_F32);
 static const struct linear_backend other = LOOKING("other", PRECISION_BF16);
@@ -197,7 +189,6 @@ START_TEST(the_gain_is_the_ratio_of_the_fastest_of_nine_alternating_runs)
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(seen[i].allocs, 1);
         ck_assert_uint_eq(seen[i].fills, 1);
-        ck_assert_uint_eq(seen[i].opens, 1);
         ck_assert_uint_eq(seen[i].rows, ROWS);
         ck_assert_uint_eq(seen[i].closes, 1);
     }

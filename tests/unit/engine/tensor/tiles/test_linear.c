@@ -1,0 +1,1 @@
+#include "tests/unit/engine/tensor/linear/test_linear.c"
