@@ -11,7 +11,7 @@
  * its own layout and precision. A run is cut into blocks of rows and columns that the members of
  * the pool take from a counter; a row's result does not depend on how many rows share the batch.
  *
- * Threads: a linear is immutable after the last fill; runs may overlap, each with a pool of its own.
+ * Threads: a linear is immutable after the last fill; runs may overlap, each with its own pool.
  */
 #ifndef ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
 #define ATTND_ENGINE_TENSOR_LINEAR_LINEAR_H
