@@ -202,7 +202,7 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
         activate_gated(spec, w, linear);
         return;
     }
-    bool is_bf16 = w->activated.precision == PRECISION_BF16 && linear->backend->writes_bf16;
+    bool is_bf16 = w->activated.precision == PRECISION_BF16;
     struct linear_io io = {.x = w->normed,
                            .rows = w->tokens,
                            .y = is_bf16 ? NULL : w->mlp,

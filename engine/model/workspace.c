@@ -147,7 +147,7 @@ static size_t relative_floats(const struct spec *spec, size_t tokens_max, size_t
 
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder)
 {
-    return encoder->precision != PRECISION_F32 && encoder->writes_bf16 &&
+    return encoder->precision != PRECISION_F32 &&
            attention_bf16_runnable(spec->hidden / spec->heads);
 }
 

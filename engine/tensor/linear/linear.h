@@ -32,7 +32,7 @@ struct linear_io {
     struct operand x; /* [rows, in] in the linear's precision */
     size_t rows;
     float *y;         /* [rows, out] */
-    uint16_t *y_bf16; /* instead of y, rounded, if the backend writes_bf16 */
+    uint16_t *y_bf16; /* instead of y, rounded; of our own products alone */
     size_t y_stride;
     const float *residual; /* [rows, out] or NULL; not y, which some backends write before */
     size_t residual_stride;
@@ -49,7 +49,6 @@ struct linear_backend {
     const char *name;
     enum precision precision;
     const struct gemm *gemm; /* of our own products: this variant; NULL: the best one */
-    bool writes_bf16;        /* knows linear_io.y_bf16 */
     size_t row_block;        /* most rows of a block; 0: no limit */
     size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
     enum err_code (*alloc)(struct linear *linear, struct err *err);

@@ -328,7 +328,6 @@ static void native_run(const struct linear *linear, const struct kernels *kernel
     [number] = {.name = backend,                                                                   \
                 .precision = number,                                                               \
                 .gemm = variant,                                                                   \
-                .writes_bf16 = true,                                                               \
                 .row_block = most,                                                                 \
                 .column_block = GEMM_COLUMNS,                                                      \
                 .alloc = native_alloc,                                                             \
