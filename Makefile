@@ -145,6 +145,9 @@ $(BUILD)/tests/tools/stream/%: LDLIBS += $(STREAM_LIBS)
 $(ALONE): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) $(CHECK) -o $@
+# These tests run with the tile instructions in plain C, on every machine; the model is in $(SUPPORT_LIB).
+TILES := $(call objects,$(wildcard tests/tiles/*.c))
+$(BUILD)/tests/engine/tensor/tiles/runner: $(TILES)
 $(RUNNERS):
 	@mkdir -p $(@D)
 	@! nm -A --defined-only --extern-only $(filter-out $(TILES),$(filter %.o,$^)) | grep . || \
@@ -155,10 +158,6 @@ $(patsubst tests/unit/%,$(BUILD)/tests/%runner,$(1)): \
     $(call objects,$(foreach source,$(ROOM_SRC),$(if $(filter $(1),$(dir $(source))),$(source)))) $(UNIT_LIBS)
 endef
 $(foreach folder,$(ROOMS),$(eval $(call room,$(folder))))
-
-# These tests run with the tile instructions in plain C (tests/tiles), on every machine.
-TILES := $(call objects,$(wildcard tests/tiles/*.c))
-$(BUILD)/tests/engine/tensor/tiles/runner: $(TILES)
 
 # The name that stands before a test's is its runner's.
 LINKED := $(filter-out $(ALONE),$(UNITS)) $(REPLAYS) $(TORTURES)
