@@ -221,13 +221,16 @@ static json_t *boxes(const struct patch_box *list, unsigned count)
     return NULL;
 }
 
-static json_t *explanation_of(const struct explanation *explanation)
+static json_t *explanation_of(const struct answer *answer)
 {
+    const struct explanation *explanation = answer->explanation;
     struct builder out = build();
     const struct patches_view *view = &explanation->view;
     add(&out, "method", json_string_nocheck(method_name(explanation->method)));
     if (explanation->layer > 0)
         add(&out, "layer", json_integer(explanation->layer));
+    if (answer->info->full_layers > 0)
+        add(&out, "of_all_tokens", json_true());
     if (explanation->words != NULL) {
         add(&out, "words", excerpts(explanation->words, explanation->word_count, "relevance"));
         add(&out, "spans", excerpts(explanation->spans, explanation->span_count, "relevance"));
@@ -301,8 +304,11 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
         add(&reply, "truncated", json_true());
     if (answer->windows > 0 && answer->info->kind == ENGINE_TEXT)
         add(&reply, "windows", json_integer(answer->windows));
+    if (answer->info->full_layers > 0)
+        add(&reply, "tokens",
+            json_pack("{s:i,s:i}", "of", (int)answer->tokens, "kept", (int)answer->kept_tokens));
     if (answer->explanation != NULL)
-        add(&reply, "explanation", explanation_of(answer->explanation));
+        add(&reply, "explanation", explanation_of(answer));
     if (answer->explanation != NULL && answer->explanation->stats != NULL)
         add(&reply, "attention_stats", stats_of(answer->explanation));
     return built(&reply);
@@ -385,6 +391,10 @@ struct json_t *answer_model(const struct engine_info *info)
     add_count(&model, "hidden_size", info->hidden_size);
     add_count(&model, "intermediate_size", info->intermediate_size);
     add_count(&model, "tokens_max", info->tokens_max);
+    add(&model, "token_pruning",
+        info->full_layers == 0 ? json_null()
+                               : json_pack("{s:i,s:f}", "full_layers", (int)info->full_layers,
+                                           "share", info->token_share));
     if (image) {
         add_count(&model, "image_height", info->image_height);
         add_count(&model, "image_width", info->image_width);

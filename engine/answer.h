@@ -21,14 +21,16 @@ struct answer {
     struct judgement judgement;
     bool truncated;                        /* adds "truncated": true */
     unsigned windows;                      /* of a text: adds "windows" if it is not 0 */
+    unsigned tokens, kept_tokens;          /* of a model that leaves some out: adds "tokens" */
     const struct explanation *explanation; /* NULL: not asked for */
 };
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}; "reason" if the decision is
  * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so, "windows" of a text
- * that has them, "explanation" if there is one (of a text {"method", "layer"?, "words", "spans"},
- * of an image {"method", "layer"?, "grid", "region": [left, top, width, height] of the grid in
- * pixels of the image, "relevance", "top_patches", "overlay"?}), "attention_stats" if it has them
+ * that has them, "tokens" {"of", "kept"} of a model that leaves some out, "explanation" if there is
+ * one (of a text {"method", "layer"?, "of_all_tokens"?, "words", "spans"}, of an image {"method",
+ * "layer"?, "of_all_tokens"?, "grid", "region": [left, top, width, height] of the grid in pixels of
+ * the image, "relevance", "top_patches", "overlay"?}), "attention_stats" if it has them
  * (model/attention_stats.h: each number as [layers][heads]). Predictions are the top_k with the
  * highest scores (0: all), sorted by falling score, equal scores by label index. A new reference;
  * NULL if there is no memory, or if a label or name is not UTF-8. */

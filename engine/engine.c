@@ -162,6 +162,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
     info->views = is_text ? 0 : spec->image_reading.views;
+    info->full_layers = spec->token_pruning.full_layers;
+    info->token_share = spec->token_pruning.share;
     info->reads_windows = spec->long_text.in_windows;
     info->window_stride = model->pipeline.windows.stride;
     info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
@@ -229,7 +231,10 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
 {
     if (choose(choice, options, err) || spec_read(&model->spec, dir, &model->arena, err) ||
         dtype_choice_pin(choice, options->linear_backend, &model->spec, err) ||
-        choose_prior(model, options, err) || pipeline_fit(&model->spec, dir, err) ||
+        choose_prior(model, options, err) ||
+        (options->token_pruning != NULL &&
+         spec_choose_token_pruning(&model->spec, options->token_pruning, err)) ||
+        pipeline_fit(&model->spec, dir, err) ||
         head_parts_open(&model->spec, dir, head, &model->arena, err))
         return err->code;
     if (options->takes_uncalibrated)

@@ -42,6 +42,8 @@ struct engine_options {
                                    tensor/linear/precision_speed.h; auto: dtype_choice.h */
     const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
                                    attnd.json's; NULL: that */
+    const char *token_pruning;  /* "none" or "LAYERS:SHARE" (model/config/token_pruning.h), in place
+                                   of attnd.json's; NULL: that */
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */
     unsigned load_threads;      /* that read the weights; 0: as many as the cgroup quota allows */
@@ -78,6 +80,8 @@ struct engine_info {
     unsigned vocab_size;      /* texts; 0 for images */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     unsigned views;             /* images: that an answer is the mean over; 0 for texts */
+    unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
+    double token_share;         /* how many of them do */
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
     const char *window_pooling; /* texts: "mean" or "max" */
@@ -263,6 +267,11 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
                  unsigned windows);
 const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
                            float *logits);
+
+/* How many of an input's tokens go through all layers: input->tokens, unless the model leaves some
+ * out. An input with a capture is run with all of them, too, which is what its explanation is of;
+ * its logits are those of any other input. */
+unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input);
 
 /* logits -> scores [label_count] by the checkpoint's problem type, softmax, sigmoid or as is, and
  * its class_prior: the label that scores highest need not be that of the largest logit.

@@ -103,6 +103,18 @@ static void add_window(struct engine_session *session, const struct engine_input
     embed(&spec, &session->model->weights, workspace, window, first);
 }
 
+/* All windows of an input; what was read of it before is replaced. */
+static void add_input(struct engine_session *session, const struct engine_input *input, unsigned r)
+{
+    struct window_place place = {.input = r, .windows = engine_input_windows(input)};
+    for (; place.window < place.windows; place.window++) {
+        const struct engine_input window = engine_input_window(input, place.window);
+        add_window(session, &window, place);
+    }
+}
+
+/* Of a model that leaves tokens out, an input with a capture is run with all of them, for the
+ * capture, and again as any other, for the answer. */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits)
 {
@@ -111,14 +123,23 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     for (unsigned r = 0; r < rows; r++) {
         session->workspace.classifiers[r] = inputs[r]->classifier;
         session->last->evidence[r] = inputs[r]->evidence;
-        struct window_place place = {.input = r, .windows = engine_input_windows(inputs[r])};
-        for (; place.window < place.windows; place.window++) {
-            const struct engine_input window = engine_input_window(inputs[r], place.window);
-            add_window(session, &window, place);
+        struct engine_input input = *inputs[r];
+        if (input.capture != NULL && model->spec.token_pruning.full_layers > 0) {
+            add_input(session, &input, r);
+            input.capture = NULL;
         }
+        add_input(session, &input, r);
     }
     run_pass(session);
     head_logits(&model->spec, &model->weights, session->last, rows, logits);
+}
+
+unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < engine_input_windows(input); i++)
+        kept += spec_pruned_tokens(&model->spec, engine_input_window(input, i).tokens);
+    return kept;
 }
 
 void engine_pool(struct engine_session *session, const float *features, unsigned window,

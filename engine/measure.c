@@ -154,6 +154,7 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
     arena_init(&arena);
     if (!(is_auto ? spec_read : spec_read_config)(&spec, dir, &arena, err) &&
         !pipeline_fit(&spec, dir, err)) {
+        spec.token_pruning.full_layers = 1; /* attnd.json, if not read, may leave tokens out */
         if (is_auto && spec.precisions.is_pinned)
             first = spec.precisions.pinned;
         if (!is_auto || spec.precisions.is_pinned)

@@ -264,7 +264,9 @@ static struct answer make_answer(const struct predict *predict, const struct eng
                            .scores = predict->scores,
                            .judgement = predict->judgement,
                            .truncated = input->truncated,
-                           .windows = input->windows};
+                           .windows = input->windows,
+                           .tokens = input->tokens,
+                           .kept_tokens = engine_kept_tokens(answering(predict), input)};
 }
 
 static enum err_code print_json(const struct predict *predict, const struct listed_input *source,

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,7 +260,7 @@ enum err_code head_file_matrix(const struct head_file *file, struct head_matrix 
     return safetensors_read_f32(file->tensors, file->bias, 0, labels, out->bias, err);
 }
 
-/* ---- the table of n-grams ---- */
+/* ---- metadata ---- */
 
 /* A number of the metadata, at most `most`. */
 static enum err_code take_number(const struct head_file *file, const char *key, unsigned most,
@@ -274,6 +275,18 @@ static enum err_code take_number(const struct head_file *file, const char *key, 
     *out = (unsigned)number;
     return ERR_OK;
 }
+
+enum err_code head_file_full_layers(const struct head_file *file, unsigned *out, struct err *err)
+{
+    *out = 0;
+    if (safetensors_metadata(file->tensors, "full_layers") == NULL)
+        return ERR_OK;
+    return take_number(file, "full_layers", INT_MAX, out, err)
+               ? err_prefix(err, "%s: ", HEAD_FILE_NAME)
+               : ERR_OK;
+}
+
+/* ---- the table of n-grams ---- */
 
 static enum err_code take_words(const struct head_file *file, struct ngram_reading *out,
                                 struct arena *arena, struct err *err)
@@ -323,7 +336,7 @@ enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table 
 
 /* ---- writing ---- */
 
-enum { TENSORS_MAX = 10, METADATA_MAX = 7 };
+enum { TENSORS_MAX = 10, METADATA_MAX = 8 };
 
 /* What is written, in order. */
 struct writing {
@@ -422,9 +435,13 @@ enum err_code head_file_write(const char *dir, const struct head_content *conten
 {
     char path[PATH_MAX];
     struct writing writing = {.tensor_count = 0};
+    char full_layers[16];
     arena_init(&writing.arena);
     tell(&writing, "format", format);
     tell(&writing, "version", version);
+    snprintf(full_layers, sizeof full_layers, "%u", content->full_layers);
+    if (content->full_layers > 0)
+        tell(&writing, "full_layers", full_layers);
     if (!file_path(path, dir, HEAD_FILE_NAME, err) && !add_bank(&writing, content->bank, err) &&
         !add_ngrams(&writing, content->ngrams, err)) {
         add_matrix(&writing, content->matrix);

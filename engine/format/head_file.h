@@ -10,6 +10,9 @@
  *     bank.classes   U64 [rows]           the label of each
  *     bank.digests   U64 [rows]           which input it was: learn/data/digest.h
  *
+ * with the metadata "full_layers" if their means are of a model that leaves tokens out behind so
+ * many layers (model/config/token_pruning.h),
+ *
  * of a model with a table of n-grams with those of each example, so that the table can learn
  * another label, too: a row's in 20 bits, then how often in 11, then its block,
  *
@@ -73,6 +76,9 @@ enum err_code head_file_open(struct head_file **out, const char *dir, const char
                              unsigned labels, unsigned width, struct err *err);
 void head_file_close(struct head_file *file); /* NULL is allowed */
 
+/* The model's that its means are of; 0: none was left out. ERR_UNSUPPORTED for no number. */
+enum err_code head_file_full_layers(const struct head_file *file, unsigned *out, struct err *err);
+
 /* The arena owns the numbers. ERR_UNSUPPORTED for a class that is no label, and for numbers that
  * are not finite. */
 enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
@@ -92,6 +98,7 @@ struct head_content {
     const struct head_bank *bank;
     const struct head_matrix *matrix;
     const struct ngram_table *ngrams;
+    unsigned full_layers;
 };
 
 /* DIR/HEAD_FILE_NAME, whole or not at all. ERR_IO; ERR_UNSUPPORTED for a number that F16 cannot

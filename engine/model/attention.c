@@ -1,5 +1,6 @@
 #include "engine/model/attention.h"
 
+#include "engine/model/attention_rows.h"
 #include "engine/model/bias/reach.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/tile_state.h"
@@ -19,6 +20,16 @@ struct run {
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
 
+/* How many of a row's queries, out of `kept` as attention_plan has it. */
+static unsigned count_queries(const struct spec *spec, const struct workspace *workspace,
+                              unsigned row, unsigned kept)
+{
+    const unsigned tokens = workspace->offset[row + 1] - workspace->offset[row];
+    if (kept == ATTENTION_PRUNED)
+        return attention_pruned_tokens(spec, workspace, row);
+    return kept > 0 ? kept : tokens;
+}
+
 /* Cuts the first or last `kept` queries of every sequence (0: all) into blocks of `queries`, the
  * last of each perhaps smaller. */
 static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
@@ -29,7 +40,8 @@ static void cut(const struct spec *spec, struct workspace *workspace, unsigned k
     unsigned out = 0;
     for (unsigned row = 0; row < workspace->rows; row++) {
         unsigned first = workspace->offset[row], tokens = workspace->offset[row + 1] - first;
-        unsigned count = kept > 0 ? kept : tokens, begin = is_last ? tokens - count : 0;
+        unsigned count = count_queries(spec, workspace, row, kept);
+        unsigned begin = is_last ? tokens - count : 0;
         unsigned kind = patch_windows_kind(spec, row);
         for (unsigned done = 0; done < count; done += queries)
             *block++ =
@@ -197,4 +209,57 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
         atomic_store_explicit(&workspace->parts_left[i], parts_of(spec, layer),
                               memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);
+}
+
+/* ---- what tokens receive ---- */
+
+struct receiving {
+    const struct spec *spec;
+    const struct workspace *workspace;
+    const struct layer *layer;
+};
+
+/* received [tokens of the sequence] = the larger of itself and what a block's queries give. */
+static void receive(const struct receiving *run, const struct query_block *block, float *received,
+                    float *scratch)
+{
+    const struct workspace *w = run->workspace;
+    const size_t at = block->sequence * w->qkv_stride, n = block->sequence_tokens;
+    const struct attention_bias none = {0};
+    const struct attention_rows rows = {.kernels = w->kernels,
+                                        .qkv = w->qkv != NULL ? w->qkv + at : NULL,
+                                        .qkv_bf16 = w->qkv == NULL ? w->qkv_bf16 + at : NULL,
+                                        .stride = w->qkv_stride,
+                                        .tokens = n,
+                                        .attended = run->layer->attended,
+                                        .width = run->spec->hidden / run->spec->heads};
+    attention_rows_mean(&rows, block->first - block->sequence, block->count, 0, run->layer->heads,
+                        &none, scratch, n, scratch + w->capture_block_floats);
+    for (size_t i = 0; i < block->count; i++)
+        for (size_t t = 0; t < n; t++)
+            received[t] = scratch[i * n + t] > received[t] ? scratch[i * n + t] : received[t];
+}
+
+static void receive_share(void *context, unsigned index, unsigned count)
+{
+    const struct receiving *run = context;
+    const struct workspace *w = run->workspace;
+    float *received = w->received + (size_t)index * w->tokens_max;
+    memset(received, 0, w->tokens * sizeof *received);
+    for (unsigned i = index; i < w->block_count; i += count)
+        receive(run, &w->blocks[i], received + w->blocks[i].sequence,
+                w->capture_scratch + index * w->capture_scratch_floats);
+}
+
+void attention_receive(const struct spec *spec, struct workspace *workspace,
+                       const struct layer *layer)
+{
+    const unsigned members = thread_pool_size(workspace->pool);
+    float *received = workspace->received;
+    thread_pool_run(workspace->pool, receive_share, &(struct receiving){spec, workspace, layer});
+    for (size_t m = 1; m < members; m++)
+        for (size_t t = 0; t < workspace->tokens; t++) {
+            const float other = received[m * workspace->tokens_max + t];
+            received[t] = other > received[t] ? other : received[t];
+        }
 }

@@ -15,6 +15,19 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
+#include <limits.h>
+
+/* In place of a number of queries: a row's attention_pruned_tokens. */
+enum { ATTENTION_PRUNED = UINT_MAX };
+
+/* How many of a row's tokens go on where others are left out: all of one with a capture. */
+static inline unsigned attention_pruned_tokens(const struct spec *spec,
+                                               const struct workspace *workspace, unsigned row)
+{
+    const unsigned tokens = workspace->offset[row + 1] - workspace->offset[row];
+    return workspace->captures[row] == NULL ? spec_pruned_tokens(spec, tokens) : tokens;
+}
+
 /* From the offsets of the batch to its blocks, smaller ones if that balances the pool better.
  * kept > 0: only the first `kept` queries of each sequence, or the last of a family that pools it,
  * whose rows come out side by side. */
@@ -25,6 +38,12 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
  * all reads workspace->x, as the layer found it; where no block has another query, workspace->qkv
  * is not read. */
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer);
+
+/* workspace->received [T] <- the most that any query of its sequence attends to a token, as the
+ * mean over the heads, from workspace->qkv and the blocks of a plan for all queries. Of a layer
+ * whose scores have no bias and no reach. Cost: the scores of a layer and their softmax. */
+void attention_receive(const struct spec *spec, struct workspace *workspace,
+                       const struct layer *layer);
 
 /* What a layer whose `relative` is set adds to the scores of a block's queries and one head, from
  * workspace->qkv: matrix [tokens of the sequence][ATTENTION_QUERIES]. scratch as

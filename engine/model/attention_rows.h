@@ -26,9 +26,9 @@ struct attention_rows {
 };
 
 /* out [count][N], rows out_stride apart: the mean of `heads` heads from `head` on, of at most
- * ATTENTION_QUERIES queries from `first` on, a multiple of that. `own`, if its `at` is not NULL, is
- * added in place of the layer's bias: of the first of these queries and heads. scratch:
- * attention_rows_scratch floats, 64-byte aligned. */
+ * ATTENTION_QUERIES queries from `first` on, which of a layer with a reach is a multiple of that.
+ * `own`, if its `at` is not NULL, is added in place of the layer's bias: of the first of these
+ * queries and heads. scratch: attention_rows_scratch floats, 64-byte aligned. */
 void attention_rows_mean(const struct attention_rows *rows, size_t first, size_t count, size_t head,
                          size_t heads, const struct attention_bias *own, float *out,
                          size_t out_stride, float *scratch);

@@ -230,6 +230,50 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
     w->tokens = w->rows * kept;
 }
 
+/* ---- leaving tokens out: config/token_pruning.h ---- */
+
+static bool prunes_at(const struct spec *spec, unsigned index)
+{
+    return spec->token_pruning.full_layers > 0 && index == spec->token_pruning.full_layers;
+}
+
+/* chosen <- the tokens that go on, of each sequence from its offset on; their queries become the
+ * first ones of the sequence. All keys and values stay where they are. */
+static void choose_tokens(const struct spec *spec, struct workspace *w, const struct layer *layer)
+{
+    const bool is_bf16 = w->qkv_bf16 != NULL;
+    const size_t bytes = is_bf16 ? sizeof(uint16_t) : sizeof(float), stride = w->qkv_stride * bytes;
+    char *queries = is_bf16 ? (void *)w->qkv_bf16 : (void *)w->qkv;
+    attention_receive(spec, w, layer);
+    for (unsigned r = 0; r < w->rows; r++) {
+        const unsigned first = w->offset[r], tokens = w->offset[r + 1] - first;
+        const unsigned count = attention_pruned_tokens(spec, w, r);
+        unsigned *chosen = w->chosen + first;
+        token_pruning_choose(chosen, w->received + first, tokens, spec_head_tokens(spec), count);
+        for (unsigned i = 0; i < count; i++)
+            memmove(queries + (first + i) * stride, queries + (first + chosen[i]) * stride,
+                    layer->attended * bytes);
+    }
+    attention_plan(spec, w, ATTENTION_PRUNED);
+}
+
+/* From here on the batch is the chosen tokens, side by side. */
+static void keep_chosen_tokens(const struct spec *spec, struct workspace *w)
+{
+    unsigned tokens = 0;
+    for (unsigned r = 0; r < w->rows; r++) {
+        const unsigned first = w->offset[r], count = attention_pruned_tokens(spec, w, r);
+        for (unsigned i = 0; i < count; i++)
+            memmove(w->x + (tokens + i) * w->hidden_stride,
+                    w->x + (first + w->chosen[first + i]) * w->hidden_stride,
+                    spec->hidden * sizeof *w->x);
+        w->offset[r] = tokens;
+        tokens += count;
+    }
+    w->offset[w->rows] = w->tokens = tokens;
+    attention_plan(spec, w, 0);
+}
+
 /* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach. A token
  * that sees all is the only one of its sequence that the head reads: in the last block nobody's
  * query, key and value count then. */
@@ -245,9 +289,13 @@ static void attention(const struct spec *spec, const struct layer *layer, struct
     capture_layer(spec, w, layer, index);
     if (is_cut)
         attention_plan(spec, w, spec_head_tokens(spec));
+    if (prunes_at(spec, index))
+        choose_tokens(spec, w, layer);
     attention_run(spec, w, layer);
     if (is_cut)
         keep_head_tokens(spec, w);
+    if (prunes_at(spec, index))
+        keep_chosen_tokens(spec, w);
     multiply(w, &layer->attention_out, &w->attended, out, w->x);
     if (is_last)
         capture_sum(spec, w, CAPTURE_ATTENTION, out);

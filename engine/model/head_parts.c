@@ -26,13 +26,28 @@ enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *ban
     return ERR_OK;
 }
 
+enum err_code head_parts_check_means(const struct spec *spec, const struct head_file *file,
+                                     struct err *err)
+{
+    unsigned full_layers;
+    if (head_file_full_layers(file, &full_layers, err))
+        return err->code;
+    if (full_layers == spec->token_pruning.full_layers)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   HEAD_FILE_NAME
+                   ": it was made with %u full_layers of token_pruning, not with %u: "
+                   "attnd-eval --calibrate --examples makes its examples anew",
+                   full_layers, spec->token_pruning.full_layers);
+}
+
 static enum err_code read_neighbours(struct spec *spec, const struct head_file *file,
                                      struct arena *arena, struct err *err)
 {
     struct head_bank bank;
     struct arena passing;
     arena_init(&passing);
-    if (!head_file_bank(file, &bank, &passing, err)) {
+    if (!head_parts_check_means(spec, file, err) && !head_file_bank(file, &bank, &passing, err)) {
         if (bank.count == 0)
             err_set(err, ERR_UNSUPPORTED,
                     HEAD_FILE_NAME ": it has no examples, which ood.method 'neighbours' needs");
@@ -49,6 +64,8 @@ static enum err_code read_parts(const struct spec *spec, const struct head_file 
     if (head_file_matrix(file, &parts->matrix, arena, err) ||
         head_file_ngrams(file, &parts->ngrams, arena, err))
         return err_prefix(err, "%s: ", HEAD_FILE_NAME);
+    if (parts->matrix.weight != NULL && head_parts_check_means(spec, file, err))
+        return err->code;
     if (parts->ngrams.weight != NULL && spec->family->kind != ENGINE_TEXT)
         return err_set(err, ERR_UNSUPPORTED,
                        HEAD_FILE_NAME ": n-grams are of texts, and %s reads "

@@ -32,6 +32,11 @@ struct head_parts {
 enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err);
 
+/* Whether the means that the file knows are of the layers that the spec's are: token_mean.h.
+ * ERR_UNSUPPORTED. */
+enum err_code head_parts_check_means(const struct spec *spec, const struct head_file *file,
+                                     struct err *err);
+
 /* ood->neighbours.rows [bank->count, spec_means]: the examples' token means, each of length 1.
  * ERR_NO_MEMORY. */
 enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *bank,

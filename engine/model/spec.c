@@ -34,6 +34,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "window_pooling",
                                         "views",
                                         "reduction",
+                                        "token_pruning",
                                         "candidate_labels",
                                         "hypothesis_template",
                                         "head",
@@ -51,8 +52,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "$.%s is not supported (supported: version, temperature, grey16, "
                    "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
                    "reference, long_text, window_stride, window_pooling, views, reduction, "
-                   "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, "
-                   "colours, dtype, agreement)",
+                   "token_pruning, candidate_labels, hypothesis_template, head, fitted_prior, "
+                   "class_prior, colours, dtype, agreement)",
                    key);
 }
 
@@ -68,6 +69,7 @@ static void set_defaults(struct spec *spec)
     }
     spec->long_text = (struct long_text){0};
     spec->image_reading = image_reading_default;
+    spec->token_pruning = (struct token_pruning){0};
     spec->class_codes = NULL;
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
@@ -133,6 +135,47 @@ enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
     return ERR_OK;
 }
 
+/* Why every layer needs all tokens; NULL: it does not. */
+static const char *needs_tokens(const struct spec *spec)
+{
+    const char *const *tensors = spec->family->tensors;
+    if (spec->stage_count > 0)
+        return "its attention has windows";
+    if (spec->reaches != NULL)
+        return "its attention is local";
+    if (spec->family->is_rotary || spec->buckets > 0 || tensors[TENSOR_RELATIVE_PLACES] != NULL ||
+        tensors[TENSOR_WINDOW_BIAS] != NULL)
+        return "its attention depends on the distance between tokens";
+    return spec_pooling(spec) != POOLING_FIRST ? "its head does not read the first token alone"
+                                               : NULL;
+}
+
+static enum err_code check_token_pruning(const struct spec *spec, struct err *err)
+{
+    const unsigned full_layers = spec->token_pruning.full_layers;
+    const char *reason = needs_tokens(spec);
+    if (full_layers == 0)
+        return ERR_OK;
+    if (reason != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "token_pruning is not supported for '%s': %s",
+                       spec->family->name, reason);
+    if (full_layers + 2 > spec->layers)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "token_pruning: %u full layers of %u leave nothing to save; at most %u",
+                       full_layers, spec->layers, spec->layers > 2 ? spec->layers - 2 : 0);
+    return ERR_OK;
+}
+
+enum err_code spec_choose_token_pruning(struct spec *spec, const char *choice, struct err *err)
+{
+    const unsigned before = spec->token_pruning.full_layers;
+    if (token_pruning_parse(&spec->token_pruning, choice, err))
+        return err->code;
+    if (spec->token_pruning.full_layers != before && spec->policy.ood.method == OOD_NEIGHBOURS)
+        spec->policy.ood.method = OOD_NONE;
+    return check_token_pruning(spec, err);
+}
+
 static bool has_prior(const struct spec *spec)
 {
     return spec->scores == SCORES_SOFTMAX && !spec->family->is_zero_shot;
@@ -179,7 +222,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     if (long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
         precision_record_read(&spec->precisions, object, err) ||
-        spec_check_image_reading(spec, err))
+        spec_check_image_reading(spec, err) ||
+        token_pruning_read(&spec->token_pruning, object, err) || check_token_pruning(spec, err))
         return err->code;
     spec->grey16_minmax = strcmp(grey16, "minmax") == 0;
     if (!spec->grey16_minmax && strcmp(grey16, "range") != 0)

@@ -19,6 +19,7 @@
 #include "engine/model/config/long_text.h"
 #include "engine/model/config/precision_record.h"
 #include "engine/model/config/pruned_heads.h"
+#include "engine/model/config/token_pruning.h"
 #include "engine/model/family/family.h"
 
 enum { SPEC_STAGES_MAX = 8, SPEC_RINGS = 4 };
@@ -79,6 +80,7 @@ struct spec {
     bool grey16_minmax;
     struct long_text long_text;
     struct image_reading image_reading;
+    struct token_pruning token_pruning;
     const struct class_code *class_codes; /* [label_count]; NULL: none */
     struct class_prior class_prior;
     struct policy policy;
@@ -145,6 +147,10 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
 /* Whether the family's inputs can be read as image_reading says. ERR_UNSUPPORTED. */
 enum err_code spec_check_image_reading(const struct spec *spec, struct err *err);
 
+/* Another token_pruning than attnd.json's, without an OOD score of means over other layers.
+ * ERR_UNSUPPORTED, which names the family, if it needs all tokens in all layers. */
+enum err_code spec_choose_token_pruning(struct spec *spec, const char *choice, struct err *err);
+
 /* Tensors of a block are held once: how many blocks there are, and which of them layer `layer` is
  * (Lan et al. 2020, section 3.1; as AlbertTransformer divides layers among groups). */
 unsigned spec_blocks(const struct spec *spec);
@@ -192,6 +198,9 @@ unsigned spec_head_tokens(const struct spec *spec);
 bool spec_head_reads_all(const struct spec *spec);
 /* How many the head reads of a sequence of so many. */
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
+/* How many of a sequence's tokens go on behind the first layers (token_pruning.h); all of them, if
+ * none are left out. */
+unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens);
 /* How many of them, the last ones, a mean is of. */
 unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
 /* Numbers that the classifier reads: the hidden size or, for two of a kind, twice that, or those of

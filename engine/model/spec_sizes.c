@@ -203,6 +203,15 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
     return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
 }
 
+/* At least one that the head does not read. */
+unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens)
+{
+    const struct token_pruning *pruning = &spec->token_pruning;
+    const unsigned share = (unsigned)(pruning->share * tokens + 0.5);
+    const unsigned least = spec_head_tokens(spec) + 1, kept = share > least ? share : least;
+    return pruning->full_layers == 0 || kept > tokens ? tokens : kept;
+}
+
 unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens)
 {
     return spec_pooling(spec) == POOLING_TOKENS ? tokens : spec->patches;

@@ -12,6 +12,14 @@ static unsigned first_of(const struct spec *spec)
     return end - first > 1 ? first + 1 : first;
 }
 
+/* One past the last layer that counts: of a model that leaves tokens out, the last that computes
+ * all. */
+static unsigned end_of(const struct spec *spec)
+{
+    const unsigned full_layers = spec->token_pruning.full_layers;
+    return full_layers > 0 ? full_layers + 1 : spec->layers;
+}
+
 /* Sequences that are one input: the windows of its grid, in a family with stages. */
 static unsigned sequences_of(const struct spec *spec)
 {
@@ -88,7 +96,7 @@ static void add_input(const struct mean_run *run, unsigned input)
         memset(mean, 0, parts * width * sizeof *mean);
     for (unsigned part = 0; part < parts; part++)
         add_direction(mean + part * width, sums + part * stride, width,
-                      1.0 / (spec->layers - first_layer));
+                      1.0 / (end_of(spec) - first_layer));
 }
 
 static void add_inputs(void *context, unsigned index, unsigned count)
@@ -102,7 +110,7 @@ static void add_inputs(void *context, unsigned index, unsigned count)
 void token_mean_add(const struct spec *spec, struct workspace *workspace, unsigned layer)
 {
     struct mean_run run = {spec, workspace, layer, workspace->rows / sequences_of(spec)};
-    if (!workspace->takes_means || layer < first_of(spec))
+    if (!workspace->takes_means || layer < first_of(spec) || layer >= end_of(spec))
         return;
     if (run.inputs > 1)
         thread_pool_run(workspace->pool, add_inputs, &run);

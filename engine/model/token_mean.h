@@ -11,7 +11,8 @@
  * and 0.97.
  *
  * over the blocks but the first, which no other token has reached yet (of a single block, over
- * that; of a family with stages, over those of the last one). Inputs are compared by the cosine of
+ * that; of a family with stages, over those of the last one), and but for those that do not read
+ * all tokens (token_pruning.h). Inputs are compared by the cosine of
  * their means: decide/neighbours.h.
  *
  * Why not the last hidden states: those are what the classifier asks for, and there all that is no

@@ -211,6 +211,16 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code take_pruning(struct workspace *w, const struct spec *spec, struct err *err)
+{
+    if (spec->token_pruning.full_layers == 0)
+        return ERR_OK;
+    w->chosen = arena_alloc_array(&w->arena, w->tokens_max, sizeof *w->chosen);
+    if (w->chosen == NULL)
+        return err_no_memory(err, w->tokens_max * sizeof *w->chosen);
+    return take(w, &w->received, thread_pool_size(w->pool), w->tokens_max, err);
+}
+
 /* One stage, or all of a family without stages. */
 static enum err_code open_stage(struct workspace *out, const struct spec *spec,
                                 const struct linear_backend *encoder, unsigned tokens_max,
@@ -223,7 +233,7 @@ static enum err_code open_stage(struct workspace *out, const struct spec *spec,
                               .tokens_max = tokens_max};
     arena_init(&out->arena);
     if (take_map(out, err) || take_matrices(out, spec, err) || take_qkv(out, spec, encoder, err) ||
-        take_operands(out, spec, encoder->precision, err) ||
+        take_operands(out, spec, encoder->precision, err) || take_pruning(out, spec, err) ||
         take_merging(out, spec, encoder->precision, err))
         return err->code;
     return spec->window > 0 ? patch_windows_open(&out->windows, spec, &out->arena, err) : ERR_OK;
@@ -286,7 +296,9 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
     const size_t scratch = attention_floats(spec, most) + capture_scratch(spec, tokens) +
                            relative_floats(spec, tokens, 1) +
                            relative_floats(spec, tokens, spec->heads);
-    return tokens * (4 * hidden + mlp + qkv + operands + merging) +
+    const size_t pruning =
+        spec->token_pruning.full_layers > 0 ? sizeof(unsigned) + threads * sizeof(float) : 0;
+    return tokens * (4 * hidden + mlp + qkv + operands + merging + pruning) +
            (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec, tokens) * sizeof(float) +
            threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;

@@ -52,6 +52,10 @@ struct workspace {
     const float **evidence;            /* [inputs][labels] of n-grams, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
+    /* Of a model that leaves tokens out (token_pruning.h); else NULL: */
+    float *received;  /* [pool, T] the most that a token is attended to, by the member's queries */
+    unsigned *chosen; /* [T] tokens of a sequence that go on, from its offset on */
+
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
     float *x;              /* [T, D] the residual stream */

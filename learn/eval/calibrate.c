@@ -102,10 +102,11 @@ static enum err_code choose_from(struct head_bank *out, const struct calibrate *
                                 .digests = known->digests,
                                 .ngrams = ngrams};
     size_t *items = ood_answers_items(known, &rows.count, err);
+    const struct head_content content = {out, &kept->matrix, &kept->ngrams,
+                                         engine_describe(how->assessment->model)->full_layers};
     rows.items = items;
     if (items != NULL && !example_bank_choose(out, &rows, arena, err))
-        head_file_write(how->assessment->options.dir,
-                        &(struct head_content){out, &kept->matrix, &kept->ngrams}, err);
+        head_file_write(how->assessment->options.dir, &content, err);
     free(items);
     return err->code;
 }
@@ -299,8 +300,11 @@ enum err_code calibrate_write(const struct calibrate *how, struct err *err)
     struct head_bank bank = {0};
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) && !take_decisions(&spec, how, &arena, err) &&
-        !take_prior(&spec, how, &arena, err) && !take_outliers(&spec, how, &bank, &arena, err)) {
+    const char *pruning = how->assessment->options.engine.token_pruning;
+    if (!spec_read(&spec, dir, &arena, err) &&
+        (pruning == NULL || !spec_choose_token_pruning(&spec, pruning, err)) &&
+        !take_decisions(&spec, how, &arena, err) && !take_prior(&spec, how, &arena, err) &&
+        !take_outliers(&spec, how, &bank, &arena, err)) {
         const struct head_bank *examples = bank.count > 0 ? &bank : NULL;
         if (how->version != NULL)
             spec.version = how->version;

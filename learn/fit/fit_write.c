@@ -188,8 +188,9 @@ static enum err_code write_bank(const struct writing *writing, struct err *err)
     struct fit *fit = writing->fit;
     if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err) || make_matrix(fit, &matrix, err))
         return err->code;
-    return head_file_write(writing->dir, &(struct head_content){&bank, &matrix, &fit->new_table},
-                           err);
+    const struct head_content content = {&bank, &matrix, &fit->new_table,
+                                         writing->spec.token_pruning.full_layers};
+    return head_file_write(writing->dir, &content, err);
 }
 
 static enum err_code write_checkpoint(struct writing *writing, struct err *err)

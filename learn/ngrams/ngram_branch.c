@@ -191,7 +191,10 @@ static enum err_code write(const char *dir, const struct ngram_table *table, str
     struct head_bank bank = {0};
     if (spec_read(&spec, dir, arena, err) || head_parts_open(&spec, dir, &parts, arena, err) ||
         (spec.head_file != NULL && example_bank_read(&bank, dir, &spec, arena, err)) ||
-        head_file_write(dir, &(struct head_content){&bank, &parts.matrix, table}, err))
+        head_file_write(
+            dir,
+            &(struct head_content){&bank, &parts.matrix, table, spec.token_pruning.full_layers},
+            err))
         return err->code;
     spec.head_file = HEAD_FILE_NAME;
     return attnd_json_write(dir, &spec, err);

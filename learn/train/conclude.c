@@ -55,6 +55,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.reference = NULL;
     kept.precisions = (struct precision_record){0};
     kept.head_file = NULL; /* examples of another encoder's */
+    kept.token_pruning = (struct token_pruning){0};
     kept.policy = policy_unfitted(&source->policy);
     kept.policy.learnt_grey = false; /* these images may have colours */
     const bool says = source->grey16_minmax || kept.policy.accepts_truncated ||

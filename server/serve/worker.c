@@ -55,6 +55,8 @@ static void answer(struct row *row, const float *features)
     row->answer.scores = row->scores;
     row->answer.truncated = row->input.truncated;
     row->answer.windows = row->input.windows;
+    row->answer.tokens = row->input.tokens;
+    row->answer.kept_tokens = engine_kept_tokens(engine, &row->input);
     note_likeness(row, features);
     atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
     if (engine_scores(engine, row->logits, row->scores))

@@ -127,7 +127,9 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .info = info,
                             .scores = answers->scores,
                             .truncated = row->prepared.truncated,
-                            .windows = row->prepared.windows};
+                            .windows = row->prepared.windows,
+                            .tokens = row->prepared.tokens,
+                            .kept_tokens = engine_kept_tokens(model->engine, &row->prepared)};
     if (!engine_scores(model->engine, logits, answers->scores)) {
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;

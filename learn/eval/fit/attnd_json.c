@@ -266,6 +266,9 @@ static void put_spec(FILE *out, const struct spec *spec)
     if (spec->long_text.in_windows)
         put_long_text(out, &spec->long_text);
     put_image_reading(out, &spec->image_reading);
+    if (spec->token_pruning.full_layers > 0)
+        fprintf(out, ",\n \"token_pruning\": {\"full_layers\": %u, \"share\": %.*g}",
+                spec->token_pruning.full_layers, SCORE_DIGITS, spec->token_pruning.share);
     put_prior(out, spec);
     put_ood(out, spec);
     if (spec->reference != NULL)

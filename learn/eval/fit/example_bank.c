@@ -1,6 +1,6 @@
 #include "learn/eval/fit/example_bank.h"
 
-#include "engine/model/spec.h"
+#include "engine/model/head_parts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -110,7 +110,8 @@ enum err_code example_bank_read(struct head_bank *out, const char *dir, const st
     struct head_file *file;
     if (head_file_open(&file, dir, spec->head_file, spec->label_count, spec_row(spec), err))
         return err->code;
-    head_file_bank(file, out, arena, err);
+    if (!head_parts_check_means(spec, file, err))
+        head_file_bank(file, out, arena, err);
     head_file_close(file);
     return err->code;
 }

@@ -86,6 +86,27 @@ START_TEST(answer_sorts_by_falling_score_then_by_index)
 }
 END_TEST
 
+START_TEST(answer_tells_how_many_tokens_went_through_all_layers_where_not_all_do)
+{
+    struct engine_info pruned = info;
+    struct answer answer = {.model_name = "m",
+                            .info = &info,
+                            .scores = (const float[]){0.25f, 0.125f, 0.5f, 0.125f},
+                            .tokens = 197,
+                            .kept_tokens = 96};
+    struct json_t *json = answer_prediction(&answer, 1);
+    ck_assert_ptr_null(json_object_get(json, "tokens"));
+    json_decref(json);
+    pruned.full_layers = 2;
+    answer.info = &pruned;
+    json = answer_prediction(&answer, 1);
+    const json_t *tokens = json_object_get(json, "tokens");
+    ck_assert_int_eq(json_integer_value(json_object_get(tokens, "of")), 197);
+    ck_assert_int_eq(json_integer_value(json_object_get(tokens, "kept")), 96);
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(answer_clamps_top_k_to_the_labels)
 {
     const float scores[] = {0.1f, 0.2f, 0.3f, 0.4f};
@@ -304,6 +325,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
                  "\"zero_shot\":false,\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
+                 "\"token_pruning\":null,"
                  "\"image_height\":224,\"image_width\":192,\"patch_size\":16,\"views\":4,"
                  "\"parameters\":21000,\"weight_bytes\":84000,"
                  "\"unbound_tensors\":[\"pooler.weight\"]}");
@@ -328,7 +350,7 @@ START_TEST(answer_describes_a_model_member_by_member)
         "\"class_prior\":\"natural\","
         "\"explain_default\":\"rollout\","
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
-        "\"intermediate_size\":0,\"tokens_max\":0,\"vocab_size\":30522,"
+        "\"intermediate_size\":0,\"tokens_max\":0,\"token_pruning\":null,\"vocab_size\":30522,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
         "\"ngram_rows\":65536,"
         "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");
@@ -426,8 +448,9 @@ SUITE("answer", answer_is_none_if_a_name_that_it_tells_is_not_utf8,
       answer_describes_no_model_with_names_that_are_not_utf8,
       answer_describes_a_model_member_by_member, answer_takes_further_members_and_prints_one_line,
       answer_has_the_members_of_the_contract_in_its_order, answer_tells_the_codes_of_the_fab,
-      answer_sorts_by_falling_score_then_by_index, answer_clamps_top_k_to_the_labels,
-      answer_gives_a_regression_its_raw_value, answer_gives_the_reason_of_what_is_not_automatic,
-      answer_tells_how_a_model_decides, answer_says_truncated_only_if_it_is,
-      answer_prints_scores_that_parse_back_to_the_same_float,
+      answer_sorts_by_falling_score_then_by_index,
+      answer_tells_how_many_tokens_went_through_all_layers_where_not_all_do,
+      answer_clamps_top_k_to_the_labels, answer_gives_a_regression_its_raw_value,
+      answer_gives_the_reason_of_what_is_not_automatic, answer_tells_how_a_model_decides,
+      answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
       answer_describes_a_model_without_its_paths)

@@ -193,11 +193,13 @@ static void limit_blas_to_our_threads(void)
     openblas_set_environment();
 }
 
-static void subject_open(struct subject *subject, const char *dir, unsigned threads)
+static void subject_open(struct subject *subject, const char *dir, const char *pruning,
+                         unsigned threads)
 {
     limit_blas_to_our_threads();
     struct err err = {0};
-    struct engine_options options = {.linear_backend = getenv("ATTND_TEST_BACKEND")};
+    struct engine_options options = {.linear_backend = getenv("ATTND_TEST_BACKEND"),
+                                     .token_pruning = pruning};
     arena_init(&subject->arena);
     ck_assert_msg(engine_open(&subject->model, dir, &options, &err) == ERR_OK, "%s", err.text);
     ck_assert_int_eq(
@@ -247,10 +249,10 @@ static unsigned without_blas_buffers(unsigned counted, unsigned threads)
 }
 
 /* The first run may be what makes a library take its buffers; the server's warm-up is that run. */
-static unsigned count_calls(const char *dir, unsigned threads)
+static unsigned count_calls(const char *dir, const char *pruning, unsigned threads)
 {
     struct subject subject;
-    subject_open(&subject, dir, threads);
+    subject_open(&subject, dir, pruning, threads);
     run_batches(&subject, 1);
     start_counting();
     run_batches(&subject, RUNS);
@@ -264,8 +266,9 @@ START_TEST(texts_and_images_run_without_taking_memory)
     if (!CAN_COUNT)
         suite_skip("a sanitizer has the allocator");
     for (unsigned threads = 1; threads <= 2; threads++) {
-        ck_assert_uint_eq(count_calls("models/kernel-bert", threads), 0);
-        ck_assert_uint_eq(count_calls("models/wafer-vit", threads), 0);
+        ck_assert_uint_eq(count_calls("models/kernel-bert", NULL, threads), 0);
+        ck_assert_uint_eq(count_calls("models/wafer-vit", NULL, threads), 0);
+        ck_assert_uint_eq(count_calls("models/kernel-bert", "2:0.3", threads), 0);
     }
 }
 END_TEST

@@ -402,6 +402,12 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
     session->features[0] = (window == 0 ? 0 : session->features[0]) + features[0];
 }
 
+unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
+{
+    (void)model;
+    return input->tokens;
+}
+
 const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
                            float *logits)
 {

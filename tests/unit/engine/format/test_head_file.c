@@ -57,6 +57,24 @@ START_TEST(what_is_written_is_read_again)
 }
 END_TEST
 
+START_TEST(the_layers_that_means_are_of_are_told_if_tokens_are_left_out)
+{
+    struct head_file *file;
+    unsigned full_layers = 9;
+    struct err err = {0};
+    write_bank();
+    for (unsigned layers = 0; layers < 13; layers += 12) {
+        const struct head_content content = {.bank = &bank, .full_layers = layers};
+        ck_assert(!head_file_write(dir.path, &content, &err));
+        ck_assert(!head_file_open(&file, dir.path, HEAD_FILE_NAME, LABELS, WIDTH, &err));
+        ck_assert(!head_file_full_layers(file, &full_layers, &err));
+        ck_assert_uint_eq(full_layers, layers);
+        head_file_close(file);
+    }
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(a_classifier_is_there_or_not)
 {
     static float weight[LABELS * WIDTH] = {1, 2, 3, -4, -5, -6}, bias[LABELS] = {0.5f, -0.25f};
@@ -417,7 +435,8 @@ START_TEST(another_kind_of_file_is_no_head)
 }
 END_TEST
 
-SUITE("head_file", what_is_written_is_read_again, a_classifier_is_there_or_not,
+SUITE("head_file", what_is_written_is_read_again,
+      the_layers_that_means_are_of_are_told_if_tokens_are_left_out, a_classifier_is_there_or_not,
       a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
       the_ngrams_of_examples_are_read_again_weighed, lists_that_are_none_are_refused,
       half_a_classifier_is_refused, a_bank_without_examples_is_refused,

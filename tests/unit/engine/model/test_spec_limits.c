@@ -225,8 +225,9 @@ START_TEST(what_is_wrong_is_said_exactly)
         {"{\"model_type\": \"bert\"}", "{\"temprature\": 1}",
          "attnd.json: $.temprature is not supported (supported: version, temperature, grey16, "
          "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
-         "long_text, window_stride, window_pooling, views, reduction, candidate_labels, "
-         "hypothesis_template, head, fitted_prior, class_prior, colours, dtype, agreement)"},
+         "long_text, window_stride, window_pooling, views, reduction, token_pruning, "
+         "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, colours, dtype, "
+         "agreement)"},
         {"{\"model_type\": \"bert\"}", "{\"dtype\": \"auto\"}",
          "attnd.json: $.dtype must be \"f32\", \"bf16\" or \"int8\""},
         {"{\"model_type\": \"bert\"}", "{\"agreement\": {\"int8\": {}}}",

@@ -178,6 +178,8 @@ START_TEST(the_bound_of_a_workspace_in_fp32_is_near)
     spec.hidden = 3;
     spec.intermediate = spec.label_count = 1;
     check_bound(&spec, 40000, 1);
+    spec.token_pruning.full_layers = 1;
+    check_bound(&spec, 40000, 3);
 }
 END_TEST
 

@@ -103,7 +103,11 @@ START_TEST(attnd_json_reads_back_to_the_bit)
     struct class_code codes[LABELS] = {{.number = 17}, {.text = "B\"2"}};
     spec.class_codes = codes;
     spec.image_reading = (struct image_reading){4, REDUCTION_LINES};
+    spec.token_pruning = (struct token_pruning){1, 0.28};
+    spec.layers = 3;
     struct spec found = again();
+    ck_assert_uint_eq(found.token_pruning.full_layers, 1);
+    ck_assert_double_eq(found.token_pruning.share, 0.28);
     ck_assert_uint_eq(found.image_reading.views, 4);
     ck_assert_int_eq(found.image_reading.reduction, REDUCTION_LINES);
     ck_assert_int_eq(found.class_codes[0].number, 17);

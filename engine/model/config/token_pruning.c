@@ -1,0 +1,92 @@
+#include "engine/model/config/token_pruning.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum err_code check(const struct token_pruning *pruning, const char *path, struct err *err)
+{
+    if (pruning->full_layers == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%sfull_layers must be at least 1", path);
+    if (!(pruning->share > 0 && pruning->share <= 1))
+        return err_set(err, ERR_UNSUPPORTED, "%sshare must be above 0 and at most 1", path);
+    return ERR_OK;
+}
+
+static enum err_code check_key(void *context, const char *key, const struct json_t *value,
+                               struct err *err)
+{
+    (void)context;
+    (void)value;
+    if (strcmp(key, "full_layers") == 0 || strcmp(key, "share") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "$.token_pruning.%s is not supported (supported: full_layers, share)", key);
+}
+
+enum err_code token_pruning_read(struct token_pruning *out, const struct json_t *object,
+                                 struct err *err)
+{
+    const struct json_t *member = doc_member(object, "token_pruning");
+    long long layers = 0;
+    if (member == NULL)
+        return ERR_OK;
+    if (strcmp(doc_type_name(member), "an object") != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.token_pruning: expected an object, found %s",
+                       doc_type_name(member));
+    out->share = 0;
+    if (doc_each_member(member, check_key, NULL, err) ||
+        doc_get_integer(member, "$.token_pruning", "full_layers", 1, 1 << 20, &layers, err) ||
+        doc_get_number(member, "$.token_pruning", "share", &out->share, err))
+        return err->code;
+    out->full_layers = (unsigned)layers;
+    return check(out, "$.token_pruning.", err);
+}
+
+enum err_code token_pruning_parse(struct token_pruning *out, const char *word, struct err *err)
+{
+    struct token_pruning read = {0};
+    int end = 0;
+    if (strcmp(word, "none") != 0 &&
+        (sscanf(word, "%9u:%lf%n", &read.full_layers, &read.share, &end) != 2 || word[end] != '\0'))
+        return err_set(err, ERR_UNSUPPORTED,
+                       "token_pruning: expected none or LAYERS:SHARE, as 2:0.28, not '%.40s'",
+                       word);
+    *out = read;
+    return strcmp(word, "none") == 0 ? ERR_OK : check(out, "token_pruning: ", err);
+}
+
+/* Floats that are not negative are ordered as their bits are; a NaN is above all. */
+static uint32_t bits_of(float number)
+{
+    uint32_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits & INT32_MAX;
+}
+
+static unsigned count_from(const float *numbers, unsigned count, uint32_t least)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < count; i++)
+        found += bits_of(numbers[i]) >= least;
+    return found;
+}
+
+void token_pruning_choose(unsigned *out, const float *received, unsigned tokens, unsigned always,
+                          unsigned count)
+{
+    const float *others = received + always;
+    const unsigned wanted = count - always;
+    uint32_t least = 0; /* the bits of the last one that is chosen, from the highest bit on */
+    for (uint32_t bit = UINT32_C(1) << 30; bit > 0; bit >>= 1)
+        if (count_from(others, tokens - always, least | bit) >= wanted)
+            least |= bit;
+    unsigned equal = wanted - count_from(others, tokens - always, least + 1);
+    for (unsigned t = 0; t < tokens; t++) {
+        const uint32_t bits = bits_of(received[t]);
+        const bool is_equal = t >= always && bits == least && equal > 0;
+        if (t < always || bits > least || is_equal)
+            *out++ = t;
+        equal -= is_equal;
+    }
+}
