@@ -31,7 +31,8 @@ static enum err_code make_folder(const char *dir, struct err *err)
 static enum err_code open_models(struct eval *eval, struct err *err)
 {
     struct engine_options other = {.dtype = eval->against,
-                                   .class_prior = eval->how.engine.class_prior};
+                                   .class_prior = eval->how.engine.class_prior,
+                                   .token_pruning = "none"};
     if (assessment_open(&eval->assessment, &eval->how, err))
         return err->code;
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))

@@ -61,7 +61,7 @@ static const struct cli_option options[] = {
     {.name = "against",
      FIELD(against),
      .value = "NAME",
-     .help = "Runs a second time in this precision and compares."},
+     .help = "Runs a second time in this precision, with all tokens, and compares."},
     {.name = "agree-min",
      FIELD(agree_min),
      .value = "PERCENT",
@@ -103,6 +103,12 @@ static const struct cli_option options[] = {
      .value = "PRIOR",
      .help = "Measures with another class_prior than attnd.json's: natural, equal, or a file of "
              "{label: count}; and what to expect of a stream with these shares."},
+    {.name = "token-pruning",
+     FIELD(how.engine.token_pruning),
+     .value = "SETTING",
+     .help = "Measures with another token_pruning than attnd.json's: none, or LAYERS:SHARE, as "
+             "2:0.28, so many full layers and the share of tokens that go on; --calibrate writes "
+             "it, too."},
     {.name = "estimate-prior",
      FIELD(stream),
      .value = "PATH",
