@@ -272,19 +272,6 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
     return set_string(&config->admin_listen, config, text, strlen(text), err);
 }
 
-/* ---- the linear backend ---------------------------------------------------- */
-
-/* A configuration of before may name the one that was taken out. */
-static enum err_code set_backend(const struct cli_option *option, void *target, const char *text,
-                                 struct err *err)
-{
-    struct cli_option word = *option;
-    word.apply = NULL;
-    if (strcmp(text, "onednn") == 0)
-        return err_set(err, ERR_UNUSABLE, "'onednn' was taken out; write 'auto' instead");
-    return cli_option_set(&word, target, text, err);
-}
-
 /* ---- the rows -------------------------------------------------------------- */
 
 #define FLAG_MODELS(key) "model" /* one at a time */
@@ -295,7 +282,6 @@ static enum err_code set_backend(const struct cli_option *option, void *target, 
 #define FLAG_MS(key) #key
 #define FLAG_SHARE(key) #key
 #define FLAG_WORD(key) #key
-#define FLAG_BACKEND(key) #key
 #define FLAG_PATH(key) #key
 #define VALUE_MODELS(choices_)                                                                     \
     .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S]", .apply = add_models
@@ -306,7 +292,6 @@ static enum err_code set_backend(const struct cli_option *option, void *target, 
 #define VALUE_MS(choices_) .value = "MS"
 #define VALUE_SHARE(choices_) .value = "SHARE"
 #define VALUE_WORD(choices_) .choices = choices_
-#define VALUE_BACKEND(choices_) .choices = choices_, .apply = set_backend
 #define VALUE_PATH(choices_) .value = "PATH", .apply = set_path
 
 const struct cli_option option_table[OPTION_TOTAL + OPTION_SWITCHES] = {

@@ -50,10 +50,8 @@ enum err_code dtype_choice_make(struct dtype_choice *out, const char *dtype, con
                        "dtype '%s' is not known (known: f32, bf16, int8, auto)", dtype);
     out->other = linear_backend_find(backend, PRECISION_F32);
     if (out->other == NULL)
-        return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' %s (known: %s)", backend,
-                       strcmp(backend, "onednn") == 0 ? "was taken out; write 'auto' instead"
-                                                      : "is not known",
-                       linear_backend_names());
+        return err_set(err, ERR_UNSUPPORTED, "linear backend '%s' is not known (known: %s)",
+                       backend, linear_backend_names());
     out->kernels = out->other == &linear_reference ? &kernels_reference : kernels_best();
     return take_precision(out, precision, backend, err);
 }
@@ -191,7 +189,7 @@ static size_t usual_rows(const struct spec *stage)
     return longest < TEXT_ROWS ? longest : TEXT_ROWS;
 }
 
-/* Of the last layer of the stage that has the most. */
+/* Lists the products of one layer: the last one of the stage that has the most layers. */
 static void list_shapes(struct product_shape out[SHAPES], const struct spec *spec)
 {
     struct spec stage = spec_at(spec, 0);

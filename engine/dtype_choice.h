@@ -67,7 +67,7 @@ enum dtype_trust {
 
 enum dtype_trust dtype_choice_judge(const struct precision_agreement *agreement);
 
-/* Of each precision: what is known when the choice is made. */
+/* The facts that the decision needs, for each precision. */
 struct dtype_facts {
     struct {
         bool is_served;         /* this CPU and backend multiply it fast */

@@ -35,8 +35,7 @@ struct drift_reference; /* decide/drift_reference.h */
 struct class_prior;     /* decide/class_prior.h */
 
 struct engine_options {
-    const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or
-                                   "reference" */
+    const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or "reference" */
     const char *dtype;          /* of the encoder: "f32" (also NULL), "bf16", "int8" or "auto";
                                    bf16 is measured and refused where it is not faster:
                                    tensor/linear/precision_speed.h; auto: dtype_choice.h */

@@ -113,8 +113,8 @@ static void add_input(struct engine_session *session, const struct engine_input 
     }
 }
 
-/* Of a model that leaves tokens out, an input with a capture is run with all of them, for the
- * capture, and again as any other, for the answer. */
+/* A model that leaves tokens out runs an input with a capture twice: with all tokens for the
+ * capture, then as any other for the answer. */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, float *const *logits)
 {

@@ -202,6 +202,39 @@ enum err_code doc_each_member(const struct json_t *object,
     return ERR_OK;
 }
 
+static bool lists(const char *known, const char *key)
+{
+    const size_t len = strlen(key);
+    for (const char *at = known; *at != '\0';) {
+        const size_t name = strcspn(at, ",");
+        if (name == len && strncmp(at, key, len) == 0)
+            return true;
+        at += name + strspn(at + name, ", ");
+    }
+    return false;
+}
+
+struct known_members {
+    const char *path, *names;
+};
+
+static enum err_code check_member(void *context, const char *key, const struct json_t *value,
+                                  struct err *err)
+{
+    const struct known_members *known = context;
+    (void)value;
+    if (lists(known->names, key))
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: %s)", known->path, key,
+                   known->names);
+}
+
+enum err_code doc_check_members(const struct json_t *object, const char *path, const char *known,
+                                struct err *err)
+{
+    return doc_each_member(object, check_member, &(struct known_members){path, known}, err);
+}
+
 size_t doc_object_count(const struct json_t *value)
 {
     return json_object_size(value);

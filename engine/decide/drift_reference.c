@@ -42,30 +42,6 @@ struct reader {
     struct arena *arena;
 };
 
-static enum err_code check_member(void *context, const char *key, const struct json_t *value,
-                                  struct err *err)
-{
-    static const char *const known[] = {"count", "labels", "score", "ood"};
-    (void)context;
-    (void)value;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], key) == 0)
-            return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "$.reference.%s is not supported (supported: count, labels, score, ood)", key);
-}
-
-/* context: the path of the object. */
-static enum err_code check_bins_member(void *context, const char *key, const struct json_t *value,
-                                       struct err *err)
-{
-    (void)value;
-    if (strcmp(key, "edges") == 0 || strcmp(key, "shares") == 0)
-        return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: edges, shares)",
-                   (const char *)context, key);
-}
-
 static enum err_code read_number(const struct json_t *value, const char *path, size_t index,
                                  double least, double most, float *out, struct err *err)
 {
@@ -129,7 +105,7 @@ static enum err_code read_bins(const struct reader *reader, const struct json_t 
     if (bins == NULL || strcmp(doc_type_name(bins), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: expected an object, found %s", path,
                        bins == NULL ? "none" : doc_type_name(bins));
-    if (doc_each_member(bins, check_bins_member, path, err))
+    if (doc_check_members(bins, path, "edges, shares", err))
         return err->code;
     if (count < 1 || count >= DRIFT_BINS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%s must be an array of 1 to %d numbers", edges_path,
@@ -275,7 +251,7 @@ enum err_code drift_reference_read(const struct drift_reference **out, const str
     if (strcmp(doc_type_name(object), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.reference: expected an object, found %s",
                        doc_type_name(object));
-    if (doc_each_member(object, check_member, NULL, err) ||
+    if (doc_check_members(object, "$.reference", "count, labels, score, ood", err) ||
         doc_get_integer(object, "$.reference", "count", 1, DRIFT_COUNT_MAX, &count, err))
         return err->code;
     if (count == 0)

@@ -32,7 +32,7 @@ struct head_parts {
 enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err);
 
-/* Whether the means that the file knows are of the layers that the spec's are: token_mean.h.
+/* Refuses a file whose means are over other layers than the spec's (token_mean.h):
  * ERR_UNSUPPORTED. */
 enum err_code head_parts_check_means(const struct spec *spec, const struct head_file *file,
                                      struct err *err);

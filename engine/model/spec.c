@@ -22,7 +22,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "temperature",
                                         "grey16",
                                         "target_precision",
-                                        "purity",
+                                        "purity", /* older files have it */
                                         "thresholds",
                                         "truncation",
                                         "uncalibrated",
@@ -159,7 +159,7 @@ static enum err_code check_token_pruning(const struct spec *spec, struct err *er
     if (reason != NULL)
         return err_set(err, ERR_UNSUPPORTED, "token_pruning is not supported for '%s': %s",
                        spec->family->name, reason);
-    if (full_layers + 2 > spec->layers)
+    if (spec->layers < 2 || full_layers > spec->layers - 2)
         return err_set(err, ERR_UNSUPPORTED,
                        "token_pruning: %u full layers of %u leave nothing to save; at most %u",
                        full_layers, spec->layers, spec->layers > 2 ? spec->layers - 2 : 0);

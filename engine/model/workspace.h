@@ -52,7 +52,7 @@ struct workspace {
     const float **evidence;            /* [inputs][labels] of n-grams, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
-    /* Of a model that leaves tokens out (token_pruning.h); else NULL: */
+    /* NULL unless the model leaves tokens out (token_pruning.h). */
     float *received;  /* [pool, T] the most that a token is attended to, by the member's queries */
     unsigned *chosen; /* [T] tokens of a sequence that go on, from its offset on */
 

@@ -303,11 +303,8 @@ static enum err_code open_linear(struct linear *out, const struct product *produ
     float *weight = numbers(in * columns);
     if (weight == NULL)
         return err_no_memory(err, in * columns * sizeof *weight);
-    if (backend == NULL)
-        err_set(err, ERR_UNSUPPORTED, "no such backend in this build");
-    else if (!linear_alloc(out, backend, in, columns, err)) {
+    if (!linear_alloc(out, backend, in, columns, err))
         linear_fill(out, 0, columns, weight);
-    }
     free(weight);
     return err->code;
 }

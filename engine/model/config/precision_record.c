@@ -13,21 +13,6 @@ static bool is_digest(const char *text)
            strspn(text + head_len, "0123456789abcdef") == PRECISION_DIGEST_BYTES - 1 - head_len;
 }
 
-static enum err_code check_member(void *context, const char *key, const struct json_t *value,
-                                  struct err *err)
-{
-    static const char *const known[] = {"inputs", "same_winner", "macro_f1_points", "digest"};
-    (void)context;
-    (void)value;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i], key) == 0)
-            return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "%s.%s is not supported (supported: inputs, same_winner, macro_f1_points, "
-                   "digest)",
-                   path, key);
-}
-
 static enum err_code read_one(void *context, const char *key, const struct json_t *value,
                               struct err *err)
 {
@@ -38,7 +23,7 @@ static enum err_code read_one(void *context, const char *key, const struct json_
     const char *digest = "";
     if (!precision_find(key, &precision) || precision == PRECISION_F32)
         return err_set(err, ERR_UNSUPPORTED, "$.agreement.%s is none of bf16 and int8", key);
-    if (doc_each_member(value, check_member, NULL, err) ||
+    if (doc_check_members(value, path, "inputs, same_winner, macro_f1_points, digest", err) ||
         doc_get_integer(value, path, "inputs", 1, PRECISION_INPUTS_MAX, &inputs, err) ||
         doc_get_integer(value, path, "same_winner", 0, inputs, &same_winner, err) ||
         doc_get_number(value, path, "macro_f1_points", &points, err) ||

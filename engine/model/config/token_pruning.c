@@ -13,17 +13,6 @@ static enum err_code check(const struct token_pruning *pruning, const char *path
     return ERR_OK;
 }
 
-static enum err_code check_key(void *context, const char *key, const struct json_t *value,
-                               struct err *err)
-{
-    (void)context;
-    (void)value;
-    if (strcmp(key, "full_layers") == 0 || strcmp(key, "share") == 0)
-        return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED,
-                   "$.token_pruning.%s is not supported (supported: full_layers, share)", key);
-}
-
 enum err_code token_pruning_read(struct token_pruning *out, const struct json_t *object,
                                  struct err *err)
 {
@@ -35,7 +24,7 @@ enum err_code token_pruning_read(struct token_pruning *out, const struct json_t 
         return err_set(err, ERR_UNSUPPORTED, "$.token_pruning: expected an object, found %s",
                        doc_type_name(member));
     out->share = 0;
-    if (doc_each_member(member, check_key, NULL, err) ||
+    if (doc_check_members(member, "$.token_pruning", "full_layers, share", err) ||
         doc_get_integer(member, "$.token_pruning", "full_layers", 1, 1 << 20, &layers, err) ||
         doc_get_number(member, "$.token_pruning", "share", &out->share, err))
         return err->code;
@@ -48,7 +37,8 @@ enum err_code token_pruning_parse(struct token_pruning *out, const char *word, s
     struct token_pruning read = {0};
     int end = 0;
     if (strcmp(word, "none") != 0 &&
-        (sscanf(word, "%9u:%lf%n", &read.full_layers, &read.share, &end) != 2 || word[end] != '\0'))
+        (strspn(word, "0123456789:.") != strlen(word) ||
+         sscanf(word, "%9u:%lf%n", &read.full_layers, &read.share, &end) != 2 || word[end] != '\0'))
         return err_set(err, ERR_UNSUPPORTED,
                        "token_pruning: expected none or LAYERS:SHARE, as 2:0.28, not '%.40s'",
                        word);

@@ -36,8 +36,8 @@ enum {
 /* A product prefetches `step` bytes for each group that it multiplies, from `at` on, which need not
  * be valid memory: weights are loaded at the pace of their use. A core waits for some ten cache
  * lines at once; a burst of more is late. A product by tiles (AMX) also calls `part` from time to
- * time, for work that the core does beside them; the others never do. It is passed by pointer: to
- * copy it waits for all stores of the epilogue before it (2 % of a product on Zen 4). */
+ * time, for work that the core does beside them; the others never do. It is passed by
+ * pointer: a copy waits for all stores of the epilogue before it (2 % of a product on Zen 4). */
 struct gemm_ahead {
     const void *at;
     size_t step;

@@ -21,7 +21,7 @@
 enum {
     PASS_COLUMNS = VECTORS * LANES,
     GROUP_STRIDE = GEMM_COLUMNS * GEMM_GROUP_BYTES,
-    STEP_GROUPS = 4, /* between prefetches, for which the loop over groups has no register left */
+    STEP_GROUPS = 4, /* between two prefetches: the loop over groups has no register for them */
     CACHE_LINE = 64,
 };
 

@@ -28,13 +28,13 @@ struct product_shape {
  * what it takes to round or quantise X included. Runs of all backends alternate; the fastest of 3
  * to 9 counts, as many as 0.3 s of processor time allow, divided among the shapes. Where 3 of so
  * many rows would take longer, they are of fewer: no less than 16, which on the slowest CPU may
- * take a second. At most PRECISION_COUNT backends. The errors of their alloc and open;
+ * take a second. At most PRECISION_COUNT backends. The errors of their alloc;
  * ERR_NO_MEMORY; `gains` is then as it was. */
 enum err_code precision_speed_gains(double *gains, const struct linear_backend *const *backends,
                                     unsigned count, const struct product_shape *shapes,
                                     unsigned shape_count, struct err *err);
 
-/* Whether this CPU has instructions for bf16, in registers or in tiles. */
+/* True if this CPU has instructions for bf16, in registers or in tiles. */
 bool precision_speed_bf16_is_native(void);
 
 /* The backend of that name ("auto", NULL: the fastest) for bf16. ERR_UNSUPPORTED with the reason if

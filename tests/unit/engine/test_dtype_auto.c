@@ -1,5 +1,5 @@
-/* What opening a model with dtype auto takes, as if this CPU were of any speed: the functions below
- * stand in for engine/tensor/linear/precision_speed.c. */
+/* A model that is opened with dtype auto, on a CPU of any speed: the functions below stand in for
+ * engine/tensor/linear/precision_speed.c. */
 #include "engine/engine.h"
 #include "engine/tensor/linear/precision_speed.h"
 #include "tests/support/checkpoint_writer.h"

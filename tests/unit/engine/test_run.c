@@ -115,7 +115,7 @@ END_TEST
 
 START_TEST(backends_agree_on_the_logits)
 {
-    static const char *const backends[] = {"native", "openblas", "auto"};
+    static const char *const backends[] = {"native", "openblas"};
     struct fixture f;
     float expected[ROWS][LABELS_MAX], found[ROWS][LABELS_MAX];
     setup(&f, "reference");

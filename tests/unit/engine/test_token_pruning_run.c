@@ -155,7 +155,7 @@ START_TEST(few_tokens_are_enough_for_a_run)
 }
 END_TEST
 
-/* What is explained is the pass with all tokens, what is answered the other. */
+/* The explanation is of the pass with all tokens, the answer of the other. */
 START_TEST(an_explanation_changes_no_answer_and_is_of_all_tokens)
 {
     static const struct explain_options how = {.method = EXPLAIN_ROLLOUT};
@@ -183,7 +183,7 @@ START_TEST(an_explanation_changes_no_answer_and_is_of_all_tokens)
 }
 END_TEST
 
-/* Of the layers that read all tokens: the share says nothing. */
+/* The means are over the layers that read all tokens, so the share does not change them. */
 START_TEST(means_are_of_all_tokens)
 {
     struct fixture f;

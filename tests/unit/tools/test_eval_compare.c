@@ -118,7 +118,7 @@ START_TEST(eval_passes_where_two_precisions_agree_on_all)
 }
 END_TEST
 
-/* Of the digest that the weights have, beside what was there. */
+/* The agreement has the digest of the weights, and the rest of the file stays. */
 START_TEST(eval_writes_the_agreement_that_auto_reads)
 {
     static struct checkpoint_writer writer;

@@ -223,7 +223,35 @@ START_TEST(json_survives_truncation_and_mutation)
 }
 END_TEST
 
-SUITE("json", doc_reads_nan_as_null_where_it_may, doc_writes_a_number_as_its_text,
-      json_agrees_with_the_conformance_suite, json_refuses_the_suites_deep_nesting,
-      json_bounds_the_number_of_tokens, json_errors_tell_the_kind_and_the_byte_but_not_the_input,
-      json_maps_the_offsets_of_its_errors, json_survives_truncation_and_mutation)
+static void expect_members(const char *text, const char *message)
+{
+    struct json_t *object;
+    struct err err = {0};
+    ck_assert(!doc_parse(&object, text, strlen(text), &doc_limits_request, &err));
+    doc_check_members(object, "$.a", "one, two_2, three", &err);
+    ck_assert_str_eq(err.text, message);
+    doc_free(object);
+}
+
+START_TEST(doc_refuses_a_member_that_is_not_known)
+{
+    static const char *const others[] = {"tw", "two", "two_22",     "wo_2",
+                                         "",   ",",   "one, two_2", "ONE"};
+    expect_members("{}", "");
+    expect_members("[1]", "");
+    expect_members("{\"three\": 1, \"one\": 2, \"two_2\": 3}", "");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        char text[64], message[128];
+        snprintf(text, sizeof text, "{\"one\": 1, \"%s\": 2}", others[i]);
+        snprintf(message, sizeof message, "$.a.%s is not supported (supported: one, two_2, three)",
+                 others[i]);
+        expect_members(text, message);
+    }
+}
+END_TEST
+
+SUITE("json", doc_refuses_a_member_that_is_not_known, doc_reads_nan_as_null_where_it_may,
+      doc_writes_a_number_as_its_text, json_agrees_with_the_conformance_suite,
+      json_refuses_the_suites_deep_nesting, json_bounds_the_number_of_tokens,
+      json_errors_tell_the_kind_and_the_byte_but_not_the_input, json_maps_the_offsets_of_its_errors,
+      json_survives_truncation_and_mutation)

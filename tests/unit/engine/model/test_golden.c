@@ -426,7 +426,6 @@ END_TEST
 SUITE("golden", golden_features_are_what_the_classifier_multiplies,
       golden_checkpoints_answer_as_the_reference_does,
       golden_checkpoints_answer_the_same_with_openblas,
-
       int8_scores_stay_near_those_of_fp32_with_the_fast_and_the_scalar_path,
       bf16_scores_stay_near_those_of_fp32,
       golden_checkpoints_answer_the_same_with_the_reference_backend,

@@ -69,8 +69,9 @@ END_TEST
 
 START_TEST(other_words_are_refused)
 {
-    static const char *const words[] = {"",      "2",     ":0.5",   "0:0.5",  "2:0",
-                                        "2:1.1", "2:nan", "2:-0.5", "2:0.5x", "none:0.5"};
+    static const char *const words[] = {"",       "2",      ":0.5",   "0:0.5",  "2:0",
+                                        "2:1.1",  "2:nan",  "2:-0.5", "2:0.5x", "none:0.5",
+                                        "-1:0.3", "2: 0.5", " 2:0.5", "+2:0.5"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         struct token_pruning out = {0};
         struct err err = {0};
