@@ -86,6 +86,16 @@ static void expire_locked(struct conns *conns, struct conn *conn)
     shutdown(conn->fd, arriving ? SHUT_RD : SHUT_RDWR);
 }
 
+void conns_accepted(struct conns *conns)
+{
+    atomic_fetch_add(&conns->arriving, 1);
+}
+
+void conns_arrived(struct conns *conns)
+{
+    atomic_fetch_sub(&conns->arriving, 1);
+}
+
 void conns_add(struct conns *conns, struct conn *conn, int fd)
 {
     pthread_mutex_lock(&conns->lock);
@@ -192,10 +202,13 @@ void conns_shed(struct conns *conns)
     pthread_mutex_unlock(&conns->lock);
 }
 
+/* What arrives is read first: read last, it could have become a conn in between, and be in neither.
+ */
 unsigned conns_count(struct conns *conns)
 {
+    unsigned count = atomic_load(&conns->arriving);
     pthread_mutex_lock(&conns->lock);
-    unsigned count = conns->count;
+    count += conns->count;
     pthread_mutex_unlock(&conns->lock);
     return count;
 }
@@ -215,10 +228,11 @@ static bool is_expected_locked(const struct conns *conns, const struct conn *con
 unsigned conns_busy(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();
+    unsigned busy = atomic_load(&conns->arriving); /* first, as in conns_count */
     pthread_mutex_lock(&conns->lock);
-    unsigned busy = conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
-                    conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
-                    conns->lists[CONN_PARTING].count;
+    busy += conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
+            conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
+            conns->lists[CONN_PARTING].count;
     if (conns->drain_ns > 0)
         busy += conns->lists[CONN_IDLE].count;
     for (const struct conn *conn = conns->lists[CONN_NEW].first; conn; conn = conn->next)

@@ -15,6 +15,7 @@
 #define ATTND_SERVER_HTTP_CONNS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,6 +51,7 @@ struct conns {
     pthread_mutex_t lock;
     struct conn_list lists[CONN_STATES];
     unsigned count;
+    atomic_uint arriving;           /* accepted, and not yet a conn: conns_accepted */
     uint64_t drain_ns;              /* when draining began; 0: not yet */
     uint64_t sweep_ns;              /* when the sweeper means to look next; UINT64_MAX: never */
     uint64_t limit_ns[CONN_STATES]; /* 0: no deadline; changed by conns_drain alone */
@@ -60,6 +62,12 @@ struct conns {
 /* limit_ms[state], 0 for none. False if there is no eventfd. */
 bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES]);
 void conns_deinit(struct conns *conns);
+
+/* The HTTP library hands an accepted socket to an I/O thread, and only that thread makes a conn of
+ * it. Meanwhile the socket counts in conns_count and conns_busy: from conns_accepted, by the thread
+ * that accepts, to conns_arrived, after conns_add or when nothing becomes of it. */
+void conns_accepted(struct conns *conns);
+void conns_arrived(struct conns *conns);
 
 void conns_add(struct conns *conns, struct conn *conn, int fd);
 void conns_remove(struct conns *conns, struct conn *conn);
@@ -86,10 +94,11 @@ void conns_drain(struct conns *conns);
  * that has sent something: the next call goes on behind those. */
 void conns_shed(struct conns *conns);
 
+/* With those that are arriving, so that a limit holds for them, too. */
 unsigned conns_count(struct conns *conns);
 
-/* The number of connections that hold a request, are CONN_PARTING, or are new with some bytes
- * arrived. While draining also idle and new ones that have been silent for less than
+/* The number of connections that are arriving, hold a request, are CONN_PARTING, or are new with
+ * some bytes arrived. While draining also idle and new ones that have been silent for less than
  * CONNS_PARTING_MS: their request may be on its way. Bytes of a handshake are no request, so with
  * has_handshakes a new connection counts for CONNS_HANDSHAKE_MS while draining, and else not. */
 unsigned conns_busy(struct conns *conns);

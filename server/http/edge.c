@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -164,12 +165,21 @@ static int accept_locked(struct edge *edge, struct sockaddr_storage *address, so
         accept4(edge->listener.fd, (struct sockaddr *)address, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     *short_of_files =
         fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+    if (fd >= 0)
+        conns_accepted(edge->conns);
     if (fd > edge->highest_fd)
         edge->highest_fd = fd;
     return fd;
 }
 
-/* One client, or -1 when there is none to take now. */
+static bool has_client_waiting(int listener_fd)
+{
+    struct pollfd listener = {.fd = listener_fd, .events = POLLIN};
+    return poll(&listener, 1, 0) > 0;
+}
+
+/* One client, or -1 when there is none to take now. At the limit nobody loses a connection for a
+ * client that is not there. */
 static int accept_one(struct edge *edge, struct sockaddr_storage *address, socklen_t *len)
 {
     unsigned count = conns_count(edge->conns);
@@ -177,7 +187,9 @@ static int accept_one(struct edge *edge, struct sockaddr_storage *address, sockl
     bool short_of_files = false;
     int fd = -1;
     pthread_mutex_lock(&edge->lock);
-    if (!full && edge->listener.fd >= 0) {
+    if (full) {
+        full = edge->listener.fd >= 0 && has_client_waiting(edge->listener.fd);
+    } else if (edge->listener.fd >= 0) {
         short_of_files = count > 0 && is_short_locked(edge);
         if (!short_of_files)
             fd = accept_locked(edge, address, len, &short_of_files);

@@ -182,6 +182,7 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     struct http_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
         turn_away(library, fd);
+        conns_arrived(&server->shared.conns);
         return;
     }
     if (server->shared.options.tls != NULL)
@@ -191,6 +192,7 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     arena_init(&connection->arena);
     *slot = connection;
     conns_add(&server->shared.conns, &connection->conn, fd);
+    conns_arrived(&server->shared.conns);
 }
 
 static void on_closed(struct http_server *server, struct http_connection *connection)
@@ -279,7 +281,8 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned stat
 static void admit(void *context, int fd, const struct sockaddr *address, socklen_t len)
 {
     struct http_server *server = context;
-    MHD_add_connection(server->daemon, fd, address, len);
+    if (MHD_add_connection(server->daemon, fd, address, len) != MHD_YES)
+        conns_arrived(&server->shared.conns);
 }
 
 /* The options of TLS, if there is any, and the end. */

@@ -100,6 +100,8 @@ static int let_in(struct bench *bench, bool waits)
     if (poll(&pipe_fd, 1, waits ? 10000 : 0) == 1)
         ck_assert_int_eq(read(bench->admitted[0], &fd, sizeof fd), (int)sizeof fd);
     ck_assert(fd >= 0 || !waits);
+    if (fd >= 0)
+        conns_arrived(&bench->conns);
     return fd;
 }
 
@@ -111,6 +113,17 @@ static void look_at(struct bench *bench, uint64_t moment_ns)
         ck_assert_int_eq(eventfd_write(bench->conns.wake_fd, 1), 0);
         ck_assert_int_ge(dial(bench), 0);
         close(let_in(bench, true));
+    }
+}
+
+/* The edge has been through its loop, and so past whatever it was told of before. */
+static void await_turn(struct bench *bench)
+{
+    for (int i = 0; i < 2; i++) {
+        struct pollfd wake = {.fd = bench->conns.wake_fd, .events = POLLIN};
+        ck_assert_int_eq(eventfd_write(wake.fd, 1), 0);
+        while (poll(&wake, 1, 0) == 1)
+            sched_yield();
     }
 }
 
@@ -312,6 +325,50 @@ START_TEST(beyond_its_limit_the_edge_rests)
 }
 END_TEST
 
+/* An I/O thread that is late must not make the last clients invisible: a server that is stopping
+ * would see nothing to wait for, and a limit would not hold. */
+START_TEST(who_is_accepted_counts_before_an_io_thread_knows_of_him)
+{
+    struct bench bench;
+    struct pollfd admitted;
+    bench_open(&bench, 2);
+    admitted = (struct pollfd){.fd = bench.admitted[0], .events = POLLIN};
+    ck_assert_int_ge(dial(&bench), 0);
+    ck_assert_int_eq(poll(&admitted, 1, 10000), 1);
+    edge_quiesce(bench.edge);
+    ck_assert_uint_eq(conns_busy(&bench.conns), 1);
+    ck_assert_uint_eq(conns_count(&bench.conns), 1);
+    close(let_in(&bench, true));
+    ck_assert_uint_eq(conns_busy(&bench.conns), 0);
+    ck_assert_uint_eq(conns_count(&bench.conns), 0);
+    bench_close(&bench);
+}
+END_TEST
+
+/* The last place is taken, and nobody waits: the listener is watched on, and no idle connection
+ * goes. */
+START_TEST(a_full_edge_without_a_client_waiting_leaves_the_others_alone)
+{
+    struct bench bench;
+    struct conn conn;
+    enum conn_state in;
+    struct tcp_pair pair = tcp_pair_open();
+    bench_open(&bench, 2);
+    conns_add(&bench.conns, &conn, pair.ours);
+    conns_move(&bench.conns, &conn, CONN_IDLE);
+    ck_assert_int_ge(dial(&bench), 0);
+    struct pollfd admitted = {.fd = bench.admitted[0], .events = POLLIN};
+    ck_assert_int_eq(poll(&admitted, 1, 10000), 1);
+    await_turn(&bench);
+    ck_assert(listener_is_watched());
+    ck_assert_int_eq(conns_state(&bench.conns, &conn, &in), CONN_IDLE);
+    close(let_in(&bench, true));
+    conns_remove(&bench.conns, &conn);
+    tcp_pair_close(&pair);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(after_quiescing_nobody_new_is_let_in)
 {
     struct bench bench;
@@ -332,17 +389,6 @@ START_TEST(after_quiescing_nobody_new_is_let_in)
 }
 END_TEST
 
-/* The edge has been through its loop, and so past whatever it was told of before. */
-static void await_turn(struct bench *bench)
-{
-    for (int i = 0; i < 2; i++) {
-        struct pollfd wake = {.fd = bench->conns.wake_fd, .events = POLLIN};
-        ck_assert_int_eq(eventfd_write(wake.fd, 1), 0);
-        while (poll(&wake, 1, 0) == 1)
-            sched_yield();
-    }
-}
-
 START_TEST(who_is_held_waits_until_there_is_room)
 {
     struct bench bench;
@@ -360,4 +406,6 @@ SUITE("edge", who_is_held_waits_until_there_is_room, a_farewell_ends_our_side_an
       a_farewell_ends_when_the_client_closes, farewells_are_short_in_a_crowd,
       the_oldest_farewell_makes_room_for_one_too_many,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
+      who_is_accepted_counts_before_an_io_thread_knows_of_him,
+      a_full_edge_without_a_client_waiting_leaves_the_others_alone,
       after_quiescing_nobody_new_is_let_in)
