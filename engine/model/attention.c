@@ -3,6 +3,7 @@
 #include "engine/model/attention_rows.h"
 #include "engine/model/bias/reach.h"
 #include "engine/tensor/attention_bf16.h"
+#include "engine/tensor/lanes.h"
 #include "engine/tensor/tile_state.h"
 
 #include <stdatomic.h>
@@ -17,7 +18,7 @@ struct run {
     const struct spec *spec;
     const struct workspace *workspace;
     const struct layer *layer;
-    atomic_uint next; /* the next task; partners: the members of the pool */
+    struct lanes lanes; /* of heads, in rounds of blocks: cut as the columns of project_qkv are */
 };
 
 /* How many of a row's queries, out of `kept` as attention_plan has it. */
@@ -183,20 +184,16 @@ static void attend_share(void *context, unsigned index, unsigned count)
     struct run *run = context;
     const struct workspace *workspace = run->workspace;
     float *scratch = workspace->scratch + index * workspace->scratch_floats;
-    unsigned parts = parts_of(run->spec, run->layer), tasks = workspace->block_count * parts;
+    const unsigned globals = parts_of(run->spec, run->layer) - run->layer->heads;
+    struct lane_cursor at = lanes_begin(&run->lanes, index);
     (void)count;
-    for (;;) {
-        unsigned task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
-        if (task >= tasks)
-            break;
-        const struct query_block *block = &workspace->blocks[task / parts];
-        unsigned part = task % parts, globals = parts - run->layer->heads;
+    for (size_t number, part; lanes_take(&run->lanes, &at, &number, &part);) {
+        const struct query_block *block = &workspace->blocks[number];
         if (part < globals)
             attend_global(run, block, scratch);
         else
-            attend(run, block, part - globals, scratch);
-        if (atomic_fetch_sub_explicit(&workspace->parts_left[task / parts], 1,
-                                      memory_order_acq_rel) == 1)
+            attend(run, block, (unsigned)part - globals, scratch);
+        if (atomic_fetch_sub_explicit(&workspace->parts_left[number], 1, memory_order_acq_rel) == 1)
             store_rows(run, block);
     }
     tile_state_release();
@@ -205,9 +202,10 @@ static void attend_share(void *context, unsigned index, unsigned count)
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer)
 {
     struct run run = {.spec = spec, .workspace = workspace, .layer = layer};
+    const unsigned parts = parts_of(spec, layer);
+    lanes_init(&run.lanes, thread_pool_size(workspace->pool), workspace->block_count, parts);
     for (unsigned i = 0; i < workspace->block_count; i++)
-        atomic_store_explicit(&workspace->parts_left[i], parts_of(spec, layer),
-                              memory_order_relaxed);
+        atomic_store_explicit(&workspace->parts_left[i], parts, memory_order_relaxed);
     thread_pool_run(workspace->pool, attend_share, &run);
 }
 

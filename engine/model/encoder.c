@@ -182,7 +182,8 @@ static void project_qkv(struct workspace *w, const struct linear *linear)
                            .rows = w->tokens,
                            .y = w->qkv,
                            .y_bf16 = w->qkv_bf16,
-                           .y_stride = w->qkv_stride};
+                           .y_stride = w->qkv_stride,
+                           .parts = 3};
     linear_run(linear, w->kernels, w->pool, &io);
 }
 

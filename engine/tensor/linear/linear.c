@@ -1,11 +1,11 @@
 #include "engine/tensor/linear/linear.h"
 
 #include "engine/base/arena.h"
+#include "engine/tensor/lanes.h"
 #include "engine/tensor/simd.h"
 #include "engine/tensor/tile_state.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -103,8 +103,9 @@ struct run {
     const struct linear *linear;
     const struct kernels *kernels;
     const struct linear_io *io;
-    struct cut rows, columns;
-    atomic_size_t next; /* the next block; partners: the members of the pool */
+    struct cut rows, columns; /* the columns of one part */
+    size_t parts;
+    struct lanes lanes; /* of column blocks, in rounds of rows and parts */
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -112,49 +113,60 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Blocks of the same rows follow each other: these rows stay in the second-level cache while the
- * weights stream past. */
+/* A member's blocks of the same rows follow each other: these rows stay in the second-level cache
+ * while the weights stream past. So do its weights, where they fit. */
 static void run_blocks(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct linear *linear = run->linear;
-    (void)index;
+    struct lane_cursor at = lanes_begin(&run->lanes, index);
     (void)count;
-    for (;;) {
-        size_t task = atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
-        if (task >= run->rows.count * run->columns.count)
-            break;
-        size_t row = task / run->columns.count * run->rows.size;
-        size_t column = task % run->columns.count * run->columns.size;
-        struct linear_block block = {row, smaller(row + run->rows.size, run->io->rows), column,
-                                     smaller(column + run->columns.size, linear->out)};
-        linear->backend->run(linear, run->kernels, run->io, &block);
+    for (size_t round, block; lanes_take(&run->lanes, &at, &round, &block);) {
+        const size_t row = round / run->parts * run->rows.size;
+        const size_t part = round % run->parts * run->columns.total;
+        const size_t column = block * run->columns.size;
+        const struct linear_block task = {
+            row, smaller(row + run->rows.size, run->io->rows), part + column,
+            part + smaller(column + run->columns.size, run->columns.total)};
+        linear->backend->run(linear, run->kernels, run->io, &task);
     }
     tile_state_release();
 }
 
 /* Several blocks for each member, so that others take over the blocks of a delayed one, but not
  * more, so that each member reads neighbouring weights for a while. */
-static size_t columns_of_block(const struct linear *linear, unsigned members)
+static size_t columns_of_block(const struct linear *linear, size_t parts, unsigned members)
 {
     enum { BLOCKS_PER_MEMBER = 4 };
-    size_t unit = linear->backend->column_block;
+    const size_t unit = linear->backend->column_block, width = linear->out / parts;
     if (unit == 0) /* whole vectors, so that shares do not meet within one */
-        return simd_round_up((linear->out + members - 1) / members);
-    size_t units = linear->out / unit / (members * BLOCKS_PER_MEMBER);
+        return simd_round_up((width + members - 1) / members);
+    const size_t units = width / unit / (members * (parts > 1 ? 1 : BLOCKS_PER_MEMBER));
     return units > 0 ? units * unit : unit;
+}
+
+/* 1 where the backend cannot begin a block at each part. */
+static size_t parts_of(const struct linear *linear, const struct linear_io *io)
+{
+    const size_t unit = linear->backend->column_block;
+    return io->parts > 1 && unit > 0 && linear->out % (io->parts * unit) == 0 ? io->parts : 1;
 }
 
 void linear_run(const struct linear *linear, const struct kernels *kernels,
                 struct thread_pool *pool, const struct linear_io *io)
 {
-    size_t row_block = linear->backend->row_block != 0 ? linear->backend->row_block : io->rows;
-    size_t columns = columns_of_block(linear, thread_pool_size(pool));
+    const unsigned members = thread_pool_size(pool);
+    const size_t row_block =
+        linear->backend->row_block != 0 ? linear->backend->row_block : io->rows;
+    const size_t parts = parts_of(linear, io), width = linear->out / parts;
+    const size_t columns = columns_of_block(linear, parts, members);
     struct run run = {.linear = linear,
                       .kernels = kernels,
                       .io = io,
                       .rows = cut_evenly(io->rows, row_block),
-                      .columns = {linear->out, columns, (linear->out + columns - 1) / columns}};
+                      .columns = {width, columns, (width + columns - 1) / columns},
+                      .parts = parts};
+    lanes_init(&run.lanes, members, run.rows.count * parts, run.columns.count);
     thread_pool_run(pool, run_blocks, &run);
 }
 

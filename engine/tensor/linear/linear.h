@@ -8,8 +8,9 @@
  *     linear_run(&linear, kernels, pool, &(struct linear_io){...});
  *
  * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them in
- * its own layout and precision. A run is cut into blocks of rows and columns that the members of
- * the pool take from a counter; a row's result does not depend on how many rows share the batch.
+ * its own layout and precision. A run is cut into blocks of rows and columns, which the
+ * members of the pool share out by lanes.h; a row's result does not depend on how many rows share
+ * the batch.
  *
  * Threads: a linear is immutable after the last fill; runs may overlap, each with its own pool.
  */
@@ -37,6 +38,8 @@ struct linear_io {
     const float *residual; /* [rows, out] or NULL; not y, which some backends write before */
     size_t residual_stride;
     enum activation act;
+    unsigned parts; /* equal parts of the columns that are shared out alike, as query, key and value
+                       are, so that a member has the same heads of each; 0: one */
 };
 
 /* Rows [first_row, last_row) and columns [first_column, last_column) of a run. */

@@ -38,14 +38,15 @@ static void record(const struct linear *linear, const struct kernels *kernels,
 }
 
 /* The blocks of a run of that shape, in the order in which they began. */
-static void cut(size_t rows, size_t out, size_t row_block, size_t column_block, unsigned threads)
+static void cut_parts(size_t rows, size_t out, size_t row_block, size_t column_block,
+                      unsigned threads, unsigned parts)
 {
     const struct linear_backend backend = {.name = "recorder",
                                            .row_block = row_block,
                                            .column_block = column_block,
                                            .alloc = alloc_nothing,
                                            .run = record};
-    const struct linear_io io = {.rows = rows};
+    const struct linear_io io = {.rows = rows, .parts = parts};
     struct linear linear;
     struct thread_pool *pool;
     struct err err = {0};
@@ -55,6 +56,11 @@ static void cut(size_t rows, size_t out, size_t row_block, size_t column_block, 
     linear_run(&linear, &kernels_reference, pool, &io);
     thread_pool_close(pool);
     linear_close(&linear);
+}
+
+static void cut(size_t rows, size_t out, size_t row_block, size_t column_block, unsigned threads)
+{
+    cut_parts(rows, out, row_block, column_block, threads, 0);
 }
 
 static void expect_block(size_t i, size_t first_row, size_t last_row, size_t first_column,
@@ -137,15 +143,41 @@ START_TEST(each_member_is_given_four_blocks_of_neighbouring_columns)
 }
 END_TEST
 
+/* Three parts of 128 columns for one member: a block each. For four members each part is four. */
+START_TEST(each_part_of_the_columns_is_cut_alike)
+{
+    cut_parts(225, 384, 112, 32, 1, 3);
+    ck_assert_uint_eq(block_count, 9);
+    for (size_t i = 0; i < 9; i++)
+        expect_block(i, i / 3 * 75, i / 3 * 75 + 75, i % 3 * 128, i % 3 * 128 + 128);
+    cut_parts(5, 384, 112, 32, 4, 3);
+    ck_assert_uint_eq(block_count, 12);
+    for (size_t i = 0; i < block_count; i++)
+        ck_assert_uint_eq(blocks[i].last_column - blocks[i].first_column, 32);
+}
+END_TEST
+
+/* A part that is no whole number of units would share one with its neighbour. */
+START_TEST(parts_that_are_not_whole_units_are_cut_as_one)
+{
+    cut_parts(5, 480, 112, 64, 1, 3);
+    const size_t count = block_count;
+    cut(5, 480, 112, 64, 1);
+    ck_assert_uint_eq(block_count, count);
+    cut_parts(3, 99, 0, 0, 2, 3);
+    ck_assert_uint_eq(block_count, 2);
+}
+END_TEST
+
 START_TEST(every_number_of_the_result_is_in_exactly_one_block)
 {
-    static const size_t shapes[][4] = {
-        {1, 1, 112, 32}, {113, 33, 112, 32}, {225, 500, 112, 32}, {7, 97, 3, 5}, {5, 31, 0, 0}};
+    static const size_t shapes[][4] = {{1, 1, 112, 32}, {113, 33, 112, 32}, {225, 500, 112, 32},
+                                       {7, 97, 3, 5},   {5, 31, 0, 0},      {9, 480, 4, 32}};
     static unsigned char times[ROWS_MAX][OUT_MAX];
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-        for (unsigned threads = 1; threads <= 3; threads++) {
+        for (unsigned run = 0; run < 6; run++) {
             size_t rows = shapes[s][0], out = shapes[s][1];
-            cut(rows, out, shapes[s][2], shapes[s][3], threads);
+            cut_parts(rows, out, shapes[s][2], shapes[s][3], run % 3 + 1, run / 3 * 3);
             memset(times, 0, sizeof times);
             for (size_t i = 0; i < block_count; i++) {
                 ck_assert(shapes[s][2] == 0 ||
@@ -264,6 +296,7 @@ END_TEST
 SUITE("linear_blocks", rows_are_cut_evenly_and_blocks_of_the_same_rows_follow_each_other,
       no_block_is_empty, a_backend_without_units_gives_each_member_a_share_of_whole_vectors,
       each_member_is_given_four_blocks_of_neighbouring_columns,
+      each_part_of_the_columns_is_cut_alike, parts_that_are_not_whole_units_are_cut_as_one,
       every_number_of_the_result_is_in_exactly_one_block,
       alloc_gives_a_bias_of_zeros_up_to_a_whole_panel, alloc_says_what_the_backend_says,
       sizes_whose_product_overflows_are_refused_by_both_numbers,
