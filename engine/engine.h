@@ -4,7 +4,8 @@
  *     struct engine_session *session;
  *     engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err);
  *     engine_session_open(&session, model, tokens_max, threads, &err);
- *     engine_prepare_text(model, text, len, NULL, &arena, &input, &err);
+ *     struct engine_source source = {.kind = ENGINE_TEXT, .bytes = text, .len = len};
+ *     engine_prepare(model, &source, NULL, &arena, &input, &err);
  *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
  *     engine_scores(model, logits, scores);
  *     engine_judge(model, logits, scores, engine_features(session, 0), doubt, &verdict);
@@ -141,7 +142,7 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
  *     do
  *         engine_encode_labels(labeller, labelled, &left, &err);
  *     while (err.code == ERR_OK && left > 0);
- *     engine_prepare_image(labelled, ...); engine_run(session of model, ...);
+ *     engine_prepare(labelled, ...); engine_run(session of model, ...);
  *     engine_scores(labelled, ...); ...
  *     engine_close(labelled);
  */
@@ -186,49 +187,41 @@ struct engine_reading {
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
-/* Client mistakes end here: ERR_UNUSABLE (no token, invalid UTF-8 with its byte offset, not an
- * image, too many pixels). Long preparation checks the interrupt (NULL: none) every few
- * milliseconds at least. Any thread; the arena is the caller's. */
-enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err);
-/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not checked
- * again. `reading` NULL: the model's own way, as above. ERR_TOO_LARGE for a text of more than
- * text_tokens_max tokens that is to be read in windows. */
-enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err);
-/* Two texts in one input, both known to be UTF-8, for a model that takes pairs: the longer is cut
- * first if they are longer than the model; an empty second one is none. ERR_UNUSABLE also for a
- * model that reads one text. */
-enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
-                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err);
-enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct interrupt *interrupt,
-                                   struct arena *arena, struct engine_input *out, struct err *err);
+/* What a model is asked about. Borrowed: all of it must outlive the call. */
+struct engine_source {
+    enum engine_kind kind;
+    const void *bytes; /* [len] a text, which may hold NUL, or a picture's file */
+    size_t len;
+    const char *pair; /* [pair_len] a second text, read with the first; empty or NULL: none */
+    size_t pair_len;
+    const struct image *image;     /* a picture that is decoded already; NULL: it is in bytes */
+    bool is_utf8;                  /* both texts are known to be; else they are checked */
+    struct engine_reading reading; /* of a text alone. A pair is cut, its longer text first */
+    size_t pixels_max;             /* of a picture's file; one with more is refused */
+};
 
-/* The same of an image that is already decoded. */
-enum err_code engine_prepare_pixels(const struct engine_model *model, const struct image *image,
-                                    struct interrupt *interrupt, struct arena *arena,
-                                    struct engine_input *out, struct err *err);
+/* Client mistakes end here: ERR_UNUSABLE (a source of the model's other kind, a pair for a model
+ * that reads one text, no token, invalid UTF-8 with its byte offset, not an image, too many
+ * pixels); ERR_TOO_LARGE for a text of more than text_tokens_max tokens that is to be read in
+ * windows. Long preparation checks the interrupt (NULL: none) every few milliseconds at least. Any
+ * thread; the arena is the caller's, and holds what *out has. */
+enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
+                             struct interrupt *interrupt, struct arena *arena,
+                             struct engine_input *out, struct err *err);
 
 /* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
 size_t engine_image_pixels(const void *bytes, size_t len);
 
-/* Upper bounds of the memory that preparing takes, from the headers alone. An image of more than
- * pixels_max pixels is refused before it takes any. */
+/* Upper bounds of the memory, in bytes, that engine_prepare takes of the source. They follow from
+ * lengths and headers alone: nothing is decoded. All zeros: it is refused before it takes any, as a
+ * source of the wrong kind or an image of more than pixels_max pixels is. Any thread. */
 struct engine_need {
     size_t kept;      /* in the arena */
-    size_t passing;   /* given back before engine_prepare_image returns */
+    size_t passing;   /* given back before engine_prepare returns */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
-                                    const struct engine_reading *reading);
-struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
-                                    const char *pair, size_t pair_len);
-struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
-                                     size_t len, size_t pixels_max);
+struct engine_need engine_need(const struct engine_model *model,
+                               const struct engine_source *source);
 
 /* A workspace for batches of up to batch_tokens_max tokens (raised to tokens_max if smaller), with
  * a pool of `threads` compute threads (the calling one included). All memory is taken here. */
@@ -296,7 +289,7 @@ void engine_judge(const struct engine_model *model, const float *logits, const f
 void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
                      enum input_doubt doubt, struct judgement *out);
 
-/* Do the bytes begin as those of a picture that engine_prepare_image reads, PNG or JPEG? */
+/* Do the bytes begin as those of a picture that engine_prepare reads, PNG or JPEG? */
 bool engine_is_picture(const void *bytes, size_t len);
 
 /* Before engine_run, for an input that is to be explained: takes memory in the arena for the

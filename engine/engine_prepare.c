@@ -3,22 +3,25 @@
 #include "engine/engine_state.h"
 #include "engine/vision/image.h"
 
-static bool is_in_windows(const struct engine_model *model, const struct engine_reading *reading)
+/* A pair is never read in windows. */
+static bool is_in_windows(const struct engine_model *model, const struct engine_source *source)
 {
-    if (reading == NULL || reading->long_text == LONG_TEXT_OWN)
+    if (source->pair_len > 0)
+        return false;
+    if (source->reading.long_text == LONG_TEXT_OWN)
         return model->spec.long_text.in_windows;
-    return reading->long_text == LONG_TEXT_WINDOWS;
+    return source->reading.long_text == LONG_TEXT_WINDOWS;
 }
 
 /* Tokens of a text's encoding, special ones included; 0: as many as the model reads at once. */
-static unsigned limit_of(const struct engine_model *model, const struct engine_reading *reading)
+static unsigned limit_of(const struct engine_model *model, const struct engine_source *source)
 {
     const unsigned shortest = model->pipeline.tokenizer->limit;
     unsigned most = ENGINE_TEXT_TOKENS_MAX;
-    if (!is_in_windows(model, reading))
+    if (!is_in_windows(model, source))
         return 0;
-    if (reading != NULL && reading->text_tokens_max > 0)
-        most = reading->text_tokens_max;
+    if (source->reading.text_tokens_max > 0)
+        most = source->reading.text_tokens_max;
     most += shortest - model->pipeline.windows.room;
     return most > shortest ? most : shortest;
 }
@@ -54,16 +57,20 @@ static enum err_code check_text(const char *text, size_t len, struct err *err)
 }
 
 static enum err_code prepare_text(const struct engine_model *model,
-                                  const struct pipeline_text *text,
-                                  const struct engine_reading *reading, struct interrupt *interrupt,
+                                  const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
     const struct pipeline *pipeline = &model->pipeline;
-    const unsigned limit = limit_of(model, reading);
+    const unsigned limit = limit_of(model, source);
+    const struct pipeline_text text = {.bytes = source->bytes,
+                                       .len = source->len,
+                                       .is_utf8 = source->is_utf8,
+                                       .pair = source->pair,
+                                       .pair_len = source->pair_len};
     struct encoding encoding;
-    if (check_text(text->bytes, text->len, err) || check_text(text->pair, text->pair_len, err))
+    if (check_text(text.bytes, text.len, err) || check_text(text.pair, text.pair_len, err))
         return err->code;
-    if (pipeline_encode(pipeline, limit, text, interrupt, arena, &encoding, err))
+    if (pipeline_encode(pipeline, limit, &text, interrupt, arena, &encoding, err))
         return err->code;
     if (limit > 0 && encoding.truncated)
         return err_set(err, ERR_TOO_LARGE,
@@ -74,33 +81,7 @@ static enum err_code prepare_text(const struct engine_model *model,
         *out = windows_whole(&encoding);
     else if (windows_cut(&encoding, &pipeline->windows, arena, out, err))
         return err->code;
-    return take_evidence(&model->ngrams, text, arena, out, err);
-}
-
-enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
-                                  struct interrupt *interrupt, struct arena *arena,
-                                  struct engine_input *out, struct err *err)
-{
-    const struct pipeline_text given = {.bytes = text, .len = len};
-    return prepare_text(model, &given, NULL, interrupt, arena, out, err);
-}
-
-enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
-{
-    const struct pipeline_text given = {.bytes = text, .len = len, .is_utf8 = true};
-    return prepare_text(model, &given, reading, interrupt, arena, out, err);
-}
-
-enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
-                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
-{
-    const struct engine_reading cut = {.long_text = LONG_TEXT_TRUNCATE};
-    const struct pipeline_text given = {
-        .bytes = text, .len = len, .is_utf8 = true, .pair = pair, .pair_len = pair_len};
-    return prepare_text(model, &given, &cut, interrupt, arena, out, err);
+    return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
 /* The input keeps the labels that it was prepared for. */
@@ -115,31 +96,33 @@ static enum err_code prepare_patches(const struct engine_model *model, const str
     return ERR_OK;
 }
 
-enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct interrupt *interrupt,
+static enum err_code prepare_image(const struct engine_model *model,
+                                   const struct engine_source *source, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const struct pipeline *pipeline = &model->pipeline;
-    struct image image;
+    const struct image *image = source->image;
+    struct image decoded;
     struct arena scratch;
-    *out = (struct engine_input){.kind = ENGINE_IMAGE};
     arena_init(&scratch);
-    if (!pipeline_decode(pipeline, bytes, len, pixels_max, interrupt, &scratch, &image, err))
-        prepare_patches(model, &image, interrupt, &scratch, arena, out, err);
+    if (image == NULL && !pipeline_decode(&model->pipeline, source->bytes, source->len,
+                                          source->pixels_max, interrupt, &scratch, &decoded, err))
+        image = &decoded;
+    if (image != NULL)
+        prepare_patches(model, image, interrupt, &scratch, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
 
-enum err_code engine_prepare_pixels(const struct engine_model *model, const struct image *image,
-                                    struct interrupt *interrupt, struct arena *arena,
-                                    struct engine_input *out, struct err *err)
+enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
+                             struct interrupt *interrupt, struct arena *arena,
+                             struct engine_input *out, struct err *err)
 {
-    struct arena scratch;
-    *out = (struct engine_input){.kind = ENGINE_IMAGE};
-    arena_init(&scratch);
-    prepare_patches(model, image, interrupt, &scratch, arena, out, err);
-    arena_deinit(&scratch);
-    return err->code;
+    *out = (struct engine_input){.kind = source->kind};
+    if (source->kind != model->info.kind)
+        return err_set(err, ERR_UNUSABLE, "the model takes %s",
+                       model->info.kind == ENGINE_IMAGE ? "images" : "texts");
+    return source->kind == ENGINE_TEXT ? prepare_text(model, source, interrupt, arena, out, err)
+                                       : prepare_image(model, source, interrupt, arena, out, err);
 }
 
 size_t engine_image_pixels(const void *bytes, size_t len)
@@ -149,41 +132,48 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 }
 
 /* A text has no more tokens than bytes. */
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
-                                    const struct engine_reading *reading)
+static struct engine_need need_of_text(const struct engine_model *model,
+                                       const struct engine_source *source)
 {
     const struct pipeline *pipeline = &model->pipeline;
-    const unsigned limit = limit_of(model, reading);
+    const size_t len = source->len, evidence = evidence_bytes(&model->ngrams, len);
+    const unsigned limit = limit_of(model, source);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
     const unsigned windows = windows_count(&pipeline->windows, tokens);
+    if (source->pair_len > 0)
+        return (struct engine_need){
+            .kept = tokenizer_encode_pair_bytes(pipeline->tokenizer, source->bytes, len,
+                                                source->pair, source->pair_len) +
+                    evidence};
     return (struct engine_need){
         .windows = windows > 1 ? windows : 0,
-        .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, text, len) +
-                windows_bytes(&pipeline->windows, tokens) + evidence_bytes(&model->ngrams, len)};
+        .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, source->bytes, len) +
+                windows_bytes(&pipeline->windows, tokens) + evidence};
 }
 
-struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
-                                    const char *pair, size_t pair_len)
-{
-    return (struct engine_need){
-        .kept = tokenizer_encode_pair_bytes(model->pipeline.tokenizer, text, len, pair, pair_len) +
-                evidence_bytes(&model->ngrams, len)};
-}
-
-struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
-                                     size_t len, size_t pixels_max)
+static struct engine_need need_of_image(const struct engine_model *model,
+                                        const struct engine_source *source)
 {
     const struct spec *spec = &model->spec;
+    const struct image *image = source->image;
     const unsigned views = spec->image_reading.views;
-    unsigned width, height;
-    if (!image_probe(bytes, len, &width, &height) || (size_t)width * height > pixels_max)
+    unsigned width = image != NULL ? image->width : 0, height = image != NULL ? image->height : 0;
+    if (image == NULL && (!image_probe(source->bytes, source->len, &width, &height) ||
+                          (size_t)width * height > source->pixels_max))
         return (struct engine_need){0};
     const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
+    const size_t decoded = image == NULL ? image_decode_bytes(source->bytes, source->len) : 0;
     return (struct engine_need){
         .kept = pipeline_patches_bytes(&model->pipeline),
-        .passing = image_decode_bytes(bytes, len) +
-                   preprocess_bytes(&model->pipeline.preprocess, width, height) + turned,
+        .passing = decoded + preprocess_bytes(&model->pipeline.preprocess, width, height) + turned,
         .windows = views > 1 ? views : 0};
+}
+
+struct engine_need engine_need(const struct engine_model *model, const struct engine_source *source)
+{
+    if (source->kind != model->info.kind)
+        return (struct engine_need){0};
+    return source->kind == ENGINE_TEXT ? need_of_text(model, source) : need_of_image(model, source);
 }
 
 bool engine_is_picture(const void *bytes, size_t len)

@@ -75,21 +75,15 @@ struct run {
     float *logits, *scores; /* [label_count] */
 };
 
-static enum err_code prepare_image(const struct run *run, const void *bytes, size_t len,
-                                   struct arena *arena, struct engine_input *input, struct err *err)
+static enum err_code prepare_file(const struct run *run, const struct selftest_case *item,
+                                  struct arena *arena, struct engine_input *input, struct err *err)
 {
-    return engine_prepare_image(run->model, bytes, len, SELFTEST_PIXELS_MAX, NULL, arena, input,
-                                err);
-}
-
-static enum err_code prepare_file(const struct run *run, const char *path, struct arena *arena,
-                                  struct engine_input *input, struct err *err)
-{
+    struct engine_source source = item->source;
     char *bytes;
-    size_t len;
-    if (file_read(&bytes, &len, path, SELFTEST_IMAGE_BYTES_MAX, err))
+    if (file_read(&bytes, &source.len, item->image_file, SELFTEST_IMAGE_BYTES_MAX, err))
         return err->code;
-    prepare_image(run, bytes, len, arena, input, err);
+    source.bytes = bytes;
+    engine_prepare(run->model, &source, NULL, arena, input, err);
     free(bytes);
     return err->code;
 }
@@ -97,15 +91,13 @@ static enum err_code prepare_file(const struct run *run, const char *path, struc
 static enum err_code prepare(const struct run *run, const struct selftest_case *item,
                              struct arena *arena, struct engine_input *input, struct err *err)
 {
-    if (item->kind != run->info->kind)
+    if (item->source.kind != run->info->kind)
         return err_set(err, ERR_UNUSABLE, "is %s, and the model reads %s",
-                       item->kind == ENGINE_TEXT ? "a text" : "an image",
+                       item->source.kind == ENGINE_TEXT ? "a text" : "an image",
                        run->info->kind == ENGINE_TEXT ? "texts" : "images");
-    if (item->kind == ENGINE_TEXT)
-        return engine_prepare_text(run->model, item->bytes, item->len, NULL, arena, input, err);
-    if (item->image_file != NULL)
-        return prepare_file(run, item->image_file, arena, input, err);
-    return prepare_image(run, item->bytes, item->len, arena, input, err);
+    return item->image_file != NULL
+               ? prepare_file(run, item, arena, input, err)
+               : engine_prepare(run->model, &item->source, NULL, arena, input, err);
 }
 
 static enum err_code find_label(const struct run *run, const char *label, unsigned *out,
@@ -208,10 +200,8 @@ size_t selftest_bytes(const struct selftest *selftest, const struct engine_model
     for (unsigned i = 0; i < selftest->count; i++) {
         const struct selftest_case *item = &selftest->cases[i];
         struct engine_need need = {.passing = IMAGE_BYTES};
-        if (item->kind == ENGINE_TEXT)
-            need = engine_need_text(model, item->bytes, item->len, NULL);
-        else if (item->image_file == NULL)
-            need = engine_need_image(model, item->bytes, item->len, SELFTEST_PIXELS_MAX);
+        if (item->image_file == NULL)
+            need = engine_need(model, &item->source);
         most = need.kept + need.passing > most ? need.kept + need.passing : most;
     }
     return most + selftest->file_bytes + 2 * engine_describe(model)->label_count * sizeof(float);

@@ -82,18 +82,18 @@ static enum err_code read_image(struct reader *reader, struct selftest_case *ite
     char *bytes = arena_alloc(&reader->selftest->arena, base64_decoded_size(len));
     if (bytes == NULL)
         return err_no_memory(err, len);
-    if (base64_decode(bytes, &item->len, text, len, 0, err))
+    if (base64_decode(bytes, &item->source.len, text, len, 0, err))
         return err_prefix(err, "%s.image: ", place);
-    item->bytes = bytes;
+    item->source.bytes = bytes;
     return ERR_OK;
 }
 
 static enum err_code read_text(struct reader *reader, struct selftest_case *item, const char *text,
                                size_t len, struct err *err)
 {
-    item->bytes = arena_copy(&reader->selftest->arena, text, len);
-    item->len = len;
-    return item->bytes != NULL ? ERR_OK : err_no_memory(err, len);
+    item->source.bytes = arena_copy(&reader->selftest->arena, text, len);
+    item->source.len = len;
+    return item->source.bytes != NULL ? ERR_OK : err_no_memory(err, len);
 }
 
 static enum err_code read_input(struct reader *reader, struct selftest_case *item,
@@ -115,7 +115,8 @@ static enum err_code read_input(struct reader *reader, struct selftest_case *ite
     const char *text = which == 2 ? doc_as_string(value) : doc_text(value, &len);
     if (text == NULL)
         return err_set(err, ERR_UNUSABLE, "%s.%s: expected a string", place, keys[which]);
-    item->kind = which == 0 ? ENGINE_TEXT : ENGINE_IMAGE;
+    item->source.kind = which == 0 ? ENGINE_TEXT : ENGINE_IMAGE;
+    item->source.pixels_max = SELFTEST_PIXELS_MAX;
     return which == 0   ? read_text(reader, item, text, len, err)
            : which == 1 ? read_image(reader, item, text, len, place, err)
                         : read_image_file(reader, item, text, place, err);

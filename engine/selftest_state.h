@@ -18,9 +18,7 @@ struct selftest_score {
 };
 
 struct selftest_case {
-    enum engine_kind kind;
-    const char *bytes; /* [len] a text, or an image; NULL: of a file */
-    size_t len;
+    struct engine_source source;   /* bytes NULL: of image_file */
     const char *image_file;        /* the path; NULL: none */
     struct selftest_score *scores; /* [score_count] */
     unsigned score_count;

@@ -132,12 +132,12 @@ static enum err_code encode_pair(const struct pipeline *pipeline, unsigned limit
                                  struct arena *arena, struct encoding *out, struct err *err)
 {
     size_t offset;
-    if (pipeline->tokenizer->pair.count == 0)
-        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
     if (!text->is_utf8 && !utf8_valid(text->pair, text->pair_len, &offset))
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the second text", offset);
+    if (pipeline->tokenizer->pair.count == 0)
+        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (tokenizer_encode_pair(pipeline->tokenizer, limit, text->bytes, text->len, text->pair,
                               text->pair_len, interrupt, arena, out, err))
         return err->code;

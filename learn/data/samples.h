@@ -11,8 +11,8 @@
  * Images are decoded once and kept as 8-bit pixels at their own size, one byte a pixel if they are
  * grey; texts are kept as word pieces, four bytes each, and the places where lines begin. What
  * comes out is what serving prepares (the same code): without an rng, at the model's own size or
- * length and from the head, an input is bit-identical with engine_prepare_image's and
- * engine_prepare_text's, but for character offsets, which are NULL here.
+ * length and from the head, an input is bit-identical with engine_prepare's, but for
+ * character offsets, which are NULL here.
  *
  * Threads: open uses options.threads of its own; then immutable: any number of threads may prepare,
  * each with its own rng and arena.

@@ -248,7 +248,8 @@ static enum err_code read_text(const struct reader *reader, const json_t *value,
         return err_no_memory(err, text.len + 1);
     if (text.len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
-    *item = (struct predict_item){.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len};
+    *item = (struct predict_item){
+        .source = {.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len, .is_utf8 = true}};
     return ERR_OK;
 }
 
@@ -267,8 +268,8 @@ static enum err_code read_pair(const struct reader *reader, const json_t *object
     struct string text = kept_string(reader, value);
     if (text.bytes == NULL)
         return err_no_memory(err, text.len + 1);
-    item->pair = text.len > 0 ? text.bytes : NULL;
-    item->pair_len = text.len;
+    item->source.pair = text.len > 0 ? text.bytes : NULL;
+    item->source.pair_len = text.len;
     return ERR_OK;
 }
 
@@ -323,7 +324,7 @@ static enum err_code read_image(const struct reader *reader, const json_t *value
         return refuse_base64(text, path, err);
     if (len == 0)
         return err_set(err, ERR_UNUSABLE, "%s.image: empty", path);
-    *item = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = bytes, .len = len};
+    *item = (struct predict_item){.source = {.kind = ENGINE_IMAGE, .bytes = bytes, .len = len}};
     return ERR_OK;
 }
 
@@ -459,7 +460,7 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
 
 static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
 {
-    const char *member = call->items[index].kind == ENGINE_TEXT ? "text" : "image";
+    const char *member = call->items[index].source.kind == ENGINE_TEXT ? "text" : "image";
     if (call->envelope)
         snprintf(out, CALL_PLACE_BYTES, "$.inputs[%u].%s", index, member);
     else

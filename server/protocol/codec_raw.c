@@ -166,7 +166,8 @@ enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, c
     out->items = arena_alloc_array(arena, 1, sizeof *out->items);
     if (out->items == NULL)
         return err_no_memory(err, sizeof *out->items);
-    out->items[0] = (struct predict_item){.kind = kind, .bytes = body, .len = len};
+    out->items[0] =
+        (struct predict_item){.source = {.kind = kind, .bytes = body, .len = len, .is_utf8 = true}};
     out->item_count = 1;
     return ERR_OK;
 }

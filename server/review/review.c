@@ -85,9 +85,10 @@ static void tell_time(char out[32])
 
 static const char *media_type_of(const struct predict_item *item)
 {
-    if (item->kind == ENGINE_TEXT)
+    if (item->source.kind == ENGINE_TEXT)
         return "text/plain; charset=utf-8";
-    return item->len > 0 && (unsigned char)item->bytes[0] == 0xFF ? "image/jpeg" : "image/png";
+    return item->source.len > 0 && *(const unsigned char *)item->source.bytes == 0xFF ? "image/jpeg"
+                                                                                      : "image/png";
 }
 
 /* What a file has room for. */
@@ -126,7 +127,7 @@ static struct job *make_job(struct review *review, const char *head, size_t head
                             const struct row *row, const struct predict_item *item)
 {
     const unsigned size = likeness_size(row);
-    const size_t held = memory_sum(sizeof(struct job) + head_len + size, item->len);
+    const size_t held = memory_sum(sizeof(struct job) + head_len + size, item->source.len);
     if (memory_take(review->options.memory, held, MEMORY_LARGE, &(struct err){0}))
         return NULL;
     struct job *job = malloc(held);
@@ -134,12 +135,12 @@ static struct job *make_job(struct review *review, const char *head, size_t head
         memory_give(review->options.memory, held);
         return NULL;
     }
-    *job =
-        (struct job){.held = held, .head_len = head_len, .len = item->len, .likeness_size = size};
+    *job = (struct job){
+        .held = held, .head_len = head_len, .len = item->source.len, .likeness_size = size};
     memcpy(job->bytes, head, head_len);
     if (size > 0)
         memcpy(job->bytes + head_len, row->likeness, size);
-    memcpy(job->bytes + head_len + size, item->bytes, item->len);
+    memcpy(job->bytes + head_len + size, item->source.bytes, item->source.len);
     return job;
 }
 
@@ -150,7 +151,7 @@ static bool offer(struct review *review, const struct request *request, const st
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
     /* A kept input is one text or picture, and a person labels it in the model's own labels. */
-    if (request->call.items[index].pair != NULL || row->labels != NULL)
+    if (request->call.items[index].source.pair != NULL || row->labels != NULL)
         return false;
     if (!make_head(request, row, is_sampled, head, &len))
         return false;

@@ -14,14 +14,11 @@ enum { TOP_K_ALL = 0 };
 
 /* One text or image of a call. err.code != ERR_OK: this item cannot be used, the others can. */
 struct predict_item {
-    enum engine_kind kind;
-    const char *bytes; /* the text, valid UTF-8 that may hold NUL, or the image file's bytes */
-    size_t len;
-    const char *pair; /* [pair_len] a second text that is read with it, likewise; NULL: none */
-    size_t pair_len;
-    const char *id;      /* the item's own; NULL: none */
-    const char *context; /* of this item alone; as the call's */
-    const char *lot;     /* the member of the context; NULL: none */
+    struct engine_source source; /* its texts are UTF-8 (is_utf8), its pair NULL or not empty;
+                                    request_source adds how it is read */
+    const char *id;              /* the item's own; NULL: none */
+    const char *context;         /* of this item alone; as the call's */
+    const char *lot;             /* the member of the context; NULL: none */
     struct err err;
 };
 

@@ -32,19 +32,6 @@ enum err_code claim_reading(struct service *service, struct request *request, si
     return claim(service, request, bytes);
 }
 
-static struct engine_need need_of(const struct request *request, const struct predict_item *item,
-                                  const struct row *row)
-{
-    const struct engine_model *engine = row_engine(row);
-    const struct engine_reading reading = request_reading(request);
-    if (item->pair != NULL)
-        return engine_need_pair(engine, item->bytes, item->len, item->pair, item->pair_len);
-    if (item->kind == ENGINE_TEXT)
-        return engine_need_text(engine, item->bytes, item->len, &reading);
-    return engine_need_image(engine, item->bytes, item->len,
-                             request->snapshot->config.image_pixels_max);
-}
-
 /* A row's logits and scores. */
 static size_t result_bytes(const struct row *row)
 {
@@ -52,9 +39,9 @@ static size_t result_bytes(const struct row *row)
 }
 
 /* Both texts of a pair, side by side for their digest. */
-static size_t digested_bytes(const struct predict_item *item)
+static size_t digested_bytes(const struct engine_source *source)
 {
-    return memory_sum(memory_sum(item->len, item->pair_len), 1 + ARENA_ALIGNMENT);
+    return memory_sum(memory_sum(source->len, source->pair_len), 1 + ARENA_ALIGNMENT);
 }
 
 /* Labels that the cache may let go while the request still holds them. */
@@ -69,7 +56,7 @@ static size_t held_labels(const struct request *request)
 bool claim_has_likeness(const struct service *service, const struct predict_item *item,
                         const struct row *row)
 {
-    return service->review != NULL && item->pair == NULL && row->labels == NULL;
+    return service->review != NULL && item->source.pair == NULL && row->labels == NULL;
 }
 
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
@@ -79,13 +66,14 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
         kept = memory_sum(kept, ROW_BYTES);
-        if (request->call.items[i].pair != NULL && service->audit != NULL)
-            kept = memory_sum(kept, digested_bytes(&request->call.items[i]));
+        const struct engine_source source = request_source(request, i);
+        if (source.pair != NULL && service->audit != NULL)
+            kept = memory_sum(kept, digested_bytes(&source));
         if (row->err.code != ERR_OK)
             continue;
         if (claim_has_likeness(service, &request->call.items[i], row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
-        struct engine_need need = need_of(request, &request->call.items[i], row);
+        struct engine_need need = engine_need(row_engine(row), &source);
         size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
         kept = memory_sum(kept, memory_sum(memory_sum(need.kept, windows), result_bytes(row)));
         *passing = need.passing > *passing ? need.passing : *passing;

@@ -31,7 +31,7 @@ static size_t bytes_of(const struct row *row)
     const struct engine_model *engine = row_engine(row);
     const bool is_text = row->input.kind == ENGINE_TEXT;
     return engine_capture_bytes(engine, &row->input, &row->request->call.how) +
-           (is_text ? engine_phrases_bytes(engine, item_of(row)->len) : 0) +
+           (is_text ? engine_phrases_bytes(engine, item_of(row)->source.len) : 0) +
            overlay_pixels(row) * OVERLAY_BYTES_PER_PIXEL;
 }
 
@@ -141,8 +141,8 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
     if (has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);
     else if (row->input.kind == ENGINE_TEXT)
-        engine_phrases(row_engine(row), item->bytes, item->len, label, arena, explanation,
-                       &row->err);
+        engine_phrases(row_engine(row), item->source.bytes, item->source.len, label, arena,
+                       explanation, &row->err);
 }
 
 enum err_code explain_rows(const struct service *service, struct request *request)

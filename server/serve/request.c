@@ -88,10 +88,14 @@ const struct engine_info *row_info(const struct row *row)
     return row->labels != NULL ? engine_describe(row_engine(row)) : row->model->info;
 }
 
-struct engine_reading request_reading(const struct request *request)
+struct engine_source request_source(const struct request *request, unsigned index)
 {
-    return (struct engine_reading){.long_text = request->call.long_text,
-                                   .text_tokens_max = request->snapshot->config.text_tokens_max};
+    const struct config *config = &request->snapshot->config;
+    struct engine_source source = request->call.items[index].source;
+    source.reading = (struct engine_reading){.long_text = request->call.long_text,
+                                             .text_tokens_max = config->text_tokens_max};
+    source.pixels_max = config->image_pixels_max;
+    return source;
 }
 
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)

@@ -161,8 +161,9 @@ void request_enter(struct request *request, enum request_phase phase);
 const struct engine_model *row_engine(const struct row *row);
 const struct engine_info *row_info(const struct row *row);
 
-/* How its texts are read: by the call, within the configuration. */
-struct engine_reading request_reading(const struct request *request);
+/* What its call's item `index` asks about, with the call's way to read it and the configuration's
+ * limits. The bytes are the call's. */
+struct engine_source request_source(const struct request *request, unsigned index);
 
 /* When the call's deadline_ms passes, or the configured one; 0: never. */
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms);

@@ -60,7 +60,7 @@ static enum err_code check_labels(const struct request *request, struct row *row
 static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
     struct row *row = &request->rows[index];
-    enum engine_kind kind = request->call.items[index].kind;
+    enum engine_kind kind = request->call.items[index].source.kind;
     struct served_model *model = named != NULL ? named : snapshot_default(request->snapshot, kind);
     if (model != NULL && model->info->kind == kind) {
         row->key = sticky_key(request, &request->call.items[index]);
@@ -104,10 +104,10 @@ static enum err_code count_pixels(struct request *request)
     const size_t image_most = request->snapshot->config.image_pixels_max;
     const size_t most = request->snapshot->config.request_pixels_max;
     for (unsigned i = 0; i < request->call.item_count; i++) {
-        const struct predict_item *item = &request->call.items[i];
-        if (item->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
+        const struct engine_source *source = &request->call.items[i].source;
+        if (source->kind != ENGINE_IMAGE || request->rows[i].err.code != ERR_OK)
             continue;
-        size_t pixels = engine_image_pixels(item->bytes, item->len);
+        size_t pixels = engine_image_pixels(source->bytes, source->len);
         if (pixels > image_most)
             continue;
         if (pixels > most - request->pixels)
@@ -198,23 +198,6 @@ void rows_release_labels(struct request *request)
 
 /* ---- preparing ---- */
 
-static enum err_code prepare_input(const struct predict_item *item, struct row *row,
-                                   struct interrupt *interrupt, struct arena *arena)
-{
-    const struct request *request = row->request;
-    const struct engine_model *engine = row_engine(row);
-    const struct engine_reading reading = request_reading(request);
-    if (item->pair != NULL)
-        return engine_prepare_pair(engine, item->bytes, item->len, item->pair, item->pair_len,
-                                   interrupt, arena, &row->input, &row->err);
-    if (item->kind == ENGINE_TEXT)
-        return engine_prepare_utf8(engine, item->bytes, item->len, &reading, interrupt, arena,
-                                   &row->input, &row->err);
-    return engine_prepare_image(engine, item->bytes, item->len,
-                                request->snapshot->config.image_pixels_max, interrupt, arena,
-                                &row->input, &row->err);
-}
-
 /* What can never be queued is not to be tried again: 413, not 429. */
 static enum err_code check_windows(const struct service *service, struct row *row)
 {
@@ -232,19 +215,19 @@ static enum err_code check_windows(const struct service *service, struct row *ro
 
 /* Of the picture's bytes or of the text, as UTF-8; of a pair both texts, a zero byte between them.
  * NULL without memory. */
-static const char *digest_input(const struct predict_item *item, struct arena *arena)
+static const char *digest_source(const struct engine_source *source, struct arena *arena)
 {
     char hex[SHA256_HEX_BYTES];
-    const char *bytes = item->bytes;
-    size_t len = item->len;
-    if (item->pair != NULL) {
-        len = item->len + 1 + item->pair_len;
+    const char *bytes = source->bytes;
+    size_t len = source->len;
+    if (source->pair != NULL) {
+        len = source->len + 1 + source->pair_len;
         char *both = arena_alloc(arena, len);
         if (both == NULL)
             return NULL;
-        memcpy(both, item->bytes, item->len);
-        both[item->len] = '\0';
-        memcpy(both + item->len + 1, item->pair, item->pair_len);
+        memcpy(both, source->bytes, source->len);
+        both[source->len] = '\0';
+        memcpy(both + source->len + 1, source->pair, source->pair_len);
         bytes = both;
     }
     sha256_hex(bytes, len, hex);
@@ -256,15 +239,16 @@ static enum err_code prepare_item(struct service *service, struct request *reque
 {
     struct row *row = &request->rows[index];
     struct arena *arena = &request->exchange->arena;
+    const struct engine_source source = request_source(request, index);
     unsigned labels = row_info(row)->label_count;
-    if (prepare_input(&request->call.items[index], row, interrupt, arena) ||
+    if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_windows(service, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
     row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
     if (service->audit != NULL)
-        row->input_digest = digest_input(&request->call.items[index], arena);
+        row->input_digest = digest_source(&source, arena);
     if (row->logits == NULL || row->scores == NULL ||
         (service->audit != NULL && row->input_digest == NULL))
         return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);

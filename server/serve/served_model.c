@@ -70,10 +70,12 @@ static enum err_code warm_input(const struct served_model *model, struct arena *
                                 struct engine_input *input, struct err *err)
 {
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
-    if (model->info->kind == ENGINE_TEXT)
-        return engine_prepare_text(model->engine, text, sizeof text - 1, NULL, arena, input, err);
-    return engine_prepare_image(model->engine, warm_png, sizeof warm_png, 1, NULL, arena, input,
-                                err);
+    const struct engine_source a_text = {
+        .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1};
+    const struct engine_source a_picture = {
+        .kind = ENGINE_IMAGE, .bytes = warm_png, .len = sizeof warm_png, .pixels_max = 1};
+    return engine_prepare(model->engine, model->info->kind == ENGINE_TEXT ? &a_text : &a_picture,
+                          NULL, arena, input, err);
 }
 
 /* Runs the model once: pages are touched, kernels chosen, and a model that cannot run is found. */

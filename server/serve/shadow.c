@@ -26,16 +26,10 @@ enum {
 struct job {
     struct job *next;
     struct served_model *model; /* held */
-    enum engine_kind kind;
-    size_t pixels_max;
-    struct engine_reading reading;
+    struct engine_source source;
     size_t held; /* of the process's memory */
     unsigned index;
     const char *id, *label; /* of the answer */
-    const char *bytes;      /* [len] */
-    size_t len;
-    const char *pair; /* [pair_len] of a text; 0: none */
-    size_t pair_len;
 };
 
 struct shadow {
@@ -64,20 +58,14 @@ static void count(struct served_model *model, enum shadow_result result)
 
 /* ---- offering ---- */
 
-static size_t bytes_of(const struct predict_item *item)
+static size_t bytes_of(const struct engine_source *source)
 {
-    return item->len + item->pair_len;
+    return source->len + source->pair_len;
 }
 
-static size_t need_of(const struct served_model *model, const struct predict_item *item,
-                      const struct engine_reading *reading, size_t pixels_max)
+static size_t need_of(const struct served_model *model, const struct engine_source *source)
 {
-    struct engine_need need =
-        item->pair != NULL
-            ? engine_need_pair(model->engine, item->bytes, item->len, item->pair, item->pair_len)
-        : item->kind == ENGINE_TEXT
-            ? engine_need_text(model->engine, item->bytes, item->len, reading)
-            : engine_need_image(model->engine, item->bytes, item->len, pixels_max);
+    struct engine_need need = engine_need(model->engine, source);
     size_t numbers = memory_product(2 * (size_t)model->info->label_count, sizeof(float));
     return memory_sum(memory_sum(need.kept, need.passing), numbers);
 }
@@ -89,20 +77,24 @@ static char *append(char *to, const void *bytes, size_t len)
     return to + len + 1;
 }
 
-static struct job *copy_job(const struct row *row, const struct predict_item *item, const char *id)
+static struct job *copy_job(const struct row *row, const struct engine_source *source,
+                            const char *id)
 {
     const struct answer *answer = &row->answer;
     const char *label = answer->info->labels[engine_argmax(row_engine(row), answer->scores)];
     size_t id_len = strlen(id), label_len = strlen(label);
-    struct job *job = malloc(sizeof *job + id_len + label_len + item->len + item->pair_len + 4);
+    struct job *job = malloc(sizeof *job + id_len + label_len + bytes_of(source) + 4);
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){.kind = item->kind, .len = item->len, .pair_len = item->pair_len, .id = at};
-    job->label = append(at, id, id_len);
-    job->bytes = append((char *)(uintptr_t)job->label, label, label_len);
-    job->pair = append((char *)(uintptr_t)job->bytes, item->bytes, item->len);
-    append((char *)(uintptr_t)job->pair, item->pair_len > 0 ? item->pair : "", item->pair_len);
+    *job = (struct job){.source = *source, .id = at};
+    job->label = at = append(at, id, id_len);
+    job->source.bytes = at = append(at, label, label_len);
+    at = append(at, source->bytes, source->len);
+    if (source->pair != NULL) {
+        append(at, source->pair, source->pair_len);
+        job->source.pair = at;
+    }
     return job;
 }
 
@@ -111,12 +103,12 @@ static bool enqueue(struct shadow *shadow, struct job *job)
 {
     pthread_mutex_lock(&shadow->lock);
     bool fits = shadow->jobs < SHADOW_JOBS_MAX &&
-                job->len + job->pair_len <= SHADOW_BYTES_MAX - shadow->bytes && !shadow->is_closing;
+                bytes_of(&job->source) <= SHADOW_BYTES_MAX - shadow->bytes && !shadow->is_closing;
     if (fits) {
         *shadow->end = job;
         shadow->end = &job->next;
         shadow->jobs++;
-        shadow->bytes += job->len + job->pair_len;
+        shadow->bytes += bytes_of(&job->source);
     }
     pthread_mutex_unlock(&shadow->lock);
     if (fits)
@@ -143,17 +135,14 @@ static void drop(struct shadow *shadow, struct job *job)
 static bool offer(struct shadow *shadow, const struct request *request, const struct row *row,
                   struct served_model *model)
 {
-    const struct predict_item *item = &request->call.items[row - request->rows];
-    const size_t pixels_max = request->snapshot->config.image_pixels_max;
-    const struct engine_reading reading = request_reading(request);
+    const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
     struct err err = {0};
     if (is_full(shadow) || row->labels != NULL) /* which the shadow does not have encoded */
         return false;
-    size_t held =
-        memory_sum(need_of(model, item, &reading, pixels_max), bytes_of(item) + sizeof(struct job));
+    size_t held = memory_sum(need_of(model, &source), bytes_of(&source) + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
         return false;
-    struct job *job = copy_job(row, item, request_reply_id(request));
+    struct job *job = copy_job(row, &source, request_reply_id(request));
     if (job == NULL) {
         memory_give(shadow->options.memory, held);
         return false;
@@ -161,8 +150,6 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     served_model_acquire(model);
     atomic_fetch_add_explicit(&model->shadow_waiting, 1, memory_order_relaxed);
     job->model = model;
-    job->pixels_max = pixels_max;
-    job->reading = reading;
     job->held = held;
     job->index = (unsigned)(row - request->rows);
     if (enqueue(shadow, job))
@@ -211,21 +198,6 @@ static void hand_over(struct shadow *shadow, struct served_model *model)
 
 /* ---- the clerk ---- */
 
-static enum err_code prepare_input(const struct job *job, struct arena *arena,
-                                   struct engine_input *input, struct err *err)
-{
-    const struct engine_model *engine = job->model->engine;
-    *input = (struct engine_input){0};
-    if (job->pair_len > 0)
-        return engine_prepare_pair(engine, job->bytes, job->len, job->pair, job->pair_len, NULL,
-                                   arena, input, err);
-    if (job->kind == ENGINE_TEXT)
-        return engine_prepare_utf8(engine, job->bytes, job->len, &job->reading, NULL, arena, input,
-                                   err);
-    return engine_prepare_image(engine, job->bytes, job->len, job->pixels_max, NULL, arena, input,
-                                err);
-}
-
 static void tell(const struct shadow *shadow, const struct job *job, const float *scores)
 {
     const struct served_model *model = job->model;
@@ -252,7 +224,8 @@ static void judge(struct shadow *shadow, const struct job *job)
     float *scores = arena_alloc_array(&arena, labels, sizeof *scores);
     if (shadow->logits == NULL || scores == NULL)
         err_no_memory(&err, 2 * labels * sizeof *scores);
-    else if (prepare_input(job, &arena, &shadow->input, &err) == ERR_OK)
+    else if (engine_prepare(job->model->engine, &job->source, NULL, &arena, &shadow->input, &err) ==
+             ERR_OK)
         hand_over(shadow, job->model);
     if (err.code == ERR_OK && engine_scores(job->model->engine, shadow->logits, scores))
         tell(shadow, job, scores);
@@ -273,7 +246,7 @@ static struct job *take(struct shadow *shadow)
         if (shadow->first == NULL)
             shadow->end = &shadow->first;
         shadow->jobs--;
-        shadow->bytes -= job->len + job->pair_len;
+        shadow->bytes -= bytes_of(&job->source);
     }
     pthread_mutex_unlock(&shadow->lock);
     return job;

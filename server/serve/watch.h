@@ -3,7 +3,7 @@
  *
  *     struct watch watch;
  *     struct interrupt *interrupt = watch_begin(&watch, service, request);
- *     engine_prepare_image(..., interrupt, ...);      ends within some milliseconds
+ *     engine_prepare(..., interrupt, ...);            ends within some milliseconds
  *
  * Threads: the owner of the request.
  */

@@ -89,8 +89,14 @@ static enum err_code prepare(const struct engine_model *model, struct arena *are
         0x9C, 0x63, 0x60, 0,    0,    0,    2,    0,    1,    0x48, 0xAF, 0xA4, 0x71, 0,
         0,    0,    0,    'I',  'E',  'N',  'D',  0xAE, 0x42, 0x60, 0x82};
     if (engine_describe(model)->kind == ENGINE_TEXT)
-        return engine_prepare_text(model, "a ab", 4, NULL, arena, input, err);
-    return engine_prepare_image(model, png, sizeof png, 16, NULL, arena, input, err);
+        return engine_prepare(
+            model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "a ab", .len = 4}, NULL,
+            arena, input, err);
+    return engine_prepare(
+        model,
+        &(struct engine_source){
+            .kind = ENGINE_IMAGE, .bytes = png, .len = sizeof png, .pixels_max = 16},
+        NULL, arena, input, err);
 }
 
 static void run(const struct engine_model *model)

@@ -29,9 +29,10 @@ static void check_items(const struct predict_call *call)
         FUZZ_CLAIM(call->envelope || item->err.code == ERR_OK);
         if (item->err.code != ERR_OK)
             continue;
-        FUZZ_CLAIM(item->len > 0);
-        FUZZ_CLAIM(item->kind != ENGINE_TEXT || utf8_valid(item->bytes, item->len, &(size_t){0}));
-        touch(item->bytes, item->len);
+        FUZZ_CLAIM(item->source.len > 0);
+        FUZZ_CLAIM(item->source.kind != ENGINE_TEXT ||
+                   utf8_valid(item->source.bytes, item->source.len, &(size_t){0}));
+        touch(item->source.bytes, item->source.len);
     }
 }
 

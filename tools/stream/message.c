@@ -50,19 +50,14 @@ static enum err_code check_kind(bool is_image, bool model_takes_images, struct e
 
 /* ---- prepare ---- */
 
-static enum err_code prepare_image(const struct engine_model *engine, const char *bytes, size_t len,
-                                   struct arena *arena, struct message_input *out, struct err *err)
+static enum err_code prepare(const struct engine_model *engine, const struct engine_source *source,
+                             struct arena *arena, struct message_input *out, struct err *err)
 {
-    return engine_prepare_image(engine, bytes, len, MESSAGE_PIXELS_MAX, NULL, arena, &out->prepared,
-                                err);
-}
-
-static enum err_code prepare_text(const struct engine_model *engine, const char *text, size_t len,
-                                  struct arena *arena, struct message_input *out, struct err *err)
-{
-    out->text = text;
-    out->text_len = len;
-    return engine_prepare_text(engine, text, len, NULL, arena, &out->prepared, err);
+    if (source->kind == ENGINE_TEXT) {
+        out->text = source->bytes;
+        out->text_len = source->len;
+    }
+    return engine_prepare(engine, source, NULL, arena, &out->prepared, err);
 }
 
 /* ---- the JSON body ---- */
@@ -124,16 +119,17 @@ static enum err_code take_context(struct json_t *root, struct arena *arena,
 static enum err_code prepare_base64(const struct engine_model *engine, const char *text, size_t len,
                                     struct arena *arena, struct message_input *out, struct err *err)
 {
-    size_t bytes_len;
+    struct engine_source source = {.kind = ENGINE_IMAGE, .pixels_max = MESSAGE_PIXELS_MAX};
     const char *comma =
         len > 5 && strncasecmp(text, "data:", 5) == 0 ? memchr(text, ',', len) : NULL;
     size_t prefix = comma != NULL ? (size_t)(comma - text) + 1 : 0;
     char *bytes = arena_alloc(arena, base64_sent_size(len - prefix));
     if (bytes == NULL)
         return err_no_memory(err, len);
-    if (base64_decode_sent(bytes, &bytes_len, text + prefix, len - prefix, prefix, NULL, err))
+    if (base64_decode_sent(bytes, &source.len, text + prefix, len - prefix, prefix, NULL, err))
         return err_prefix(err, "$.image: ");
-    return prepare_image(engine, bytes, bytes_len, arena, out, err);
+    source.bytes = bytes;
+    return prepare(engine, &source, arena, out, err);
 }
 
 static enum err_code prepare_members(struct json_t *root, const struct engine_model *engine,
@@ -141,7 +137,8 @@ static enum err_code prepare_members(struct json_t *root, const struct engine_mo
                                      struct err *err)
 {
     bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
-    size_t id_len = 0, text_len = 0, pair_len = 0, image_len = 0;
+    struct engine_source source = {.kind = ENGINE_TEXT, .is_utf8 = true};
+    size_t id_len = 0, image_len = 0;
     if (strcmp(doc_type_name(root), "an object") != 0)
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     out->id = take_text(root, "id", &id_len, arena, err);
@@ -150,24 +147,18 @@ static enum err_code prepare_members(struct json_t *root, const struct engine_mo
         return err_set(err, ERR_UNUSABLE, "$.id: expected printable ASCII of at most %d bytes",
                        MESSAGE_ID_BYTES_MAX);
     }
-    const char *text = take_text(root, "text", &text_len, arena, err);
-    const char *pair = take_text(root, "text_pair", &pair_len, arena, err);
+    source.bytes = take_text(root, "text", &source.len, arena, err);
+    source.pair = take_text(root, "text_pair", &source.pair_len, arena, err);
     const char *image = take_text(root, "image", &image_len, arena, err);
     if (err->code || doc_each_member(root, check_member, NULL, err) ||
         take_context(root, arena, out, err))
         return err->code;
-    if ((text == NULL) == (image == NULL) || (pair != NULL && text == NULL))
+    if ((source.bytes == NULL) == (image == NULL) || (source.pair != NULL && source.bytes == NULL))
         return err_set(err, ERR_UNUSABLE, "$: expected exactly one of text and image");
     if (check_kind(image != NULL, takes_images, err))
         return err->code;
-    if (image != NULL)
-        return prepare_base64(engine, image, image_len, arena, out, err);
-    if (pair == NULL)
-        return prepare_text(engine, text, text_len, arena, out, err);
-    out->text = text;
-    out->text_len = text_len;
-    return engine_prepare_pair(engine, text, text_len, pair, pair_len, NULL, arena, &out->prepared,
-                               err);
+    return image != NULL ? prepare_base64(engine, image, image_len, arena, out, err)
+                         : prepare(engine, &source, arena, out, err);
 }
 
 static enum err_code prepare_json(const struct message *message, const struct engine_model *engine,
@@ -198,11 +189,11 @@ enum err_code message_prepare(const struct message *message, const struct engine
         return err->code;
     if (kind == MESSAGE_JSON)
         return prepare_json(message, engine, arena, out, err);
-    if (check_kind(kind == MESSAGE_IMAGE, takes_images, err))
-        return err->code;
-    return kind == MESSAGE_IMAGE
-               ? prepare_image(engine, message->value, message->len, arena, out, err)
-               : prepare_text(engine, message->value, message->len, arena, out, err);
+    const struct engine_source source = {.kind = kind == MESSAGE_IMAGE ? ENGINE_IMAGE : ENGINE_TEXT,
+                                         .bytes = message->value,
+                                         .len = message->len,
+                                         .pixels_max = MESSAGE_PIXELS_MAX};
+    return prepare(engine, &source, arena, out, err);
 }
 
 void message_make_id(char out[MESSAGE_OWN_ID_BYTES], const char *topic, int partition,

@@ -50,9 +50,10 @@ static enum err_code prepare_image(const struct engine_model *model, const char 
                                           .grey16_minmax = engine_describe(model)->grey16_minmax};
     struct image image;
     struct arena scratch;
+    const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image};
     arena_init(&scratch);
     if (!picture_read(pictures, path, &options, &scratch, &image, err))
-        engine_prepare_pixels(model, &image, NULL, arena, input, err);
+        engine_prepare(model, &source, NULL, arena, input, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -64,7 +65,9 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_IMAGE)
         return prepare_image(model, from->input, pictures, arena, out, err);
-    return engine_prepare_text(model, from->input, from->input_len, NULL, arena, out, err);
+    const struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = from->input, .len = from->input_len};
+    return engine_prepare(model, &source, NULL, arena, out, err);
 }
 
 /* A pool's task. Each member keeps open the STDF file that it read last. */

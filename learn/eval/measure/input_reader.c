@@ -41,29 +41,30 @@ static enum err_code prepare_picture(struct input_reader *reader, const char *pa
     const struct image_options how = {
         .pixels_max = PIXELS_MAX, .grey16_minmax = engine_describe(reader->model)->grey16_minmax};
     struct image image;
+    const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image};
     struct arena scratch;
     arena_init(&scratch);
     if (!picture_read(&reader->pictures, path, &how, &scratch, &image, err))
-        engine_prepare_pixels(reader->model, &image, NULL, arena, out, err);
+        engine_prepare(reader->model, &source, NULL, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
 
-/* Bytes that are not UTF-8 go where the error says which. */
 static enum err_code prepare_text(struct input_reader *reader, const char *text, size_t len,
                                   const char *pair, struct arena *arena, struct engine_input *out,
                                   struct err *err)
 {
-    const struct engine_model *model = reader->model;
+    const struct engine_source source = {.kind = ENGINE_TEXT,
+                                         .bytes = text,
+                                         .len = len,
+                                         .pair = pair,
+                                         .pair_len = pair != NULL ? strlen(pair) : 0,
+                                         .reading = reader->reading};
     reader->text = text;
     reader->text_len = len;
-    if (pair != NULL && !utf8_is_valid(pair, strlen(pair)))
+    if (pair != NULL && !utf8_is_valid(pair, source.pair_len))
         return err_set(err, ERR_UNUSABLE, "the second text is not UTF-8");
-    if (!utf8_is_valid(text, len))
-        return engine_prepare_text(model, text, len, NULL, arena, out, err);
-    if (pair != NULL)
-        return engine_prepare_pair(model, text, len, pair, strlen(pair), NULL, arena, out, err);
-    return engine_prepare_utf8(model, text, len, &reader->reading, NULL, arena, out, err);
+    return engine_prepare(reader->model, &source, NULL, arena, out, err);
 }
 
 static enum err_code prepare_file(struct input_reader *reader, const char *path,

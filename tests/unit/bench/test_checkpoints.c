@@ -58,8 +58,11 @@ START_TEST(checkpoints_count_a_word_of_their_vocabulary_as_one_token)
     ck_assert_int_eq(checkpoints_bert(dir.path, &tiny, &err), ERR_OK);
     struct engine_model *model = open_model(dir.path);
     arena_init(&arena);
-    ck_assert_int_eq(engine_prepare_text(model, "aaaf aabz", 9, NULL, &arena, &input, &err),
-                     ERR_OK);
+    ck_assert_int_eq(
+        engine_prepare(model,
+                       &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "aaaf aabz", .len = 9},
+                       NULL, &arena, &input, &err),
+        ERR_OK);
     ck_assert_uint_eq(input.tokens, 4);
     ck_assert_int_eq(input.ids[1], 5);
     ck_assert_int_eq(input.ids[2], 26 + 25);

@@ -44,7 +44,8 @@ static struct judgement ask(void)
     struct err err = {0};
     float logits[16], scores[16], *out = logits;
     const struct engine_input *inputs[] = {&input};
-    ck_assert(!engine_prepare_pixels(model, &map, NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, &(struct engine_source){.kind = ENGINE_IMAGE, .image = &map},
+                              NULL, &arena, &input, &err));
     engine_run(session, inputs, 1, &out);
     ck_assert(engine_scores(model, logits, scores));
     engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),

@@ -125,7 +125,10 @@ START_TEST(engine_refuses_a_text_without_a_token)
         struct engine_input input;
         arena_init(&arena);
         err = (struct err){0};
-        engine_prepare_text(model, blanks[i], strlen(blanks[i]), NULL, &arena, &input, &err);
+        engine_prepare(model,
+                       &(struct engine_source){
+                           .kind = ENGINE_TEXT, .bytes = blanks[i], .len = strlen(blanks[i])},
+                       NULL, &arena, &input, &err);
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         arena_deinit(&arena);
     }
@@ -141,8 +144,11 @@ static void run_text(struct engine_session *session, const struct engine_model *
     struct engine_input input = {0};
     struct err why = {0};
     arena_init(&arena);
-    ck_assert_msg(!engine_prepare_text(model, "a b c", 5, NULL, &arena, &input, &why), "%s",
-                  why.text);
+    ck_assert_msg(
+        !engine_prepare(model,
+                        &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "a b c", .len = 5},
+                        NULL, &arena, &input, &why),
+        "%s", why.text);
     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     arena_deinit(&arena);
 }

@@ -112,8 +112,13 @@ START_TEST(engine_need_bounds_what_a_text_keeps)
         struct engine_input input;
         arena_init(&arena);
         err = (struct err){0};
-        engine_prepare_text(model, texts[i], strlen(texts[i]), NULL, &arena, &input, &err);
-        struct engine_need need = engine_need_text(model, texts[i], strlen(texts[i]), NULL);
+        engine_prepare(model,
+                       &(struct engine_source){
+                           .kind = ENGINE_TEXT, .bytes = texts[i], .len = strlen(texts[i])},
+                       NULL, &arena, &input, &err);
+        struct engine_need need = engine_need(
+            model, &(struct engine_source){
+                       .kind = ENGINE_TEXT, .bytes = texts[i], .len = strlen(texts[i])});
         ck_assert_uint_le(arena.bytes, need.kept);
         ck_assert_uint_eq(need.passing, 0);
         arena_deinit(&arena);

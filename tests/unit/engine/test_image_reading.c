@@ -74,7 +74,9 @@ static struct image make_image(unsigned side, struct fixture *f)
 static struct engine_input prepare(struct fixture *f, const struct image *image)
 {
     struct engine_input input;
-    ck_assert(!engine_prepare_pixels(f->model, image, NULL, &f->arena, &input, &f->err));
+    ck_assert(!engine_prepare(f->model,
+                              &(struct engine_source){.kind = ENGINE_IMAGE, .image = image}, NULL,
+                              &f->arena, &input, &f->err));
     return input;
 }
 
@@ -274,8 +276,14 @@ START_TEST(what_views_take_is_known_before)
     ck_assert_ptr_nonnull(file);
     const size_t len = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    ck_assert(!engine_prepare_image(f.model, bytes, len, 1 << 20, NULL, &f.arena, &input, &f.err));
-    const struct engine_need need = engine_need_image(f.model, bytes, len, 1 << 20);
+    ck_assert(!engine_prepare(
+        f.model,
+        &(struct engine_source){
+            .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
+        NULL, &f.arena, &input, &f.err));
+    const struct engine_need need = engine_need(
+        f.model, &(struct engine_source){
+                     .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20});
     ck_assert_uint_eq(need.windows, 8);
     ck_assert_uint_eq(input.windows, 8);
     ck_assert_uint_le(f.arena.bytes, need.kept);

@@ -65,12 +65,21 @@ static const char *words(struct fixture *f, unsigned first, unsigned count)
     return f->text;
 }
 
+static const struct engine_reading the_models_own = {.long_text = LONG_TEXT_OWN};
+static const struct engine_reading in_windows = {.long_text = LONG_TEXT_WINDOWS};
+static const struct engine_reading truncated = {.long_text = LONG_TEXT_TRUNCATE};
+
 static struct engine_input prepare(struct fixture *f, const char *text,
                                    const struct engine_reading *reading)
 {
     struct engine_input input;
-    ck_assert_msg(!engine_prepare_utf8(f->model, text, strlen(text), reading, NULL, &f->arena,
-                                       &input, &f->err),
+    ck_assert_msg(!engine_prepare(f->model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = text,
+                                                          .len = strlen(text),
+                                                          .is_utf8 = true,
+                                                          .reading = *reading},
+                                  NULL, &f->arena, &input, &f->err),
                   "%s", f->err.text);
     return input;
 }
@@ -80,9 +89,6 @@ static void run(struct fixture *f, const struct engine_input *input, float *logi
     engine_run(f->session, &input, 1, &logits);
     memcpy(features, engine_features(f->session, 0), FEATURES * sizeof *features);
 }
-
-static const struct engine_reading in_windows = {.long_text = LONG_TEXT_WINDOWS};
-static const struct engine_reading truncated = {.long_text = LONG_TEXT_TRUNCATE};
 
 START_TEST(a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so)
 {
@@ -110,11 +116,11 @@ START_TEST(the_largest_of_each_feature_is_pooled_by_default)
     struct fixture f;
     float logits[LABELS], features[FEATURES], one[LABELS], part[FEATURES], most[WIDTH];
     setup(&f, "{\"long_text\": \"windows\", \"window_stride\": 5}");
-    struct engine_input input = prepare(&f, words(&f, 0, 20), NULL);
+    struct engine_input input = prepare(&f, words(&f, 0, 20), &the_models_own);
     ck_assert_uint_eq(input.windows, 3);
     run(&f, &input, logits, features);
     for (unsigned w = 0; w < 3; w++) {
-        struct engine_input alone = prepare(&f, words(&f, 5 * w, ROOM), NULL);
+        struct engine_input alone = prepare(&f, words(&f, 5 * w, ROOM), &the_models_own);
         ck_assert_uint_eq(alone.windows, 0);
         run(&f, &alone, one, part);
         for (unsigned i = 0; i < WIDTH; i++)
@@ -184,8 +190,13 @@ START_TEST(a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out)
     setup(&f, NULL);
     ck_assert_uint_eq(prepare(&f, words(&f, 0, 30), &reading).windows, 3);
     words(&f, 0, 31);
-    ck_assert_int_eq(engine_prepare_utf8(f.model, f.text, strlen(f.text), &reading, NULL, &f.arena,
-                                         &input, &f.err),
+    ck_assert_int_eq(engine_prepare(f.model,
+                                    &(struct engine_source){.kind = ENGINE_TEXT,
+                                                            .bytes = f.text,
+                                                            .len = strlen(f.text),
+                                                            .is_utf8 = true,
+                                                            .reading = reading},
+                                    NULL, &f.arena, &input, &f.err),
                      ERR_TOO_LARGE);
     ck_assert_str_eq(f.err.text,
                      "the text has more than 30 tokens, the limit for a text in windows "
@@ -204,7 +215,10 @@ START_TEST(the_memory_of_windows_is_foreseen)
     for (unsigned count = 1; count <= WORDS_MAX; count += 7) {
         struct arena arena, whole = f.arena;
         const char *text = words(&f, 0, count);
-        struct engine_need need = engine_need_text(f.model, text, strlen(text), &in_windows);
+        struct engine_need need = engine_need(
+            f.model,
+            &(struct engine_source){
+                .kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .reading = in_windows});
         arena_init(&f.arena);
         struct engine_input input = prepare(&f, text, &in_windows);
         arena = f.arena;

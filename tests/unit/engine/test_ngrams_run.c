@@ -75,9 +75,14 @@ static struct engine_input prepare(struct fixture *f, const struct engine_model 
     const struct engine_reading reading = {.long_text =
                                                in_windows ? LONG_TEXT_WINDOWS : LONG_TEXT_TRUNCATE};
     struct engine_input input;
-    ck_assert_msg(
-        !engine_prepare_utf8(model, text, strlen(text), &reading, NULL, &f->arena, &input, &f->err),
-        "%s", f->err.text);
+    ck_assert_msg(!engine_prepare(model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = text,
+                                                          .len = strlen(text),
+                                                          .is_utf8 = true,
+                                                          .reading = reading},
+                                  NULL, &f->arena, &input, &f->err),
+                  "%s", f->err.text);
     return input;
 }
 
@@ -177,8 +182,10 @@ START_TEST(the_bounds_of_memory_know_of_the_table)
     struct fixture f;
     setup(&f);
     const size_t len = strlen(texts[2]);
-    const struct engine_need with = engine_need_text(f.with, texts[2], len, NULL);
-    const struct engine_need without = engine_need_text(f.without, texts[2], len, NULL);
+    const struct engine_need with = engine_need(
+        f.with, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = texts[2], .len = len});
+    const struct engine_need without = engine_need(
+        f.without, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = texts[2], .len = len});
     ck_assert_uint_ge(with.kept - without.kept,
                       LABELS * sizeof(float) + ngrams_list_bytes(&table.reading, len));
     struct engine_cost cost;

@@ -174,11 +174,17 @@ static void prepare_inputs(struct subject *subject)
     for (unsigned i = 0; i < ROWS_MAX; i++) {
         struct engine_input *input = &subject->inputs[i];
         if (text)
-            engine_prepare_text(subject->model, bytes, len < lengths[i] ? len : lengths[i], NULL,
-                                &subject->arena, input, &err);
+            engine_prepare(subject->model,
+                           &(struct engine_source){.kind = ENGINE_TEXT,
+                                                   .bytes = bytes,
+                                                   .len = len < lengths[i] ? len : lengths[i]},
+                           NULL, &subject->arena, input, &err);
         else
-            engine_prepare_image(subject->model, bytes, len, 1 << 20, NULL, &subject->arena, input,
-                                 &err);
+            engine_prepare(
+                subject->model,
+                &(struct engine_source){
+                    .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
+                NULL, &subject->arena, input, &err);
         ck_assert_msg(err.code == ERR_OK, "%s", err.text);
         subject->logits[i] = arena_alloc_array(
             &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));

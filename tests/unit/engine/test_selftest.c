@@ -173,9 +173,11 @@ static void bench_open(struct bench *bench)
     ck_assert_msg(!engine_open(&bench->model, MODEL, &options, &err), "%s", err.text);
     ck_assert_int_eq(engine_session_open(&bench->session, bench->model, 64, 1, &err), ERR_OK);
     bench->scores = calloc(engine_describe(bench->model)->label_count, sizeof(float));
-    ck_assert_int_eq(
-        engine_prepare_text(bench->model, text, sizeof text - 1, NULL, &arena, &input, &err),
-        ERR_OK);
+    ck_assert_int_eq(engine_prepare(bench->model,
+                                    &(struct engine_source){
+                                        .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1},
+                                    NULL, &arena, &input, &err),
+                     ERR_OK);
     engine_run(bench->session, (const struct engine_input *[]){&input}, 1,
                (float *[]){bench->scores});
     ck_assert(engine_scores(bench->model, bench->scores, bench->scores));

@@ -29,8 +29,14 @@ static enum err_code pair(struct fixture *f, const char *text, const char *secon
                           struct engine_input *out)
 {
     f->err = (struct err){0};
-    return engine_prepare_pair(f->model, text, strlen(text), second, strlen(second), NULL,
-                               &f->arena, out, &f->err);
+    return engine_prepare(f->model,
+                          &(struct engine_source){.kind = ENGINE_TEXT,
+                                                  .bytes = text,
+                                                  .len = strlen(text),
+                                                  .pair = second,
+                                                  .pair_len = strlen(second),
+                                                  .is_utf8 = true},
+                          NULL, &f->arena, out, &f->err);
 }
 
 START_TEST(a_pair_has_two_token_types_where_the_family_has_them)
@@ -85,5 +91,72 @@ START_TEST(a_pair_without_a_token_is_refused)
 }
 END_TEST
 
-SUITE("text_pair", a_pair_has_two_token_types_where_the_family_has_them,
+/* With no promise that it is UTF-8. */
+static enum err_code ask(struct fixture *f, const struct engine_source *source)
+{
+    struct engine_input input;
+    f->err = (struct err){0};
+    return engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
+}
+
+START_TEST(both_texts_of_a_pair_are_checked)
+{
+    struct fixture f;
+    struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = "scan", .len = 4, .pair = "a\xFF", .pair_len = 2};
+    setup(&f, "tests/data/golden/bert-5");
+    ck_assert_int_eq(ask(&f, &source), ERR_UNUSABLE);
+    ck_assert_str_eq(f.err.text, "invalid UTF-8 at byte 1 of the second text");
+    source.bytes = "sc\xFFn";
+    ck_assert_int_eq(ask(&f, &source), ERR_UNUSABLE);
+    ck_assert_str_eq(f.err.text, "invalid UTF-8 at byte 2 of the text");
+    source.bytes = "scan";
+    source.pair = "ab";
+    ck_assert_int_eq(ask(&f, &source), ERR_OK);
+    drop(&f);
+}
+END_TEST
+
+START_TEST(what_the_model_does_not_read_is_refused_and_takes_no_memory)
+{
+    struct fixture f;
+    const struct engine_source text = {.kind = ENGINE_TEXT, .bytes = "scan", .len = 4};
+    const struct engine_source picture = {
+        .kind = ENGINE_IMAGE, .bytes = "\x89PNG", .len = 4, .pixels_max = 1};
+    setup(&f, "tests/data/golden/bert-5");
+    ck_assert_int_eq(ask(&f, &picture), ERR_UNUSABLE);
+    ck_assert_str_eq(f.err.text, "the model takes texts");
+    ck_assert_uint_eq(engine_need(f.model, &picture).kept, 0);
+    drop(&f);
+    setup(&f, "tests/data/golden/vit-0");
+    ck_assert_int_eq(ask(&f, &text), ERR_UNUSABLE);
+    ck_assert_str_eq(f.err.text, "the model takes images");
+    ck_assert_uint_eq(engine_need(f.model, &text).kept, 0);
+    drop(&f);
+}
+END_TEST
+
+START_TEST(what_a_pair_may_take_is_more_than_what_a_text_may)
+{
+    struct fixture f;
+    struct engine_input input;
+    struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = "scan chain", .len = 10, .pair = "", .is_utf8 = true};
+    setup(&f, "tests/data/golden/bert-5");
+    const size_t alone = engine_need(f.model, &source).kept;
+    source.pair = "broken chain";
+    ck_assert_uint_eq(engine_need(f.model, &source).kept, alone); /* an empty one is none */
+    source.pair_len = strlen(source.pair);
+    const size_t before = f.arena.bytes, both = engine_need(f.model, &source).kept;
+    ck_assert_uint_gt(both, alone);
+    ck_assert(!engine_prepare(f.model, &source, NULL, &f.arena, &input, &f.err));
+    ck_assert_uint_le(f.arena.bytes - before, both);
+    drop(&f);
+}
+END_TEST
+
+SUITE("text_pair", both_texts_of_a_pair_are_checked,
+      what_the_model_does_not_read_is_refused_and_takes_no_memory,
+      what_a_pair_may_take_is_more_than_what_a_text_may,
+      a_pair_has_two_token_types_where_the_family_has_them,
       a_pair_that_is_too_long_is_cut_from_its_longer_side, a_pair_without_a_token_is_refused)

@@ -33,14 +33,20 @@ static void prepare(struct fixture *f)
     size_t len = 0;
     const bool is_image = engine_describe(f->model)->kind == ENGINE_IMAGE;
     for (size_t r = 0; r < ROWS && !is_image; r++)
-        ck_assert(!engine_prepare_text(f->model, texts[r], strlen(texts[r]), NULL, &f->arena,
-                                       &f->inputs[r], &f->err));
+        ck_assert(!engine_prepare(f->model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = texts[r],
+                                                          .len = strlen(texts[r])},
+                                  NULL, &f->arena, &f->inputs[r], &f->err));
     if (!is_image)
         return;
     ck_assert(!file_read(&bytes, &len, "tests/data/examples/wafer_map.png", 1 << 20, &f->err));
     for (size_t r = 0; r < ROWS; r++)
-        ck_assert(!engine_prepare_image(f->model, bytes, len, 1 << 20, NULL, &f->arena,
-                                        &f->inputs[r], &f->err));
+        ck_assert(!engine_prepare(
+            f->model,
+            &(struct engine_source){
+                .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
+            NULL, &f->arena, &f->inputs[r], &f->err));
     free(bytes);
 }
 

@@ -96,7 +96,10 @@ static void prepare(struct zero_shot *z, const struct engine_model *model, const
     size_t len;
     snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
     ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &z->err), ERR_OK);
-    engine_prepare_image(model, bytes, len, 1 << 25, NULL, &z->arena, input, &z->err);
+    engine_prepare(model,
+                   &(struct engine_source){
+                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
+                   NULL, &z->arena, input, &z->err);
     ck_assert_msg(z->err.code == ERR_OK, "%s: %s", file, z->err.text);
     free(bytes);
 }

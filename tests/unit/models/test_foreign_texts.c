@@ -40,9 +40,12 @@ static bool passes(const struct engine_model *model, struct engine_session *sess
     struct err err = {0};
     float logits[LABELS_MAX], scores[LABELS_MAX];
     arena_init(&arena);
-    ck_assert_msg(
-        !engine_prepare_text(model, item->input, item->input_len, NULL, &arena, &input, &err),
-        "%s: %s", item->name, err.text);
+    ck_assert_msg(!engine_prepare(model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = item->input,
+                                                          .len = item->input_len},
+                                  NULL, &arena, &input, &err),
+                  "%s: %s", item->name, err.text);
     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     ck_assert(engine_scores(model, logits, scores));
     engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),

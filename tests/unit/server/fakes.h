@@ -229,7 +229,7 @@ bool engine_is_picture(const void *bytes, size_t len)
     return image_has_signature(bytes, len);
 }
 
-enum err_code engine_prepare_text(const struct engine_model *model, const char *text, size_t len,
+static enum err_code fake_prepare(const struct engine_model *model, const char *text, size_t len,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err)
 {
@@ -267,39 +267,31 @@ static void fake_cut(const char *text, size_t len, struct arena *arena, struct e
     out->window_offset = out->window_first = offset;
 }
 
-enum err_code engine_prepare_utf8(const struct engine_model *model, const char *text, size_t len,
-                                  const struct engine_reading *reading, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
+/* Of a pair the second text's length counts; its first byte stands for a text that begins with P. */
+enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
+                             struct interrupt *interrupt, struct arena *arena,
+                             struct engine_input *out, struct err *err)
 {
-    fake_seen.prepared_utf8++;
-    fake_seen.long_text = reading != NULL ? reading->long_text : LONG_TEXT_OWN;
-    fake_seen.text_tokens_max = reading != NULL ? reading->text_tokens_max : 0;
-    if (engine_prepare_text(model, text, len, interrupt, arena, out, err))
+    const char *bytes = source->bytes;
+    const bool is_pair = source->pair_len > 0, is_text = source->kind == ENGINE_TEXT;
+    if (is_pair && bytes[0] == 'P')
+        bytes = source->pair;
+    if (is_text && !is_pair) {
+        fake_seen.prepared_utf8 += source->is_utf8;
+        fake_seen.long_text = source->reading.long_text;
+        fake_seen.text_tokens_max = source->reading.text_tokens_max;
+    }
+    if (is_pair)
+        fake_seen.pair_len = source->pair_len;
+    if (!is_text)
+        fake_seen.pixels_max = source->pixels_max;
+    if (fake_prepare(model, bytes, is_pair ? source->pair_len : source->len, interrupt, arena, out,
+                     err))
         return err->code;
-    if (fake_seen.long_text == LONG_TEXT_WINDOWS && len > 64)
-        fake_cut(text, len, arena, out);
+    out->kind = source->kind;
+    if (is_text && !is_pair && fake_seen.long_text == LONG_TEXT_WINDOWS && source->len > 64)
+        fake_cut(bytes, source->len, arena, out);
     return ERR_OK;
-}
-
-/* The pair's first byte stands for it. */
-enum err_code engine_prepare_pair(const struct engine_model *model, const char *text, size_t len,
-                                  const char *pair, size_t pair_len, struct interrupt *interrupt,
-                                  struct arena *arena, struct engine_input *out, struct err *err)
-{
-    (void)len;
-    fake_seen.pair_len = pair_len;
-    return engine_prepare_text(model, text[0] == 'P' ? pair : text, pair_len, interrupt, arena, out,
-                               err);
-}
-
-enum err_code engine_prepare_image(const struct engine_model *model, const void *bytes, size_t len,
-                                   size_t pixels_max, struct interrupt *interrupt,
-                                   struct arena *arena, struct engine_input *out, struct err *err)
-{
-    fake_seen.pixels_max = pixels_max;
-    enum err_code code = engine_prepare_text(model, bytes, len, interrupt, arena, out, err);
-    out->kind = ENGINE_IMAGE;
-    return code;
 }
 
 /* A file "<digits>..." declares so many pixels. */
@@ -313,28 +305,13 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 }
 
 /* What stands for a text takes its length; an image its pixels, until it is prepared. */
-struct engine_need engine_need_text(const struct engine_model *model, const char *text, size_t len,
-                                    const struct engine_reading *reading)
+struct engine_need engine_need(const struct engine_model *model, const struct engine_source *source)
 {
     (void)model;
-    (void)text;
-    (void)reading;
-    return (struct engine_need){.kept = len};
-}
-
-struct engine_need engine_need_pair(const struct engine_model *model, const char *text, size_t len,
-                                    const char *pair, size_t pair_len)
-{
-    (void)pair;
-    return engine_need_text(model, text, len + pair_len, NULL);
-}
-
-struct engine_need engine_need_image(const struct engine_model *model, const void *bytes,
-                                     size_t len, size_t pixels_max)
-{
-    (void)model;
-    (void)pixels_max;
-    return (struct engine_need){.kept = 1, .passing = engine_image_pixels(bytes, len)};
+    if (source->kind == ENGINE_TEXT)
+        return (struct engine_need){.kept = source->len + source->pair_len};
+    return (struct engine_need){.kept = 1,
+                                .passing = engine_image_pixels(source->bytes, source->len)};
 }
 
 enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,

@@ -48,7 +48,10 @@ static void tiny_logits(const char *dir, const char *dtype, float logits[2])
     arena_init(&arena);
     ck_assert_msg(!engine_open(&model, dir, &options, &err) &&
                       !engine_session_open(&session, model, 16, 1, &err) &&
-                      !engine_prepare_text(model, "w7 w8", 5, NULL, &arena, &input, &err),
+                      !engine_prepare(
+                          model,
+                          &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "w7 w8", .len = 5},
+                          NULL, &arena, &input, &err),
                   "%s", err.text);
     engine_run(session, (const struct engine_input *[]){&input}, 1, &logits);
     engine_session_close(session);

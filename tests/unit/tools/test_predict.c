@@ -405,7 +405,9 @@ START_TEST(predict_judges_as_the_engine_does)
     arena_init(&arena);
     ck_assert_msg(!engine_open(&model, dir, &(struct engine_options){0}, &err), "%s", err.text);
     ck_assert(!engine_session_open(&session, model, 0, 1, &err));
-    ck_assert(!engine_prepare_text(model, text, strlen(text), NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(
+        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
+        NULL, &arena, &input, &err));
     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     engine_scores(model, logits, scores);
     engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
@@ -542,9 +544,9 @@ END_TEST
 
 SUITE("predict", predict_prints_scores_with_bars, predict_prints_the_best_label_first,
       predict_reads_a_text_with_a_byte_order_mark_as_the_text, predict_says_that_a_text_was_cut,
-      predict_says_in_how_many_windows_a_text_was_read,
-      predict_prints_what_is_decided_and_why, predict_explains_texts_by_their_spans,
-      predict_draws_where_it_looked, predict_adds_logits_and_ids_if_asked,
+      predict_says_in_how_many_windows_a_text_was_read, predict_prints_what_is_decided_and_why,
+      predict_explains_texts_by_their_spans, predict_draws_where_it_looked,
+      predict_adds_logits_and_ids_if_asked,
       predict_goes_on_after_an_input_that_fails_and_exits_with_1,
       predict_on_a_full_disk_exits_with_1, predict_prints_its_help_and_version,
       predict_names_the_model_by_its_directory, predict_prints_as_many_labels_as_asked,

@@ -74,7 +74,10 @@ static void prepare(struct asked *asked, size_t index, struct engine_input *inpu
     const struct json_t *one = doc_array_item(asked->cases, index);
     snprintf(path, sizeof path, GOLDEN "images/%s", doc_as_string(doc_member(one, "image")));
     ck_assert(!file_read(&bytes, &len, path, 1 << 24, &err));
-    engine_prepare_image(asked->model, bytes, len, 1 << 25, NULL, &asked->arena, input, &err);
+    engine_prepare(asked->model,
+                   &(struct engine_source){
+                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
+                   NULL, &asked->arena, input, &err);
     must(&err);
     free(bytes);
 }

@@ -67,7 +67,10 @@ static void prepare_image(const struct engine_model *model, const char *file, st
     struct err err = {0};
     snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
     ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &err), ERR_OK);
-    engine_prepare_image(model, bytes, len, 1 << 25, NULL, arena, input, &err);
+    engine_prepare(model,
+                   &(struct engine_source){
+                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
+                   NULL, arena, input, &err);
     ck_assert_msg(err.code == ERR_OK, "%s: %s", file, err.text);
     free(bytes);
 }
@@ -82,7 +85,14 @@ static bool prepare_text(const struct engine_model *model, const struct json_t *
     const char *text = doc_text(doc_member(one, "text"), &len), *pair = "";
     if (doc_member(one, "text_pair") != NULL)
         pair = doc_text(doc_member(one, "text_pair"), &pair_len);
-    engine_prepare_pair(model, text, len, pair, pair_len, NULL, arena, input, &err);
+    engine_prepare(model,
+                   &(struct engine_source){.kind = ENGINE_TEXT,
+                                           .bytes = text,
+                                           .len = len,
+                                           .pair = pair,
+                                           .pair_len = pair_len,
+                                           .is_utf8 = true},
+                   NULL, arena, input, &err);
     if (count == 2) {
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         return false;

@@ -183,8 +183,12 @@ static void run_text(struct run *out, const char *dir, const char *dtype, const 
     ck_assert(!engine_session_open(&session, model, 512, 2, &err));
     if (takes_means)
         engine_session_take_means(session);
-    ck_assert(!engine_prepare_text(model, text, strlen(text), NULL, &arena, &inputs[0], &err));
-    ck_assert(!engine_prepare_text(model, beside, strlen(beside), NULL, &arena, &inputs[1], &err));
+    ck_assert(!engine_prepare(
+        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
+        NULL, &arena, &inputs[0], &err));
+    ck_assert(!engine_prepare(
+        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = beside, .len = strlen(beside)},
+        NULL, &arena, &inputs[1], &err));
     engine_run(session, (const struct engine_input *[]){&inputs[1], &inputs[0]}, 2,
                (float *[]){other, out->logits});
     const struct engine_info *info = engine_describe(model);

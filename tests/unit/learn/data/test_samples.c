@@ -24,8 +24,11 @@ static struct engine_input served_image(struct samples_fixture *fixture, const c
     char *bytes;
     size_t len;
     ck_assert(!file_read(&bytes, &len, path, 1 << 24, &fixture->err));
-    ck_assert_msg(!engine_prepare_image(fixture->model, bytes, len, 1 << 24, NULL, &fixture->arena,
-                                        &input, &fixture->err),
+    ck_assert_msg(!engine_prepare(
+                      fixture->model,
+                      &(struct engine_source){
+                          .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 24},
+                      NULL, &fixture->arena, &input, &fixture->err),
                   "%s", fixture->err.text);
     free(bytes);
     return input;

@@ -1,5 +1,5 @@
 /* Serving is the oracle: what samples prepare of a text without an rng must be what
- * engine_prepare_text gives. */
+ * engine_prepare gives. */
 #include "learn/data/samples_form.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/suite.h"
@@ -18,8 +18,11 @@ static void expect_served_texts(struct samples_fixture *fixture)
         struct engine_input ours =
                                 samples_fixture_input(fixture, i, &(struct samples_view){0}, NULL),
                             served;
-        ck_assert(!engine_prepare_text(fixture->model, item->input, item->input_len, NULL,
-                                       &fixture->arena, &served, &fixture->err));
+        ck_assert(!engine_prepare(fixture->model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = item->input,
+                                                          .len = item->input_len},
+                                  NULL, &fixture->arena, &served, &fixture->err));
         ck_assert_uint_eq(ours.tokens, served.tokens);
         ck_assert_int_eq(ours.truncated, served.truncated);
         ck_assert_mem_eq(ours.ids, served.ids, ours.tokens * sizeof *ours.ids);

@@ -38,9 +38,9 @@ START_TEST(codec_reads_a_text)
     ck_assert_int_eq(fixture.err.code, ERR_OK);
     const struct predict_call *call = &fixture.call;
     ck_assert_uint_eq(call->item_count, 1);
-    ck_assert_int_eq(call->items[0].kind, ENGINE_TEXT);
-    ck_assert_uint_eq(call->items[0].len, 11);
-    ck_assert(memcmp(call->items[0].bytes, "1130 Ref \xC3\xA9", 11) == 0);
+    ck_assert_int_eq(call->items[0].source.kind, ENGINE_TEXT);
+    ck_assert_uint_eq(call->items[0].source.len, 11);
+    ck_assert(memcmp(call->items[0].source.bytes, "1130 Ref \xC3\xA9", 11) == 0);
     ck_assert(!call->envelope);
     ck_assert_uint_eq(call->top_k, 1);
     ck_assert_uint_eq(call->deadline_ms, 0);
@@ -143,8 +143,8 @@ START_TEST(codec_keeps_nul_in_a_text)
     struct call_fixture fixture;
     call_fixture_setup(&fixture, "{\"text\": \"a\\u0000b\"}");
     ck_assert_int_eq(fixture.err.code, ERR_OK);
-    ck_assert_uint_eq(fixture.call.items[0].len, 3);
-    ck_assert(memcmp(fixture.call.items[0].bytes, "a\0b", 3) == 0);
+    ck_assert_uint_eq(fixture.call.items[0].source.len, 3);
+    ck_assert(memcmp(fixture.call.items[0].source.bytes, "a\0b", 3) == 0);
     call_fixture_drop(&fixture);
 }
 END_TEST
@@ -165,9 +165,9 @@ START_TEST(codec_reads_an_image)
         struct call_fixture fixture;
         call_fixture_setup(&fixture, bodies[i]);
         ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
-        ck_assert_int_eq(fixture.call.items[0].kind, ENGINE_IMAGE);
-        ck_assert_uint_eq(fixture.call.items[0].len, 8);
-        ck_assert(memcmp(fixture.call.items[0].bytes, "\x89PNG\r\n\x1A\n", 8) == 0);
+        ck_assert_int_eq(fixture.call.items[0].source.kind, ENGINE_IMAGE);
+        ck_assert_uint_eq(fixture.call.items[0].source.len, 8);
+        ck_assert(memcmp(fixture.call.items[0].source.bytes, "\x89PNG\r\n\x1A\n", 8) == 0);
         call_fixture_drop(&fixture);
     }
 }
@@ -436,11 +436,11 @@ START_TEST(codec_reads_inputs_in_order)
     ck_assert(call->envelope);
     ck_assert_uint_eq(call->top_k, 2);
     ck_assert_uint_eq(call->item_count, 3);
-    ck_assert_int_eq(call->items[0].kind, ENGINE_TEXT);
-    ck_assert(memcmp(call->items[0].bytes, "one", 3) == 0);
-    ck_assert_int_eq(call->items[1].kind, ENGINE_IMAGE);
-    ck_assert_uint_eq(call->items[1].len, 3);
-    ck_assert(memcmp(call->items[2].bytes, "two", 3) == 0);
+    ck_assert_int_eq(call->items[0].source.kind, ENGINE_TEXT);
+    ck_assert(memcmp(call->items[0].source.bytes, "one", 3) == 0);
+    ck_assert_int_eq(call->items[1].source.kind, ENGINE_IMAGE);
+    ck_assert_uint_eq(call->items[1].source.len, 3);
+    ck_assert(memcmp(call->items[2].source.bytes, "two", 3) == 0);
     for (unsigned i = 0; i < 3; i++)
         ck_assert_int_eq(call->items[i].err.code, ERR_OK);
     call_fixture_drop(&fixture);

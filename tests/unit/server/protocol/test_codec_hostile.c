@@ -24,8 +24,8 @@ START_TEST(codec_decodes_a_long_image)
         struct call_fixture fixture;
         call_fixture_setup(&fixture, body);
         ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
-        ck_assert_uint_eq(fixture.call.items[0].len, BYTES);
-        ck_assert(memcmp(fixture.call.items[0].bytes, bytes, BYTES) == 0);
+        ck_assert_uint_eq(fixture.call.items[0].source.len, BYTES);
+        ck_assert(memcmp(fixture.call.items[0].source.bytes, bytes, BYTES) == 0);
         ck_assert_str_eq(fixture.call.id, "x");
         call_fixture_drop(&fixture);
         free(body);
@@ -41,9 +41,9 @@ START_TEST(codec_takes_a_long_text_of_base64_letters_as_a_text)
     char *body = call_fixture_padded("{\"text\": \"", 'A', 5000, "\"}");
     call_fixture_setup(&fixture, body);
     ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
-    ck_assert_uint_eq(fixture.call.items[0].len, 5000);
+    ck_assert_uint_eq(fixture.call.items[0].source.len, 5000);
     for (size_t i = 0; i < 5000; i++)
-        ck_assert_int_eq(fixture.call.items[0].bytes[i], 'A');
+        ck_assert_int_eq(((const char *)fixture.call.items[0].source.bytes)[i], 'A');
     call_fixture_drop(&fixture);
     free(body);
 }
@@ -86,10 +86,10 @@ START_TEST(codec_reads_a_text_that_looks_like_a_placeholder)
     call_fixture_setup(&fixture, body);
     ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
     const struct predict_item *items = fixture.call.items;
-    ck_assert_int_eq(items[0].kind, ENGINE_IMAGE);
-    ck_assert_uint_eq(items[0].len, 3000);
-    ck_assert_uint_eq(items[1].len, 9);
-    ck_assert(memcmp(items[1].bytes,
+    ck_assert_int_eq(items[0].source.kind, ENGINE_IMAGE);
+    ck_assert_uint_eq(items[0].source.len, 3000);
+    ck_assert_uint_eq(items[1].source.len, 9);
+    ck_assert(memcmp(items[1].source.bytes,
                      "\x01"
                      "00000000",
                      9) == 0);
@@ -119,9 +119,9 @@ START_TEST(codec_decodes_a_long_text_with_escapes)
     call_fixture_setup(&fixture, body);
     ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
     const struct predict_item *item = &fixture.call.items[0];
-    ck_assert_uint_eq(item->len, 3000000 + 4);
-    ck_assert(memcmp(item->bytes, "\xC3\xA9\0x", 4) == 0);
-    ck_assert_int_eq(item->bytes[item->len - 1], '\n');
+    ck_assert_uint_eq(item->source.len, 3000000 + 4);
+    ck_assert(memcmp(item->source.bytes, "\xC3\xA9\0x", 4) == 0);
+    ck_assert_int_eq(((const char *)item->source.bytes)[item->source.len - 1], '\n');
     call_fixture_drop(&fixture);
     free(body);
 }

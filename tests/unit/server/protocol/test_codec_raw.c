@@ -12,8 +12,8 @@ START_TEST(codec_takes_a_raw_body_as_it_is)
     arena_init(&arena);
     ck_assert_int_eq(codec_parse_raw(&call, ENGINE_IMAGE, "\x89PNG", 4, &arena, &err), ERR_OK);
     ck_assert_uint_eq(call.item_count, 1);
-    ck_assert_int_eq(call.items[0].kind, ENGINE_IMAGE);
-    ck_assert_uint_eq(call.items[0].len, 4);
+    ck_assert_int_eq(call.items[0].source.kind, ENGINE_IMAGE);
+    ck_assert_uint_eq(call.items[0].source.len, 4);
     ck_assert_uint_eq(call.top_k, 1);
     ck_assert(!call.envelope);
     ck_assert_int_eq(codec_parse_raw(&call, ENGINE_TEXT, "", 0, &arena, &err), ERR_UNUSABLE);

@@ -39,16 +39,16 @@ START_TEST(native_reads_the_options_of_a_raw_body)
     ck_assert_int_eq(bench_parse(&bench, REQUEST_IMAGE, "12 pixels"), ERR_OK);
     const struct predict_call *call = &bench.request->call;
     ck_assert_uint_eq(call->item_count, 1);
-    ck_assert_int_eq(call->items[0].kind, ENGINE_IMAGE);
-    ck_assert_ptr_eq(call->items[0].bytes, bench.exchange.body);
+    ck_assert_int_eq(call->items[0].source.kind, ENGINE_IMAGE);
+    ck_assert_ptr_eq(call->items[0].source.bytes, bench.exchange.body);
     ck_assert_str_eq(call->model, "wafers");
     ck_assert_uint_eq(call->top_k, 2);
     ck_assert_str_eq(call->id, "w7");
     ck_assert_uint_eq(call->deadline_ms, 9);
     bench_done(&bench);
     ck_assert_int_eq(bench_parse(&bench, REQUEST_TEXT, "abc"), ERR_OK);
-    ck_assert_int_eq(bench.request->call.items[0].kind, ENGINE_TEXT);
-    ck_assert_uint_eq(bench.request->call.items[0].len, 3);
+    ck_assert_int_eq(bench.request->call.items[0].source.kind, ENGINE_TEXT);
+    ck_assert_uint_eq(bench.request->call.items[0].source.len, 3);
     bench_done(&bench);
 }
 END_TEST

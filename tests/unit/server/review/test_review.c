@@ -65,7 +65,8 @@ static void end(void)
 static void offer(const char *id, const char *text)
 {
     static const float scores[] = {0.25f, 0.75f};
-    struct predict_item item = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)};
+    struct predict_item item = {
+        .source = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .is_utf8 = true}};
     struct request request = {.id = id, .snapshot = &snapshot, .good_count = 1};
     struct row row = {
         .request = &request,

@@ -122,9 +122,12 @@ START_TEST(preparing_takes_what_rows_keep_and_the_most_that_one_needs)
     struct bench bench;
     size_t passing = 77;
     bench_open(&bench);
-    bench.items[0] = (struct predict_item){.kind = ENGINE_TEXT, .bytes = "abc", .len = 3};
-    bench.items[1] = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = "900", .len = 3};
-    bench.items[2] = (struct predict_item){.kind = ENGINE_IMAGE, .bytes = "70", .len = 2};
+    bench.items[0] =
+        (struct predict_item){.source = {.kind = ENGINE_TEXT, .bytes = "abc", .len = 3}};
+    bench.items[1] =
+        (struct predict_item){.source = {.kind = ENGINE_IMAGE, .bytes = "900", .len = 3}};
+    bench.items[2] =
+        (struct predict_item){.source = {.kind = ENGINE_IMAGE, .bytes = "70", .len = 2}};
     for (unsigned i = 0; i < 3; i++)
         bench.rows[i].model = bench.stage.snapshot->models[i > 0];
     const size_t numbers = 2 * 2 * sizeof(float);
@@ -220,7 +223,8 @@ START_TEST(a_claim_is_told_with_what_the_request_holds)
 }
 END_TEST
 
-SUITE("claim_sums", reading_takes_what_its_parser_may, reading_takes_what_the_options_of_a_query_may,
+SUITE("claim_sums", reading_takes_what_its_parser_may,
+      reading_takes_what_the_options_of_a_query_may,
       a_parser_takes_so_much_for_each_byte_up_to_its_limits,
       preparing_takes_what_rows_keep_and_the_most_that_one_needs,
       explaining_takes_maps_words_and_statistics, a_request_is_large_by_its_body_or_its_pixels,

@@ -35,7 +35,8 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
     bench->request->good_count = 2;
     for (unsigned i = 0; i < 2; i++) {
         bench->good[i] = &bench->rows[i];
-        bench->items[i] = (struct predict_item){.bytes = i == 0 ? "Panic" : "fault", .len = 5};
+        bench->items[i] =
+            (struct predict_item){.source = {.bytes = i == 0 ? "Panic" : "fault", .len = 5}};
         bench->rows[i] =
             (struct row){.request = bench->request,
                          .model = bench->stage.snapshot->models[kind == ENGINE_IMAGE],

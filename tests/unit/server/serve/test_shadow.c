@@ -78,7 +78,8 @@ static void offer(const struct bench *bench, unsigned at, const char *text, enum
 {
     float scores[2] = {(float)text[0] / 256, 1 - (float)text[0] / 256};
     struct http_exchange exchange = {.reply.request_id = "the-id"};
-    struct predict_item item = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)};
+    struct predict_item item = {
+        .source = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .is_utf8 = true}};
     struct row row = {.model = bench->snapshot->models[at], .key = "lot", .err.code = failure};
     row.answer.info = row.model->info;
     row.answer.scores = scores;
@@ -171,8 +172,7 @@ START_TEST(what_there_is_no_room_for_is_skipped)
     for (unsigned i = 0; i < SHADOW_JOBS_MAX + 5; i++)
         offer(&bench, 0, "p", ERR_OK);
     ck_assert_uint_eq(count(&bench, 1, SHADOW_SKIPPED), 5);
-    ck_assert_uint_eq(atomic_load(&bench.snapshot->models[1]->shadow_waiting),
-                      SHADOW_JOBS_MAX + 1);
+    ck_assert_uint_eq(atomic_load(&bench.snapshot->models[1]->shadow_waiting), SHADOW_JOBS_MAX + 1);
     ck_assert_uint_gt(memory_taken(&bench.models.memory), 0);
     fake_gate(false);
     await(&bench, 1, SHADOW_AGREES, SHADOW_JOBS_MAX + 1);

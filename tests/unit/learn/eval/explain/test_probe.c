@@ -31,12 +31,16 @@ static void open_probe_with(struct fixture *fixture, const char *model, const ch
     const struct engine_info *info = engine_describe(fixture->model);
     arena_init(&fixture->arena);
     if (info->kind == ENGINE_TEXT) {
-        engine_prepare_text(fixture->model, report, strlen(report), NULL, &fixture->arena,
-                            &fixture->input, &err);
+        engine_prepare(
+            fixture->model,
+            &(struct engine_source){.kind = ENGINE_TEXT, .bytes = report, .len = strlen(report)},
+            NULL, &fixture->arena, &fixture->input, &err);
     } else {
         ck_assert_int_eq(file_read(&bytes, &len, map, 1 << 20, &err), ERR_OK);
-        engine_prepare_image(fixture->model, bytes, len, 1 << 20, NULL, &fixture->arena,
-                             &fixture->input, &err);
+        engine_prepare(fixture->model,
+                       &(struct engine_source){
+                           .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
+                       NULL, &fixture->arena, &fixture->input, &err);
         free(bytes);
     }
     perturbation_open(&fixture->parts, &fixture->input, info->patch_size, info->image_height,

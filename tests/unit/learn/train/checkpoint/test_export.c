@@ -123,8 +123,15 @@ static void prepare(const struct engine_model *model, struct arena *arena,
                                1 << 20, &err),
                      ERR_OK);
     ck_assert_int_eq(
-        is_text ? engine_prepare_text(model, bytes, len, NULL, arena, input, &err)
-                : engine_prepare_image(model, bytes, len, 1 << 24, NULL, arena, input, &err),
+        is_text
+            ? engine_prepare(
+                  model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = bytes, .len = len},
+                  NULL, arena, input, &err)
+            : engine_prepare(
+                  model,
+                  &(struct engine_source){
+                      .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 24},
+                  NULL, arena, input, &err),
         ERR_OK);
     free(bytes);
 }

@@ -32,9 +32,11 @@ static void logits_of(const char *dir, const struct dataset *dataset, float *log
         struct arena arena;
         struct engine_input input;
         arena_init(&arena);
-        ck_assert_int_eq(engine_prepare_text(model, dataset->items[i].input,
-                                             dataset->items[i].input_len, NULL, &arena, &input,
-                                             &err),
+        ck_assert_int_eq(engine_prepare(model,
+                                        &(struct engine_source){.kind = ENGINE_TEXT,
+                                                                .bytes = dataset->items[i].input,
+                                                                .len = dataset->items[i].input_len},
+                                        NULL, &arena, &input, &err),
                          ERR_OK);
         engine_run(session, (const struct engine_input *[]){&input}, 1,
                    (float *[]){logits + i * LABELS});

@@ -31,8 +31,11 @@ static void prepare(struct fixture *f)
                                                "memory bist: repairable", "pin 7"};
     for (unsigned i = 0; i < WINDOWS; i++) {
         struct engine_input *part = &f->parts[i];
-        ck_assert(!engine_prepare_text(f->model, texts[i], strlen(texts[i]), NULL, &f->arena, part,
-                                       &f->err));
+        ck_assert(!engine_prepare(f->model,
+                                  &(struct engine_source){.kind = ENGINE_TEXT,
+                                                          .bytes = texts[i],
+                                                          .len = strlen(texts[i])},
+                                  NULL, &f->arena, part, &f->err));
         f->offset[i + 1] = f->offset[i] + part->tokens;
         ck_assert_uint_le(f->offset[i + 1], IDS_MAX);
         memcpy(f->ids + f->offset[i], part->ids, part->tokens * sizeof *f->ids);
