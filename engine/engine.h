@@ -187,7 +187,7 @@ struct engine_reading {
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
-/* What a model is asked about. Borrowed: all of it must outlive the call. */
+/* A question to a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
 struct engine_source {
     enum engine_kind kind;
     const void *bytes; /* [len] a text, which may hold NUL, or a picture's file */

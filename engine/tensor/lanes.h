@@ -31,7 +31,7 @@ struct lanes {
     } lane[LANES_MAX];
 };
 
-/* Where a member is: its own lane at first, then the others in turn. */
+/* The position of a member: its own lane at first, then the others in turn. */
 struct lane_cursor {
     unsigned lane, passed;
 };

@@ -202,8 +202,8 @@ void conns_shed(struct conns *conns)
     pthread_mutex_unlock(&conns->lock);
 }
 
-/* What arrives is read first: read last, it could have become a conn in between, and be in neither.
- */
+/* `arriving` is read first: read last, a socket could have become a conn in between, and count in
+ * neither. */
 unsigned conns_count(struct conns *conns)
 {
     unsigned count = atomic_load(&conns->arriving);

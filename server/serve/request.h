@@ -161,7 +161,7 @@ void request_enter(struct request *request, enum request_phase phase);
 const struct engine_model *row_engine(const struct row *row);
 const struct engine_info *row_info(const struct row *row);
 
-/* What its call's item `index` asks about, with the call's way to read it and the configuration's
+/* The source of the call's item `index`, with the call's way to read it and the configuration's
  * limits. The bytes are the call's. */
 struct engine_source request_source(const struct request *request, unsigned index);
 

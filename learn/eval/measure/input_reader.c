@@ -1,7 +1,6 @@
 #include "learn/eval/measure/input_reader.h"
 
 #include "engine/base/file.h"
-#include "engine/base/utf8.h"
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
 
@@ -62,8 +61,6 @@ static enum err_code prepare_text(struct input_reader *reader, const char *text,
                                          .reading = reader->reading};
     reader->text = text;
     reader->text_len = len;
-    if (pair != NULL && !utf8_is_valid(pair, source.pair_len))
-        return err_set(err, ERR_UNUSABLE, "the second text is not UTF-8");
     return engine_prepare(reader->model, &source, NULL, arena, out, err);
 }
 

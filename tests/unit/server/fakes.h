@@ -267,7 +267,7 @@ static void fake_cut(const char *text, size_t len, struct arena *arena, struct e
     out->window_offset = out->window_first = offset;
 }
 
-/* Of a pair the second text's length counts; its first byte stands for a text that begins with P. */
+/* The length of a pair is its second text's; a first text "P..." is answered by the second one. */
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err)

@@ -521,7 +521,7 @@ START_TEST(predict_reads_a_pair_behind_its_text)
                        "--text-pair", "c"),
                    2, "", "it belongs behind a --text, one to each");
     outcome_expect(RUN("--model", "tests/data/golden/bert-3", "--text", "a", "--text-pair", "\xff"),
-                   1, "", "the second text is not UTF-8");
+                   1, "", "invalid UTF-8 at byte 0 of the second text");
 }
 END_TEST
 
