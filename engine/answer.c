@@ -402,6 +402,7 @@ struct json_t *answer_model(const struct engine_info *info)
         add_count(&model, "views", info->views);
     } else {
         add_count(&model, "vocab_size", info->vocab_size);
+        add(&model, "reads_pairs", json_boolean(info->reads_pairs));
         add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
         add_count(&model, "window_stride", info->window_stride);
         add(&model, "window_pooling", text_or_null(info->window_pooling));

@@ -161,6 +161,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
+    info->reads_pairs = is_text && pipeline_reads_pairs(&model->pipeline);
     info->views = is_text ? 0 : spec->image_reading.views;
     info->full_layers = spec->token_pruning.full_layers;
     info->token_share = spec->token_pruning.share;

@@ -82,6 +82,7 @@ struct engine_info {
     unsigned views;             /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
     double token_share;         /* how many of them do */
+    bool reads_pairs;           /* of texts: a second one with the first */
     bool reads_windows;         /* of a text that is longer, all in windows; else its beginning */
     unsigned window_stride;     /* texts: tokens from one window to the next */
     const char *window_pooling; /* texts: "mean" or "max" */

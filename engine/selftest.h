@@ -9,7 +9,7 @@
  *     selftest_close(selftest);
  *
  *     {"format": 1, "tolerance": 0.001, "tolerance_bf16": 0.02, "tolerance_int8": 0.1,
- *      "cases": [{"text": "..." or "image": "<base64>" or "image_file": "name",
+ *      "cases": [{"text": "..." (and "text_pair") or "image": "<base64>" or "image_file": "name",
  *                 "scores": {"Scratch": 0.97, ...}, "label": "Scratch"}]}
  *
  * `tolerance` (default SELFTEST_TOLERANCE) bounds the distance of each score in f32; those of the

@@ -96,6 +96,20 @@ static enum err_code read_text(struct reader *reader, struct selftest_case *item
     return item->source.bytes != NULL ? ERR_OK : err_no_memory(err, len);
 }
 
+static enum err_code read_pair(struct reader *reader, struct selftest_case *item,
+                               const struct json_t *object, const char *place, struct err *err)
+{
+    const struct json_t *value = doc_member(object, "text_pair");
+    const char *text = doc_text(value, &item->source.pair_len);
+    if (value == NULL)
+        return ERR_OK;
+    if (text == NULL || item->source.kind != ENGINE_TEXT)
+        return err_set(err, ERR_UNUSABLE, "%s.text_pair: %s", place,
+                       text == NULL ? "expected a string" : "it goes with \"text\"");
+    item->source.pair = arena_copy(&reader->selftest->arena, text, item->source.pair_len);
+    return item->source.pair != NULL ? ERR_OK : err_no_memory(err, item->source.pair_len);
+}
+
 static enum err_code read_input(struct reader *reader, struct selftest_case *item,
                                 const struct json_t *object, const char *place, struct err *err)
 {
@@ -167,12 +181,13 @@ static enum err_code read_expected(struct reader *reader, struct selftest_case *
 static enum err_code read_case(struct reader *reader, unsigned index, const struct json_t *value,
                                struct err *err)
 {
-    static const char *const keys[] = {"text", "image", "image_file", "scores", "label"};
+    static const char *const keys[] = {"text",       "text_pair", "image",
+                                       "image_file", "scores",    "label"};
     char place[PLACE_BYTES];
     struct selftest_case *item = &reader->selftest->cases[index];
     snprintf(place, sizeof place, "$.cases[%u]", index);
     if (check_object(value, keys, sizeof keys / sizeof keys[0], place, err) ||
-        read_input(reader, item, value, place, err))
+        read_input(reader, item, value, place, err) || read_pair(reader, item, value, place, err))
         return err->code;
     return read_expected(reader, item, value, place, err);
 }

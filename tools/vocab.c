@@ -185,7 +185,8 @@ static enum err_code take_items(struct vocab *vocab, const struct dataset *datas
     for (size_t i = 0; i < dataset->count; i++) {
         const struct dataset_item *item = &dataset->items[i];
         struct err cause = {0};
-        if (take(target, item->input, item->input_len, &cause) == ERR_OK)
+        if (take(target, item->input, item->input_len, &cause) == ERR_OK &&
+            (item->pair == NULL || take(target, item->pair, item->pair_len, &cause) == ERR_OK))
             vocab->used++;
         else if (cause.code == ERR_UNUSABLE)
             name_unusable(vocab, path, item->name, &cause);

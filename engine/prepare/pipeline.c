@@ -127,6 +127,16 @@ const char *pipeline_describe(const struct pipeline *pipeline, struct arena *are
 
 /* ---- texts ---- */
 
+bool pipeline_reads_pairs(const struct pipeline *pipeline)
+{
+    const struct tokenizer_template *order = &pipeline->tokenizer->pair;
+    const unsigned types = pipeline->spec->token_types;
+    for (unsigned i = 0; i < order->count; i++)
+        if (types > 0 && order->items[i].type >= types)
+            return false;
+    return order->count > 0;
+}
+
 static enum err_code encode_pair(const struct pipeline *pipeline, unsigned limit,
                                  const struct pipeline_text *text, struct interrupt *interrupt,
                                  struct arena *arena, struct encoding *out, struct err *err)
@@ -136,26 +146,10 @@ static enum err_code encode_pair(const struct pipeline *pipeline, unsigned limit
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
     if (!text->is_utf8 && !utf8_valid(text->pair, text->pair_len, &offset))
         return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the second text", offset);
-    if (pipeline->tokenizer->pair.count == 0)
+    if (!pipeline_reads_pairs(pipeline))
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
-    if (tokenizer_encode_pair(pipeline->tokenizer, limit, text->bytes, text->len, text->pair,
-                              text->pair_len, interrupt, arena, out, err))
-        return err->code;
-    for (unsigned t = 0; t < out->count && out->types != NULL; t++)
-        if (pipeline->spec->token_types > 0 && out->types[t] >= pipeline->spec->token_types)
-            return err_set(err, ERR_UNUSABLE,
-                           "the model reads one text, not a pair: it has %u token types",
-                           pipeline->spec->token_types);
-    return ERR_OK;
-}
-
-/* Special tokens that a template adds have no extent in a text. */
-static bool has_token(const struct encoding *encoding)
-{
-    for (unsigned t = 0; t < encoding->count; t++)
-        if (encoding->ends[t] > 0)
-            return true;
-    return false;
+    return tokenizer_encode_pair(pipeline->tokenizer, limit, text->bytes, text->len, text->pair,
+                                 text->pair_len, interrupt, arena, out, err);
 }
 
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
@@ -169,7 +163,7 @@ enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
         tokenizer_encode_utf8(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
     else
         tokenizer_encode(tokenizer, limit, text->bytes, text->len, interrupt, arena, out, err);
-    if (err->code == ERR_OK && !has_token(out))
+    if (err->code == ERR_OK && !tokenizer_has_token(out))
         err_set(err, ERR_UNUSABLE,
                 "the text has no token: it is empty, blank or holds only control characters");
     return err->code;

@@ -53,6 +53,9 @@ struct pipeline_text {
     size_t pair_len; /* 0: there is none */
 };
 
+/* The tokenizer has a place for a second text, and the model the types of its tokens. */
+bool pipeline_reads_pairs(const struct pipeline *pipeline);
+
 /* Encodes as tokenizer_encode and tokenizer_encode_pair do; ERR_UNUSABLE also for a text without a
  * token, and for a pair that the model does not take. */
 enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,

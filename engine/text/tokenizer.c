@@ -170,6 +170,14 @@ enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit
     return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
 }
 
+bool tokenizer_has_token(const struct encoding *encoding)
+{
+    for (unsigned t = 0; t < encoding->count; t++)
+        if (encoding->ends[t] > 0)
+            return true;
+    return false;
+}
+
 /* ---- two texts ---- */
 
 struct side {
@@ -207,27 +215,32 @@ static size_t count_side(const struct pair_work *work, const struct side *side, 
     return list.total;
 }
 
-/* Cuts the sides to `room` tokens together, as the reference does: the shorter stays whole if then
- * it is not longer than what the other is left with; else each gets a half, the longer the odd one.
- * Which is longer is known from the encoding, unless both are longer than the room. */
+/* Tokens that stay of two texts in `room`, as the reference cuts them: the shorter stays whole if
+ * then it is not longer than what the other is left with; else each gets a half, the longer the odd
+ * one. */
+static void share_room(const size_t counts[2], unsigned room, unsigned kept[2])
+{
+    const unsigned shorter = counts[0] > counts[1], longer = 1 - shorter;
+    const bool fits = counts[0] + counts[1] <= room;
+    const bool is_whole = fits || counts[shorter] <= room / 2;
+    kept[shorter] = is_whole ? (unsigned)counts[shorter] : room / 2;
+    kept[longer] = fits ? (unsigned)counts[longer] : room - kept[shorter];
+}
+
+/* Cuts the sides to `room` tokens together. Which is longer is known from the encoding, unless both
+ * are longer than the room. */
 static enum err_code cut_sides(const struct pair_work *work, struct side *sides, unsigned room,
                                struct err *err)
 {
     size_t counts[2] = {sides[0].list.total, sides[1].list.total};
-    if (counts[0] + counts[1] <= room)
-        return ERR_OK;
+    unsigned kept[2];
     if (counts[0] > room && counts[1] > room && room % 2 == 1) {
         counts[0] = count_side(work, &sides[0], SIZE_MAX, err);
         counts[1] = err->code == ERR_OK ? count_side(work, &sides[1], counts[0], err) : 0;
     }
-    struct token_list *shorter = &sides[counts[0] > counts[1]].list;
-    struct token_list *longer = &sides[counts[0] <= counts[1]].list;
-    if (shorter->total > room / 2) {
-        token_list_cut(shorter, room / 2);
-        token_list_cut(longer, room - room / 2);
-    } else {
-        token_list_cut(longer, room - shorter->count);
-    }
+    share_room(counts, room, kept);
+    token_list_cut(&sides[0].list, kept[0]);
+    token_list_cut(&sides[1].list, kept[1]);
     return err->code;
 }
 
@@ -264,6 +277,20 @@ static enum err_code lay_out(const struct tokenizer_template *order, const struc
     return ERR_OK;
 }
 
+/* *limit: 0 becomes the tokenizer's. */
+static enum err_code check_pair_limit(const struct tokenizer *tokenizer, unsigned *limit,
+                                      struct err *err)
+{
+    const unsigned least = count_specials(&tokenizer->pair) + 2;
+    *limit = *limit != 0 ? *limit : tokenizer->limit;
+    if (tokenizer->pair.count == 0)
+        return err_set(err, ERR_UNSUPPORTED, "the tokenizer takes one text, not a pair");
+    if (*limit < least)
+        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; a pair needs at least %u",
+                       *limit, least);
+    return ERR_OK;
+}
+
 enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, const char *pair, size_t pair_len,
                                     struct interrupt *interrupt, struct arena *arena,
@@ -273,20 +300,53 @@ enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned 
         return tokenizer_encode_utf8(tokenizer, limit, text, len, interrupt, arena, out, err);
     const struct pair_work work = {tokenizer, interrupt, arena};
     struct side sides[2] = {{.text = text, .len = len}, {.text = pair, .len = pair_len}};
-    unsigned specials = count_specials(&tokenizer->pair);
-    limit = limit != 0 ? limit : tokenizer->limit;
-    if (tokenizer->pair.count == 0)
-        return err_set(err, ERR_UNSUPPORTED, "the tokenizer takes one text, not a pair");
-    if (limit < specials + 2)
-        return err_set(err, ERR_UNSUPPORTED, "a limit of %u tokens; a pair needs at least %u",
-                       limit, specials + 2);
-    unsigned room = limit - specials;
+    if (check_pair_limit(tokenizer, &limit, err))
+        return err->code;
+    unsigned specials = count_specials(&tokenizer->pair), room = limit - specials;
     if (check_len(len, err) || check_len(pair_len, err) ||
         encode_side(&work, &sides[0], room, err) || encode_side(&work, &sides[1], room, err) ||
         cut_sides(&work, sides, room, err))
         return err->code;
     return lay_out(&tokenizer->pair, sides, sides[0].list.count + sides[1].list.count + specials,
                    arena, out, err);
+}
+
+unsigned tokenizer_pair_specials(const struct tokenizer *tokenizer)
+{
+    return count_specials(&tokenizer->pair);
+}
+
+enum err_code tokenizer_join_pair(const struct tokenizer *tokenizer, unsigned limit,
+                                  const int32_t *const ids[2], const unsigned counts[2],
+                                  struct arena *arena, struct encoding *out, struct err *err)
+{
+    const struct tokenizer_template *order = &tokenizer->pair;
+    unsigned kept[2], room;
+    if (check_pair_limit(tokenizer, &limit, err))
+        return err->code;
+    room = limit - count_specials(order);
+    share_room((const size_t[]){counts[0], counts[1]}, room, kept);
+    int32_t *all = arena_alloc_array(arena, limit, sizeof *all);
+    uint8_t *types = arena_alloc_array(arena, limit, sizeof *types);
+    if (all == NULL || types == NULL)
+        return err_no_memory(err, limit * sizeof *all);
+    *out = (struct encoding){.ids = all, .truncated = kept[0] + kept[1] < counts[0] + counts[1]};
+    for (unsigned i = 0; i < order->count; i++) {
+        const struct template_item *item = &order->items[i];
+        const bool is_special = item->source == TEMPLATE_SPECIAL;
+        const unsigned side = item->source == TEMPLATE_PAIR, count = is_special ? 1 : kept[side];
+        const int32_t *from = is_special ? &item->id : ids[side];
+        if (!is_special && tokenizer->keeps_end)
+            from += counts[side] - count;
+        if (side == 1)
+            out->pair_at = out->count;
+        memcpy(all + out->count, from, count * sizeof *all);
+        memset(types + out->count, item->type, count);
+        if (item->type != 0 && count > 0)
+            out->types = types;
+        out->count += count;
+    }
+    return ERR_OK;
 }
 
 /* ---- memory ---- */

@@ -39,6 +39,9 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err);
 
+/* False: all tokens are special ones that a template adds, which have no extent in a text. */
+bool tokenizer_has_token(const struct encoding *encoding);
+
 /* Two texts in one encoding, both known to be UTF-8; an empty pair is none. The longer is cut
  * first, as the reference's "longest_first": types tell them apart if the family has such, pair_at
  * always; offsets are those of a token's own text. ERR_UNSUPPORTED if the tokenizer takes no pairs
@@ -47,6 +50,15 @@ enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned 
                                     const char *text, size_t len, const char *pair, size_t pair_len,
                                     struct interrupt *interrupt, struct arena *arena,
                                     struct encoding *out, struct err *err);
+
+/* Two texts' tokens without special ones, all or their first [counts[0]] and [counts[1]], as
+ * tokenizer_encode_pair lays them out, and cuts them, within the limit (0: the tokenizer's). Of
+ * *out only ids, types, count, pair_at and truncated are set. ERR_UNSUPPORTED as there. */
+enum err_code tokenizer_join_pair(const struct tokenizer *tokenizer, unsigned limit,
+                                  const int32_t *const ids[2], const unsigned counts[2],
+                                  struct arena *arena, struct encoding *out, struct err *err);
+/* Special tokens of a pair; 0: the tokenizer takes none. */
+unsigned tokenizer_pair_specials(const struct tokenizer *tokenizer);
 
 /* Upper bound of what tokenizer_encode takes, from the arena and for a while, with the same limit;
  * and of tokenizer_encode_pair with the tokenizer's. */

@@ -129,6 +129,10 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
         return add_image(dataset, path, record, err);
     struct dataset_item item = {
         .input = record->input, .input_len = record->input_len, .label = record->label};
+    if (record->pair_len > 0) {
+        item.pair = record->pair;
+        item.pair_len = record->pair_len;
+    }
     item.name = record->name != NULL ? record->name
                                      : arena_format(&dataset->arena, "line %zu", record->line);
     if (item.name == NULL)
@@ -199,6 +203,16 @@ void dataset_close(struct dataset *dataset)
     free(dataset->bytes);
     arena_deinit(&dataset->arena);
     *dataset = (struct dataset){0};
+}
+
+enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pairs, struct err *err)
+{
+    for (size_t i = 0; i < dataset->count && !reads_pairs; i++)
+        if (dataset->items[i].pair != NULL)
+            return err_set(err, ERR_UNUSABLE,
+                           "%.80s: it has a second text, but the model reads one text",
+                           dataset->items[i].name);
+    return ERR_OK;
 }
 
 /* ---- labels ---- */

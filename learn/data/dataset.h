@@ -9,16 +9,16 @@
  *
  * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
  * 4180, or with semicolons or tabs instead of commas; the first record names the columns), each
- * with {"text" or "image", "label"}, where an image is a path, relative to the file; and a folder
- * that has a folder of .png, .jpg and .jpeg files for each class. An image may be a wafer of an
- * STDF file: "lot.stdf#W03", or "lot.stdf" for the only one (picture.h); in a folder's .stdf files
- * each wafer is an item. Where labels are optional, a plain text .txt or .log is a fourth form: one
- * document, or one a line. Errors give the line. Texts are held in memory; of images only the
- * paths, the caller reads them.
+ * with {"text" or "image", "label"}, where an image is a path, relative to the file, and a text may
+ * have a second one that is read with it, "text_pair"; and a folder that has a folder of .png, .jpg
+ * and .jpeg files for each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or
+ * "lot.stdf" for the only one (picture.h); in a folder's .stdf files each wafer is an item. Where
+ * labels are optional, a plain text .txt or .log is a fourth form: one document, or one a line.
+ * Errors give the line. Texts are held in memory; of images only the paths, the caller reads them.
  *
  * A list of objects that begins with {"attnd_split": 1} is what a training held back (split.h): its
- * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"}
- * whatever the options call the fields.
+ * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"},
+ * and "text_pair" where there is one, whatever the options call the fields.
  *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * the labelled defect.
@@ -49,6 +49,8 @@ struct dataset_item {
     const char *name;  /* how a report names it: "line 12", or the image as the list names it */
     const char *input; /* a text, which may hold NUL characters, or the path of an image */
     size_t input_len;
+    const char *pair; /* [pair_len] the text that is read with the first; NULL: none */
+    size_t pair_len;
     const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many */
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
 };
@@ -92,6 +94,9 @@ enum { DATASET_SENTENCE_BYTES = 256 };
 /* "5 files are of other kinds and left out (3 .tiff, 2 .bmp)", and what can be done; empty if there
  * are none. */
 void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_SENTENCE_BYTES]);
+
+/* ERR_UNUSABLE names the first item with a second text, if the model reads only one. */
+enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pairs, struct err *err);
 
 /* classes[i] = the index of item i's label among `labels`. ERR_UNUSABLE names the first item whose
  * label is not there, and the known ones, or that has none. */

@@ -8,8 +8,9 @@
 enum { COLUMNS_BYTES = 200 };
 
 struct columns {
-    unsigned count, input, label;
-    bool labels_optional; /* label: count if there is no such column */
+    unsigned count, input;
+    unsigned pair, label; /* count if there is no such column */
+    bool labels_optional;
 };
 
 /* Columns that are there, as many as fit; a header is a person's text, and is shown as it is. */
@@ -51,7 +52,10 @@ static enum err_code read_header(struct csv *csv, const struct dataset_options *
                        "line 1: the header, which names the columns, is missing");
     columns->count = csv->field_count;
     columns->labels_optional = options->labels_optional;
-    if (find_column(csv, dataset_input_field(options), false, &columns->input, err))
+    columns->pair = columns->count;
+    if (find_column(csv, dataset_input_field(options), false, &columns->input, err) ||
+        (options->kind == ENGINE_TEXT &&
+         find_column(csv, DATASET_PAIR_FIELD, true, &columns->pair, err)))
         return err->code;
     return find_column(csv, options->label_field, options->labels_optional, &columns->label, err);
 }
@@ -63,7 +67,9 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
         return err_set(err, ERR_MALFORMED, "line %zu: %u fields, but the header has %u",
                        csv->record_line, csv->field_count, columns->count);
     const struct csv_field *input = &csv->fields[columns->input];
-    struct csv_field label = {0};
+    struct csv_field pair = {0}, label = {0};
+    if (columns->pair < columns->count)
+        pair = csv->fields[columns->pair];
     if (columns->label < columns->count)
         label = csv->fields[columns->label];
     if (columns->labels_optional && label.len == 0)
@@ -71,6 +77,8 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
     struct dataset_record record = {.line = csv->record_line,
                                     .input = input->text,
                                     .input_len = input->len,
+                                    .pair = pair.text,
+                                    .pair_len = pair.len,
                                     .label = label.text,
                                     .label_len = label.len};
     return dataset_add_record(dataset, path, &record, err);

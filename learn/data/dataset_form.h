@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define DATASET_PAIR_FIELD "text_pair"
+
 /* Reads a list or a folder into a fresh data set; options are complete. */
 enum err_code dataset_jsonl_read(struct dataset *dataset, const char *path,
                                  const struct dataset_options *options, struct err *err);
@@ -21,9 +23,10 @@ enum err_code dataset_text_read(struct dataset *dataset, const char *path,
  * none and none is needed. */
 struct dataset_record {
     size_t line;
-    const char *name;                 /* NULL: the line, or the image as it is given */
-    const char *input, *label, *mask; /* mask: NULL if the form or the line has none */
-    size_t input_len, label_len, mask_len;
+    const char *name; /* NULL: the line, or the image as it is given */
+    const char *input, *label;
+    const char *pair, *mask; /* NULL if the form or the line has none */
+    size_t input_len, pair_len, label_len, mask_len;
 };
 
 /* Checks a record and adds it; `path` is the list's own, for images relative to it. */

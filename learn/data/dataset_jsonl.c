@@ -118,6 +118,8 @@ static enum err_code take_input(struct dataset *dataset, const struct json_t *ob
         return err->code;
     if (dataset->kind == ENGINE_IMAGE && doc_member(object, "mask") != NULL)
         take(dataset, object, "mask", &record->mask, &record->mask_len, err);
+    if (dataset->kind == ENGINE_TEXT && doc_member(object, DATASET_PAIR_FIELD) != NULL)
+        take(dataset, object, DATASET_PAIR_FIELD, &record->pair, &record->pair_len, err);
     return err->code;
 }
 

@@ -11,3 +11,11 @@ uint64_t digest_of(const void *bytes, size_t len)
     hex[16] = '\0';
     return strtoull(hex, NULL, 16);
 }
+
+uint64_t digest_of_pair(const char *text, size_t len, const char *pair, size_t pair_len)
+{
+    const uint64_t first = digest_of(text, len);
+    return pair_len == 0
+               ? first
+               : digest_of((uint64_t[]){first, digest_of(pair, pair_len)}, 2 * sizeof first);
+}

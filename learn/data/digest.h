@@ -9,4 +9,7 @@
 
 uint64_t digest_of(const void *bytes, size_t len);
 
+/* A pair of texts; the first one's own if the second is empty. */
+uint64_t digest_of_pair(const char *text, size_t len, const char *pair, size_t pair_len);
+
 #endif

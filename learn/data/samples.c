@@ -125,8 +125,9 @@ static enum err_code take_stock(struct samples *samples, const struct dataset *d
     samples->first_failed = samples->count;
     for (size_t i = samples->count; i-- > 0;) {
         const struct sample *item = &samples->items[i];
-        if (item->piece_count > samples->longest_pieces)
-            samples->longest_pieces = item->piece_count;
+        unsigned *longest = item->pair != NULL ? &samples->longest_pair : &samples->longest_pieces;
+        const unsigned pieces = item->piece_count + item->pair_count;
+        *longest = pieces > *longest ? pieces : *longest;
         if (item->problem == NULL)
             continue;
         samples->first_failed = i;
@@ -161,6 +162,8 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
     samples->count = dataset->count;
     if (check_kind(dataset, spec, err) ||
         pipeline_open(&samples->pipeline, &samples->spec, dir, err) ||
+        (dataset->kind == ENGINE_TEXT &&
+         dataset_check_pairs(dataset, pipeline_reads_pairs(&samples->pipeline), err)) ||
         open_room(samples, options->threads, err) || load_all(samples, dataset, options, err) ||
         take_stock(samples, dataset, err)) {
         samples_close(samples);
@@ -238,11 +241,13 @@ unsigned samples_tokens_max(const struct samples *samples, const struct samples_
     if (samples->spec.family->kind == ENGINE_IMAGE)
         return samples_patches(samples, view) + spec_image_specials(&samples->spec);
     const struct windows_shape shape = samples_windows_shape(samples, view);
-    if (samples->longest_pieces <= shape.room)
-        return samples->longest_pieces + 2;
     const unsigned all = windows_count(&shape, samples->longest_pieces);
     const unsigned most = view->windows > 0 ? view->windows : 1;
-    return (all < most ? all : most) * (shape.room + 2);
+    const unsigned single = samples->longest_pieces <= shape.room
+                                ? samples->longest_pieces + 2
+                                : (all < most ? all : most) * (shape.room + 2);
+    const unsigned pair = samples_pair_tokens(samples, view);
+    return pair > single ? pair : single;
 }
 
 enum err_code samples_input(const struct samples *samples, size_t item,

@@ -9,7 +9,8 @@
  *     samples_close(samples);
  *
  * Images are decoded once and kept as 8-bit pixels at their own size, one byte a pixel if they are
- * grey; texts are kept as word pieces, four bytes each, and the places where lines begin. What
+ * grey; texts are kept as word pieces, four bytes each, and the places where lines begin. A pair of
+ * texts is cut as serving cuts it; windows and left out lines are of single texts. What
  * comes out is what serving prepares (the same code): without an rng, at the model's own size or
  * length and from the head, an input is bit-identical with engine_prepare's, but for
  * character offsets, which are NULL here.

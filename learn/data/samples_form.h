@@ -15,6 +15,8 @@ struct sample {
     struct augment_pixels pixels;
     const int32_t *pieces; /* without [CLS] and [SEP] */
     unsigned piece_count;
+    const int32_t *pair; /* [pair_count] likewise of a second text; NULL: there is none */
+    unsigned pair_count;
     const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
     unsigned line_count;
     bool is_cut; /* the text had more pieces than are kept */
@@ -27,7 +29,8 @@ struct samples {
     size_t failed, first_failed;
 
     struct pipeline pipeline;
-    unsigned longest_pieces; /* of any text */
+    unsigned longest_pieces; /* of any text alone */
+    unsigned longest_pair;   /* of any two texts together */
 
     struct arena *arenas; /* [arena_count], one a thread that loaded */
     unsigned arena_count;
@@ -71,6 +74,9 @@ struct windows_shape samples_windows_shape(const struct samples *samples,
 /* Pieces that a view of tokens_max (0: the model's) tokens has room for, at least 1, and the
  * windows of so many that cover a text. */
 unsigned samples_room(const struct samples *samples, unsigned tokens_max);
+
+/* Tokens of the longest pair of texts in a view; 0: there is none. */
+unsigned samples_pair_tokens(const struct samples *samples, const struct samples_view *view);
 
 /* Patches of an image in a view. */
 unsigned samples_patches(const struct samples *samples, const struct samples_view *view);

@@ -52,23 +52,39 @@ static enum err_code find_lines(const struct dataset_item *item, const uint32_t 
     return ERR_OK;
 }
 
+/* The tokens of a text, without [CLS] and [SEP]; a side of a pair may have none. */
+static enum err_code keep_pieces(struct samples_loader *loader, const char *text, size_t len,
+                                 struct encoding *encoding, const int32_t **pieces, unsigned *count,
+                                 struct err *err)
+{
+    if (tokenizer_encode(loader->samples->pipeline.tokenizer, loader->pieces_max + CLS_AND_SEP,
+                         text, len, NULL, &loader->scratch, encoding, err))
+        return err->code;
+    *count = encoding->count - CLS_AND_SEP;
+    int32_t *kept = arena_alloc_array(loader->kept, *count, sizeof *kept);
+    if (kept == NULL)
+        return err_no_memory(err, *count * sizeof *kept);
+    memcpy(kept, encoding->ids + 1, *count * sizeof *kept);
+    *pieces = kept;
+    return ERR_OK;
+}
+
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err)
 {
-    const struct pipeline_text text = {.bytes = item->input, .len = item->input_len};
-    struct encoding encoding;
-    if (pipeline_encode(&loader->samples->pipeline, loader->pieces_max + CLS_AND_SEP, &text, NULL,
-                        &loader->scratch, &encoding, err))
+    struct encoding encoding, second = {0};
+    if (keep_pieces(loader, item->input, item->input_len, &encoding, &out->pieces,
+                    &out->piece_count, err))
         return err->code;
-    out->piece_count = encoding.count - CLS_AND_SEP;
-    out->is_cut = encoding.truncated;
-    size_t bytes = out->piece_count * sizeof *out->pieces;
-    int32_t *pieces = arena_alloc(loader->kept, bytes);
-    if (pieces == NULL)
-        return err_no_memory(err, bytes);
-    memcpy(pieces, encoding.ids + 1, bytes);
-    out->pieces = pieces;
-    out->digest = digest_of(item->input, item->input_len);
+    if (item->pair != NULL &&
+        keep_pieces(loader, item->pair, item->pair_len, &second, &out->pair, &out->pair_count, err))
+        return err_prefix(err, "the second text: ");
+    if (!tokenizer_has_token(&encoding) && !tokenizer_has_token(&second))
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no token: it is empty, blank or holds only control "
+                       "characters");
+    out->is_cut = encoding.truncated || second.truncated;
+    out->digest = digest_of_pair(item->input, item->input_len, item->pair, item->pair_len);
     return find_lines(item, encoding.starts + 1, loader->kept, out, err);
 }
 
@@ -146,6 +162,46 @@ struct windows_shape samples_windows_shape(const struct samples *samples,
                                   .stride = stride == 0 || stride > room ? room : stride};
 }
 
+static unsigned pair_limit(const struct samples *samples, const struct samples_view *view)
+{
+    const unsigned least = tokenizer_pair_specials(samples->pipeline.tokenizer) + 2;
+    const unsigned most = samples_room(samples, view->tokens_max) + CLS_AND_SEP;
+    return most > least ? most : least;
+}
+
+unsigned samples_pair_tokens(const struct samples *samples, const struct samples_view *view)
+{
+    const unsigned specials = tokenizer_pair_specials(samples->pipeline.tokenizer);
+    const unsigned longest = samples->longest_pair + specials, limit = pair_limit(samples, view);
+    if (samples->longest_pair == 0)
+        return 0;
+    return longest < limit ? longest : limit;
+}
+
+/* Words are dropped before the texts are joined, so that special tokens stay. */
+static enum err_code prepare_pair(const struct samples *samples, const struct sample *sample,
+                                  const struct samples_view *view, struct rng *rng,
+                                  struct arena *arena, struct engine_input *out, struct err *err)
+{
+    const unsigned counts[2] = {sample->piece_count, sample->pair_count};
+    const int32_t *ids[2] = {sample->pieces, sample->pair};
+    struct encoding joined;
+    for (unsigned side = 0; side < 2 && rng != NULL && view->word_dropout > 0; side++) {
+        int32_t *copy = arena_alloc_array(arena, counts[side], sizeof *copy);
+        if (copy == NULL)
+            return err_no_memory(err, counts[side] * sizeof *copy);
+        memcpy(copy, ids[side], counts[side] * sizeof *copy);
+        drop_words(samples, view->word_dropout, rng, copy, counts[side]);
+        ids[side] = copy;
+    }
+    if (tokenizer_join_pair(samples->pipeline.tokenizer, pair_limit(samples, view), ids, counts,
+                            arena, &joined, err))
+        return err->code;
+    *out = windows_whole(&joined);
+    out->truncated = joined.truncated || sample->is_cut;
+    return ERR_OK;
+}
+
 enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -154,6 +210,8 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
     const struct windows_shape shape = samples_windows_shape(samples, view);
     const unsigned room = view->windows > 0 ? sample->piece_count : shape.room;
     const unsigned most = sample->piece_count < room ? sample->piece_count : room;
+    if (sample->pair != NULL)
+        return prepare_pair(samples, sample, view, rng, arena, out, err);
     int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
     if (ids == NULL)
         return err_no_memory(err, (most + CLS_AND_SEP) * sizeof *ids);

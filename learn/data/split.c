@@ -36,12 +36,17 @@ static bool is_utf8(const struct dataset *dataset, const struct dataset_item *it
            (dataset->kind == ENGINE_TEXT || utf8_is_valid(item->input, item->input_len));
 }
 
+static bool texts_are_utf8(const struct dataset_item *item)
+{
+    return utf8_is_valid(item->input, item->input_len) &&
+           (item->pair == NULL || utf8_is_valid(item->pair, item->pair_len));
+}
+
 static void put_item(FILE *file, const struct dataset *dataset, const struct dataset_item *item,
                      enum split_part part)
 {
     bool is_held_back = part == SPLIT_VALIDATION, is_text = dataset->kind == ENGINE_TEXT;
-    if (!is_utf8(dataset, item) ||
-        (is_text && is_held_back && !utf8_is_valid(item->input, item->input_len)))
+    if (!is_utf8(dataset, item) || (is_text && is_held_back && !texts_are_utf8(item)))
         return;
     fprintf(file, "{\"part\":\"%s\"", is_held_back ? "validation" : "train");
     put(file, "name", item->name, strlen(item->name));
@@ -51,6 +56,8 @@ static void put_item(FILE *file, const struct dataset *dataset, const struct dat
         put_image(file, item->input);
     else if (is_held_back)
         put(file, "text", item->input, item->input_len);
+    if (is_held_back && item->pair != NULL)
+        put(file, "text_pair", item->pair, item->pair_len);
     fputs("}\n", file);
 }
 

@@ -3,8 +3,9 @@
  *
  * {"attnd_split": 1} first, then a line an input, in the data set's order: {"part": "train" |
  * "validation", "name", "label"} and, so that the list stands alone, the image's absolute path or,
- * of validation texts, the text. Texts learnt are named only: they are nine tenths of the data, and
- * nobody is to be judged by them. Threads: pure functions.
+ * of validation texts, the text, with the second one as "text_pair" where there is one. Texts
+ * learnt are named only: they are nine tenths of the data, and nobody is to be judged by them.
+ * Threads: pure functions.
  */
 #ifndef ATTND_LEARN_DATA_SPLIT_H
 #define ATTND_LEARN_DATA_SPLIT_H

@@ -84,15 +84,20 @@ static void put_scores(struct writer *writer, size_t item)
 static enum err_code put_case(struct writer *writer, size_t item, const char *bytes, size_t len,
                               struct err *err)
 {
+    const struct dataset_item *input = &writer->assessment->dataset->items[item];
     fprintf(writer->file, "%s\n    {", writer->count > 0 ? "," : "");
     if (writer->info->kind == ENGINE_TEXT) {
         fprintf(writer->file, "\"text\": ");
         doc_string_write(writer->file, bytes, len);
+        if (input->pair != NULL) {
+            fprintf(writer->file, ", \"text_pair\": ");
+            doc_string_write(writer->file, input->pair, input->pair_len);
+        }
     } else if (put_picture(writer, bytes, len, err)) {
         return err->code;
     }
     put_scores(writer, item);
-    writer->input_bytes += len;
+    writer->input_bytes += len + input->pair_len;
     writer->is_taken[item] = true;
     writer->count++;
     return ERR_OK;
@@ -108,7 +113,8 @@ static bool take(struct writer *writer, size_t item, struct err *err)
     char *picture = is_text ? NULL : read_picture(input->input, &len, err);
     const char *bytes = is_text ? input->input : picture;
     bool fits =
-        bytes != NULL && len <= (INPUT_BYTES_MAX - writer->input_bytes) / 4 * 3 &&
+        bytes != NULL && input->pair_len <= INPUT_BYTES_MAX - writer->input_bytes &&
+        len <= (INPUT_BYTES_MAX - writer->input_bytes - input->pair_len) / 4 * 3 &&
         engine_scores_as_fitted(assessment->model, evaluation_logits(&assessment->evaluation, item),
                                 writer->scores);
     if (fits)

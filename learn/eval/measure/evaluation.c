@@ -65,8 +65,11 @@ enum err_code evaluation_prepare(const struct engine_model *model, const struct 
     const struct dataset_item *from = &dataset->items[item];
     if (dataset->kind == ENGINE_IMAGE)
         return prepare_image(model, from->input, pictures, arena, out, err);
-    const struct engine_source source = {
-        .kind = ENGINE_TEXT, .bytes = from->input, .len = from->input_len};
+    const struct engine_source source = {.kind = ENGINE_TEXT,
+                                         .bytes = from->input,
+                                         .len = from->input_len,
+                                         .pair = from->pair,
+                                         .pair_len = from->pair_len};
     return engine_prepare(model, &source, NULL, arena, out, err);
 }
 
@@ -83,7 +86,8 @@ static void prepare_items(void *context, unsigned index, unsigned count)
         evaluation_prepare(chunk->model, chunk->dataset, chunk->first + i, pictures,
                            &chunk->arenas[i], &chunk->inputs[i], &chunk->errs[i]);
         chunk->digests[chunk->first + i] =
-            is_text ? digest_of(item->input, item->input_len) : pictures->digest;
+            is_text ? digest_of_pair(item->input, item->input_len, item->pair, item->pair_len)
+                    : pictures->digest;
         chunk->sizes[chunk->first + i] = is_text ? chunk->inputs[i].tokens : pictures->side;
         chunk->contrasts[i] = pictures->contrast;
     }
@@ -295,6 +299,7 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
                              const struct evaluation_options *options, struct err *err)
 {
     if (open_result(out, model, dataset, options->features, err) ||
+        dataset_check_pairs(dataset, engine_describe(model)->reads_pairs, err) ||
         run_all(out, model, dataset, options, err))
         return err->code;
     if (out->failed == out->count)

@@ -95,16 +95,24 @@ static size_t bytes_of(const char *text, size_t len, size_t count)
     return at;
 }
 
-/* What the model read of the text; words are shaded by relevance. */
+/* The part of the text that the model read, and behind a line that of the second text; words are
+ * shaded by relevance. */
 static void put_words(const struct dataset_item *item, const struct explanations_exhibit *exhibit,
                       const float *relevance, FILE *file)
 {
     size_t at = 0, character = 0;
+    bool in_pair = false;
     for (unsigned i = 0; i < exhibit->explained->parts; i++) {
         const struct excerpt *word = &exhibit->shape.words[i];
-        const char *text = item->input + at;
-        size_t gap = bytes_of(text, item->input_len - at, word->start - character);
-        size_t bytes = bytes_of(text + gap, item->input_len - at - gap, word->end - word->start);
+        if (word->of_pair && !in_pair) {
+            fputs("\n&#8213;&#8213;&#8213;\n", file);
+            at = character = 0;
+            in_pair = true;
+        }
+        const char *text = (in_pair ? item->pair : item->input) + at;
+        const size_t len = (in_pair ? item->pair_len : item->input_len) - at;
+        size_t gap = bytes_of(text, len, word->start - character);
+        size_t bytes = bytes_of(text + gap, len - gap, word->end - word->start);
         html_text_bytes(file, text, gap);
         if (relevance[i] >= 0.05f)
             fprintf(file, "<span style=\"background:rgba(var(--tint),%.2f)\">",

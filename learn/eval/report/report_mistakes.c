@@ -31,6 +31,10 @@ static enum err_code show(const struct report *report, const struct verdict *mis
     if (report->dataset->kind == ENGINE_TEXT) {
         fputs("<pre>", file);
         html_excerpt(file, item->input, item->input_len, &excerpt);
+        if (item->pair != NULL) {
+            fputs("&#8213;&#8213;&#8213;\n", file);
+            html_excerpt(file, item->pair, item->pair_len, &excerpt);
+        }
         fputs("</pre>", file);
     }
     fputs("</figure>\n", file);

@@ -351,6 +351,7 @@ START_TEST(answer_describes_a_model_member_by_member)
         "\"explain_default\":\"rollout\","
         "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"token_pruning\":null,\"vocab_size\":30522,"
+        "\"reads_pairs\":false,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
         "\"ngram_rows\":65536,"
         "\"parameters\":0,\"weight_bytes\":0,\"unbound_tensors\":[]}");

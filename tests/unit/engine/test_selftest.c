@@ -84,6 +84,10 @@ static const struct {
     {CASES("{" TEXT ", \"image\": \"\", \"label\": \"a\"}"), "found 2"},
     {CASES("{" TEXT "}"), "$.cases[0]: expected \"scores\", \"label\" or both"},
     {CASES("{\"text\": 7, \"label\": \"a\"}"), "$.cases[0].text: expected a string"},
+    {CASES("{" TEXT ", \"text_pair\": 7, \"label\": \"a\"}"),
+     "$.cases[0].text_pair: expected a string"},
+    {CASES("{\"image\": \"\", \"text_pair\": \"b\", \"label\": \"a\"}"),
+     "$.cases[0].text_pair: it goes with \"text\""},
     {CASES("{" TEXT ", \"label\": 7}"), "$.cases[0].label: expected a string"},
     {CASES("{" TEXT ", \"lable\": \"a\"}"), "$.cases[0]: a member is unknown; did you mean "
                                             "\"label\"?"},
@@ -231,6 +235,24 @@ START_TEST(a_model_passes_within_the_tolerance_and_not_beyond)
 }
 END_TEST
 
+/* Both texts are read: the scores of the first alone are wrong by more than the tolerance. */
+START_TEST(a_pair_is_scored_as_one)
+{
+    struct bench bench;
+    struct err err = {0};
+    char json[1024];
+    bench_open(&bench);
+    const struct engine_info *info = engine_describe(bench.model);
+    snprintf(json, sizeof json,
+             "{\"format\": 1, \"tolerance\": 1e-7, \"cases\": [{" TEXT
+             ", \"text_pair\": \"PLL unlock\", \"scores\": {\"%s\": %.9g}}]}",
+             info->labels[0], (double)bench.scores[0]);
+    ck_assert_int_eq(run(&bench, json, &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "expected a score of "));
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(another_label_must_not_win)
 {
     struct bench bench;
@@ -273,4 +295,4 @@ SUITE("engine/selftest", a_directory_without_the_file_has_no_selftest,
       tolerances_of_other_dtypes_are_wider_and_never_below_that_of_f32,
       what_could_be_a_mistake_is_refused_with_its_place, cases_beyond_the_limit_are_refused,
       a_file_of_too_many_bytes_is_refused, a_model_passes_within_the_tolerance_and_not_beyond,
-      another_label_must_not_win, a_case_that_the_model_cannot_read_fails)
+      a_pair_is_scored_as_one, another_label_must_not_win, a_case_that_the_model_cannot_read_fails)
