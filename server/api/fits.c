@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is read tells of a fab's labels: it is guarded like what changes something. */
+/* The reply tells of a fab's labels. So this GET is guarded like a change (guard.h). */
 enum err_code fits_read_head(struct service *service, struct request *request)
 {
     (void)service;

@@ -40,7 +40,7 @@ static bool is_type(const char *type, const char *name)
     return type != NULL && strncasecmp(type, name, len) == 0 && strchr("; \t", type[len]) != NULL;
 }
 
-/* Whether the request says where in a browser it comes from. */
+/* True if the request has a header that browsers send. */
 static bool is_of_browser(const struct http_exchange *exchange)
 {
     static const char *const names[] = {"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode"};
@@ -60,7 +60,7 @@ static bool is_form(const struct http_exchange *exchange)
     return is_type(type, "multipart/form-data") || is_type(type, "text/plain");
 }
 
-/* Where the client may be, without a key that tells who it is. */
+/* Without a key, only a client on this machine that addresses the server by a local name. */
 static enum err_code check_place(struct request *request)
 {
     char address[HTTP_ADDRESS_BYTES];

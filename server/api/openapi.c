@@ -14,7 +14,7 @@ static const char *verb_of(enum http_method method)
     return verbs[method];
 }
 
-/* What the document tells of the table. NULL if there is no memory. */
+/* The rows of the route table that the document describes. NULL if there is no memory. */
 static struct openapi_route *routes_of(struct arena *arena)
 {
     struct openapi_route *rows = arena_alloc_array(arena, routes_count(), sizeof *rows);

@@ -159,7 +159,7 @@ static void enter_queue(struct service *service, struct request *request)
     http_resume(request->exchange);
 }
 
-/* What is next for a request, and how much of it. */
+/* The next step of a request; *units: the size of the step. */
 static enum prepare_kind next_of(const struct request *request, uint64_t *units)
 {
     *units = request->exchange->body_len + request->pixels;

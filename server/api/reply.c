@@ -32,7 +32,7 @@ static const char *tag_of(const char *body, size_t len, struct arena *arena)
     return arena_format(arena, "\"%s\"", hash);
 }
 
-/* Whether If-None-Match names the tag, also among others and as a weak one (RFC 9110, 13.1.2). */
+/* True if If-None-Match names the tag, also among others or as a weak one (RFC 9110, 13.1.2). */
 static bool client_has(const struct request *request, const char *tag)
 {
     const char *known = http_header(request->exchange, "If-None-Match");

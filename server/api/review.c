@@ -22,8 +22,8 @@
 
 enum { LIMIT_DEFAULT = 50, GROUPS_DEFAULT = 20, GROUPS_MS_MAX = 10000 };
 
-/* What a fab sent is for nobody who could not send a label either: without keys only for clients of
- * this machine, and never for a page of another origin. */
+/* A kept input is shown only to a client that may also send a label: without keys, only to clients
+ * on this machine, and never to a page of another origin. */
 enum err_code review_head(struct service *service, struct request *request)
 {
     (void)service;
@@ -192,7 +192,7 @@ enum http_next review_groups_begin(struct service *service, struct request *requ
     return HTTP_SUSPENDED;
 }
 
-/* What is claimed at each step is of what was found in the one before. */
+/* The memory that a step claims depends on what the step before it found. */
 static enum err_code answer_question(struct service *service, struct request *request,
                                      struct err *err)
 {

@@ -127,7 +127,7 @@ enum http_next rollout_unload(struct service *service, struct request *request)
     return begin(service, request, ROLLOUT_UNLOAD);
 }
 
-/* Of what is served now, which another change may have made already. */
+/* Encodes the models that are served now. Another change may have replaced ours already. */
 static const char *encode(struct service *service, struct request *request, size_t *len)
 {
     struct arena *arena = &request->exchange->arena;

@@ -33,15 +33,16 @@ struct route {
     bool is_safe; /* a POST that changes nothing; of any other guard.h decides who may send it */
 };
 
-/* Whether its requests change the server's state. */
+/* True if requests to the route change the server's state. */
 bool route_changes_state(const struct route *route);
 
-/* Whether it is there for who asks on that address: with one for administration, admin routes are
- * nowhere else, and others are not there, so that each can be shut off from whom the other serves.
- * What watches a server may be: readiness and metrics are asked for where no client gets to. */
+/* True if the address serves the route. If there is an address for administration, it alone serves
+ * the admin routes, and the other address serves the rest: a firewall can then close either one.
+ * Routes with is_everywhere are on both: monitors ask for readiness and metrics where clients have
+ * no access. */
 bool route_is_at(const struct route *route, bool has_admin_address, bool is_admin_address);
 
-/* Whether a decoded path fits the pattern. */
+/* True if the decoded path fits the pattern. */
 bool route_matches(const char *pattern, const char *path);
 
 /* The element of the request's path that stands at "{name}" in its route's pattern, in the arena.

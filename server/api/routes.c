@@ -417,7 +417,8 @@ struct named_options {
     size_t count;
 };
 
-/* Of two values one would be dropped without a word. Only candidate_labels is a list. */
+/* Refuses an option that comes twice: one of its two values would be ignored silently. Only
+ * candidate_labels is a list. */
 static void refuse_second(void *context, const char *name, const char *value)
 {
     struct named_options *options = context;

@@ -28,7 +28,7 @@ struct tracing {
  * yet, or no memory. */
 const struct tracing *tracing_begin(const struct request *request);
 
-/* Of a request with a trace, once it is over; borrows from it. */
+/* Fills the record of a finished request that has a trace. The record borrows from the request. */
 void tracing_record(struct trace_record *out, const struct request *request);
 
 #endif

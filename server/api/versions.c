@@ -32,7 +32,8 @@ static uint64_t paired_count(const struct feedback_paired *paired)
     return paired->both + paired->answer_only + paired->shadow_only + paired->neither;
 }
 
-/* Of what it answered and of what it judged as a shadow: no input is in both. */
+/* Accuracy over the inputs that the version answered and those that it judged as a shadow. No input
+ * is in both. */
 static enum err_code add_accuracy(struct service *service, const char *name,
                                   struct version_row *row, struct arena *arena, struct err *err)
 {

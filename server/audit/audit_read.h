@@ -28,7 +28,7 @@ struct audit_reading {
     bool (*visit)(void *context, const char *line, size_t len);
     void *context;
 
-    /* What was read. */
+    /* Result of the reading. */
     uint64_t lines;
     uint64_t first, last;        /* numbers of the first and the last line */
     char head[SHA256_HEX_BYTES]; /* the last line's hash */

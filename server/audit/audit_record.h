@@ -20,11 +20,12 @@
 enum err_code audit_predictions(struct audit *audit, const struct prediction_record *records,
                                 unsigned count, struct err *err);
 
-/* Of what cannot be written the counters of audit_state tell. */
+/* A line that cannot be written is counted by audit_state. */
 void audit_start(struct audit *audit);
 void audit_stop(struct audit *audit);
 
-/* Of changes. Predictions are no observer's: whether one is answered depends on its line. */
+/* Observer of changes only. Predictions go through audit_predictions: a prediction is answered only
+ * if its line was accepted. */
 struct observer audit_observer(struct audit *audit);
 
 #endif

@@ -12,7 +12,7 @@ enum { AUDIT_HEAD_DIGITS = 12 }; /* of the hash, as attnd_audit_head tells them 
 /* NULL in *out without audit_dir. ERR_UNUSABLE also for a key that cannot be read, or is too short
  * or too long; otherwise as audit_open. */
 enum err_code audit_service_open(struct audit **out, const struct config *config, struct err *err);
-/* What audit_service_open would refuse, beside a server that writes the log. */
+/* The errors of audit_service_open, without opening: a server may be writing the log. */
 enum err_code audit_service_check(const struct config *config, struct err *err);
 void audit_service_close(struct audit *audit); /* NULL is allowed */
 

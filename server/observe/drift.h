@@ -26,11 +26,11 @@
 
 struct drift;
 
-/* With windows of so many predictions, at least 1. ERR_NO_MEMORY. */
+/* window: predictions of each window, at least 1. ERR_NO_MEMORY. */
 enum err_code drift_open(struct drift **out, unsigned window, struct err *err);
 void drift_close(struct drift *drift); /* NULL is allowed */
 
-/* What it takes at most, whatever is served: 0.4 MB with a window of 200. */
+/* Most bytes that it takes, for any number of models: 0.4 MB with a window of 200. */
 size_t drift_bytes(unsigned window);
 
 struct observer drift_observer(struct drift *drift);
@@ -41,7 +41,7 @@ struct drift_figures {
     double psi[DRIFT_KINDS];
 };
 
-/* Of a model that is served, by its name and what it is. False: it has no reference. */
+/* Figures of a served model, found by its name and its info. False: it has no reference. */
 bool drift_read(struct drift *drift, const char *model, const struct engine_info *info,
                 struct drift_figures *out);
 

@@ -59,7 +59,7 @@ void json_line_element(struct json_line *line, const char *text)
         line->len = start;
 }
 
-/* What is not ASCII stands inside a string, where it may be escaped. */
+/* Characters that are not ASCII stand inside a string of the JSON, where they may be escaped. */
 static bool add_json(struct json_line *line, const char *json)
 {
     size_t len = strlen(json);

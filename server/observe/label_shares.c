@@ -74,7 +74,7 @@ static double share_of(const struct sums *sums, unsigned label, unsigned labels)
     return (sums->of[label] + UNSEEN) / (sums->mass + UNSEEN * labels);
 }
 
-/* What the oldest inputs weigh less for a new one. */
+/* Reduces the weight of older inputs before a new one is added. */
 static void forget(struct sums *sums, unsigned labels)
 {
     const double kept = 1 - 1.0 / LABEL_SHARES_WINDOW;

@@ -46,7 +46,7 @@ struct label_shares;
 enum err_code label_shares_open(struct label_shares **out, struct err *err);
 void label_shares_close(struct label_shares *shares); /* NULL is allowed */
 
-/* What it takes at most, whatever is served: 0.3 MB. */
+/* Most bytes that it takes, for any number of models: 0.3 MB. */
 size_t label_shares_bytes(void);
 
 struct observer label_shares_observer(struct label_shares *shares);
@@ -59,7 +59,8 @@ struct label_shares_figures {
     double estimated[LABEL_SHARES_LABELS]; /* [label_count], their sum is 1, if there is one */
 };
 
-/* Of a model that is served, by its name and what it is. False: it is none of those above. */
+/* Figures of a served model, found by its name and its info. False: it is none of the models that
+ * are counted (see above). */
 bool label_shares_read(struct label_shares *shares, const char *model,
                        const struct engine_info *info, struct label_shares_figures *out);
 

@@ -83,7 +83,7 @@ static struct json_line build_line(char bytes[LINE_BYTES], enum log_level level,
     return line;
 }
 
-/* Whether the descriptor took the line. */
+/* True if the line was written. */
 static bool write_line(const struct json_line *line)
 {
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};

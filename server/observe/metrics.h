@@ -63,8 +63,8 @@ struct metrics_otlp {
     uint64_t sent, dropped, failed;
 };
 
-/* What a scrape wants of the labels that people gave (server/feedback): a call for each series. A
- * function may be NULL. */
+/* A scrape's callbacks for the labels that people gave (server/feedback), one call for each series.
+ * A function may be NULL. */
 struct metrics_feedback {
     void (*label)(void *scrape, const char *model, const char *version, const char *label,
                   const char *predicted, uint64_t count);
@@ -101,7 +101,8 @@ struct metrics_fits {
     unsigned waiting;
 };
 
-/* What is read at each scrape, from whoever has it. A function that is NULL tells nothing, or 0. */
+/* Functions that a scrape asks for current values. A function that is NULL stands for no series, or
+ * for 0. */
 struct metrics_sources {
     size_t (*memory_reserved)(void *context);
     uint64_t (*queue_depth)(void *context, unsigned slot);

@@ -144,7 +144,7 @@ static void write_stages(struct metrics_text *text, struct metrics *metrics, enu
         }
 }
 
-/* Whether an earlier label of the series, or one of a series before it, has the text. */
+/* True if an earlier label of the series, or a label of a series before it, has the same text. */
 static bool is_written(const struct metrics_series *first, const struct metrics_series *series,
                        size_t label)
 {

@@ -59,8 +59,8 @@ static struct metrics_description *latest_served(const struct metrics_series *se
     return served;
 }
 
-/* Of the series that have the name, one for each set of labels, one is exposed, that of the latest
- * model that is served or was; the counts of the others are exposed with it, as siblings. */
+/* A name has one series for each set of labels. Only the series of the latest model, served or
+ * retired, is exposed; the counts of the others are exposed with it, as siblings. */
 static void expose_latest_locked(struct metrics *metrics, const char *name)
 {
     struct metrics_series *latest = NULL, *others = NULL;

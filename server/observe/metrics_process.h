@@ -9,7 +9,7 @@ struct metrics_process {
     double virtual_bytes, resident_bytes;
 };
 
-/* Of the calling process, now. Any thread. */
+/* Current values of the calling process. Any thread. */
 void metrics_process_read(struct metrics_process *out);
 
 /* When the process started, since the epoch, to 10 ms. Computed from clocks that are adjusted while

@@ -105,7 +105,7 @@ void metrics_series_close(struct metrics_series *series);
 /* Drops the description of a generation. Under the lock, or by the only user of the series. */
 void metrics_forget(struct metrics_series *series, unsigned generation);
 
-/* Of all shards. */
+/* Sum of the cell over all shards. */
 uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell);
 
 /* The first label of the text; label_count if it has none. */

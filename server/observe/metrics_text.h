@@ -31,7 +31,7 @@ void metrics_text_family(struct metrics_text *text, enum metric_id id);
 /* One line. values are in the order of the metric's labels; le is NULL but for a bucket. */
 void metrics_text_sample(struct metrics_text *text, enum metric_id id, const char *suffix,
                          const char *const *values, const char *le, double number);
-/* Of a metric that is no histogram. */
+/* A sample of a metric that is not a histogram. */
 void metrics_text_value(struct metrics_text *text, enum metric_id id, const char *const *values,
                         double number);
 

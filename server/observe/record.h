@@ -50,7 +50,7 @@ struct request_record {
     bool has_left; /* the client closed its connection before all of it was computed */
     double total_s;
     const struct trace_record *trace; /* NULL: it is in none */
-    /* Of a request that was answered with predictions; below 0: not done. */
+    /* Stages of a request that was answered with predictions; below 0: the stage did not run. */
     double parse_s, prepare_s, explain_s, encode_s;
 };
 

@@ -43,7 +43,7 @@ static size_t without_blanks(const char **text)
     return len;
 }
 
-/* What a later version may add stands behind one more '-'. */
+/* A later version of the format may add fields, behind one more '-'. */
 static bool has_form(const char *text, size_t len)
 {
     if (len < HEADER_LEN || !is_hex(text, 2) || memcmp(text, "ff", 2) == 0)

@@ -46,8 +46,8 @@ void trace_context_begin(struct trace_context *out, const uint64_t random[3]);
 /* The traceparent that names our span. Only the sampled flag is passed on (section 3.2.2.5). */
 void trace_context_write(const struct trace_context *trace, char out[TRACE_HEADER_BYTES]);
 
-/* Whether a tracestate may be passed on: 1 to 32 members, keys and values as section 3.3.1 has
- * them, no key twice, at most TRACE_STATE_BYTES. Any NUL-terminated bytes. */
+/* True if a tracestate may be passed on: 1 to 32 members, keys and values as in section 3.3.1, no
+ * key twice, at most TRACE_STATE_BYTES. The argument may be any NUL-terminated bytes. */
 bool trace_context_is_state(const char *state);
 
 #endif

@@ -36,7 +36,7 @@ void *version_table_take(struct version_table *table, const char *model, const c
 
 void version_table_clear(struct version_table *table);
 
-/* What a table takes at most, without the struct itself. */
+/* Most bytes that a table takes, without the struct itself. */
 size_t version_table_bytes(size_t bytes);
 
 #endif

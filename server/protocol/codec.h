@@ -106,7 +106,7 @@ struct model_row {
     const char *name, *version, *digest; /* digest NULL: not yet known */
     const struct engine_info *info;
     bool is_default;
-    /* What a request may be, of any model that is served. */
+    /* Limits of a request, the same for all models. */
     size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
     const struct feedback_accuracy *accuracy; /* NULL: no labels are taken */
     bool with_confusion;                      /* of the accuracy */

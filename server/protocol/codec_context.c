@@ -93,7 +93,7 @@ static enum err_code put_text(json_t *context, struct arena *arena, const char *
     return ERR_OK;
 }
 
-/* Of a checked context: what a roll-out goes by (server/rollout/share.h). */
+/* The lot of a checked context. A roll-out chooses the version by it (server/rollout/share.h). */
 static enum err_code put_lot(const json_t *context, struct arena *arena, const char **out,
                              struct err *err)
 {

@@ -12,8 +12,9 @@
 
 struct json_t; /* jansson's */
 
-/* Of a call every double survives. An item's goes through the tree of the reply, whose reals have
- * ANSWER_DIGITS: a number that needs more is refused, and can be sent as a string. */
+/* The context of a call keeps every double exactly. The context of an item goes through the tree of
+ * the reply, whose reals have ANSWER_DIGITS digits. A number that needs more digits is refused
+ * there; the client can send it as a string. */
 enum codec_context_place { CODEC_CONTEXT_OF_CALL, CODEC_CONTEXT_OF_ITEM };
 
 /* The value of `context` at the JSON path, and its lot; NULL or null: both stay. ERR_UNUSABLE with

@@ -170,8 +170,8 @@ enum err_code codec_feedback_parse(struct feedback_call *out, const char *body, 
     return err->code;
 }
 
-/* Of the parser as codec_parse_bytes says; an item has its line of the audit log, its result in the
- * tree of the reply and twice in the text, and perhaps a list of the model's labels. */
+/* Memory of the parser as in codec_parse_bytes. Each item adds its audit line, its result once in
+ * the tree of the reply and twice in its text, and perhaps a list of the model's labels. */
 size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
 {
     enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, RESULT_BYTES = 4096 };

@@ -33,7 +33,7 @@ enum err_code codec_feedback_parse(struct feedback_call *out, const char *body, 
 /* Upper bound of what parsing, judging and answering a body of len bytes takes. */
 size_t codec_feedback_bytes(size_t len, unsigned inputs_max);
 
-/* Where an item stands: "$" or "$.feedback[3]". */
+/* The JSON path of an item: "$" or "$.feedback[3]". */
 enum { CODEC_FEEDBACK_PLACE_BYTES = 32 };
 void codec_feedback_place(const struct feedback_call *call, unsigned index,
                           char out[CODEC_FEEDBACK_PLACE_BYTES]);
@@ -42,7 +42,7 @@ void codec_feedback_place(const struct feedback_call *call, unsigned index,
 const char *codec_feedback_encode(const struct feedback_call *call, struct arena *arena,
                                   size_t *len);
 
-/* Of a label that was taken back: {"id", "index", "removed", "predicted"}. */
+/* The reply to a label that was taken back: {"id", "index", "removed", "predicted"}. */
 const char *codec_feedback_encode_removed(const struct feedback_item *item, struct arena *arena,
                                           size_t *len);
 

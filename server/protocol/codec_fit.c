@@ -83,7 +83,7 @@ static json_t *text_or_null(const char *text)
     return text != NULL ? json_string(text) : json_null();
 }
 
-/* Of what this server wrote itself. */
+/* The text is JSON that this server wrote itself. */
 static json_t *json_or_null(const char *text)
 {
     return text != NULL ? json_loads(text, 0, NULL) : json_null();

@@ -19,7 +19,7 @@
 enum err_code codec_fit_parse(struct fits_call *out, const char *body, size_t len,
                               struct arena *arena, struct err *err);
 
-/* What parsing, and telling of so many fits, take, at most. */
+/* Most bytes that parsing takes, and most that a reply about `count` fits takes. */
 enum { CODEC_FIT_BYTES = 512 * 1024 };
 size_t codec_fit_bytes(unsigned count);
 

@@ -66,7 +66,7 @@ static json_t *decisions_json(const struct review_group *group)
     return codec_whole(object, failed);
 }
 
-/* What has made room since has no id any more. */
+/* An input that was deleted since, to make room, has no id any more. */
 static json_t *nearest_json(const struct review_nearest *nearest)
 {
     json_t *object = json_object();

@@ -23,7 +23,7 @@
 enum err_code codec_groups_option(struct review_question *question, const char *name,
                                   const char *value, struct err *err);
 
-/* Of what review_groups_read filled. NULL if there is no memory. */
+/* `found` as review_groups_read filled it. NULL if there is no memory. */
 const char *codec_groups_encode(const char *model, const struct review_found *found,
                                 struct arena *arena, size_t *len);
 

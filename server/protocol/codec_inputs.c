@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Where the text is. */
+/* Position in the text. */
 struct scan {
     const char *text;
     size_t len, at;

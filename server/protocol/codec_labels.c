@@ -76,7 +76,7 @@ static enum err_code read_hypothesis(struct engine_labels *out, const json_t *va
     return ERR_OK;
 }
 
-/* Where a mistake is, for those who wrote the member or the option. */
+/* Puts the place of a mistake before its text: the JSON path of the member, or the option. */
 static enum err_code in_place(const char *path, struct err *err)
 {
     if (err->code != ERR_UNUSABLE)

@@ -54,7 +54,7 @@ static enum err_code check_load(const struct rollout_change *change, struct err 
     return ERR_OK;
 }
 
-/* What an action does not take is no member of its body. */
+/* A member that the action does not take is an error. */
 static enum err_code read_members(struct rollout_call *call, const json_t *root,
                                   struct arena *arena, struct err *err)
 {

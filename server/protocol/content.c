@@ -21,8 +21,8 @@ static size_t unpacked_len_max(struct request *request)
     return request->unpacked_max - 1 < max ? request->unpacked_max - 1 : max;
 }
 
-/* Of a packed body the first bytes are unpacked for it. A text whose charset is not told may have
- * any. */
+/* True if the body may need decoding. The first bytes of a packed body are unpacked to find out. A
+ * text without a charset may have any. */
 static bool may_be_decoded(const struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;

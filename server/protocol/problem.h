@@ -14,7 +14,7 @@ struct json_t; /* jansson's */
 
 unsigned problem_status(enum err_code code);
 
-/* Whether the same request may succeed a little later: the reply then has Retry-After. */
+/* True if the same request may succeed a little later. The reply then has Retry-After. */
 bool problem_is_passing(unsigned status);
 
 /* "urn:attnd:error:" and err_name(code). */

@@ -41,7 +41,7 @@ enum kept_file_kind kept_file_kind_of(const char *name, uint64_t *number)
 
 bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTES], size_t *len)
 {
-    /* What the writer adds has room, too. */
+    /* Leaves room for the bytes that the writer adds. */
     struct json_line line = {.bytes = out, .size = KEPT_FILE_HEAD_BYTES - KEPT_FILE_TAIL_BYTES};
     json_line_number(&line, "format", KEPT_FILE_FORMAT);
     json_line_text(&line, "id", input->id);

@@ -55,7 +55,7 @@ struct kept_input {
 /* The beginning of the line, which kept_file_write completes. False: it does not fit. */
 bool kept_file_head(const struct kept_input *input, char out[KEPT_FILE_HEAD_BYTES], size_t *len);
 
-/* What a file is made of. */
+/* The parts of a file. */
 struct kept_parts {
     const char *head; /* [head_len] by kept_file_head */
     size_t head_len;
@@ -69,7 +69,7 @@ struct kept_parts {
 enum err_code kept_file_write(const char *dir, uint64_t number, const struct kept_parts *parts,
                               size_t *size, struct err *err);
 
-/* What is read beside the line. */
+/* The part of the file that is read beside its first line. */
 enum kept_file_part { KEPT_FILE_LINE, KEPT_FILE_LIKENESS, KEPT_FILE_BYTES };
 
 /* The strings, and what was asked for beside them, are the arena's. ERR_NOT_FOUND: there is none of
@@ -80,7 +80,7 @@ enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_pa
 enum err_code kept_file_remove(const char *dir, uint64_t number, struct err *err);
 
 enum kept_file_kind { KEPT_FILE_FOREIGN, KEPT_FILE_WHOLE, KEPT_FILE_PARTIAL };
-/* What a name in the directory is of; *number unless it is foreign. */
+/* Kind of a file in the directory, by its name. Sets *number unless the file is foreign. */
 enum kept_file_kind kept_file_kind_of(const char *name, uint64_t *number);
 
 #endif

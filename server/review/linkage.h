@@ -1,7 +1,7 @@
-/* linkage.h - which of some inputs are alike: average linkage over the cosines of their likenesses
+/* linkage.h - groups inputs that are alike: average linkage over the cosines of their likenesses
  * (server/serve/likeness.h). Two groups become one while the mean cosine of the inputs of one with
- * those of the other is at least `least`, the most alike first; the order of the inputs does not
- * matter, but among ties.
+ * those of the other is at least `least`, the most alike first. The order of the inputs matters
+ * only among ties.
  *
  *     unsigned of[500], groups;
  *     const struct linkage linkage = {.likenesses = all, .count = 500, .size = 192, .least = 0.8F};
@@ -28,7 +28,7 @@ struct linkage {
     struct interrupt *interrupt; /* NULL: it is never interrupted */
 };
 
-/* What it takes of the arena, at most. */
+/* Most bytes that linkage_groups takes from the arena. */
 size_t linkage_bytes(unsigned count);
 
 /* of [count]: the group of each, from 0 to *groups - 1. ERR_NO_MEMORY; what the interrupt says. */

@@ -91,7 +91,7 @@ static const char *media_type_of(const struct predict_item *item)
                                                                                       : "image/png";
 }
 
-/* What a file has room for. */
+/* Size of the row's likeness; 0 if it has none or a file has no room for it. */
 static unsigned likeness_size(const struct row *row)
 {
     const unsigned size = row->likeness != NULL ? row->model->info->classifier_size : 0;

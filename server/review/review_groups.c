@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the first reading fills. */
+/* State that the first reading fills. */
 struct reading {
     struct review *review;
     const struct review_question *question;
@@ -74,7 +74,7 @@ static enum err_code take_entries(struct reading *reading, struct err *err)
     return ERR_OK;
 }
 
-/* Whether a newer input has its id and index: a label is then of that one. */
+/* True if a newer input has the same id and index. A label then belongs to the newer one. */
 static bool is_outdated(const struct reading *reading, unsigned place)
 {
     const uint64_t *key = reading->entries[place].key;

@@ -97,15 +97,15 @@ struct review_found {
 
 /* Inputs that finding reads, at most. */
 unsigned review_groups_units(struct review *review);
-/* What finding takes of memory, at most, of as many inputs as there are. */
+/* Most memory that finding takes, with all inputs that are kept now. */
 size_t review_groups_finding(struct review *review, const struct review_question *question);
 
-/* ERR_NOT_READY: what was kept, or predicted, before the start is being read; ERR_NO_MEMORY; what
- * the interrupt says. */
+/* ERR_NOT_READY: the inputs or predictions of before the start are still being read; ERR_NO_MEMORY;
+ * the error of the interrupt. */
 enum err_code review_groups_find(struct review *review, const struct review_question *question,
                                  struct review_found *out, struct arena *arena, struct err *err);
 
-/* What reading and telling them takes, at most. */
+/* Most memory that reading the groups and encoding them takes. */
 size_t review_groups_bytes(const struct review_found *found);
 /* ERR_NO_MEMORY. */
 enum err_code review_groups_read(struct review *review, struct review_found *found,

@@ -113,7 +113,7 @@ static double wait_ms_locked(const struct batcher *batcher)
     return ns / CLOCK_NS_PER_MS / batcher->takers;
 }
 
-/* Whether `count` more rows may come, and if not why. */
+/* The reasons why `count` more rows are accepted or refused. */
 struct verdict {
     bool closed;
     unsigned room;
@@ -326,7 +326,7 @@ struct fill {
     uint64_t now_ns;
 };
 
-/* Whether the entry leaves the queue with this batch; if so it is in the batch. */
+/* Adds the entry to the batch if it fits. True if it did: the entry then leaves the queue. */
 static bool fill_with(struct fill *fill, const struct entry *entry)
 {
     struct batch *batch = fill->batch;

@@ -36,7 +36,7 @@ enum {
 
 struct batcher;
 
-/* What one take yields: rows of one model whose tokens fit its budget. */
+/* Result of one take: rows of one model whose tokens fit its budget. */
 struct batch {
     struct row **rows;    /* [row_count] to compute */
     struct row **expired; /* [expired_count] never to compute: their deadline has passed */
@@ -67,7 +67,7 @@ void batcher_inherit(struct batcher *batcher, struct served_model *model,
  * bound if nothing else comes, at least 1. */
 unsigned batcher_retry_after_s(struct batcher *batcher);
 
-/* Whether `count` places could be reserved now; errors as below. */
+/* ERR_OK if `count` places could be reserved now. Errors as batcher_reserve. */
 enum err_code batcher_admit(struct batcher *batcher, unsigned count, struct err *err);
 
 /* Reserves `count` places or none. ERR_QUEUE_FULL; ERR_NOT_READY after batcher_close. */

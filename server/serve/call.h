@@ -26,7 +26,7 @@ enum { CALL_PLACE_BYTES = 64 };
 
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */
-    /* Where an item stands: "$.inputs[3].text". */
+    /* The JSON path of an item: "$.inputs[3].text". */
     void (*place)(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES]);
     const char *model;    /* NULL: the default of each item's kind */
     unsigned top_k;       /* TOP_K_ALL, or at least 1; default 1 */

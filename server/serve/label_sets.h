@@ -29,7 +29,8 @@ struct label_set;
 
 enum { LABEL_SETS_BYTES = 16 * 1024 * 1024 };
 
-/* Of a zero-shot model; at most bytes_max are kept. Yours to close, with no set held. */
+/* The label sets of a zero-shot model. At most bytes_max are kept. The caller closes it, once no
+ * set is held. */
 enum err_code label_sets_open(struct label_sets **out, const struct engine_model *engine,
                               size_t bytes_max, struct err *err);
 void label_sets_close(struct label_sets *sets); /* NULL is allowed */

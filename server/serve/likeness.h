@@ -25,7 +25,8 @@ enum { LIKENESS_SIZE_MAX = 65536 };
 /* From -1 to 1; 0 if either has no direction. size at most LIKENESS_SIZE_MAX. */
 float likeness_cosine(const int8_t *a, const int8_t *b, unsigned size);
 
-/* What it is made of, for who compares one with many: the product of two, and the length of one. */
+/* The parts of the cosine, for a caller who compares one vector with many: the dot product of two,
+ * and the length of one. */
 int32_t likeness_dot(const int8_t *a, const int8_t *b, unsigned size);
 float likeness_length(const int8_t *likeness, unsigned size);
 

@@ -19,7 +19,7 @@
 struct tls;
 struct tls_certificate;
 
-/* Where the configuration comes from, each time. */
+/* Source of the configuration at the start and at each reload. */
 struct reload_source {
     int argc;
     char *const *argv;

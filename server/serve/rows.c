@@ -18,7 +18,7 @@
 
 /* ---- a row for each item ---- */
 
-/* Where the item stands in the call, for error texts. */
+/* Puts the item's place in the call before the error text. */
 static enum err_code prefix_item(const struct request *request, unsigned index, struct err *err)
 {
     char place[CALL_PLACE_BYTES];
@@ -26,7 +26,7 @@ static enum err_code prefix_item(const struct request *request, unsigned index, 
     return err_prefix(err, "%s: ", place);
 }
 
-/* What keeps an item with the same version: its lot, else its id. */
+/* Items with the same key go to the same version. The key is the lot, else the id. */
 static const char *sticky_key(const struct request *request, const struct predict_item *item)
 {
     const struct predict_call *call = &request->call;
@@ -198,7 +198,8 @@ void rows_release_labels(struct request *request)
 
 /* ---- preparing ---- */
 
-/* What can never be queued is not to be tried again: 413, not 429. */
+/* A row with more windows than the queue holds can never be queued. The client must not try again:
+ * 413, not 429. */
 static enum err_code check_windows(const struct service *service, struct row *row)
 {
     const unsigned most = service->config->queue_limit;
@@ -213,8 +214,8 @@ static enum err_code check_windows(const struct service *service, struct row *ro
     return ERR_OK;
 }
 
-/* Of the picture's bytes or of the text, as UTF-8; of a pair both texts, a zero byte between them.
- * NULL without memory. */
+/* SHA-256 of the picture's bytes, or of the text as UTF-8, or of both texts of a pair with a zero
+ * byte between them. NULL if there is no memory. */
 static const char *digest_source(const struct engine_source *source, struct arena *arena)
 {
     char hex[SHA256_HEX_BYTES];
@@ -264,7 +265,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     return ERR_OK;
 }
 
-/* What goes through the queue, in order. */
+/* Lists the rows that go through the queue, in order. */
 static enum err_code list_queued(struct request *request)
 {
     unsigned count = 0;

@@ -16,11 +16,11 @@
 /* Sets request->rows and pixels; request->deadline_ns is known. Returns request->err.code. */
 enum err_code rows_open(struct request *request);
 
-/* Whether labels that came with the call are to be encoded first: rows_label. */
+/* True if labels that came with the call must be encoded first, by rows_label. */
 bool rows_want_labels(const struct request *request);
 
-/* The next step of that, on the labeller's thread, while the request is wanted. *left: labels that
- * are still to be encoded. Returns request->err.code. */
+/* The next step of encoding labels, on the labeller's thread, while the request is wanted. *left:
+ * labels that are still to be encoded. Returns request->err.code. */
 enum err_code rows_label(struct service *service, struct request *request, unsigned *left);
 
 /* Gives back the labels, when no answer is read any more. */

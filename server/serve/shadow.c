@@ -46,7 +46,7 @@ struct shadow {
     struct served_model *model; /* NULL: the runner is to end */
     struct engine_input input;
     float *logits;
-    /* Of the main thread. */
+    /* Used only by the main thread. */
     pthread_t clerk, runner;
     bool has_clerk, has_runner;
 };

@@ -45,7 +45,8 @@ enum err_code shadow_start(struct shadow **out, const struct shadow_options *opt
 /* Drops what waits; waits for what runs. NULL is allowed. */
 void shadow_stop(struct shadow *shadow);
 
-/* Of a request that was answered, by its owner, while its inputs and its snapshot are held. */
+/* Offers the inputs of an answered request to the shadows. The request's owner calls it, while its
+ * inputs and its snapshot are held. */
 void shadow_offer(struct shadow *shadow, const struct request *request);
 
 #endif

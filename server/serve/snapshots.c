@@ -23,7 +23,7 @@ struct snapshots {
     bool is_closing;
     bool is_hashing; /* the digester is to go on */
     unsigned published;
-    /* Of the thread that opens and closes. */
+    /* Used only by the thread that opens and closes. */
     pthread_t closer, digester;
     bool has_digester;
     atomic_bool stop_hashing; /* partners: snapshots_stop_digests, engine_digest */

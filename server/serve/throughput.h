@@ -23,7 +23,7 @@ struct throughput {
 /* A batch of so many tokens took so long. */
 void throughput_add(struct throughput *throughput, unsigned tokens, uint64_t ns);
 
-/* What `tokens` in full batches will take; 0 before anything was measured. */
+/* Expected time of `tokens` in full batches; 0 before the first measurement. */
 double throughput_ns(const struct throughput *throughput, uint64_t tokens);
 
 /* Retry-After of a 429 for that much waiting work above the bound: whole seconds, within the

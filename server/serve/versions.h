@@ -19,14 +19,14 @@ enum version_role { VERSION_PRIMARY, VERSION_SPLIT, VERSION_SHADOW, VERSION_RETI
 /* "primary", ... */
 const char *version_role_name(enum version_role role);
 
-/* What the index-th model of the snapshot is among those of its name. One that takes nothing is a
- * split of 0, or retiring, if it is only kept for a rollback. */
+/* Role of the index-th model of the snapshot among those of its name. A version that answers no
+ * requests is a split with a share of 0, or retiring if it is only kept for a rollback. */
 enum version_role versions_role(const struct snapshot *snapshot, unsigned index);
 
-/* The part of the requests of its name that it answers. */
+/* The fraction of the requests to its name that the model answers. */
 double versions_share(const struct snapshot *snapshot, unsigned index);
 
-/* The one that answers, of the primary's name. */
+/* The version that answers, among those with the primary's name. */
 struct served_model *versions_choose(const struct snapshot *snapshot, struct served_model *primary,
                                      const char *key);
 

@@ -38,7 +38,7 @@ size_t windows_row_bytes(const struct engine_info *info)
            3 * (size_t)ARENA_ALIGNMENT;
 }
 
-/* What became of the windows becomes what became of the text. */
+/* Sums the results of the windows up as the result of the text. */
 static void sum_up(struct row *row)
 {
     row->submitted_ns = row->windows[0].submitted_ns;

@@ -35,7 +35,7 @@ struct workers {
     struct thread_pool **pools; /* [options.workers] */
 };
 
-/* What is known of an input beside its answer, for who keeps it. */
+/* Stores the input's likeness in the row, for the review that keeps inputs. */
 static void note_likeness(struct row *row, const float *features)
 {
     if (row->likeness != NULL)
