@@ -245,7 +245,7 @@ static enum err_code set_path(const struct cli_option *option, void *target, con
     return ERR_OK;
 }
 
-/* As long as the path of a socket may be (unix(7)). */
+/* A path of at most 107 bytes, the limit for sockets (unix(7)). */
 static bool is_socket_path(const char *path)
 {
     enum { PATH_BYTES_MAX = 107 };

@@ -22,7 +22,7 @@ enum options_kind {
     OPTIONS_GET
 };
 
-/* Where request bodies come from. */
+/* A source of request bodies. */
 struct options_source {
     enum options_kind kind;
     const char *value; /* the text, the file or, for OPTIONS_GET, the path */

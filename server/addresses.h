@@ -28,8 +28,8 @@ struct addresses {
     struct http_server *main, *admin; /* NULL: not started; admin: or none is wanted */
 };
 
-/* Whether the configuration can be served on, as far as can be said beside a server that runs: it
- * is asked before each reload. ERR_UNUSABLE. */
+/* Checks that the addresses of the configuration can be opened, as far as this is possible while a
+ * server has them open. It is called before each reload. ERR_UNUSABLE. */
 enum err_code addresses_check(const struct config *config, struct err *err);
 
 /* Threads beside those of the main address. */

@@ -9,7 +9,7 @@
 #include "server/review/review.h"
 #include "server/serve/versions.h"
 
-/* Of the versions that are counted under the slot. */
+/* Sum over the versions that are counted under the slot. */
 static uint64_t queue_depth(void *context, unsigned slot)
 {
     const struct service *service = context;

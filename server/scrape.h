@@ -10,7 +10,7 @@
 #include "server/observe/metrics.h"
 #include "server/serve/service.h"
 
-/* Of a service that lives as long as the metrics do. */
+/* The sources of the metrics. The service must live as long as the metrics do. */
 struct metrics_sources scrape_sources(struct service *service);
 
 #endif

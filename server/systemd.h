@@ -22,8 +22,9 @@ struct systemd_sockets {
     int admin; /* the one named "admin" */
 };
 
-/* Those that are for this process: $LISTEN_PID says. ERR_UNUSABLE if there is one more, since its
- * clients would wait for ever, or if the variables are none of systemd's. */
+/* The sockets that systemd passes to this process ($LISTEN_PID). ERR_UNUSABLE if there is one too
+ * many, since its clients would wait for ever, or if the variables are not as systemd writes them.
+ */
 enum err_code systemd_inherit(struct systemd_sockets *out, struct err *err);
 
 void systemd_notify(const char *state);

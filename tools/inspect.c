@@ -77,7 +77,7 @@ static void print_decisions(const struct engine_info *info)
                    info->labels[i]);
 }
 
-/* Where it moves no score there is nothing to tell. */
+/* A prior that moves no score is not printed. */
 static void print_prior(const struct engine_info *info)
 {
     const struct class_prior *prior = info->class_prior;

@@ -246,7 +246,7 @@ static const struct cli cli = {
 
 /* ---- who answers ---- */
 
-/* What answers: the model, with the labels that were given, if any were. */
+/* The model that answers: the one with the given labels, if there are any. */
 static const struct engine_model *answering(const struct predict *predict)
 {
     return predict->labelled != NULL ? predict->labelled : predict->model;

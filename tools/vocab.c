@@ -165,7 +165,7 @@ static void clear_line(const struct vocab *vocab)
 
 /* ---- data ---- */
 
-/* What is done with each text. */
+/* Takes one text. */
 typedef enum err_code (*taker)(void *target, const char *text, size_t len, struct err *err);
 
 static void name_unusable(struct vocab *vocab, const char *path, const char *name,

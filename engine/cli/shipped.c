@@ -31,7 +31,7 @@ static bool join(char out[PATH_MAX], const char *bin, const char *place, const c
     return (size_t)snprintf(out, PATH_MAX, "%s/%s/%s", bin, place, name) < PATH_MAX;
 }
 
-/* Of one place, after those that are listed already. */
+/* Appends the names of one place to the list. */
 static void list_place(const char *bin, const char *place, char *out, size_t size)
 {
     char path[PATH_MAX];

@@ -42,7 +42,8 @@ enum { SCOPE_NAMES = sizeof scope_names / sizeof scope_names[0] };
 
 /* ---- hashes ---- */
 
-/* Of a digit 0-9 a-f A-F, without a branch: the hash of what a client sent is secret, too. */
+/* Value of a digit 0-9 a-f A-F, without a branch: the hash of the bytes that a client sent is
+ * secret, too. */
 static uint64_t digit_value(char digit)
 {
     unsigned value = (unsigned char)digit;
@@ -79,7 +80,8 @@ const struct key *keys_find(const struct keys *keys, const char *sent, size_t le
     return found != 0 ? &keys->list[found - 1] : NULL;
 }
 
-/* What sha256sum says if the variable with the key was not set. */
+/* True if it is the hash of no bytes. sha256sum prints it if the variable with the key was not set.
+ */
 static bool is_hash_of_nothing(const uint64_t hash[4])
 {
     char digits[SHA256_HEX_BYTES];

@@ -29,14 +29,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a key may be used for. */
+/* The uses that a key may allow. */
 #define SCOPES(X)                                                                                  \
     X(PREDICT, "predict")                                                                          \
     X(FEEDBACK, "feedback")                                                                        \
     X(METRICS, "metrics")                                                                          \
     X(ADMIN, "admin")
 
-/* Of a route, too: one that says nothing is closed to everybody as soon as there are keys. */
+/* A scope of a key, and the scope that a route needs. A route without one is closed to everybody as
+ * soon as there are keys. */
 enum scope {
     SCOPE_UNSAID,
     SCOPE_OPEN, /* no key is needed */
@@ -71,10 +72,10 @@ struct key {
 
 struct keys;
 
-/* A set from a file; *out is NULL if the path is NULL or "": then there are no keys. What was used
- * of keys that `before` (NULL: none) has as well goes on. A file without a key is a set that lets
- * nobody in: so the last key can be taken back. ERR_UNUSABLE for a file that cannot be used,
- * ERR_NO_MEMORY. Yours to close. */
+/* A set from a file; *out is NULL if the path is NULL or "": then there are no keys. Keys that
+ * `before` (NULL: none) has too keep their counters. A file without a key is a set that lets nobody
+ * in: so the last key can be taken back. ERR_UNUSABLE for a file that cannot be used,
+ * ERR_NO_MEMORY. The caller closes the set. */
 enum err_code keys_read(struct keys **out, const char *path, const struct keys *before,
                         struct err *err);
 /* The same from a text that is called `name` in errors. */
@@ -82,19 +83,19 @@ enum err_code keys_parse(struct keys **out, const char *text, size_t len, const 
                          const struct keys *before, struct err *err);
 void keys_close(struct keys *keys);
 
-/* The key of which these are the bytes, whether or not it has expired; NULL: there is none. Takes
- * the same time for each. */
+/* The key with these bytes, even if it has expired; NULL: there is none. The time is the same for
+ * all bytes. */
 const struct key *keys_find(const struct keys *keys, const char *sent, size_t len);
 
 /* The first line for a certificate of one of these names, compared byte by byte; NULL: none. */
 const struct key *keys_find_certificate(const struct keys *keys, const char *const *names,
                                         unsigned count);
-/* Whether there is a line for any certificate. */
+/* True if there is a line for any certificate. */
 bool keys_have_certificates(const struct keys *keys);
 
 unsigned keys_count(const struct keys *keys);                       /* 0 for NULL */
 const struct key *keys_at(const struct keys *keys, unsigned index); /* in the order of the file */
-/* Whether both were read from the same text; each may be NULL. */
+/* True if both were read from the same text; each may be NULL. */
 bool keys_are_same(const struct keys *a, const struct keys *b);
 
 #endif

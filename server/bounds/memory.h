@@ -58,7 +58,7 @@ enum err_code memory_take_more(struct memory *memory, size_t held, size_t more, 
 /* The bytes have been freed. */
 void memory_give(struct memory *memory, size_t bytes);
 
-/* What requests have at present, for the metrics. */
+/* Bytes that requests hold at present, for the metrics. */
 size_t memory_taken(const struct memory *memory);
 
 enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };

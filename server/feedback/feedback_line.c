@@ -106,7 +106,7 @@ static void read_members(const struct reader *reader, struct feedback_line *out)
     bool is_whole = has_numbers && read_decision(reader, &out->decision) && out->id != NULL &&
                     out->model != NULL && out->version != NULL && out->predicted != NULL &&
                     (is_prediction || out->label != NULL);
-    /* What was answered in labels that came with the call is not remembered. */
+    /* Answers in labels that came with the call are not remembered. */
     if (!is_whole || (is_prediction && doc_member(reader->root, "candidate_labels") != NULL))
         out->kind = FEEDBACK_LINE_OTHER;
 }

@@ -38,7 +38,7 @@ struct feedback_line {
     const char *key;               /* name of the one that was sent; NULL: none was needed */
 };
 
-/* What a line takes of an arena, at most. */
+/* Most bytes that a line takes from an arena. */
 enum { FEEDBACK_LINE_BYTES = 4096 };
 
 /* The members in the arena. ERR_NO_MEMORY. */

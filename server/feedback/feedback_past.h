@@ -25,7 +25,7 @@ struct feedback_past {
     void *context;
     const atomic_bool *stop; /* NULL: never */
 
-    /* What was visited. */
+    /* Lines that were visited. */
     uint64_t predictions, labels;
 };
 

@@ -32,7 +32,7 @@ static void take(struct state *s, uint64_t word)
     s->v0 ^= word;
 }
 
-/* Of up to eight bytes, the first one lowest. */
+/* A word of up to eight bytes, the first one lowest. */
 static uint64_t word_of(const unsigned char *bytes, size_t len)
 {
     uint64_t word = 0;

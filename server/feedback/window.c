@@ -77,7 +77,7 @@ static uint32_t probe(const struct window *window, const uint64_t key[2])
     return at;
 }
 
-/* Whether a walk from `home` comes to `hole` no later than to `at`. */
+/* True if a walk from `home` comes to `hole` no later than to `at`. */
 static bool passes(const struct window *window, uint32_t home, uint32_t hole, uint32_t at)
 {
     return ((at - home) & window->mask) >= ((at - hole) & window->mask);

@@ -272,7 +272,7 @@ static enum err_code cancel_running_locked(struct fits *fits, struct fit_job *jo
     return ERR_OK;
 }
 
-/* Whether a version in service was opened from the directory. */
+/* True if a version in service was opened from the directory. */
 static bool is_in_service(struct fits *fits, const char *dir)
 {
     char wanted[PATH_MAX], found[PATH_MAX];

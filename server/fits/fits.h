@@ -78,7 +78,7 @@ enum err_code fits_start(struct fits *fits, struct reloader *reloader, struct er
 void fits_stop(struct fits *fits);
 void fits_close(struct fits *fits);
 
-/* What is asked for. Strings are borrowed. */
+/* A request for a fit. Strings are borrowed. */
 struct fits_call {
     const char *name;
     const char *version; /* NULL: one more than the primary's, the next that is free */
@@ -117,19 +117,19 @@ enum err_code fits_read(struct fits *fits, uint64_t number, struct arena *arena,
 /* Newest first. ERR_NO_MEMORY. */
 enum err_code fits_list(struct fits *fits, struct arena *arena, struct fits_row **out,
                         unsigned *count, struct err *err);
-/* What one row takes of an arena, at most. */
+/* Most bytes that one row takes from an arena. */
 size_t fits_row_bytes(void);
 
-/* Cancels one that waits or runs, and forgets one that has ended: the directory that it wrote is
- * then removed, too, unless a version in service lies there. *out as it is afterwards; one that
- * runs is cancelled when its process has ended. ERR_NOT_FOUND; ERR_CONFLICT: it is being loaded. */
+/* Cancels a fit that waits or runs. Forgets a fit that has ended, and removes the directory that it
+ * wrote, unless a version in service lies there. *out: its state afterwards; a running fit is
+ * cancelled when its process has ended. ERR_NOT_FOUND; ERR_CONFLICT: it is being loaded. */
 enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *arena,
                           struct fits_row *out, struct err *err);
 
 /* The report.html of one that succeeded, whole, in the arena. ERR_NOT_FOUND. */
 enum err_code fits_report_page(struct fits *fits, uint64_t number, struct arena *arena,
                                const char **html, size_t *len, struct err *err);
-/* What it takes of an arena; 0: there is none. */
+/* Bytes that the page takes from an arena; 0: there is no page. */
 size_t fits_report_page_bytes(struct fits *fits, uint64_t number);
 
 void fits_metrics(struct fits *fits, struct metrics_fits *out);

@@ -94,7 +94,7 @@ static bool collect(void *context, const struct kept_entry *entry,
     return true;
 }
 
-/* Those of one key side by side, the newest first. */
+/* Order by key; within a key, the newest first. */
 static int by_key(const void *a, const void *b)
 {
     const struct kept_entry *one = &((const struct example *)a)->entry;
@@ -124,7 +124,7 @@ static void sort(struct examples *examples, int (*compare)(const void *, const v
         qsort(examples->list, examples->count, sizeof *examples->list, compare);
 }
 
-/* Of each key the newest, in the order in which they came. */
+/* Keeps the newest example of each key, in the order in which they came. */
 static void keep_newest(struct examples *examples)
 {
     size_t kept = 0;

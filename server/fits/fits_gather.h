@@ -24,8 +24,8 @@ struct review;
 
 #define FITS_GATHER_LIST "data.jsonl"
 
-/* Whether an input of the model that is still kept has a right label. ERR_NOT_READY: either is
- * still being read. */
+/* *any: an input of the model that is still kept has a right label. ERR_NOT_READY: inputs or labels
+ * are still being read. */
 enum err_code fits_gather_any(struct review *review, struct feedback *feedback, const char *model,
                               bool *any, struct err *err);
 

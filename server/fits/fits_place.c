@@ -91,7 +91,7 @@ bool fits_place_remove(const char *dir)
     return rmdir(dir) == 0;
 }
 
-/* Whether it is the name with the ending that mkdtemp gives. */
+/* True if it is the whole name with the ending that mkdtemp gives. */
 static bool is_partial(const char *name, const char *whole)
 {
     enum { MADE_UP = 6 };

@@ -178,7 +178,7 @@ static void read_report(struct work *work)
     pthread_mutex_unlock(&work->fits->lock);
 }
 
-/* Of the files that were loaded. */
+/* Finds the digest of the files that were loaded. */
 static void find_digest(struct work *work)
 {
     struct snapshots *snapshots = *work->fits->options.snapshots;

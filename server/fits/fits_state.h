@@ -20,7 +20,7 @@ struct fit_job {
     const char *dir, *out; /* NAME-VERSION, and its path */
     enum engine_kind kind;
     char created[32];
-    /* Of who carries it out, or cancels it, until `state` says so. */
+    /* Written by the thread that carries it out or cancels it, before `state` shows it. */
     enum fits_state outcome;
     char digest[72]; /* of the new version; "": not known */
     /* Under lock. */
@@ -48,7 +48,7 @@ struct fits {
     uint64_t last; /* number */
     bool is_started, is_closing, is_running;
     uint64_t ended[FITS_STATE_COUNT];
-    /* Of the main thread, but for what the thread borrows. */
+    /* Used by the main thread; the thread borrows the reloader. */
     struct reloader *reloader;
     pthread_t thread;
 };

@@ -37,7 +37,7 @@ enum {
     RESERVED_FILES = 8,
 };
 
-/* What an epoll event is about; from MARK_LINGERER on, a place in lingerers[]. */
+/* Subject of an epoll event. MARK_LINGERER + i stands for lingerers[i]. */
 enum { MARK_WAKE, MARK_LISTENER, MARK_LINGERER };
 
 struct lingerer {
@@ -145,7 +145,8 @@ static void part_oldest_locked(struct edge *edge)
         part_locked(edge, oldest);
 }
 
-/* Whether the next descriptor would be one of the reserved. Asked only near the limit. */
+/* True if the next descriptor would be one of the reserved ones. The kernel is asked only near the
+ * limit. */
 static bool is_short_locked(const struct edge *edge)
 {
     struct rlimit limit;

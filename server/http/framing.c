@@ -87,7 +87,7 @@ static enum err_code parse_length(uint64_t *out, const struct framing_field *fie
     return ERR_OK;
 }
 
-/* What the walk over the fields has seen so far. */
+/* Fields seen so far. */
 struct seen {
     unsigned hosts, lengths, encodings, authorizations;
     uint64_t length;

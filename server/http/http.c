@@ -71,7 +71,7 @@ struct http_server {
 };
 
 /* -------------------------------------------------------------------------------------------- */
-/* What the library calls, always on the connection's I/O thread */
+/* Callbacks of the library, always on the connection's I/O thread */
 
 static bool take_turn(struct http_request *request, const char *method, const char *version,
                       const char *upload, size_t *upload_len)

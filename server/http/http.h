@@ -26,14 +26,13 @@
 #include "engine/base/err.h"
 #include "server/http/http_app.h"
 
-/* What an idle connection costs, in resident bytes: the library's pool, its record and ours.
- * Measured with 4000 connections that had made one request each: 33456. The kernel's socket comes
- * on top. */
+/* Resident bytes of an idle connection: the library's pool, its record and ours. Measured with 4000
+ * connections that had made one request each: 33456. The kernel's socket comes on top. */
 enum { HTTP_CONNECTION_BYTES = 34 * 1024 };
 
-/* And one of TLS beside that: after a handshake 18 KiB, 32 with the largest chain of a client's
- * certificates that is taken (16 KiB, of 12.6 measured), and what may be kept of a message that is
- * never finished (20 KiB, of which GnuTLS makes 1.8 times as much). */
+/* Additional bytes of a TLS connection: 18 KiB after a handshake, or 32 KiB with the largest chain
+ * of client certificates that is accepted (16 KiB; 12.6 measured), and the part of a message that
+ * is never finished (20 KiB, for which GnuTLS takes 1.8 times as much). */
 enum { HTTP_TLS_BYTES = 72 * 1024 };
 
 struct http_server;

@@ -115,10 +115,10 @@ void http_query_each(const struct http_exchange *exchange,
 enum { HTTP_ADDRESS_BYTES = 64 };
 bool http_loopback_address(const struct http_exchange *exchange, char out[HTTP_ADDRESS_BYTES]);
 
-/* Whether the connection is one of TLS. */
+/* True if the connection uses TLS. */
 bool http_is_secure(const struct http_exchange *exchange);
-/* The names of the client's certificate, if the authorities of the server vouch for it: its common
- * name and DNS names, [*count], valid as long as the exchange. NULL: it has shown none. */
+/* The names in the client's certificate, if an authority of the server has signed it: its common
+ * name and DNS names, [*count], valid as long as the exchange. NULL: the client has shown none. */
 const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count);
 
 /* In begin, before handing the exchange to another thread (which may resume it at once). */

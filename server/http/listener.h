@@ -42,18 +42,18 @@ enum err_code listener_open(struct listener *out, const char *address, unsigned 
  * listener's. ERR_UNUSABLE for another one, which stays the caller's. */
 enum err_code listener_adopt(struct listener *out, int fd, struct err *err);
 
-/* Whether listener_open might do, as far as can be said beside a server that runs: the address is
- * of this machine; the folder of a socket's file is there, and what has its name is a socket.
- * ERR_UNUSABLE. */
+/* Checks what listener_open needs, while a running server may have the address open: the address
+ * belongs to this machine; the folder of a socket's file exists, and a file of its name is a
+ * socket. ERR_UNUSABLE. */
 enum err_code listener_check(const char *address, struct err *err);
 
 bool listener_is_local(const struct listener *listener); /* a socket in the file system */
 
-/* From now on no client gets through. True: accept all that have before closing it, since that
- * would reset them; false: those are the next process's, which has the same socket. */
+/* From now on no client can connect. True: accept the clients that wait before closing it, since
+ * closing would reset them. False: they are left to the next process, which has the same socket. */
 bool listener_refuse(struct listener *listener);
 
-/* No harm for one that is closed. */
+/* May be called again on a closed one. */
 void listener_close(struct listener *listener);
 
 #endif

@@ -18,7 +18,7 @@
  * clients. */
 enum { BACKLOG = 4096 };
 
-/* As long as CONNS_PARTING_MS: an end of file may be some packets behind. */
+/* The same time as CONNS_PARTING_MS: an end of file may arrive some packets later. */
 enum { CLOSED_TOGETHER_MS = 250 };
 
 static int open_listener(const struct addrinfo *info)

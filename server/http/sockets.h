@@ -20,23 +20,22 @@ unsigned sockets_port(int fd);
  * so that accepting until there is nothing left leaves no client behind when it is closed. */
 void sockets_stop_arrivals(int listen_fd);
 
-/* Whether there are received bytes that have not been read yet. */
+/* True if there are received bytes that have not been read yet. */
 bool sockets_unread(int fd);
 
-/* The peer has closed its side, or the connection has failed. */
+/* True if the peer has closed its side, or the connection has failed. */
 bool sockets_peer_gone(int fd);
 
-/* The peer has left: the connection has failed, or the peer closed its side some time after its
- * last byte. One that closed its side together with that byte (nc -N) has sent its request and
- * waits for the answer.
- */
+/* True if the peer has left: the connection has failed, or the peer closed its side some time after
+ * its last byte. A peer that closed its side together with that byte (nc -N) has sent its request
+ * and waits for the answer. */
 bool sockets_peer_left(int fd);
 
-/* What TCP has carried so far, both ways. */
+/* Bytes that TCP has carried so far, in both directions. */
 struct sockets_traffic {
     bool known; /* false: not provided by the kernel (since Linux 4.19) */
-    /* unread: those of the received that nobody has read yet; while bytes arrive, rather too many
-     * than too few */
+    /* unread: received bytes that nobody has read yet; while bytes arrive, too many rather than too
+     * few */
     uint64_t received, unread, sent;
 };
 struct sockets_traffic sockets_traffic(int fd);

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a route says of itself. */
+/* Description of a route. */
 struct openapi_operation {
     const char *id;         /* a name for programs: "getModel" */
     const char *summary;    /* and a line for people */

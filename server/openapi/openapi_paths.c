@@ -94,7 +94,7 @@ static json_t *body_of(const struct openapi_route *route)
 
 /* ---- what it is answered with ---- */
 
-/* What the kind of route alone makes possible, and what the route says of itself. */
+/* Errors that are possible for this kind of route, and those that the route names itself. */
 static unsigned errors_of(const struct openapi_route *route)
 {
     unsigned can = OPENAPI_CAN(ERR_MALFORMED) | OPENAPI_CAN(ERR_METHOD) | OPENAPI_CAN(ERR_SLOW) |

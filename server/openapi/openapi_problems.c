@@ -21,7 +21,7 @@ static unsigned all_errors(void)
     return OPENAPI_CAN(ERR_CODE_COUNT) - 1 - OPENAPI_CAN(ERR_OK);
 }
 
-/* Those of the errors whose replies have the status. */
+/* The errors in `can` whose replies have the status. */
 static unsigned errors_of(unsigned status, unsigned can)
 {
     unsigned found = 0;

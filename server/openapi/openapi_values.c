@@ -41,7 +41,7 @@ static const char *model_at(const struct snapshot *snapshot, unsigned index,
     return snapshot->models[index]->name;
 }
 
-/* Of errors the first is none. */
+/* The first error code, ERR_OK, is not an error: it is left out. */
 static const char *error_at(const struct snapshot *snapshot, unsigned index,
                             char out[PROBLEM_TYPE_BYTES])
 {

@@ -5,7 +5,7 @@
 
 /* ---- the head -------------------------------------------------------------- */
 
-/* Where the body begins; NULL: the head is not whole. */
+/* Start of the body; NULL: the head is not whole. */
 static const char *body_of(const char *bytes, size_t len)
 {
     const char *end = memmem(bytes, len, "\r\n\r\n", 4);
@@ -83,7 +83,7 @@ static uint64_t read_varint(struct reader *in)
     return 0;
 }
 
-/* What a field of the wire type "length" holds. */
+/* Content of a field of the wire type "length". */
 static struct reader read_inside(struct reader *in)
 {
     uint64_t len = read_varint(in);

@@ -21,10 +21,10 @@ struct otlp_answer {
     uint64_t rejected;      /* spans, of a 200 */
 };
 
-/* Whether nothing more need be read: the head is there, and the body as far as its length says. */
+/* True if the reply is complete: the head, and the body up to its Content-Length. */
 bool otlp_answer_is_whole(const char *bytes, size_t len);
 
-/* Of as much as came. Any bytes. */
+/* Reads a reply, also one that is not complete. The bytes may be any. */
 void otlp_answer_read(struct otlp_answer *out, const char *bytes, size_t len);
 
 #endif

@@ -50,7 +50,7 @@ static bool parse_address(struct otlp_endpoint *out, const char *text, size_t le
                      &out->address.v4.sin_addr) == 1;
 }
 
-/* What may stand in a request line. */
+/* True if the path may stand in a request line. */
 static bool is_path(const char *path)
 {
     for (const char *at = path; *at != '\0'; at++)

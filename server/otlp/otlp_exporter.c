@@ -49,7 +49,8 @@ struct otlp_exporter {
 
 /* ---- a request's record ---------------------------------------------------- */
 
-/* What makes Unix time of the clock that all durations are of, even if the one was set. */
+/* Difference between Unix time and clock_now_ns. It is read anew for each record, since Unix time
+ * may be set meanwhile. */
 static uint64_t unix_offset_ns(void)
 {
     struct timespec now;

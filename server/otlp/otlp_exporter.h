@@ -41,7 +41,7 @@ enum err_code otlp_exporter_open(struct otlp_exporter **out, const struct otlp_o
 /* Sends what waits, once, and gives up after a second. NULL is allowed. */
 void otlp_exporter_close(struct otlp_exporter *exporter);
 
-/* What the exporter to the endpoint holds, with its thread's stack. */
+/* Memory of an exporter to the endpoint, with its thread's stack. */
 size_t otlp_exporter_bytes(const char *endpoint);
 
 struct observer otlp_exporter_observer(struct otlp_exporter *exporter);

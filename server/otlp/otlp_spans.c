@@ -94,14 +94,13 @@ static void put_whole_attribute(struct protobuf *out, const char *key, uint64_t 
     protobuf_close(out, attribute);
 }
 
-/* Of a pattern with a name in it, the path would be what the client wrote. */
+/* True if the route is a path itself. In a pattern with a {name}, the client chose a part of it. */
 static bool is_path(const char *route)
 {
     return route != NULL && strchr(route, '{') == NULL;
 }
 
-/* A refusal is no failure of ours: only 5xx are errors of a server's span, as the conventions say.
- */
+/* Only 5xx are errors of a server's span, as the conventions say: a refusal is not our failure. */
 static bool has_failed(const struct otlp_entry *entry)
 {
     return entry->status >= 500;

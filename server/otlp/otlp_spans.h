@@ -27,7 +27,7 @@ enum {
     OTLP_HEAD_BYTES = 512,                     /* of what stands around all */
 };
 
-/* What is kept of a request until it is sent: its own, but for the constant texts. */
+/* Copy of a request's data until it is sent. It borrows only constant texts. */
 struct otlp_entry {
     struct trace_context context; /* state: unused */
     char state[TRACE_STATE_BYTES + 1];
@@ -38,7 +38,7 @@ struct otlp_entry {
     struct trace_times whole, stages[TRACE_STAGES]; /* in nanoseconds since the Unix epoch */
 };
 
-/* offset_ns: what makes Unix time of clock_now_ns. record->trace is not NULL. */
+/* offset_ns: Unix time minus clock_now_ns. record->trace is not NULL. */
 void otlp_spans_of(struct otlp_entry *out, const struct request_record *record, uint64_t offset_ns);
 /* 1 to OTLP_SPANS_MAX. */
 unsigned otlp_spans_count(const struct otlp_entry *entry);

@@ -23,7 +23,7 @@ static bool read_number(const char **at, unsigned long *out)
     return true;
 }
 
-/* What is no such list has nobody from there on. */
+/* Reads a list of processors, up to the first character that does not belong to one. */
 static void parse_list(struct cpu_list *out, const char *text)
 {
     unsigned long first, last;

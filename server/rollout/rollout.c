@@ -148,7 +148,7 @@ static void add_entries(struct effective *to, struct list from, const char *name
             to->models[to->count++] = *entry;
 }
 
-/* Whether the name's entries of the roll-out hold. */
+/* True if the roll-out's entries for the name still apply. */
 static bool holds(const struct rollout *rollout, struct list read, const char *name)
 {
     return rollout_is_changed(rollout, name) &&

@@ -40,7 +40,7 @@ enum rollout_action {
 /* "load", ... */
 const char *rollout_action_name(enum rollout_action action);
 
-/* What is asked for. Strings are borrowed. */
+/* A request for a change. Strings are borrowed. */
 struct rollout_change {
     enum rollout_action action;
     const char *name;
@@ -63,15 +63,16 @@ enum err_code rollout_make(struct rollout **out, const struct config_model *file
                            struct err *err);
 void rollout_close(struct rollout *rollout); /* NULL is allowed */
 
-/* Whether both have the same lists. */
+/* True if both have the same lists. */
 bool rollout_is_same(const struct rollout *a, const struct rollout *b);
 
-/* Whether the name's entries in the two lists differ. */
+/* True if the name's entries in the two lists differ. */
 bool rollout_is_changed(const struct rollout *rollout, const char *name);
 
-/* Replaces the entries of the names that were changed, where the configuration's are as they were.
- * Those that are not are in dropped[0..*dropped_count), which has room for CONFIG_MODELS_MAX names
- * of the roll-out's own. ERR_NO_MEMORY; ERR_UNUSABLE, the lists together are too long. */
+/* Replaces the entries of each changed name, if the configuration's entries for it are as they were
+ * when it was changed. The other changed names are returned in dropped[0..*dropped_count), which
+ * has room for CONFIG_MODELS_MAX; the strings are the roll-out's. ERR_NO_MEMORY; ERR_UNUSABLE: both
+ * lists together are too long. */
 enum err_code rollout_apply(const struct rollout *rollout, struct config *config,
                             const char *dropped[CONFIG_MODELS_MAX], unsigned *dropped_count,
                             struct err *err);

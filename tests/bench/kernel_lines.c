@@ -102,7 +102,7 @@ static void run_rotate(void *context)
         run->kernels->rotate(run->y + r * run->width, turn, run->width / WIDTH, WIDTH, 1);
 }
 
-/* What a norm leaves for an int8 product: read twice, a quarter written. */
+/* Quantizes rows after a norm, for an int8 product: it reads twice and writes a quarter. */
 static void run_quantize(void *context)
 {
     struct rowwise *run = context;
@@ -219,7 +219,7 @@ static void print_attention_line(const char *name, void (*work)(void *), void *r
             n, WIDTH, us, rate, 100 * rate / machine->peak[PEAK_F32].one);
 }
 
-/* What disentangled attention adds for the distances, of one head likewise. */
+/* The scores that disentangled attention adds for the distances, for one head, too. */
 struct distances {
     struct relative_scores scores;
     const float *qkv;

@@ -26,7 +26,7 @@ static void attend_all(void *context)
                                 ATTENTION_QUERIES, run->tokens, WIDTH, run->scratch);
 }
 
-/* But for the row of the first token itself. */
+/* Attends within the window, without the row of the first token. */
 static void attend_near(void *context)
 {
     const struct run *run = context;

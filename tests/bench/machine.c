@@ -119,8 +119,8 @@ static void measure_level(struct machine *machine, enum machine_level level, str
     machine->level[level].read_all = gigabytes_per_s(&sweep);
 }
 
-/* What the kernel says of the first processor, in KiB; glibc counts the last cache of some virtual
- * machines many times over. Its figure where the kernel has none. */
+/* Size of a cache of the first processor, as the kernel tells it in KiB: glibc counts the last
+ * cache of some virtual machines many times over. If the kernel tells none, glibc's figure. */
 static size_t cache_bytes(unsigned level)
 {
     size_t kib = 0;

@@ -36,7 +36,7 @@ struct machine {
 enum err_code machine_measure(struct machine *out, unsigned threads, struct err *err);
 void machine_print(const struct machine *machine, FILE *file);
 
-/* Where a working set of so many bytes lives. */
+/* The level of memory that holds a working set of so many bytes. */
 enum machine_level machine_level_of(const struct machine *machine, size_t bytes);
 /* "L1", "L2", "L3", "memory" */
 const char *machine_level_name(enum machine_level level);

@@ -7,7 +7,7 @@ static const struct row {
     const char *name;
     bool is_image;
     unsigned batch, tokens;
-    /* Of int8; 0: none. The rest of the targets are ratios to a peer's time: peer.py. */
+    /* Targets of int8; 0: none. The other targets are ratios to a peer's time: peer.py. */
     double share_min, ms_max;
 } rows[] = {
     {"BERT 1 x 16", false, 1, 16, 0, 0},

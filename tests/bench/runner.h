@@ -23,7 +23,7 @@ struct runner {
     const struct engine_info *info;
 };
 
-/* What the engine refuses is ERR_UNSUPPORTED with its reason. */
+/* ERR_UNSUPPORTED: the engine refuses the model or the dtype; the text has its reason. */
 enum err_code runner_open(struct runner *out, const char *dir, const char *dtype, unsigned threads,
                           struct err *err);
 void runner_close(struct runner *runner);

@@ -12,7 +12,7 @@ struct question {
     unsigned rows, tokens;
 };
 
-/* What was asked for last: a driver asks for the same many times. */
+/* The last question is kept with its model: a driver asks the same many times. */
 struct serve {
     const struct serve_options *options;
     struct question question;

@@ -1,4 +1,4 @@
-/* What the kernel says about this process's groups. An input is, with a byte 0 between them,
+/* Files in which the kernel describes this process's groups. An input is, with a byte 0 between,
  * /proc/self/cgroup, /proc/self/mountinfo, the files of one group in both versions for the
  * processor and for the memory, and /proc/meminfo. */
 #include "engine/base/cpu.h"

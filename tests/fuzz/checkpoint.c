@@ -26,7 +26,7 @@ static enum err_code see_entry(void *context, const char *key, const struct json
     return ERR_OK;
 }
 
-/* Where the last tensor ends, as far as that can be told. */
+/* End of the last tensor; 0 if the header does not tell it. */
 static size_t data_bytes(const char *header, size_t len)
 {
     static const struct doc_limits limits = {.depth_max = 4, .tokens_max = 4096};

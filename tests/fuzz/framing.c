@@ -52,7 +52,7 @@ static unsigned count_named(const struct head *head, const char *name)
     return count;
 }
 
-/* What no accepted request may be: the rules of framing.c, counted anew. */
+/* Checks an accepted request against the rules of framing.c, which are counted anew here. */
 static void check_accepted(const struct head *head, const struct framing *framing)
 {
     unsigned lengths = count_named(head, "Content-Length");

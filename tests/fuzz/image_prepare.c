@@ -25,7 +25,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t size_max, unsi
     return changed + CHOICE_BYTES;
 }
 
-/* As preprocess_open would have accepted it. */
+/* Settings that preprocess_open would accept. */
 static struct preprocess choose(struct fuzz_input *input, unsigned *side)
 {
     unsigned flags = fuzz_byte(input), resized = 1 + fuzz_byte(input) % SIDE_MAX;
@@ -59,7 +59,7 @@ static void check_patches(const struct preprocess *preprocess, const struct imag
         FUZZ_CLAIM(isfinite(patches[i]));
 }
 
-/* What is written is read as the same pixels. */
+/* Checks that an image that was written is read as the same pixels. */
 static void write_again(const struct image *image, struct arena *arena)
 {
     char *png = NULL;

@@ -1,7 +1,7 @@
-/* Whether the parts of a head are all of it. The bytes are taken apart here as libmicrohttpd 0.9.75
- * does it, in place and as forgivingly; layout_check_head must accept what comes of it exactly when
- * a strict reader accepts the bytes as they were. If the first byte is odd, the rest is a chunked
- * body instead: lengths of its pieces, a byte each up to a byte 0, then its bytes. */
+/* The parts of a head must be all of it. This file splits the bytes in place and as tolerantly as
+ * libmicrohttpd 0.9.75 does. layout_check_head must accept the parts exactly when a strict reader
+ * accepts the original bytes. If the first byte is odd, the rest is a chunked body instead: the
+ * lengths of its pieces, a byte each up to a byte 0, then its bytes. */
 #include "server/http/layout.h"
 #include "server/http/chunks.h"
 

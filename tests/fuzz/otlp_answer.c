@@ -1,5 +1,4 @@
-/* What a collector answers. What is read of a reply that is whole does not change with what comes
- * behind it. */
+/* The reply of a collector. Bytes behind a complete reply must not change what is read from it. */
 #include "server/otlp/otlp_answer.h"
 
 #include "tests/fuzz/driver/fuzz.h"

@@ -26,7 +26,7 @@ static void prepare(const struct preprocess *preprocess)
     arena_deinit(&arena);
 }
 
-/* What a small image is resized to costs time in proportion. */
+/* True if a small image is resized to a small one: the time is in proportion to the new size. */
 static bool is_cheap(const struct preprocess *preprocess)
 {
     return preprocess->shortest_edge <= 256 && preprocess->resize_width <= 256 &&

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether or not it is sound: no second record lies in it. */
+/* Checks that no second record lies in the span, even if the record is unsound. */
 static void check_csv(const struct record_span *span, char separator)
 {
     static struct csv csv;

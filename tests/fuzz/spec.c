@@ -17,7 +17,7 @@ static void check_distances(const struct disentangled *disentangled, long larges
     FUZZ_CLAIM(disentangled_terms(disentangled) >= 2 && disentangled_terms(disentangled) <= 3);
 }
 
-/* What embeddings, shared blocks and relative positions are laid out by. */
+/* Checks the sizes that embeddings, shared blocks and relative positions are laid out by. */
 static void check_text(const struct spec *spec)
 {
     FUZZ_CLAIM(spec->vocab_size >= 1 && spec->positions >= 3);

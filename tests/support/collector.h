@@ -30,7 +30,7 @@ const char *collector_url(const struct collector *collector);
 /* Until so many requests have come whole; fails after forty seconds. */
 void collector_await(struct collector *collector, unsigned count);
 unsigned collector_count(struct collector *collector);
-/* Of a request that has come. */
+/* Head and body of a request that has arrived. */
 const char *collector_head(struct collector *collector, unsigned index);
 const void *collector_body(struct collector *collector, unsigned index, size_t *len);
 

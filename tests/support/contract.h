@@ -40,8 +40,8 @@ struct reply contract_get(const char *path);
 struct reply contract_post(const char *json);
 /* type may be NULL: no Content-Type. */
 struct reply contract_post_as(const char *path, const char *type, const void *body, size_t len);
-/* As a client of this machine to any server's port. headers: lines that end, "" for none; body NULL:
- * none. */
+/* Asks any server's port, as a client of this machine. headers: whole lines, "" for none. body NULL
+ * stands for none. */
 struct reply contract_ask(unsigned port, const char *method, const char *path, const char *headers,
                           const char *body);
 /* Exactly these bytes. */

@@ -10,7 +10,8 @@
 /* Sends descriptor 2 into a file until log_capture_end. */
 void log_capture_start(void);
 
-/* What was written since, NUL-terminated; the next capture overwrites it. At most 64 KiB. */
+/* The text that was written since, NUL-terminated, at most 64 KiB. The next capture overwrites it.
+ */
 const char *log_capture_end(void);
 
 /* The rest of the only line with this event, from behind the event on; fails if there is none, or

@@ -32,7 +32,7 @@ struct json_t *outcome_json(struct outcome *outcome);
  * its exit code, -1 if a signal ended it. Standard output goes nowhere. */
 int outcome_on_terminal(const char *program, const char *const *arguments, char *said);
 
-/* Of a value at a path, as contract_at names it; within 1e-8. */
+/* The number at a path, in the form of contract_at; it is expected within 1e-8. */
 double outcome_number(const struct json_t *root, const char *path);
 void outcome_expect_number(const struct json_t *root, const char *path, double expected);
 

@@ -45,7 +45,7 @@ void source_tree_close(struct source_tree *tree);
 /* NULL: there is none. */
 const struct source_file *source_tree_find(const struct source_tree *tree, const char *path);
 
-/* What a file includes, itself and through what it includes; not the file. seen: [tree->count].
+/* The files that a file includes, directly and indirectly, without itself. seen: [tree->count].
  * Returns their number. */
 size_t source_tree_closure(const struct source_tree *tree, const struct source_file *file,
                            const struct source_file **seen);

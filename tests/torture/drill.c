@@ -103,7 +103,7 @@ static void check_level(const struct drill *drill, struct level *before)
     *before = now; /* told once */
 }
 
-/* What a library has lost is not asked for again. */
+/* Descriptors and blocks that a library has lost are not asked for again. */
 static void forgive_lost(const struct drill *drill, struct level *before)
 {
     int more = level_now().descriptors - before->descriptors;

@@ -55,7 +55,7 @@ unsigned faults_first_from(const struct fault *fault, unsigned place);
 /* Prints the stack of the call that failed first, one address a line, for addr2line. */
 void faults_print_first(void);
 
-/* Whether calls of this thread are left alone, at first not. */
+/* spare: calls of this thread never fail from now on. They may fail at first. */
 void faults_spare_this_thread(bool spare);
 
 /* Blocks that are allocated now, by all threads; open descriptors, of the first thousand. */

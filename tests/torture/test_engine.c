@@ -131,7 +131,7 @@ static enum drill_outcome predict_only(const void *context, char *why, size_t si
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* What is right */
+/* The right answers */
 
 static void read_input(const struct subject *subject)
 {
@@ -146,7 +146,7 @@ static void read_input(const struct subject *subject)
     fclose(file);
 }
 
-/* Of the case whose input this is, the reference's logits. */
+/* The reference's logits, of the case with this input. */
 static void read_golden(struct subject *subject)
 {
     char path[256];
@@ -193,7 +193,7 @@ static void open_model(struct opened *opened, struct subject *subject)
                      ERR_OK);
 }
 
-/* Where there is no reference, the first answer is right. */
+/* If there is no reference, the first answer counts as right. */
 static void drill_predict(const char *name, struct subject subject)
 {
     struct opened opened;

@@ -174,7 +174,7 @@ START_TEST(images_are_judged_and_explained_by_their_masks_rightly_or_not)
 }
 END_TEST
 
-/* As many as distances take, by two threads. */
+/* Calibrates with as many inputs as distances need, by two threads. */
 static void drill_calibration(const char *name, enum ood_method method)
 {
     static const struct written_file attnd_json[] = {{"attnd.json", WRITTEN_SAME}};

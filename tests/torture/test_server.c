@@ -115,7 +115,7 @@ static pthread_t start_client(struct party *party, int ready_fd)
     return thread;
 }
 
-/* What is armed meanwhile fails the server's threads alone. */
+/* Faults that are armed meanwhile make only the server's threads fail. */
 static enum err_code serve(struct party *party, struct err *err)
 {
     struct config config;
@@ -409,7 +409,7 @@ static void learn_once(struct party *party)
     party->bad = !ask_learn(party->asked, party->port, party->why, WHY);
 }
 
-/* Whether it says that it is for want of something, and not for what it was given. */
+/* An error must name a lack of resources, and not a fault of the input. */
 static enum drill_outcome not_served(const struct err *err, char *why, size_t size)
 {
     snprintf(why, size, "%s: %s", err_name(err->code), err->text);

@@ -38,7 +38,7 @@ void written_free(struct written *written)
     *written = (struct written){0};
 }
 
-/* Where the next byte is that belongs to no number. */
+/* Place of the next byte that belongs to no number. */
 static size_t past_number(const char *bytes, size_t len, size_t at)
 {
     while (at < len && bytes[at] != '\0' && strchr("0123456789.e+-", bytes[at]) != NULL)

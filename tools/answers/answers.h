@@ -52,7 +52,7 @@ struct answers_row {
     struct err err;
 };
 
-/* Where inputs come from and what becomes of them. */
+/* Callbacks that supply inputs and take the answers. */
 struct answers_source {
     void *context;
     /* Makes input row->index an input of the encoder, in the row's arena, or sets row->err; of a

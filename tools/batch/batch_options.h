@@ -31,9 +31,9 @@ extern const struct cli batch_options_cli;
 enum err_code batch_options_read(struct batch_options *out, enum cli_action *action, int argc,
                                  char *const *argv, struct err *err);
 
-/* What must be the same for a later run to go on; `model` is the digest, or what a server says of
- * its models; `dtype` the model's, which auto may have chosen, of a server NULL. Yours to free.
- * ERR_NO_MEMORY. */
+/* The state that a later run must share to resume this one. `model`: the model's digest, or a
+ * server's description of its models. `dtype`: the model's, which auto may have chosen; NULL for a
+ * server. The caller frees it. ERR_NO_MEMORY. */
 enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err);
 

@@ -233,7 +233,7 @@ static enum err_code open_worker(struct worker *worker, struct batch *batch, str
     return remote_open(&worker->remote, batch->options->remote, err);
 }
 
-/* Of fewer threads than wanted the first ones go on. */
+/* If a thread cannot be started, the ones before it do the work. */
 static void run_workers(struct batch *batch, struct worker *workers, unsigned count,
                         struct err *err)
 {
@@ -276,7 +276,7 @@ static enum err_code run_threads(struct batch *batch, struct err *err)
 
 /* ---- the whole ---- */
 
-/* What an earlier run has done is read once more, to see that it is the same. */
+/* Reads the inputs that an earlier run has done once more, to check that they are the same. */
 static enum err_code pass_over_done(struct sources *sources, const struct output *output,
                                     const atomic_bool *stop, struct err *err)
 {

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What must be the same for a run to go on: key, name in texts. */
+/* Values that must be the same for a run to be resumed: key, name in error texts. */
 #define BATCH_STATE_PARTS(X)                                                                       \
     X(model, "the model")                                                                          \
     X(inputs, "the list of inputs")                                                                \

@@ -21,7 +21,7 @@ struct chunk {
     unsigned count;
     struct arena arena;
 
-    /* Of all inputs up to its end: */
+    /* Sums over all inputs up to the end of the chunk. */
     uint64_t inputs, progress, progress_total;
     char digest[SHA256_HEX_BYTES];
 

@@ -53,8 +53,8 @@ struct remote;
 enum err_code remote_open(struct remote **out, const struct remote_server *server, struct err *err);
 void remote_close(struct remote *remote);
 
-/* As local_answer. An error also if the server refuses a whole envelope for good (a key, a model),
- * or is not there after all attempts. */
+/* The same as local_answer. It also fails if the server refuses a whole request for good (the key,
+ * the model), or cannot be reached after all attempts. */
 enum err_code remote_answer(struct remote *remote, struct chunk *chunk, struct err *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { TIMEOUT_MS = 600 * 1000, LOOK_MS = 50, DOUBLINGS_MAX = 5 };
 
-/* Of an answer with explanations of long texts. */
+/* Limits of a reply: it may have explanations of long texts. */
 static const struct doc_limits reply_limits = {.depth_max = 32, .tokens_max = 50 * 1000 * 1000};
 
 static bool is_stopped(const struct remote_server *server)

@@ -136,7 +136,8 @@ static enum err_code next_span(struct source *source, struct record *out, bool *
     return ERR_OK;
 }
 
-/* Of a wafer the file that holds it. What is not there any more has no size: preparing it fails. */
+/* Size and time of the file; of a wafer, those of the STDF file that holds it. A file that does not
+ * exist any more has size 0: preparing it fails. */
 static void look_at(const char *path, struct stat *out)
 {
     char name[PATH_MAX];

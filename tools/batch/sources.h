@@ -47,7 +47,7 @@ struct sources {
     char digest[SHA256_HEX_BYTES]; /* of them; "" before the first */
 };
 
-/* What a source amounts to, for a bar: bytes, and a file as so many. */
+/* Progress through a source, in bytes. A file of a folder counts as a fixed number of bytes. */
 struct sources_progress {
     uint64_t done, total; /* total 0: unknown */
 };

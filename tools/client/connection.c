@@ -72,7 +72,7 @@ static void begin_count(struct connection *connection)
         connection->acknowledged_0 = 0;
 }
 
-/* What must be acknowledged once the request has been sent whole. */
+/* Bytes that the peer must have acknowledged once the whole request has been sent. */
 static uint64_t due_bytes(const struct connection *connection)
 {
     return connection->tls != NULL ? tls_stream_wire_bytes(connection->tls)

@@ -29,14 +29,14 @@ enum {
 enum http_parse_result { HTTP_PARSE_MORE, HTTP_PARSE_DONE, HTTP_PARSE_BAD };
 
 struct http_parse {
-    /* Of the reply; whole when the result is HTTP_PARSE_DONE. */
+    /* The reply; complete when the result is HTTP_PARSE_DONE. */
     unsigned status;
     bool closes;      /* no further request on this connection */
     bool retry_after; /* a Retry-After header with a number of seconds was there */
     struct buffer body;
     const char *why; /* after HTTP_PARSE_BAD; static */
 
-    /* Where the parser stands. */
+    /* State of the parser. */
     enum {
         HTTP_PARSE_STATUS,
         HTTP_PARSE_HEADERS,

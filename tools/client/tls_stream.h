@@ -55,13 +55,13 @@ enum tls_stream_result {
 enum tls_stream_result tls_stream_shake_hands(struct tls_stream *stream, struct err *err);
 bool tls_stream_wants_write(const struct tls_stream *stream);
 
-/* As send(2) and recv(2): -1 with EAGAIN, or with ECONNRESET whatever else it was. What was not
- * taken must be sent again. The end of the connection is 0, also without a goodbye: HTTP says where
- * its messages end. */
+/* Results are those of send(2) and recv(2), but every error other than EAGAIN is ECONNRESET. After
+ * EAGAIN the same bytes must be sent again. The end of the connection is 0, also without TLS's
+ * close_notify: HTTP says where its messages end. */
 ssize_t tls_stream_send(struct tls_stream *stream, const void *bytes, size_t len);
 ssize_t tls_stream_recv(struct tls_stream *stream, void *bytes, size_t len);
 
-/* What the socket has taken so far, handshake and all. */
+/* Bytes that the socket has taken so far, with the handshake. */
 uint64_t tls_stream_wire_bytes(const struct tls_stream *stream);
 
 #endif

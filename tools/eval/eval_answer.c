@@ -212,7 +212,7 @@ static void warn_of_contrast(const struct eval *eval)
 
 /* ---- logits ---- */
 
-/* Of every input that has any. */
+/* Writes the logits of every input that has any. */
 static size_t print_logits(const struct assessment *assessment, FILE *file)
 {
     const struct engine_info *info = engine_describe(assessment->model);

@@ -192,7 +192,7 @@ void kafka_measure_lag(struct kafka *kafka)
 
 /* ---- answering ---- */
 
-/* Of each partition the first input's offset, or the one behind the last. */
+/* The offsets, for each partition, of the first input, or behind the last. */
 static rd_kafka_topic_partition_list_t *offsets_of(const struct kafka_reply *replies, size_t count,
                                                    bool is_first)
 {

@@ -42,7 +42,8 @@ struct kafka_message {
     size_t len;
 };
 
-/* What becomes of an input. Bytes are the caller's until kafka_commit returns. */
+/* The reply to an input, or its dead letter. The caller keeps the bytes until kafka_commit returns.
+ */
 struct kafka_reply {
     const struct kafka_message *input; /* whose key and partition it has */
     const char *value;                 /* [len]; NULL: dead letter, the input as it came */
@@ -63,7 +64,7 @@ enum kafka_outcome {
                     * the same inputs again, with other replies to these */
 };
 
-/* What observers may read at any time. */
+/* Numbers that any thread may read at any time. */
 struct kafka_state {
     atomic_uint partitions;   /* that are assigned */
     atomic_ullong rebalances; /* partitions given or taken away */

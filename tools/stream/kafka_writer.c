@@ -267,7 +267,7 @@ static bool produce_all(struct kafka_writer *writer, struct kafka_reply *replies
     return true;
 }
 
-/* Where the group goes on, and who says so. */
+/* The offsets at which the group goes on, and the member that commits them. */
 struct place {
     const rd_kafka_topic_partition_list_t *next;
     const rd_kafka_consumer_group_metadata_t *member;

@@ -101,7 +101,7 @@ static const char *take_text(const struct json_t *root, const char *key, size_t 
     return copy;
 }
 
-/* As of an item of POST /predict; no string was cut out of this tree. */
+/* Reads the context as of an item of POST /predict. No string was cut out of this tree. */
 static enum err_code take_context(struct json_t *root, struct arena *arena,
                                   struct message_input *out, struct err *err)
 {

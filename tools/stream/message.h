@@ -29,8 +29,8 @@ struct message_input {
     const char *id, *context; /* of the JSON body, the latter as JSON; NULL: none */
 };
 
-/* What it makes is the arena's, or the message's. ERR_TOO_LARGE, ERR_MEDIA_TYPE, ERR_MALFORMED,
- * ERR_UNUSABLE: what is wrong with it; id is then set if it was read. */
+/* Fills `out`, whose strings are the arena's or the message's. ERR_TOO_LARGE, ERR_MEDIA_TYPE,
+ * ERR_MALFORMED, ERR_UNUSABLE: the message is unusable; id is then set if it was read. */
 enum err_code message_prepare(const struct message *message, const struct engine_model *engine,
                               struct arena *arena, struct message_input *out, struct err *err);
 
@@ -40,8 +40,8 @@ enum { MESSAGE_OWN_ID_BYTES = 17 };
 void message_make_id(char out[MESSAGE_OWN_ID_BYTES], const char *topic, int partition,
                      int64_t offset);
 
-/* Whether an id may stand in headers and in the "id" of a verdict: printable ASCII of at most
- * MESSAGE_ID_BYTES_MAX bytes, as the server's X-Request-Id. */
+/* True if an id may stand in headers and in the "id" of a verdict: printable ASCII of at most
+ * MESSAGE_ID_BYTES_MAX bytes, like the server's X-Request-Id. */
 bool message_id_is_plain(const char *id);
 
 #endif

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* What a thread takes at a time: enough rows for packed batches, few enough to share the end. */
+/* Messages that a thread takes at a time: enough rows for packed batches, and few enough that all
+ * threads have work until the end. */
 enum { SHARE_MESSAGES = 32 };
 
 struct item {
@@ -204,7 +205,7 @@ static enum err_code reply_with(struct stream_batch *batch, unsigned index,
     return ERR_OK;
 }
 
-/* What tells whose reply it is. */
+/* Adds the members that tell which message the reply is for. */
 static enum err_code add_origin(const struct item *item, struct json_t *object, struct err *err)
 {
     if (doc_edit_text(object, "id", item->id, err) == ERR_OK && item->context != NULL)

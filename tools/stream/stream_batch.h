@@ -19,7 +19,7 @@
 
 struct stream_batch;
 
-/* What it amounts to, once it is answered. */
+/* Sums over a batch that was answered. */
 struct stream_batch_sums {
     unsigned messages, failed;
     size_t bytes; /* of values */

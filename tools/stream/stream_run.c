@@ -94,8 +94,8 @@ static enum err_code pause_after_abort(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* As many messages as take the time that is meant for a batch, but not more than twice as many as
- * before: a small batch tells little of a large one. */
+/* Sets the size of the next batch: as many messages as take the time that is meant for a batch, but
+ * at most twice as many as before, because a small batch tells little about a large one. */
 static void make_room(struct run *run, uint64_t compute_ns)
 {
     unsigned count = stream_batch_count(run->batch), most = run->options->batch_messages;

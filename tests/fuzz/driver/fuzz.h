@@ -83,7 +83,7 @@ char *fuzz_part(struct fuzz_input *input, uint8_t separator, size_t *len);
 /* Claims of every error: a code of the table; a text, in UTF-8, if and only if something failed. */
 void fuzz_check_err(const struct err *err);
 
-/* Whether the bytes are JSON that our own reader takes. */
+/* True if the bytes are JSON that our own reader takes. */
 bool fuzz_is_json(const char *bytes, size_t len);
 
 #endif

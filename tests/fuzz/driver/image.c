@@ -26,7 +26,7 @@ static void on_malloc(const volatile void *memory, size_t bytes)
     heap.peak = heap.used > heap.peak ? heap.used : heap.peak;
 }
 
-/* What was taken before the counting began is not freed while it goes on. */
+/* Only blocks that were allocated since the counting began are freed while it goes on. */
 static void on_free(const volatile void *memory)
 {
     heap.used -= heap.counts && memory != NULL ? __sanitizer_get_allocated_size(memory) : 0;

@@ -48,7 +48,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- mergeOverwrite (deepCopy .Values.config) $config | toPrettyJson -}}
 {{- end }}
 
-{{/* What cannot be told by a schema. */}}
+{{/* Rules that a schema cannot express. */}}
 {{- define "attnd.check" -}}
 {{- if and .Values.modelVolume.image .Values.modelVolume.claim }}{{ fail "modelVolume: image or claim, not both" }}{{ end -}}
 {{- if and .Values.tls.clientCa (not .Values.tls.secret) }}{{ fail "tls.clientCa needs tls.secret" }}{{ end -}}
