@@ -7,9 +7,10 @@
  *         aligned_put(&next, lower_of(aligned_peek(&next)), 0, &err);
  *     ... next.out is the text, one step further
  *
- * Putting is the reference's `NormalizedString::transform` (Hugging Face tokenizers 0.22): a
- * character goes in place of the next of the old text and takes that one's extent, or is inserted
- * behind what was replaced last and shares its extent. All bytes of a character have one extent.
+ * aligned_put is the reference's `NormalizedString::transform` (Hugging Face tokenizers 0.22). A
+ * character replaces the next character of the old text and takes its extent. Or it is inserted
+ * behind the character replaced last and shares its extent. All bytes of a character have one
+ * extent.
  *
  * Threads: one at a time; a finished text may be read by any.
  */
@@ -33,31 +34,32 @@ struct aligned {
 struct aligned_builder {
     const struct aligned *from;
     size_t at;          /* bytes of `from` that are replaced, kept or dropped so far */
-    struct aligned out; /* what has been put so far */
+    struct aligned out; /* the new text so far */
     size_t room;        /* bytes that fit into out */
     struct arena *arena;
 };
 
-/* A client's text as it is: `text` is valid UTF-8, its first character is number `first`. Copies;
- * 9 bytes for each byte from the arena. ERR_NO_MEMORY. */
+/* Makes an aligned text of a client's text: `text` is valid UTF-8, its first character is number
+ * `first`. Copies; takes 9 bytes of the arena for each byte. ERR_NO_MEMORY. */
 enum err_code aligned_of_text(struct aligned *out, const char *text, size_t len, uint32_t first,
                               struct arena *arena, struct err *err);
 
-/* Bytes [at, at + len) of a text, whole characters, as a text; borrows. */
+/* Returns bytes [at, at + len) of a text, whole characters, as a text; borrows. */
 struct aligned aligned_part(const struct aligned *text, size_t at, size_t len);
 
 /* Begins the next form of `from`, which is borrowed and not changed. Allocates nothing yet. The
- * memory of `out` comes from the arena; it doubles and leaves the old arrays there, so it
- * takes 9 bytes for each byte of `from`, or fewer than 4 times 9 for each of an `out` that grew. */
+ * memory of `out` comes from the arena: 9 bytes for each byte of `from`. An `out` that grows
+ * doubles its arrays and leaves the old ones in the arena: fewer than 4 times 9 for each byte of
+ * `out`. */
 void aligned_builder_init(struct aligned_builder *builder, const struct aligned *from,
                           struct arena *arena);
 
 /* The next character of `from`; there must be one. */
 uint32_t aligned_peek(const struct aligned_builder *builder);
 
-/* Appends a character. change 1: inserted behind what was replaced last (not as the first of all);
- * 0: in place of the next character of `from`; -n: the same, and the n after that one go. False if
- * there is no memory. */
+/* Appends a character. change 1: inserts it behind the character replaced last (not allowed for the
+ * first of all); 0: replaces the next character of `from`; -n: the same, and drops the n characters
+ * after that one. False if there is no memory. */
 bool aligned_put(struct aligned_builder *builder, uint32_t character, long change, struct err *err);
 
 /* Keeps the next `len` bytes of `from`, whole characters. False if there is no memory. */

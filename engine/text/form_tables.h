@@ -21,8 +21,8 @@ enum { FORM_TABLES_SHIFT = 7 }; /* characters in a block: 1 << shift */
 enum {
     FORM_CLASS = 31,
     FORM_MARK = 32,          /* general category Mn, Mc or Me */
-    FORM_COMPATIBILITY = 64, /* has a decomposition in form KD that is not that in form D */
-    FORM_SECOND = 128,       /* a table composition has it as its second character */
+    FORM_COMPATIBILITY = 64, /* decomposes in form KD differently from form D */
+    FORM_SECOND = 128,       /* is the second character of a composition in the table */
 };
 
 /* Grapheme_Cluster_Break, and what rules GB9c and GB11 need; make_form_tables.py numbers them. */
@@ -33,7 +33,7 @@ enum grapheme_class {
     GRAPHEME_CONTROL,
     GRAPHEME_EXTEND,
     GRAPHEME_LINKER,     /* Extend, and joins two consonants: a virama */
-    GRAPHEME_NON_JOINER, /* Extend, and parts two consonants: U+200C */
+    GRAPHEME_NON_JOINER, /* Extend, and separates two consonants: U+200C */
     GRAPHEME_ZWJ,
     GRAPHEME_SPACING_MARK,
     GRAPHEME_PREPEND,

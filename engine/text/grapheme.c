@@ -1,9 +1,9 @@
 /* grapheme.c - see grapheme.h.
  *
- * Whether a border lies between two characters depends on their classes and, for three rules, on
- * what the cluster holds before them. A cluster is read forwards from its border, so that is a
- * small state: how many regional indicators precede (GB12, GB13), whether a pictograph and nothing
- * but Extend does (GB11), whether a consonant does and, behind it, a linker (GB9c). */
+ * A border between two characters depends on their classes. Three rules also depend on the
+ * characters of the cluster before them. A cluster is read forwards from its border, so a small
+ * state is enough: the number of regional indicators (GB12, GB13), a pictograph followed by Extend
+ * only (GB11), and a consonant followed by a linker (GB9c). */
 #include "engine/text/grapheme.h"
 
 #include "engine/text/form_tables.h"
@@ -11,11 +11,11 @@
 
 #include <stdbool.h>
 
-/* What the cluster so far leads up to. */
+/* State of the cluster after the characters read so far. */
 struct context {
     enum grapheme_class last;
     bool indicators_are_odd;
-    bool pictograph;         /* pictograph, then Extend only; a ZWJ may follow those */
+    bool pictograph;         /* pictograph, then Extend only; a ZWJ may follow */
     bool joining_pictograph; /* the same, and `last` is a ZWJ */
     bool consonant, linked;
 };

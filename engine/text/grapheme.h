@@ -1,4 +1,4 @@
-/* grapheme.h - extended grapheme clusters (UAX 29): what a reader takes for one character.
+/* grapheme.h - extended grapheme clusters (UAX 29): one character in a reader's eyes.
  *
  *     for (size_t at = 0, end; at < len; at = end) {
  *         end = grapheme_end(text, len, at);
@@ -15,8 +15,8 @@
 
 #include <stddef.h>
 
-/* Where the cluster that begins at `at` ends. text[len] is valid UTF-8, at < len, and a cluster
- * begins at `at`: it is 0 or was returned for the cluster before. Linear in the cluster. */
+/* Returns the end of the cluster that begins at `at`. text[len] is valid UTF-8, at < len, and `at`
+ * is 0 or the end of the cluster before. Linear in the cluster. */
 size_t grapheme_end(const char *text, size_t len, size_t at);
 
 #endif

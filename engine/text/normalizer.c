@@ -1,20 +1,20 @@
 /* normalizer.c - see normalizer.h.
  *
- * The reference runs whole-text passes, each of which keeps a table of where its characters came
- * from. Here the passes are one stream, so that an encoding that has reached its limit can stop and
- * a long text needs no copy. A cursor cleans, spaces and decomposes character by character. The
- * exception is canonical reordering: a run of combining characters (class not 0) comes out sorted
- * by class, however long it is.
+ * The reference runs several passes over the whole text, each with a table of its characters'
+ * sources. Here the passes are one stream: an encoding that has reached its limit can stop, and a
+ * long text needs no copy. A cursor cleans, spaces and decomposes character by character. Canonical
+ * reordering is the exception: a run of combining characters (class not 0), however long, is sorted
+ * by class.
  *
- * Nearly all combining characters are marks, which strip_accents removes at once. So a run is first
- * walked to see whether anything survives; mostly nothing does, and no memory is needed. For the
- * survivors (musical stems, Hangul tone marks, characters newer than the reference's tables) the
- * order is a counting sort over the 256 classes: linear, as hostile texts are one long run.
+ * Nearly all combining characters are marks, which strip_accents removes. So a run is first
+ * searched for characters that survive; mostly there are none, and no memory is needed. The
+ * survivors (musical stems, Hangul tone marks, characters newer than the reference's tables) are
+ * sorted by counting over the 256 classes: linear, because a hostile text may be one long run.
  *
- * Where a reordered character "came from" follows the reference to the letter: its decomposition
- * marks each character as the first of its source or as an additional one, the marks travel with
- * the characters through the sort, and then the k-th first takes the k-th source while an
- * additional one shares the source of the first before it. */
+ * The source of a reordered character is exactly the reference's. Decomposition flags each
+ * character as the first of its source or as an additional one, and the flags stay with the
+ * characters in the sort. Then the k-th first character takes the k-th source, and an additional
+ * one shares the source of the first before it. */
 #include "engine/text/normalizer.h"
 
 #include "engine/text/utf8.h"
@@ -53,7 +53,7 @@ static bool clean(uint32_t *character)
     return true;
 }
 
-/* Reads the next character of the text into cursor->pending; nothing if it is cleaned away. */
+/* Reads the next character of the text into cursor->pending; nothing if cleaning removes it. */
 static void read_character(const struct normalizer *normalizer, struct normalizer_cursor *cursor)
 {
     const struct normalizer_flags *flags = &normalizer->flags;
@@ -75,7 +75,7 @@ static void read_character(const struct normalizer *normalizer, struct normalize
     cursor->pending_count = (unsigned)(out - cursor->pending);
 }
 
-/* False at the end, and when interrupted. */
+/* Takes the next character. False at the end, and when interrupted. */
 static bool cursor_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
                         struct item *item, struct err *err)
 {
@@ -98,7 +98,7 @@ static void cursor_back(struct normalizer_cursor *cursor)
     cursor->pending_next--;
 }
 
-/* The next character of a run, or false, with the cursor at the starter that ends the run. */
+/* Takes the next character of a run. False at its end: the cursor is at the starter behind it. */
 static bool run_next(const struct normalizer *normalizer, struct normalizer_cursor *cursor,
                      struct item *item, struct err *err)
 {
@@ -115,8 +115,8 @@ static bool survives(const struct item *item)
     return !(item->properties->flags & UNICODE_MARK);
 }
 
-/* What the counting sort needs to know about each class: where its survivors begin, and how many
- * firsts (see the top of the file) the classes before it have. */
+/* Tables of the counting sort, by class: the place of its first survivor, and the number of first
+ * characters (see the top of the file) in the classes before it. */
 struct run_counts {
     size_t survivors[CLASS_COUNT];
     size_t firsts[CLASS_COUNT];
@@ -141,8 +141,8 @@ static void run_count(const struct normalizer *normalizer, struct normalizer_cur
     }
 }
 
-/* Puts the survivors into their order; `source` is, for now, the number of firsts up to and
- * including the character. */
+/* Sorts the survivors; `source` is for now the number of first characters up to and including the
+ * character. */
 static void run_sort(struct normalizer *normalizer, struct normalizer_cursor cursor,
                      struct run_counts *counts, struct err *err)
 {
@@ -155,7 +155,7 @@ static void run_sort(struct normalizer *normalizer, struct normalizer_cursor cur
     }
 }
 
-/* Replaces the k of "k-th first" by the k-th source; k grows along the run. */
+/* Replaces the number k of the k-th first character by the k-th source; k grows along the run. */
 static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor cursor,
                         struct err *err)
 {
@@ -172,8 +172,8 @@ static void run_resolve(struct normalizer *normalizer, struct normalizer_cursor 
     }
 }
 
-/* A run's memory serves the next one too, and doubles where it does not suffice: else a text of
- * short runs would take a line of the arena for each (160 MB for 10 MB of a letter and a mark). */
+/* Makes room for a run. The next run uses the same memory, which doubles if it is too small:
+ * otherwise each short run would take a line of the arena (160 MB for 10 MB of letter and mark). */
 static bool run_make_room(struct normalizer *normalizer, struct err *err)
 {
     if (normalizer->run_count <= normalizer->run_room)
@@ -187,8 +187,8 @@ static bool run_make_room(struct normalizer *normalizer, struct err *err)
     return normalizer->run != NULL;
 }
 
-/* The cursor stands at a combining character: moves it behind the run and keeps the survivors. An
- * interrupted pass leaves a run unfinished, which must not be read. */
+/* Moves the cursor, which is at a combining character, behind the run and keeps the survivors.
+ * After an interrupt the run is unfinished and must not be read. */
 static bool run_take(struct normalizer *normalizer, struct err *err)
 {
     struct normalizer_cursor start = normalizer->cursor;
@@ -208,7 +208,7 @@ static bool run_take(struct normalizer *normalizer, struct err *err)
     return err->code == ERR_OK;
 }
 
-/* The next character before lower-casing. */
+/* Takes the next character before lower-casing. */
 static bool next_cased(struct normalizer *normalizer, struct normalized *out, struct err *err)
 {
     bool strip = normalizer->flags.strip_accents;
@@ -230,7 +230,7 @@ static bool next_cased(struct normalizer *normalizer, struct normalized *out, st
     }
 }
 
-/* Printable ASCII needs no table: it is what logs are made of. */
+/* Takes a printable ASCII character, which needs no table. Logs consist of them. */
 static bool next_ascii(struct normalizer *normalizer, struct normalized *out)
 {
     struct normalizer_cursor *cursor = &normalizer->cursor;

@@ -1,14 +1,14 @@
 /* precompiled.c - see precompiled.h.
  *
- * The trie is a double array (Aoe 1989) in the layout of darts-clone. A unit holds the byte that
- * leads to it, how far away its children are, and whether one of them is a leaf; a leaf holds where
- * its replacement begins. The child by byte b of the unit at i is at i ^ offset ^ b, and exists if
- * that unit names b.
+ * The trie is a double array (Aoe 1989) in the layout of darts-clone. A unit holds its label (the
+ * byte that leads to it), the offset of its children, and a flag: one of them is a leaf. A leaf
+ * holds the offset of its replacement. The child by byte b of the unit at i is at i ^ offset ^ b,
+ * and exists if that unit's label is b.
  *
- * A text is looked up five bytes deep at most, so five passes over the units find all that a text
- * can lead to: the unit at i is a child of the unit whose children are around i ^ (its own byte).
- * Leaves found so are checked once, at load; where children are is compared with the size at every
- * step. */
+ * A lookup goes at most five bytes deep, so five passes over the units find all units that a text
+ * can reach: the unit at i is a child of the unit whose children are around i ^ (its own byte).
+ * These leaves are checked once, at load. A lookup compares the place of children with the size at
+ * every step. */
 #include "engine/text/precompiled.h"
 
 #include "engine/base/base64.h"
@@ -50,7 +50,7 @@ static bool has_leaf(uint32_t unit)
     return (unit >> 8 & 1) != 0;
 }
 
-/* The byte that leads to a unit; of a leaf more than a byte. */
+/* Returns the byte that leads to a unit; for a leaf, a number above 255. */
 static uint32_t label_of(uint32_t unit)
 {
     return unit & (1u << 31 | 0xFF);
@@ -63,7 +63,7 @@ static size_t value_of(uint32_t leaf)
 
 /* ---- reading ---- */
 
-/* What leads to a unit's children: bits of `reached`. */
+/* Kinds of bytes on the way to a unit's children: bits of `reached`. */
 enum { BY_ASCII = 1, BY_OTHER = 2 };
 
 static size_t replacement_bytes(const struct precompiled *table, size_t at)
@@ -72,7 +72,8 @@ static size_t replacement_bytes(const struct precompiled *table, size_t at)
     return (end != NULL ? (size_t)(end - table->strings) : table->strings_len) - at;
 }
 
-/* A leaf at the end of keys of so many bytes: is it inside, and how much does the text grow? */
+/* Checks that the replacement of a leaf, whose keys have `key_bytes` bytes, is inside the strings;
+ * notes how much the text grows by it. */
 static bool leaf_check(struct precompiled *table, size_t index, unsigned key_bytes, unsigned by,
                        struct err *err)
 {
@@ -103,13 +104,14 @@ static bool leaf_check(struct precompiled *table, size_t index, unsigned key_byt
     return true;
 }
 
-/* Places around which there can be units: they differ from a unit's in its last byte. */
+/* Returns the number of places around which units can lie: they differ from a unit's place in the
+ * last byte. */
 static size_t places(const struct precompiled *table)
 {
     return (table->unit_count | 0xFF) + 1;
 }
 
-/* One byte deeper: from the places around which children are, to those of the children. */
+/* Goes one byte deeper: from the places of children to the places of their children. */
 static bool level_check(struct precompiled *table, const uint8_t *reached, uint8_t *deeper,
                         unsigned key_bytes, struct err *err)
 {
@@ -170,7 +172,7 @@ static enum err_code parts_find(struct precompiled *table, const char *bytes, si
 
 /* ---- looking up ---- */
 
-/* Whether some prefix of key[len] has a replacement: that of the shortest. */
+/* Finds the replacement of the shortest prefix of key[len] that has one. False: none has. */
 static bool find(const struct precompiled *table, const char *key, size_t len, const char **out,
                  size_t *out_len)
 {
@@ -227,7 +229,7 @@ struct precompiled_growth precompiled_growth(const struct precompiled *table)
 
 /* ---- applying ---- */
 
-/* The last character is held back, because what goes away behind it is added to its change. */
+/* Holds the last character back: characters dropped behind it are added to its change. */
 struct writer {
     const struct precompiled *table;
     struct aligned_builder builder;
@@ -253,9 +255,9 @@ static bool writer_put(struct writer *writer, uint32_t character, long change, s
     return true;
 }
 
-/* So many characters become those of text[len]. Of more characters than before the last ones are
- * insertions; what is less goes away behind the last one. With nothing before it, it does not go
- * away and all extents are late by it, as in the reference. */
+/* Replaces the next `characters` by those of text[len]. If text has more, its last ones are
+ * insertions. If it has fewer, the rest is dropped behind its last one. As in the reference, if
+ * nothing has been written before an empty text, nothing is dropped and all extents are late. */
 static bool writer_replace(struct writer *writer, size_t characters, const char *text, size_t len,
                            struct err *err)
 {
@@ -293,7 +295,7 @@ static bool take_cluster(struct writer *writer, const char *text, size_t len, st
     return take_characters(writer, text, len, err);
 }
 
-/* Keeps what stays as it is, from *at on, if the extents are not late. */
+/* Keeps the characters from *at on that do not change, if the extents are not late. */
 static bool take_plain(struct writer *writer, const struct aligned *in, size_t *at, struct err *err)
 {
     size_t end = *at;

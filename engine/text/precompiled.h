@@ -1,13 +1,13 @@
-/* precompiled.h - the normaliser "Precompiled" of tokenizer.json: SentencePiece's table of what
- * becomes what (its rules nmt_nfkc and the like).
+/* precompiled.h - the normaliser "Precompiled" of tokenizer.json: SentencePiece's table of
+ * replacements (its rules nmt_nfkc and the like).
  *
  *     precompiled_read(&table, base64, len, &arena, &err);
  *     precompiled_apply(table, &text, &next, &work, interrupt, &err);
  *     text = next;
  *
- * A grapheme cluster of fewer than 6 bytes is sought whole and the shortest entry that it begins
- * with replaces all of it; a longer one, or one without an entry, goes character by character
- * (crate spm_precompiled 0.1.4 of Hugging Face tokenizers 0.22.2).
+ * A grapheme cluster of fewer than 6 bytes is looked up whole, and the shortest entry that it
+ * begins with replaces all of it. A longer cluster, or one without an entry, is looked up character
+ * by character (crate spm_precompiled 0.1.4 of Hugging Face tokenizers 0.22.2).
  *
  * Threads: a table is immutable; any number may apply it.
  */
@@ -21,8 +21,8 @@ enum { PRECOMPILED_REPLACEMENT_BYTES_MAX = 1024 }; /* bounds what a character ca
 
 struct precompiled;
 
-/* Bytes that a text can grow to, for each of its bytes that is ASCII and for each other: at least
- * 1; the rules nmt_nfkc have 1 and 11. */
+/* Most bytes that a byte of text becomes, by kind of byte (ASCII or other): at least 1; the rules
+ * nmt_nfkc have 1 and 11. */
 struct precompiled_growth {
     size_t ascii, other;
 };
@@ -36,8 +36,8 @@ enum err_code precompiled_read(struct precompiled **out, const char *base64, siz
                                struct arena *arena, struct err *err);
 
 /* *out is `in` with everything replaced; it may share the arrays of `in`, which is not changed.
- * Memory from the arena as an aligned_builder. Linear in what is written. The interrupt (NULL:
- * none) is looked at every few thousand clusters. ERR_NO_MEMORY, or what the interrupt says. */
+ * Memory from the arena as an aligned_builder. Linear in *out. The interrupt (NULL: none) is
+ * checked every few thousand clusters. ERR_NO_MEMORY, or the interrupt's error. */
 enum err_code precompiled_apply(const struct precompiled *table, const struct aligned *in,
                                 struct aligned *out, struct arena *arena,
                                 struct interrupt *interrupt, struct err *err);

@@ -1,11 +1,11 @@
-/* token_list.h - the tokens of one text, as a kind of tokenizer appends them and tokenizer.c reads
- * them: arrays of a fixed length, and a count that may go on beyond them.
+/* token_list.h - the tokens of one text, which a kind of tokenizer appends and tokenizer.c reads:
+ * arrays of a fixed length, and a count that may exceed it.
  *
  *     struct token_list list;
  *     token_list_init(&list, 510, false, &arena, &err);
  *     while (... && token_list_append(&list, token)) ...
  *     token_list_finish(&list);
- *     list.total > list.count                           the text has more tokens than there is room
+ *     list.total > list.count                           the text has more tokens than fit
  *
  * Threads: one at a time.
  */
@@ -30,13 +30,13 @@ struct token_list {
     uint32_t *starts, *ends; /* [room] */
     bool *continued;         /* [room] */
     unsigned count, room;
-    size_t total;   /* appended so far; of them `count` are kept */
-    size_t enough;  /* appending ends when there are so many */
-    bool keeps_end; /* of more tokens than there is room for the last are kept, not the first */
+    size_t total;   /* tokens appended so far, of which `count` are kept */
+    size_t enough;  /* appending ends at this total */
+    bool keeps_end; /* the last tokens are kept if not all fit; otherwise the first */
 };
 
-/* An empty list whose arrays come from the arena. It has enough with one token more than it has
- * room for; one that keeps the end never has. ERR_NO_MEMORY. */
+/* Makes an empty list whose arrays come from the arena. It has enough with one token more than its
+ * room; a list that keeps the end never has enough. ERR_NO_MEMORY. */
 static inline enum err_code token_list_init(struct token_list *list, unsigned room, bool keeps_end,
                                             struct arena *arena, struct err *err)
 {
@@ -51,7 +51,7 @@ static inline enum err_code token_list_init(struct token_list *list, unsigned ro
     return ERR_OK;
 }
 
-/* The rest of a list, from its count on, as an empty list with so much room. */
+/* Returns the rest of a list, from its count on, as an empty list with room for `room` tokens. */
 static inline struct token_list token_list_rest(const struct token_list *list, unsigned room,
                                                 bool keeps_end)
 {
@@ -77,7 +77,7 @@ static inline struct token token_list_get(const struct token_list *list, unsigne
     return (struct token){list->ids[at], list->starts[at], list->ends[at], list->continued[at]};
 }
 
-/* False if the list has enough. A list that keeps the end writes in a circle. */
+/* Appends a token. False if the list has enough. A list that keeps the end writes in a circle. */
 static inline bool token_list_append(struct token_list *list, struct token token)
 {
     if (list->count < list->room)
@@ -97,8 +97,8 @@ static inline void token_list_reverse(struct token_list *list, unsigned first, u
     }
 }
 
-/* After the last token: those of a circle into the order of the text. A token whose word began
- * before the first that is kept begins one. */
+/* Call after the last token: sorts a circle into the order of the text. If the first kept token
+ * continues a word, it now begins one. */
 static inline void token_list_finish(struct token_list *list)
 {
     if (!list->keeps_end || list->total <= list->room || list->room == 0)

@@ -1,7 +1,7 @@
 /* tokenizer.c - see tokenizer.h.
  *
- * A kind makes the tokens of one text; here they are put into the family's template, and here a
- * text or a pair is cut to the limit. */
+ * A kind of tokenizer makes the tokens of one text. This file cuts a text or a pair to the limit
+ * and puts the tokens into the family's template. */
 #include "engine/text/tokenizer.h"
 
 #include "engine/text/pipeline/steps.h"
@@ -48,7 +48,7 @@ static enum err_code build(struct tokenizer *tokenizer, struct steps *steps, uns
     return ERR_OK;
 }
 
-/* All of a tokenizer lives in one arena, which it holds itself. */
+/* Reads the files. A tokenizer lives in one arena, which it holds itself. */
 static enum err_code read_files(struct tokenizer **out, const struct tokenizer_files *files,
                                 unsigned tokens_max, struct err *err)
 {
@@ -100,7 +100,7 @@ static unsigned count_specials(const struct tokenizer_template *order)
     return count;
 }
 
-/* Tokens that a text can have, at most `limit`. */
+/* Most tokens that a text can have, at most `limit`. */
 static unsigned room_for(const struct tokenizer *tokenizer, const char *text, size_t len,
                          unsigned limit)
 {
@@ -186,7 +186,7 @@ struct side {
     struct token_list list;
 };
 
-/* What both sides are encoded with. */
+/* Arguments that are the same for both texts of a pair. */
 struct pair_work {
     const struct tokenizer *tokenizer;
     struct interrupt *interrupt;
@@ -205,7 +205,7 @@ static enum err_code encode_side(const struct pair_work *work, struct side *side
     return ERR_OK;
 }
 
-/* How many tokens a side has, counted until there are `enough`. */
+/* Counts the tokens of a side, up to `enough`. */
 static size_t count_side(const struct pair_work *work, const struct side *side, size_t enough,
                          struct err *err)
 {
@@ -215,9 +215,8 @@ static size_t count_side(const struct pair_work *work, const struct side *side, 
     return list.total;
 }
 
-/* Tokens that stay of two texts in `room`, as the reference cuts them: the shorter stays whole if
- * then it is not longer than what the other is left with; else each gets a half, the longer the odd
- * one. */
+/* Tokens that stay of two texts in `room`, cut as the reference does. The shorter one stays whole if
+ * it has at most half of them. Otherwise each gets a half, and the longer one the odd token. */
 static void share_room(const size_t counts[2], unsigned room, unsigned kept[2])
 {
     const unsigned shorter = counts[0] > counts[1], longer = 1 - shorter;
@@ -227,8 +226,8 @@ static void share_room(const size_t counts[2], unsigned room, unsigned kept[2])
     kept[longer] = fits ? (unsigned)counts[longer] : room - kept[shorter];
 }
 
-/* Cuts the sides to `room` tokens together. Which is longer is known from the encoding, unless both
- * are longer than the room. */
+/* Cuts the sides to `room` tokens together. The encoding tells which is longer, unless both are
+ * longer than the room. */
 static enum err_code cut_sides(const struct pair_work *work, struct side *sides, unsigned room,
                                struct err *err)
 {
@@ -244,7 +243,7 @@ static enum err_code cut_sides(const struct pair_work *work, struct side *sides,
     return err->code;
 }
 
-/* Both sides in the order of the template; types only where one is not 0. */
+/* Writes both sides in the order of the template. Types are written only if one is not 0. */
 static enum err_code lay_out(const struct tokenizer_template *order, const struct side *sides,
                              unsigned room, struct arena *arena, struct encoding *out,
                              struct err *err)

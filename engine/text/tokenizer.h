@@ -16,25 +16,26 @@
 #include "engine/text/tokenizer_kind.h"
 
 /* Reads the tokenizer's files of a checkpoint directory. tokens_max: the model's limit; the
- * tokenizer's is the smaller of it and that in the files. Error texts start with the file's name.
+ * tokenizer's limit is the smaller of it and the files'. Error texts start with the file's name.
  * Yours to close. */
 enum err_code tokenizer_open(struct tokenizer **out, const char *dir, unsigned tokens_max,
                              struct err *err);
 void tokenizer_close(struct tokenizer *tokenizer);
 
-/* The model has so many rows of embeddings: special tokens that the class of tokenizer adds behind
- * the vocabulary, and that have none, are not sought. Before the first encoding. */
+/* Tells the tokenizer how many rows of embeddings the model has. Special tokens that the class of
+ * tokenizer adds behind the vocabulary, and that have no row, are not searched for. Call it before
+ * the first encoding. */
 void tokenizer_fit(struct tokenizer *tokenizer, unsigned rows);
 
-/* limit: tokens at most, one more than the special ones at least; 0: the tokenizer's. The interrupt
- * (NULL: none) is checked every few thousand characters. ERR_UNUSABLE for invalid UTF-8, with its
- * byte offset. ERR_TOO_LARGE for a text that grows beyond all bounds when it is normalised. Linear
- * in len; memory from the arena, and some for a while (tokenizer_encode_bytes). */
+/* limit: most tokens, at least one more than the special ones; 0: the tokenizer's limit. The
+ * interrupt (NULL: none) is checked every few thousand characters. ERR_UNUSABLE for invalid UTF-8,
+ * with its byte offset. ERR_TOO_LARGE for a text that the normaliser makes too long. Linear in len;
+ * memory from the arena, and temporary memory (tokenizer_encode_bytes). */
 enum err_code tokenizer_encode(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                                size_t len, struct interrupt *interrupt, struct arena *arena,
                                struct encoding *out, struct err *err);
 
-/* The same of a text that is known to be UTF-8, as a JSON parser's strings are: not checked. */
+/* The same for a text that is known to be UTF-8, for example from a JSON parser: not checked. */
 enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, struct interrupt *interrupt,
                                     struct arena *arena, struct encoding *out, struct err *err);
@@ -42,10 +43,10 @@ enum err_code tokenizer_encode_utf8(const struct tokenizer *tokenizer, unsigned 
 /* False: all tokens are special ones that a template adds, which have no extent in a text. */
 bool tokenizer_has_token(const struct encoding *encoding);
 
-/* Two texts in one encoding, both known to be UTF-8; an empty pair is none. The longer is cut
- * first, as the reference's "longest_first": types tell them apart if the family has such, pair_at
- * always; offsets are those of a token's own text. ERR_UNSUPPORTED if the tokenizer takes no pairs
- * or the limit has no room for two. */
+/* Encodes two texts as one, both known to be UTF-8; an empty `pair` means a single text. The longer
+ * text is cut first, as by the reference's "longest_first". pair_at separates the texts, and token
+ * types do if the family has them; offsets are in a token's own text. ERR_UNSUPPORTED if the
+ * tokenizer takes no pairs or the limit has no room for two. */
 enum err_code tokenizer_encode_pair(const struct tokenizer *tokenizer, unsigned limit,
                                     const char *text, size_t len, const char *pair, size_t pair_len,
                                     struct interrupt *interrupt, struct arena *arena,
@@ -60,13 +61,13 @@ enum err_code tokenizer_join_pair(const struct tokenizer *tokenizer, unsigned li
 /* Special tokens of a pair; 0: the tokenizer takes none. */
 unsigned tokenizer_pair_specials(const struct tokenizer *tokenizer);
 
-/* Upper bound of what tokenizer_encode takes, from the arena and for a while, with the same limit;
- * and of tokenizer_encode_pair with the tokenizer's. */
+/* Upper bound of the bytes that tokenizer_encode takes, arena and temporary, with the same limit;
+ * likewise for tokenizer_encode_pair, with the tokenizer's limit. */
 size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                               size_t len);
 size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char *text, size_t len,
                                    const char *pair, size_t pair_len);
 
-size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* that it holds */
+size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* memory that it holds */
 
 #endif

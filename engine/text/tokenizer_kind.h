@@ -1,4 +1,4 @@
-/* tokenizer_kind.h - what every kind of tokenizer is made of, for tokenizer.c and for the kinds.
+/* tokenizer_kind.h - what tokenizer.c and the kinds of tokenizer share: structs and functions.
  *
  * Threads: as tokenizer.h.
  */
@@ -18,8 +18,8 @@ struct encoding {
     bool truncated;
     const int32_t *ids;     /* [count] */
     const uint32_t *starts; /* [count] first character (code point) of the token in the text */
-    const uint32_t *ends;   /* [count] one past its last character; special tokens added by us: 0 */
-    const bool *continued;  /* [count] goes on with the word of the token before */
+    const uint32_t *ends;   /* [count] one past its last character; 0 for the template's tokens */
+    const bool *continued;  /* [count] continues the word of the token before */
     const uint8_t *types;   /* [count] token types; NULL: all are 0 */
     unsigned pair_at;       /* the first token of the second text of a pair; 0: a single text */
 };
@@ -29,7 +29,7 @@ struct tokenizer_specials {
     int32_t cls, sep, unk, pad, mask;
 };
 
-/* The order of an encoding: special tokens, and what stands for the texts. */
+/* The order of an encoding: special tokens, and places for the texts. */
 enum template_source { TEMPLATE_SPECIAL, TEMPLATE_TEXT, TEMPLATE_PAIR };
 enum { TEMPLATE_ITEMS_MAX = 16 };
 
@@ -56,7 +56,7 @@ struct tokenizer_kind {
     enum err_code (*encode)(const struct tokenizer *tokenizer, const char *text, size_t len,
                             struct interrupt *interrupt, struct arena *arena,
                             struct token_list *list, struct err *err);
-    /* Upper bound of what that takes, from the arena or for a while; the list is not counted. */
+    /* Upper bound of the bytes that `encode` takes, arena and temporary, without the list. */
     size_t (*encode_bytes)(const struct tokenizer *tokenizer, const char *text, size_t len);
     /* Upper bound of the tokens of a text. */
     size_t (*tokens_max)(const struct tokenizer *tokenizer, const char *text, size_t len);
@@ -65,7 +65,7 @@ struct tokenizer_kind {
 struct tokenizer {
     const struct tokenizer_kind *kind;
     struct arena arena;                   /* holds all of it, this struct too */
-    struct steps *steps;                  /* what the files say */
+    struct steps *steps;                  /* content of the files */
     const struct text_pipeline *pipeline; /* NULL: wordpiece.c's */
     unsigned vocab_size;                  /* largest id + 1 */
     unsigned limit;                       /* tokens of the longest encoding */

@@ -1,5 +1,5 @@
-/* unicode.h - the properties of a character that a tokenizer needs, as the reference tokenizer has
- * them.
+/* unicode.h - the properties of a character that a tokenizer needs, equal to the reference
+ * tokenizer's.
  *
  *     const struct unicode_properties *p = unicode_properties(character);
  *     if (p->flags & UNICODE_PUNCTUATION) ...
@@ -18,12 +18,12 @@ enum { UNICODE_DECOMPOSITION_MAX = 4, UNICODE_LOWER_MAX = 2 };
 
 const struct unicode_properties *unicode_properties(uint32_t character);
 
-/* The full canonical decomposition (not reordered); the character itself if it has none. Returns
- * how many characters were written. */
+/* Writes the full canonical decomposition (not reordered), or the character itself if it has none.
+ * Returns the number of characters written. */
 unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITION_MAX]);
 
-/* The lower-case form without regard to context: a final capital sigma becomes a medial one, and
- * U+0130 becomes two characters. Returns how many were written. */
+/* Writes the lower-case form without regard to context: a final capital sigma becomes a medial one,
+ * and U+0130 becomes two characters. Returns the number of characters written. */
 unsigned unicode_lower(uint32_t character, uint32_t out[UNICODE_LOWER_MAX]);
 
 #endif

@@ -1,14 +1,14 @@
 /* unicode_forms.c - see unicode_forms.h.
  *
- * A character is decomposed; what has a combining class other than 0 waits until a starter ends the
- * run, and is then sorted by class; forms C and KC pass the result on to the composer, which holds
- * a starter back until it is known what composes with it. Each character carries the `change` of
- * aligned_put: 0 for the first of a decomposition, 1 for the others; a composite adds up those of
- * its parts, less 1 for each but the first. A run is sorted by insertion if it is short and by
- * counting else, so a megabyte of marks takes milliseconds.
+ * Each character is decomposed. Combining characters (class not 0) wait until a starter ends the
+ * run, and are then sorted by class. Forms C and KC pass the result to the composer, which holds a
+ * starter back until all that composes with it is known. Each character carries the `change` of
+ * aligned_put: 0 for the first of a decomposition, 1 for the others. A composite's change is the
+ * sum of its parts', less 1 for each part but the first. A short run is sorted by insertion, a long
+ * one by counting: a megabyte of marks takes milliseconds.
  *
- * Stretches of characters that no form changes are kept whole, but for the last of a stretch, with
- * which what follows may compose. */
+ * Stretches of characters that no form changes are kept whole, except the last character of a
+ * stretch: the next one may compose with it. */
 #include "engine/text/unicode_forms.h"
 
 #include "engine/text/form_tables.h"
@@ -206,7 +206,7 @@ static bool put(struct forms *forms, struct item item, struct err *err)
     return aligned_put(&forms->builder, item.character, item.change, err);
 }
 
-/* Puts the starter and what waits behind it. */
+/* Writes the starter and the characters that wait behind it. */
 static bool composer_flush(struct forms *forms, struct err *err)
 {
     if (forms->has_starter &&
@@ -220,8 +220,8 @@ static bool composer_flush(struct forms *forms, struct err *err)
     return true;
 }
 
-/* Unicode Standard, D117: the next in canonical order composes with the starter unless something of
- * at least its class stands between. */
+/* Takes the next character in canonical order. It composes with the starter unless a character of
+ * at least its class is between them (Unicode Standard, D117). */
 static bool composer_take(struct forms *forms, struct item item, struct err *err)
 {
     uint8_t class = class_of(item);
@@ -282,7 +282,7 @@ static bool take(struct forms *forms, uint32_t character, struct err *err)
 
 /* ---- the whole ---- */
 
-/* Where the characters end that no form changes, from `at` on. */
+/* Returns the end of the characters from `at` on that no form changes. */
 static size_t plain_end(const struct forms *forms, const struct aligned *in, size_t at)
 {
     unsigned end = forms->composes && !forms->is_compatible ? COMPOSED_PLAIN : ASCII_END;
@@ -291,7 +291,7 @@ static size_t plain_end(const struct forms *forms, const struct aligned *in, siz
     return at;
 }
 
-/* The plain characters from `at` on but the last. */
+/* Keeps the plain characters from `at` on, except the last. */
 static bool take_plain(struct forms *forms, const struct aligned *in, size_t *at, struct err *err)
 {
     size_t end = plain_end(forms, in, *at);

@@ -8,8 +8,8 @@ enum unicode_flag {
     UNICODE_CONTROL = 1,     /* Cc, Cf, Co but not tab, line feed, carriage return; also U+FFFD */
     UNICODE_SPACE = 2,       /* White_Space */
     UNICODE_PUNCTUATION = 4, /* P*, and every ASCII symbol */
-    UNICODE_MARK = 8,        /* Mn: what "strip accents" removes */
-    UNICODE_CJK = 16,        /* the ideographs that BERT makes words of their own */
+    UNICODE_MARK = 8,        /* Mn: "strip accents" removes them */
+    UNICODE_CJK = 16,        /* ideographs: BERT makes each a word of its own */
     UNICODE_DECOMPOSES = 32, /* has a canonical decomposition; Hangul syllables are not flagged */
 };
 

@@ -1,12 +1,12 @@
 /* unigram.c - see unigram.h.
  *
  * The trie is laid out breadth first: the children of a node lie side by side, sorted by their
- * byte, and end where the next node's begin. So a node is 9 bytes, and is built from the sorted
- * pieces without any searching.
+ * byte, and end where the next node's begin. So a node takes 9 bytes, and the trie is built from
+ * the sorted pieces without a search.
  *
- * Viterbi's algorithm goes from left to right. Of the best way to each position only the last step
- * is kept, 2 bytes; the sums themselves are needed only as far as the longest piece reaches, in a
- * ring. Then the steps are turned round in place, and pieces are handed out from the left. */
+ * Viterbi's algorithm goes from left to right. It keeps only the last step of the best path to each
+ * position, 2 bytes. The sums are needed only as far back as the longest piece reaches, so they lie
+ * in a ring. Then the steps are reversed in place, and pieces are returned from the left. */
 #include "engine/text/unigram.h"
 
 #include "engine/base/doc.h"
@@ -19,10 +19,10 @@
 
 enum {
     PIECES_MAX = 1 << 24,
-    STEP_LEN = 0x7FFF,     /* of a step: its bytes */
-    STEP_UNKNOWN = 0x8000, /* of a step: it is the unknown piece */
-    RING = 2048,           /* positions that sums are kept of; a power of two */
-    LINEAR_MAX = 8,        /* children that are sought one by one */
+    STEP_LEN = 0x7FFF,     /* bits of a step: its length in bytes */
+    STEP_UNKNOWN = 0x8000, /* bit of a step: it is the unknown piece */
+    RING = 2048,           /* positions whose sums are kept; a power of two */
+    LINEAR_MAX = 8,        /* so few children are searched one by one */
     LOOK_CHARACTERS = 4096,
     BYTES = 256,
 };
@@ -33,7 +33,7 @@ static const double unknown_penalty = 10; /* the reference's K_UNK_PENALTY */
 
 struct node {
     uint32_t children; /* the first of them; the last is before the next node's first */
-    int32_t piece;     /* that ends here, or UNIGRAM_NONE */
+    int32_t piece;     /* the piece that ends here, or UNIGRAM_NONE */
 };
 
 struct unigram {
@@ -54,7 +54,7 @@ struct entry {
     int32_t id;
 };
 
-/* By text; equal ones by id. */
+/* Orders entries by text; equal ones by id. */
 static int entry_compare(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
@@ -66,7 +66,7 @@ static int entry_compare(const void *left, const void *right)
     return a->id < b->id ? -1 : 1;
 }
 
-/* How many nodes sorted entries need: the root, and what each does not share with its neighbour. */
+/* Counts the nodes of sorted entries: the root, and each byte not shared with the entry before. */
 static size_t nodes_needed(const struct entry *entries, size_t count)
 {
     size_t nodes = 1;
@@ -85,7 +85,7 @@ struct range {
     uint32_t from, to;
 };
 
-/* Gives a node of so many bytes its piece and its children; returns how many nodes there are. */
+/* Gives a node its piece and its children; returns the number of nodes so far. */
 static uint32_t node_expand(struct unigram *model, struct range *ranges, uint32_t node,
                             uint32_t nodes, size_t bytes, const struct entry *entries)
 {
@@ -242,7 +242,7 @@ int32_t unigram_unknown(const struct unigram *model)
 
 /* ---- looking up ---- */
 
-/* The child of a node by a byte; 0, which is nobody's child, if there is none. */
+/* Returns the child of a node by a byte. 0, the root and no node's child: there is none. */
 static uint32_t node_child(const struct unigram *model, uint32_t node, uint8_t byte)
 {
     uint32_t low = model->nodes[node].children, high = model->nodes[node + 1].children;
@@ -278,7 +278,7 @@ void unigram_cursor_init(struct unigram_cursor *cursor, const struct unigram *mo
     *cursor = (struct unigram_cursor){.model = model, .arena = arena, .interrupt = interrupt};
 }
 
-/* Room for a step to each position of a text, its end included. */
+/* Makes room for a step to each position of a text, its end included. */
 static bool cursor_make_room(struct unigram_cursor *cursor, size_t len, struct err *err)
 {
     if (cursor->sums == NULL)
@@ -296,7 +296,8 @@ static bool cursor_make_room(struct unigram_cursor *cursor, size_t len, struct e
     return true;
 }
 
-/* A way to position `to` whose last step is `step`: kept if it is the first or strictly better. */
+/* Offers a path to position `to` whose last step is `step`: kept if it is the first or strictly
+ * better. */
 static inline void offer(struct unigram_cursor *cursor, size_t to, unsigned step, double sum)
 {
     if (cursor->steps[to] != 0 && !(sum > cursor->sums[to % RING]))
@@ -305,7 +306,7 @@ static inline void offer(struct unigram_cursor *cursor, size_t to, unsigned step
     cursor->sums[to % RING] = sum;
 }
 
-/* Offers every piece that the text has at `at`, and the unknown one if none has one character. */
+/* Offers every piece that begins at `at`, and the unknown piece if none is one character. */
 static void offer_pieces(struct unigram_cursor *cursor, size_t at, size_t character_bytes)
 {
     const struct unigram *model = cursor->model;
@@ -328,7 +329,7 @@ static void offer_pieces(struct unigram_cursor *cursor, size_t at, size_t charac
               sum + model->unknown_score);
 }
 
-/* From "the step to here" to "the step from here", along the best way. */
+/* Reverses the best path: steps[i] was the step to position i and becomes the step from it. */
 static void turn_round(uint16_t *steps, size_t len)
 {
     uint16_t step = steps[len];

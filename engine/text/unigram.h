@@ -3,13 +3,13 @@
  *
  *     unigram_read(&model, json_model, "tokenizer.json: $.model", &arena, &err);
  *     unigram_cursor_init(&cursor, model, &work, interrupt);
- *     unigram_cut(&cursor, word, len, &err);             for each pre-tokenised piece
+ *     unigram_cut(&cursor, word, len, &err);             for each pre-tokenised split
  *     while (unigram_next(&cursor, &piece)) ... piece.id, word[piece.at .. piece.at + piece.len)
  *
- * Equal to Hugging Face tokenizers 0.22.2: sums in double precision, a later candidate wins only if
- * it is strictly better; where no piece of one character fits, an unknown one costs the lowest
- * score minus 10; neighbouring unknown characters are one piece, which gets the id of the unknown
- * piece unless the whole is in the vocabulary.
+ * Equal to Hugging Face tokenizers 0.22.2. Sums are in double precision, and a later candidate wins
+ * only if it is strictly better. If no piece of one character matches, an unknown piece scores the
+ * lowest score minus 10. Neighbouring unknown characters are one piece, which gets the id of the
+ * unknown piece unless the whole is in the vocabulary.
  *
  * Threads: a model is immutable, any number may use it; a cursor belongs to one at a time.
  */
@@ -37,7 +37,7 @@ struct unigram_piece {
     size_t at, len; /* bytes of the text */
 };
 
-/* Private but for its size. */
+/* Private; defined here for its size. */
 struct unigram_cursor {
     const struct unigram *model;
     struct arena *arena;
@@ -56,27 +56,27 @@ struct unigram_cursor {
 enum err_code unigram_read(struct unigram **out, const struct json_t *model, const char *path,
                            struct arena *arena, struct err *err);
 
-/* How many pieces the vocabulary lists. */
+/* Number of pieces in the vocabulary's list. */
 uint32_t unigram_count(const struct unigram *model);
 
 int32_t unigram_unknown(const struct unigram *model);
 
-/* The id of a piece, or UNIGRAM_NONE. Of a piece that is listed twice, the later, as in the
- * reference. */
+/* Returns the id of a piece, or UNIGRAM_NONE. If a piece is listed twice, the later id counts, as
+ * in the reference. */
 int32_t unigram_find(const struct unigram *model, const char *piece, size_t len);
 
-/* A cursor takes its memory from the arena, 2 bytes for each byte of the longest text that it cuts
- * (at most twice that, by doubling) and 8 KiB; the interrupt (NULL: none) is looked at every few
+/* A cursor takes its memory from the arena: 2 bytes for each byte of the longest text that it cuts
+ * (at most twice that, by doubling) and 8 KiB. The interrupt (NULL: none) is checked every few
  * thousand characters. */
 void unigram_cursor_init(struct unigram_cursor *cursor, const struct unigram *model,
                          struct arena *arena, struct interrupt *interrupt);
 
 /* Cuts a text of valid UTF-8, borrowed until the next cut. Linear in the text (times the longest
- * piece that fits at each character). ERR_NO_MEMORY, or what the interrupt says. */
+ * piece that matches at each character). ERR_NO_MEMORY, or the interrupt's error. */
 enum err_code unigram_cut(struct unigram_cursor *cursor, const char *text, size_t len,
                           struct err *err);
 
-/* The pieces in the order of the text; false behind the last. */
+/* Returns the pieces in the order of the text; false behind the last. */
 bool unigram_next(struct unigram_cursor *cursor, struct unigram_piece *out);
 
 #endif

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Index of the first byte that is not ASCII; eight bytes at a time, since logs are ASCII. */
+/* Returns the index of the first byte that is not ASCII; eight bytes at a time, since logs are
+ * ASCII. */
 static size_t skip_ascii(const char *text, size_t at, size_t len)
 {
     for (uint64_t word; len - at >= sizeof word; at += sizeof word) {

@@ -15,16 +15,18 @@
 
 enum { UTF8_BYTES_MAX = 4 };
 
-/* If not, *offset is the first byte of the first ill-formed sequence. */
+/* Returns true if the text is valid; else *offset is the first byte of the first ill-formed
+ * sequence. */
 bool utf8_valid(const char *text, size_t len, size_t *offset);
 
-/* The character at *at, which moves behind it. The text must be valid and *at before its end. */
+/* Returns the character at *at and moves *at behind it. The text must be valid and *at before its
+ * end. */
 uint32_t utf8_decode(const char *text, size_t *at);
 
-/* Writes a character; returns how many bytes it took. */
+/* Writes a character; returns its number of bytes. */
 unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX]);
 
-/* How many characters a valid text has. */
+/* Number of characters of a valid text. */
 size_t utf8_count(const char *text, size_t len);
 
 #endif

@@ -1,9 +1,8 @@
 /* vocab.c - see vocab.h. A hash table with open addressing. Greedy matching needs the hash of every
- * prefix of a word; with a hash that grows byte by byte (FNV-1a, finished by a multiplication that
- * spreads its low bits) one pass gives them all, and the search then runs from the longest prefix
- * down. What bounds that search is the table of the longest piece for each first byte: digits and
- * symbols, of which logs are full, start short pieces only. Slots carry the hash, so a miss touches
- * one cache line. */
+ * prefix of a word. The hash grows byte by byte (FNV-1a, finished by a multiplication that spreads
+ * its low bits), so one pass gives them all. The search then goes from the longest prefix down. The
+ * table of the longest piece for each first byte bounds it: digits and symbols, which are frequent
+ * in logs, begin short pieces only. Slots hold the hash, so a miss touches one cache line. */
 #include "engine/text/vocab.h"
 
 #include <string.h>
@@ -16,7 +15,7 @@ struct vocab_entry {
 
 struct vocab_slot {
     uint32_t hash;
-    uint32_t number; /* of the entry, plus one; 0: empty */
+    uint32_t number; /* the entry's number plus one; 0: empty */
 };
 
 enum { PIECES_MAX = 1 << 24 };
@@ -53,7 +52,7 @@ enum err_code vocab_init(struct vocab *vocab, size_t pieces_max, struct arena *a
     return ERR_OK;
 }
 
-/* The slot that holds the piece, or the empty one where it belongs. */
+/* Returns the slot that holds the piece, or the empty slot where it belongs. */
 static struct vocab_slot *find_slot(const struct vocab *vocab, uint32_t hash, const char *piece,
                                     size_t len)
 {

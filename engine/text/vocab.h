@@ -40,11 +40,12 @@ enum err_code vocab_init(struct vocab *vocab, size_t pieces_max, struct arena *a
 enum err_code vocab_add(struct vocab *vocab, const char *piece, size_t len, int32_t id,
                         struct err *err);
 
-/* The id of a piece, or VOCAB_NONE. */
+/* Returns the id of a piece, or VOCAB_NONE. */
 int32_t vocab_find(const struct vocab *vocab, const char *piece, size_t len);
 
-/* The id of the longest piece that text begins with, *taken its bytes; VOCAB_NONE if there is
- * none. Cost: at most as many steps as the longest piece with that first byte has bytes. */
+/* Returns the id of the longest piece that text begins with, and its bytes in *taken; VOCAB_NONE if
+ * there is none. Cost: at most as many steps as the longest piece with that first byte has
+ * bytes. */
 int32_t vocab_longest(const struct vocab *vocab, const char *text, size_t len, size_t *taken);
 
 #endif

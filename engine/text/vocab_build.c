@@ -1,20 +1,20 @@
 /* vocab_build.c - see vocab_build.h.
  *
- * Which pair is merged next. Schuster and Nakajima take the one that raises the likelihood of the
- * corpus most, which is usually scored as count(ab) / (count(a) count(b)); Hugging Face's WordPiece
- * trainer takes the most frequent pair, and so do we. Logs decide it: the score prefers rare parts
+ * The pair to merge. Schuster and Nakajima merge the pair that raises the likelihood of the corpus
+ * most, usually scored as count(ab) / (count(a) count(b)). Hugging Face's WordPiece trainer merges
+ * the most frequent pair, and so does this one. Logs are the reason: the score prefers rare parts
  * that always occur together, which are serial numbers and addresses, while the frequent pairs are
- * the words of test programs and drivers. It is also what can be kept up to date exactly: a pair's
- * count changes only in words that a merge touches, a score with every count of either part.
+ * the words of test programs and drivers. Also, a count can be kept exact: it changes only in words
+ * that a merge touches, but a score changes with every count of either part.
  *
- * Work is proportional to what changes. Every pair knows the words it was seen in; a merge takes
- * the pairs of each of those words out of the counts, rewrites the word and puts its pairs back in.
- * The heap is lazy: an entry carries the count it was pushed with, and one that turns out too large
- * when it comes to the top is pushed again with the true count. Counts that rise are pushed when
- * they do. Positions may be stale (the pair is no longer in the word) or double, which costs a
- * check.
+ * Work is proportional to the change. Every pair lists the words it was seen in. A merge takes the
+ * pairs of each of those words out of the counts, rewrites the word and adds its pairs again. The
+ * heap is lazy: an entry holds the count at the time of its push; an entry at the top whose count
+ * is too large is pushed again with the true count. A count that rises is pushed at once. Positions
+ * may be stale (the pair is no longer in the word) or double; a check finds them.
  *
- * Memory: four bytes a character of each different word, and as much for its pairs' positions.
+ * Memory: four bytes for each character of each different word, and as much for its pairs'
+ * positions.
  */
 #include "engine/text/vocab_build.h"
 
@@ -42,13 +42,13 @@ struct split {
 struct pair {
     int32_t left, right;
     int64_t count;
-    uint32_t *words; /* where it was seen: [word_count] */
+    uint32_t *words; /* [word_count] words in which it was seen */
     uint32_t word_count, word_capacity;
-    uint32_t touched; /* by this merge last */
+    uint32_t touched; /* number of the merge that changed it last */
 };
 
 struct candidate {
-    int64_t count; /* when it was pushed */
+    int64_t count; /* at the time of the push */
     uint32_t pair;
 };
 
@@ -60,7 +60,7 @@ struct builder {
     struct arena arena;
     bool spaced_cjk;
 
-    int32_t *pieces; /* of all splits */
+    int32_t *pieces; /* pieces of all splits */
     struct split *splits;
     size_t split_count;
 
@@ -72,13 +72,13 @@ struct builder {
     struct candidate *heap;
     size_t heap_count, heap_capacity;
 
-    uint32_t *touched; /* pairs whose count the merge under way has raised */
+    uint32_t *touched; /* pairs whose count the current merge has raised */
     size_t touched_count, touched_capacity;
     uint32_t merges;
 };
 
-/* The array with room for one more item, perhaps moved; NULL, and the old one stays, without
- * memory. */
+/* Returns the array with room for one more item, perhaps moved. NULL without memory; then the old
+ * array stays. */
 static void *reserve(void *items, size_t count, size_t *capacity, size_t size, struct err *err)
 {
     if (count < *capacity)
@@ -114,7 +114,7 @@ static enum err_code add_piece(struct builder *builder, const char *text, size_t
     return ERR_OK;
 }
 
-/* "##" and the character, or the character alone. */
+/* Writes "##" and the character, or the character alone. */
 static size_t spell(uint32_t character, bool continues, char out[PREFIX + UTF8_BYTES_MAX])
 {
     size_t prefix = continues ? PREFIX : 0;
@@ -131,14 +131,15 @@ static void count_characters(const struct word_counts *words, uint64_t *counts)
     }
 }
 
-/* A word of its own is never continued. */
+/* False for a character that is always a word of its own. */
 static bool can_continue(const struct builder *builder, uint32_t character)
 {
     uint8_t flags = unicode_properties(character)->flags;
     return !(flags & UNICODE_PUNCTUATION) && !(builder->spaced_cjk && flags & UNICODE_CJK);
 }
 
-/* Printable ASCII is always included: later logs may have letters that these do not. */
+/* True: the character becomes a piece. Printable ASCII always does: later logs may have letters
+ * that these do not. */
 static bool is_wanted(const struct builder *builder, uint32_t character, uint64_t count)
 {
     bool lowered = builder->words->flags.lower_case && character >= 'A' && character <= 'Z';
@@ -214,7 +215,7 @@ static enum err_code grow_pairs(struct builder *builder, struct err *err)
     return ERR_OK;
 }
 
-/* The pair, added if it is new; NULL without memory. */
+/* Returns the pair, added if it is new; NULL without memory. */
 static struct pair *take_pair(struct builder *builder, int32_t left, int32_t right, struct err *err)
 {
     if (builder->pair_count == builder->pair_capacity && grow_pairs(builder, err))
@@ -227,7 +228,7 @@ static struct pair *take_pair(struct builder *builder, int32_t left, int32_t rig
     return &builder->pairs[*slot - 1];
 }
 
-/* The same word twice in a row is one position. */
+/* Adds a word to the pair's positions. The same word twice in a row is one position. */
 static enum err_code note_word(struct pair *pair, uint32_t word, struct err *err)
 {
     if (pair->word_count > 0 && pair->words[pair->word_count - 1] == word)
@@ -272,7 +273,7 @@ static enum err_code push(struct builder *builder, uint32_t pair, struct err *er
     return ERR_OK;
 }
 
-/* The heap is not empty. */
+/* Takes the top of the heap, which must not be empty. */
 static struct candidate pop(struct builder *builder)
 {
     struct candidate *heap = builder->heap, top = heap[0];
@@ -292,7 +293,7 @@ static struct candidate pop(struct builder *builder)
 
 /* ---- words ---- */
 
-/* The word's characters as pieces; false if one of them is none. */
+/* Splits a word into its characters as pieces; false if one of them is no piece. */
 static bool split_word(struct builder *builder, size_t index, struct split *split)
 {
     const char *text = word_counts_text(builder->words, index);
@@ -308,7 +309,7 @@ static bool split_word(struct builder *builder, size_t index, struct split *spli
     return true;
 }
 
-/* A word of one piece has no pairs. */
+/* Splits all words. A word of one piece has no pairs and is left out. */
 static enum err_code split_words(struct builder *builder, struct err *err)
 {
     const struct word_counts *words = builder->words;
@@ -361,7 +362,7 @@ static bool rewrite(int32_t *pieces, uint32_t *len, int32_t left, int32_t right,
     return changed;
 }
 
-/* A pair that a merge has created in a word: its count has risen, and it must be pushed again. */
+/* Notes a pair that a merge has created in a word: its count has risen, so it is pushed again. */
 static enum err_code touch(struct builder *builder, struct pair *pair, uint32_t word,
                            struct err *err)
 {
@@ -403,7 +404,7 @@ static enum err_code merge_in_word(struct builder *builder, uint32_t word, int32
     return ERR_OK;
 }
 
-/* The piece that two make; another pair may have made it before ("a" "##bc", "ab" "##c"). */
+/* Joins two pieces. Another pair may have made the same piece before ("a" "##bc", "ab" "##c"). */
 static enum err_code join(struct builder *builder, int32_t left, int32_t right, int32_t *merged,
                           struct err *err)
 {

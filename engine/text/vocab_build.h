@@ -5,10 +5,10 @@
  *     list.pieces[0 .. list.count)                      "[PAD]", "[UNK]", ..., "##ing"
  *     vocab_build_close(&list);
  *
- * In order: [PAD] [UNK] [CLS] [SEP] [MASK]; the printable ASCII characters and every other one that
- * is seen at least character_min times, first as they begin a word, then as they continue one
- * ("##x"; punctuation never does); then pieces merged from two, most frequent pair first (Schuster
- * and Nakajima 2012), until there are `size` or no pair occurs pair_min times.
+ * The pieces in order: [PAD] [UNK] [CLS] [SEP] [MASK]; the printable ASCII characters and every
+ * other one that occurs at least character_min times, first those that begin a word, then those
+ * that continue one ("##x"; punctuation never does); then pieces merged from two, most frequent
+ * pair first (Schuster and Nakajima 2012), until there are `size` or no pair occurs pair_min times.
  *
  * The same words in the same order give the same list; ties go to the older pieces. Threads: one.
  */

@@ -1,5 +1,5 @@
-/* vocab_use.c - see vocab_use.h. The tokenizer encodes, so that its rules are in one place; only
- * for an unknown word, whose pieces it does not return, the greedy match is repeated here. */
+/* vocab_use.c - see vocab_use.h. The tokenizer encodes the texts, so its rules are in one place. It
+ * does not return the pieces of an unknown word, so the greedy match is repeated here for those. */
 #include "engine/text/vocab_use.h"
 
 #include "engine/base/file.h"
@@ -18,11 +18,11 @@ enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct vocab_use {
     struct tokenizer *tokenizer;
-    struct steps *steps; /* of vocab.txt, by which it will be read */
-    char *bytes;         /* of vocab.txt, lines ended by NULs */
+    struct steps *steps; /* steps by which vocab.txt will be read */
+    char *bytes;         /* bytes of vocab.txt, lines ended by NULs */
     const char **pieces; /* [size] */
     uint64_t *counts;    /* [size] */
-    bool *kept;          /* [size]: whatever the count */
+    bool *kept;          /* [size] kept whatever the count */
     size_t size;
     struct arena arena;
 };
@@ -111,7 +111,7 @@ static bool is_same_order(const struct tokenizer_template *a, const struct token
     return a->count == b->count;
 }
 
-/* A tokenizer.json beside vocab.txt counts and is not trimmed: both should say the same. */
+/* A tokenizer.json beside vocab.txt takes precedence and is not trimmed: both must agree. */
 static enum err_code check_same(const struct vocab_use *use, struct err *err)
 {
     const struct steps *json = use->tokenizer->steps, *words = use->steps;
@@ -188,7 +188,7 @@ struct word {
     char bytes[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX];
 };
 
-/* Counts the pieces that the word was cut into before one was missing. */
+/* Counts the pieces of the word up to the first missing one. */
 static void count_way(struct vocab_use *use, const struct word *word)
 {
     if (word->characters > use->steps->model.word_characters_max)
@@ -203,8 +203,8 @@ static void count_way(struct vocab_use *use, const struct word *word)
     }
 }
 
-/* The word lies in text[0..len); white space, which normalising may add around it, does not belong
- * to it. */
+/* Counts an unknown word in text[0..len). White space around it, which normalising may add, does
+ * not belong to it. */
 static enum err_code count_unknown(struct vocab_use *use, const char *text, size_t len,
                                    struct arena *arena, struct err *err)
 {
@@ -222,7 +222,7 @@ static enum err_code count_unknown(struct vocab_use *use, const char *text, size
     return err->code;
 }
 
-/* Byte of character `to`, when character *from is at byte `at`. */
+/* Returns the byte offset of character `to`; character *from is at byte `at`. */
 static size_t skip_to(const char *text, size_t at, uint32_t *from, uint32_t to)
 {
     for (; *from < to; (*from)++)
@@ -230,8 +230,8 @@ static size_t skip_to(const char *text, size_t at, uint32_t *from, uint32_t to)
     return at;
 }
 
-/* Words come in the order of the text. A literal "[UNK]" in it is taken for a word too, which keeps
- * a few pieces more. */
+/* Counts all tokens. Words come in the order of the text. A literal "[UNK]" in the text is counted
+ * as a word too, which keeps a few pieces more. */
 static enum err_code count_all(struct vocab_use *use, const char *text,
                                const struct encoding *encoding, struct arena *arena,
                                struct err *err)

@@ -38,7 +38,7 @@ const char *word_counts_text(const struct word_counts *words, size_t index)
 
 /* ---- the table ---- */
 
-/* FNV-1a, finished so that its low bits depend on all. */
+/* FNV-1a, finished so that its low bits depend on all bits. */
 static uint32_t hash_word(const struct word *word)
 {
     uint32_t hash = 2166136261u;
@@ -47,7 +47,7 @@ static uint32_t hash_word(const struct word *word)
     return (hash ^ hash >> 15) * 2654435769u;
 }
 
-/* The slot of a word, or the empty one where it belongs. */
+/* Returns the slot of a word, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct word_counts *words, const char *bytes, size_t len,
                            uint32_t hash)
 {

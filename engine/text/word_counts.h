@@ -1,5 +1,5 @@
-/* word_counts.h - how often each word occurs in some texts, a word being what WordPiece matches:
- * normalised, and cut at white space and punctuation, which is a word of one character.
+/* word_counts.h - counts the words of some texts. A word is the unit that WordPiece matches:
+ * normalised, and cut at white space and punctuation; a punctuation character is a word.
  *
  *     struct word_counts words;
  *     word_counts_init(&words, flags);
@@ -23,7 +23,7 @@ enum { WORD_CHARACTERS_MAX = 100 };
 
 struct word_count {
     uint64_t count;
-    size_t offset; /* of its UTF-8 in `bytes`; no NUL */
+    size_t offset; /* place of its UTF-8 in `bytes`; no NUL */
     uint32_t len;
     uint32_t hash;
 };

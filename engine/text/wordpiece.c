@@ -1,13 +1,13 @@
 /* wordpiece.c - see wordpiece.h.
  *
- * An encoding is made in one pass: the text is cut at special tokens into segments; a segment's
- * normalised characters (normalizer.h) gather into a word until white space or punctuation ends it;
- * a finished word is matched against the vocabulary and its tokens are appended. Once the limit is
- * reached the rest need not be looked at, so a megabyte of log costs little more than its check for
- * valid UTF-8, which always covers the whole text and comes before (tokenizer.c, a JSON parser).
+ * An encoding is made in one pass. Special tokens cut the text into segments. A segment's
+ * normalised characters (normalizer.h) are collected into a word until white space or punctuation
+ * ends it. A finished word is matched against the vocabulary, and its tokens are appended. At the
+ * limit encoding ends, so a megabyte of log costs little more than its check for valid UTF-8, which
+ * always covers the whole text and comes first (tokenizer.c, a JSON parser).
  *
  * The word buffer has room for the longest word that is matched at all (100 characters, unless the
- * checkpoint says otherwise); of longer ones only the extent is kept. */
+ * checkpoint says otherwise). Of longer words only the extent is kept. */
 #include "engine/text/wordpiece.h"
 
 #include "engine/text/normalizer.h"
@@ -23,7 +23,7 @@ struct word {
     uint32_t first, last; /* sources */
     size_t len;
     char bytes[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX];
-    uint32_t source[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX]; /* of each byte */
+    uint32_t source[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX]; /* source of each byte */
     struct token tokens[TEXT_MODEL_WORD_CHARACTERS_MAX];
 };
 
@@ -51,7 +51,8 @@ static void word_put(struct encoder *encoder, struct normalized next)
         word->source[word->len++] = next.source;
 }
 
-/* Greedy, longest piece first. Returns how many tokens, 0 if some part matches nothing. */
+/* Matches greedily, longest piece first. Returns the number of tokens; 0: some part matches no
+ * piece. */
 static size_t word_match(const struct text_model *model, struct word *word)
 {
     size_t count = 0;
@@ -86,7 +87,7 @@ static bool word_finish(struct encoder *encoder)
 
 /* ---- segments ---- */
 
-/* False if the list has enough. */
+/* Adds a character to the word or ends the word. False if the list has enough. */
 static bool take_character(struct encoder *encoder, struct normalized next)
 {
     uint8_t flags = unicode_properties(next.character)->flags;
@@ -107,7 +108,8 @@ static bool is_interrupted(const struct encoder *encoder, size_t at, struct err 
     return at % NORMALIZER_LOOK_CHARACTERS == 0 && interrupt_look(encoder->interrupt, err);
 }
 
-/* Encodes text without special tokens; *index is its first character and moves behind it. */
+/* Encodes text without special tokens; *index is the number of its first character and moves behind
+ * the text. */
 static bool encode_segment(struct encoder *encoder, const char *text, size_t len, uint32_t *index,
                            struct err *err)
 {
@@ -121,7 +123,7 @@ static bool encode_segment(struct encoder *encoder, const char *text, size_t len
     return err->code == ERR_OK && word_finish(encoder);
 }
 
-/* Where the next special token begins (len if there is none), its id and its bytes. */
+/* Returns the start of the next special token (len: there is none), its id and its bytes. */
 static size_t find_special(const struct encoder *encoder, const char *text, size_t len, size_t at,
                            int32_t *id, size_t *taken, struct err *err)
 {
@@ -176,9 +178,9 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
     return err->code;
 }
 
-/* The word; then what the normaliser sorts, the longest run of combining characters. Those have two
- * bytes and more, none of them ASCII, decompose into as many at most and take eight each, twice by
- * doubling; or a line of the arena in each piece between special tokens. */
+/* The word, and the normaliser's memory for the longest run of combining characters. Each of those
+ * has two bytes or more, none of them ASCII. It decomposes into at most as many characters of eight
+ * bytes, twice that by doubling. Or a line of the arena for each segment between special tokens. */
 static size_t encode_bytes(const struct tokenizer *tokenizer, const char *text, size_t len)
 {
     enum { RUN_BYTES_PER_BYTE = 32 };
