@@ -329,7 +329,7 @@ static void offer_pieces(struct unigram_cursor *cursor, size_t at, size_t charac
               sum + model->unknown_score);
 }
 
-/* Reverses the best path: steps[i] was the step to position i and becomes the step from it. */
+/* Reverses the best path: a step lay at the position of its end, and now lies at its start. */
 static void turn_round(uint16_t *steps, size_t len)
 {
     uint16_t step = steps[len];

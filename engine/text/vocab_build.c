@@ -44,7 +44,7 @@ struct pair {
     int64_t count;
     uint32_t *words; /* [word_count] words in which it was seen */
     uint32_t word_count, word_capacity;
-    uint32_t touched; /* number of the merge that changed it last */
+    uint32_t touched; /* number of the last merge that raised its count */
 };
 
 struct candidate {

@@ -19,13 +19,13 @@ struct reader {
     const struct piece_list *pieces;
     struct arena *arena;
     struct added_token
-        *said; /* [said_count] what the files said so far, of a token several times */
+        *said; /* [said_count] entries of the files so far; a token may have several */
     size_t said_count;
 };
 
 /* ---- ids ---- */
 
-/* The id that the reference gives a token that no vocabulary has. */
+/* Returns the id that the reference gives to a token that is not in the vocabulary. */
 static int32_t next_id(const struct reader *reader)
 {
     const struct added_tokens *added = reader->added;
@@ -33,7 +33,7 @@ static int32_t next_id(const struct reader *reader)
     return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
 }
 
-/* VOCAB_NONE if neither an added token nor the vocabulary has it. */
+/* Returns the id of an added token or of a piece of the vocabulary; VOCAB_NONE: it is neither. */
 static int32_t known_id(const struct reader *reader, const char *content)
 {
     size_t len = strlen(content);
@@ -56,8 +56,8 @@ static const char *content_of(const struct json_t *value)
     return doc_as_string(content != NULL ? content : value);
 }
 
-/* Calls visit for each, in the order in which the reference adds them; json is NULL for a name that
- * comes from the class. */
+/* Called for each special token, in the order in which the reference adds them; json is NULL for a
+ * name that comes from the class. */
 typedef enum err_code visit_special(void *context, const char *key, const struct json_t *json,
                                     const char *content, struct err *err);
 
@@ -100,7 +100,7 @@ static enum err_code walk_additional(const struct tokenizer_files *files,
                            err);
 }
 
-/* extra_special_tokens: an object of names; a list is what transformers 5 writes, in place of
+/* extra_special_tokens is an object of names, or a list, which transformers 5 writes in place of
  * additional_special_tokens. */
 static enum err_code walk_specials(const struct tokenizer_files *files, visit_special *visit,
                                    void *context, struct err *err)
@@ -120,11 +120,11 @@ static enum err_code walk_specials(const struct tokenizer_files *files, visit_sp
     return doc_each_member(doc_object_count(extra) > 0 ? extra : NULL, walk_member, &walk, err);
 }
 
-/* Looks for a special token of this content. */
+/* The search for a special token with this content. */
 struct search {
     const char *content;
     bool is_found;
-    bool said_only; /* not those of the class */
+    bool said_only; /* only tokens in the files, not those of the class */
 };
 
 static enum err_code compare(void *context, const char *key, const struct json_t *json,
@@ -161,8 +161,8 @@ static enum err_code read_flags(struct added_token *token, const struct json_t *
     return doc_get_bool(json, what, "rstrip", &token->rstrip, err);
 }
 
-/* The reference ignores a token that was said before with the same flags, also if it was said again
- * with others in between. */
+/* True: the files listed the token before with the same flags. The reference then ignores it, even
+ * if it was listed with other flags in between. */
 static bool is_said(const struct reader *reader, const struct added_token *token)
 {
     for (size_t i = 0; i < reader->said_count; i++) {
@@ -184,14 +184,14 @@ static enum err_code say(struct reader *reader, struct added_token *token, struc
     return added_tokens_add(reader->added, token, err);
 }
 
-/* Entries of a file, in the order of the ids. */
+/* An entry of a file; entries are sorted by id. */
 struct entry {
     double id;
-    const char *content; /* of added_tokens.json */
+    const char *content; /* only for added_tokens.json */
     const struct json_t *token;
 };
 
-/* The id should be the one that the reference gives it. */
+/* Adds a token with an id, which must be the one that the reference gives it. */
 static enum err_code add_listed(struct reader *reader, struct added_token *token, double number,
                                 struct err *err)
 {
@@ -282,7 +282,7 @@ static int compare_entries(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Adds an entry of added_tokens.json, which has no flags: they follow from whether the token is
+/* Adds an entry of added_tokens.json. It has no flags: they depend only on whether the token is
  * special. A token of tokenizer.json with the same id wins. */
 static enum err_code add_plain(struct reader *reader, const struct entry *entry, struct err *err)
 {
@@ -345,8 +345,8 @@ static bool is_listed(const struct reader *reader, const char *content)
     return listed.is_found;
 }
 
-/* The first name of a token counts. One that is added already says nothing new, unless it has flags
- * of its own or of the class. */
+/* True: the entry changes nothing. The first name of a token counts. A token that is already added
+ * changes only if the entry has flags of its own or of the class. */
 static bool says_nothing(const struct reader *reader, const char *key, const struct json_t *json,
                          const char *content)
 {
@@ -363,8 +363,8 @@ static bool says_nothing(const struct reader *reader, const char *key, const str
     return is_settled || !has_flags;
 }
 
-/* A slow tokenizer of older files copies the flags of tokenizer_config.json before it calls the
- * token special: it is then sought in the normalised text. */
+/* True: the token is matched in the normalised text. A slow tokenizer of older files copies the
+ * flags of tokenizer_config.json before it makes the token special. */
 static bool is_copied(const struct tokenizer_files *files, const struct json_t *json)
 {
     return files->older != OLDER_NONE && doc_member(json, "__type") != NULL;
@@ -392,7 +392,7 @@ static enum err_code add_special(void *context, const char *key, const struct js
     return say(reader, &token, err);
 }
 
-/* The frame of older files needs both. */
+/* Checks that cls_token and sep_token exist: the frame of older files needs both. */
 static enum err_code check_frame(const struct reader *reader, struct err *err)
 {
     static const enum special_name needed[] = {CLS, SEP};
@@ -401,7 +401,7 @@ static enum err_code check_frame(const struct reader *reader, struct err *err)
         bool is_said;
         if (content == NULL &&
             tokenizer_files_special(reader->files, special_keys[needed[i]], &is_said) != NULL)
-            continue; /* refused as what it is, when it is added */
+            continue; /* add_special refuses it */
         if (content == NULL || known_id(reader, content) == VOCAB_NONE)
             return err_set(err, ERR_UNSUPPORTED, "%s: the vocabulary has no %s '%.60s'",
                            tokenizer_files_name(reader->files), special_keys[needed[i]],

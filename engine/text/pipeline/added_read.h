@@ -1,7 +1,7 @@
-/* added_read.h - which tokens the files of a checkpoint add to the vocabulary, in the order and
- * with the ids that transformers 4.57 gives them: those of tokenizer.json, then those of
+/* added_read.h - reads the tokens that the files of a checkpoint add to the vocabulary, in the
+ * order and with the ids of transformers 4.57: the tokens of tokenizer.json, then those of
  * tokenizer_config.json's added_tokens_decoder or, without it, of added_tokens.json, then the
- * special tokens by name, those of the class included.
+ * special tokens by name, including the class's.
  *
  *     added_read(&added, &files, &model, &pieces, &arena, &err);
  *

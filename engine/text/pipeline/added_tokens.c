@@ -1,6 +1,6 @@
-/* added_tokens.c - see added_tokens.h. What the reference does with a token that is added twice,
- * with other flags, is kept: of a special one the first decides in which text it is sought, and the
- * last what a match does with the white space beside it. */
+/* added_tokens.c - see added_tokens.h. A token that is added twice, with different flags, behaves
+ * as in the reference. For a special token, the first entry decides in which text it is searched
+ * for, and the last one what a match does with the white space beside it. */
 #include "engine/text/pipeline/added_tokens.h"
 
 #include "engine/text/pipeline/character_class.h"
@@ -94,8 +94,8 @@ enum err_code added_tokens_add(struct added_tokens *added, const struct added_to
 
 /* ---- sets ---- */
 
-/* False if a match could contain a letter or digit with a space behind it, or depend on the text
- * beyond itself. */
+/* False if a match can contain a letter or digit with a space behind it, or depends on the text
+ * after it. */
 static bool keeps_words(const struct added_token *token, const char *content, size_t len)
 {
     if (token->rstrip || token->single_word)
@@ -107,7 +107,7 @@ static bool keeps_words(const struct added_token *token, const char *content, si
     return true;
 }
 
-/* The first of two with the same content is found. */
+/* Adds a token to a set. Of two with the same content the first counts. */
 static enum err_code set_add(struct added_tokens *added, struct added_set *set,
                              const struct added_token *token, const char *content, size_t len,
                              struct err *err)
@@ -142,7 +142,7 @@ static enum err_code add_normalized(struct added_tokens *added,
     return set_add(added, &added->normalized, token, content, text.len, err);
 }
 
-/* Special tokens come first. */
+/* Adds all tokens to the sets, special tokens first. */
 static enum err_code add_all(struct added_tokens *added, const struct normalizer_steps *steps,
                              bool is_special, struct err *err)
 {
@@ -169,7 +169,7 @@ enum err_code added_tokens_build(struct added_tokens *added, const struct normal
                                                                                  : ERR_OK;
 }
 
-/* Nothing is found by a content whose number is VOCAB_NONE. */
+/* A content whose number is VOCAB_NONE never matches. */
 void added_tokens_fit(struct added_tokens *added, unsigned rows)
 {
     struct err err = {0};
@@ -208,7 +208,7 @@ static bool is_single_word(const struct added_cursor *cursor, size_t at, size_t 
     return end == cursor->len || !character_is_word(utf8_decode(text, &right));
 }
 
-/* The start of the white space that ends at `at`, but not before `floor`. */
+/* Returns the start of the white space that ends at `at`, but not before `floor`. */
 static size_t strip_left(const char *text, size_t at, size_t floor)
 {
     while (at > floor) {
@@ -220,7 +220,7 @@ static size_t strip_left(const char *text, size_t at, size_t floor)
     return at;
 }
 
-/* The end of the white space at `at`; all up to `known` is white space. */
+/* Returns the end of the white space at `at`; all up to `known` is white space. */
 static size_t strip_right(const char *text, size_t len, size_t at, size_t known)
 {
     at = at > known ? at : known;
@@ -230,7 +230,7 @@ static size_t strip_right(const char *text, size_t len, size_t at, size_t known)
     return at;
 }
 
-/* The next place where a content stands, and its number. */
+/* Finds the next content in the text; returns its number. */
 static int32_t seek(struct added_cursor *cursor, size_t *at, size_t *end)
 {
     const struct vocab *contents = &cursor->set->contents;

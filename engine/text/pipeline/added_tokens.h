@@ -1,13 +1,14 @@
-/* added_tokens.h - tokens that are sought in a text before the model sees it: some in the raw text,
- * others in the normalised one.
+/* added_tokens.h - tokens that are searched for in a text before the model gets it: some in the raw
+ * text, others in the normalised text.
  *
  *     added_tokens_add(&added, &token, &names, &err);              in the order of the files
  *     added_tokens_build(&added, normalizer, &arena, &err);
  *     added_cursor_init(&cursor, &added.raw, text, len);
  *     while (added_next(&cursor, &match)) ... text[match.at .. match.end) is match.id
  *
- * Equal to the reference's AddedVocabulary: leftmost match, then longest; `lstrip` takes the white
- * space before it, `rstrip` that behind it, `single_word` wants no word character beside it.
+ * Equal to the reference's AddedVocabulary: the leftmost match wins, then the longest. `lstrip`
+ * includes the white space before the match, `rstrip` that behind it; `single_word` requires that
+ * no word character is beside it.
  *
  * Threads: immutable once built; a cursor belongs to one at a time.
  */
@@ -22,26 +23,26 @@ struct added_token {
     size_t len;
     int32_t id;
     bool single_word, lstrip, rstrip, normalized, is_special;
-    bool is_named; /* as a special token */
+    bool is_named; /* a file or the class names it as a special token */
     bool
         is_usual; /* the class of tokenizer adds it; neither a file nor the vocabulary has it */
 };
 
-/* The tokens that are sought in one of the two texts. */
+/* The tokens that are searched for in one of the two texts. */
 struct added_set {
-    struct vocab contents;            /* as sought; the numbers of `items` in place of ids */
-    const struct added_token **items; /* what a match says */
+    struct vocab contents;            /* strings to find; each has the number of its item as id */
+    const struct added_token **items; /* [count] the token of each content */
     size_t count;
 };
 
 struct added_tokens {
     struct added_token *entries; /* [count], in the order of the files */
-    struct added_token **sought; /* of one content, which entry decides how it is sought */
+    struct added_token **sought; /* for each content, the entry whose flags count in the search */
     size_t count, room, sought_count;
     struct arena *arena;
     struct added_set raw, normalized;
     unsigned vocab_size; /* largest id + 1 */
-    bool keep_words; /* none matches over a space between letters or digits, nor looks beyond it */
+    bool keep_words; /* no match crosses a space between words, nor depends on what follows it */
 };
 
 struct added_match {
@@ -53,29 +54,29 @@ struct added_cursor {
     const struct added_set *set;
     const char *text;
     size_t len;
-    size_t at;    /* where the search goes on */
+    size_t at;    /* the search continues here */
     size_t taken; /* end of the last match */
 };
 
 enum err_code added_tokens_init(struct added_tokens *added, size_t room, struct arena *arena,
                                 struct err *err);
 
-/* Adds a token, which is copied. One with an id that is there already replaces what was said of
- * it. ERR_INTERNAL beyond the room. */
+/* Adds a token, which is copied. It replaces an earlier token with the same id. ERR_INTERNAL beyond
+ * the room. */
 enum err_code added_tokens_add(struct added_tokens *added, const struct added_token *token,
                                struct err *err);
 
-/* The newest entry of a token; NULL if there is none. Valid until the next is added. */
+/* Returns the newest entry of a token; NULL if there is none. Valid until the next is added. */
 struct added_token *added_tokens_entry(const struct added_tokens *added, const char *content,
                                        size_t len);
 
-/* The id of a token, or VOCAB_NONE. */
+/* Returns the id of a token, or VOCAB_NONE. */
 int32_t added_tokens_find(const struct added_tokens *added, const char *content, size_t len);
 
 /* True if a token has the id. */
 bool added_tokens_has(const struct added_tokens *added, int32_t id);
 
-/* Normalises those that are sought in normalised text. */
+/* Builds the two sets; normalises the tokens that are searched for in normalised text. */
 enum err_code added_tokens_build(struct added_tokens *added, const struct normalizer_steps *steps,
                                  struct err *err);
 
@@ -85,8 +86,8 @@ void added_tokens_fit(struct added_tokens *added, unsigned rows);
 void added_cursor_init(struct added_cursor *cursor, const struct added_set *set, const char *text,
                        size_t len);
 
-/* The next match; false if there is none. All matches together cost linear time in the text, times
- * the longest token. */
+/* Finds the next match; false if there is none. All matches together cost linear time in the text,
+ * times the longest token. */
 bool added_next(struct added_cursor *cursor, struct added_match *out);
 
 #endif

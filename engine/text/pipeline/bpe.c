@@ -1,9 +1,9 @@
 /* bpe.c - see bpe.h.
  *
- * The symbols of a split are a doubly linked list in an array; a merge takes the right one out. The
- * queue is a binary heap of candidate pairs, lowest rank first, then leftmost. A candidate that
- * other merges have changed is recognised when it comes up: its symbol is gone, or the two
- * neighbours no longer become what it says (the reference's own test, kept to the letter). */
+ * The symbols of a split are a doubly linked list in an array; a merge removes the right symbol.
+ * The queue is a binary heap of candidate pairs, lowest rank first, then leftmost. A candidate that
+ * other merges have made stale is detected at the top of the heap: its symbol is removed, or the
+ * two neighbours now merge into another piece (exactly the reference's test). */
 #include "engine/text/pipeline/bpe.h"
 
 #include "engine/text/pipeline/bpe_tables.h"
@@ -13,7 +13,7 @@ enum { NOWHERE = UINT32_MAX, LOOK_MERGES = 16384 };
 
 struct bpe_symbol {
     int32_t id;
-    uint32_t len; /* 0: taken out */
+    uint32_t len; /* 0: removed */
     uint32_t previous, next;
 };
 
@@ -22,7 +22,7 @@ struct bpe_merge {
     int32_t id;
 };
 
-enum { MERGES_PER_SYMBOL = 3 }; /* one to begin with, two more by each merge */
+enum { MERGES_PER_SYMBOL = 3 }; /* one at the start, two more by each merge */
 _Static_assert(sizeof(struct bpe_symbol) + MERGES_PER_SYMBOL * sizeof(struct bpe_merge) ==
                    BPE_WORK_BYTES,
                "what bpe.h says");
@@ -89,8 +89,8 @@ static void append_symbol(struct bpe_work *work, uint32_t *count, int32_t id, ui
     ++*count;
 }
 
-/* One for each byte, or for each character; unknown ones that follow each other are one if the
- * model fuses them. */
+/* Makes a symbol of each byte, or of each character; neighbouring unknown ones are one symbol if
+ * the model fuses them. */
 static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, const char *text,
                              size_t len)
 {

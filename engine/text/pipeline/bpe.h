@@ -6,8 +6,8 @@
  *     count = bpe_cut(model, &work, text, len, cuts, &err);
  *     ... cuts[0].id is text[0 .. cuts[0].end), cuts[1].id follows it
  *
- * Of the pairs of neighbours the one that the training merged first is merged, the leftmost of
- * equals, until none is known: a priority queue, so n log n in the bytes of the split.
+ * The pair of neighbours with the lowest rank (merged first in training) is merged, the leftmost of
+ * equals, until no pair has a rank. A priority queue makes it n log n in the bytes of the split.
  *
  * Threads: a model is immutable, any number may use it; work belongs to one at a time.
  */
@@ -42,14 +42,14 @@ enum { BPE_WORK_BYTES = 52 }; /* for each byte of the longest split */
 enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct piece_list *pieces,
                        bool is_byte_level, struct arena *arena, struct err *err);
 
-/* The id of what is unknown, or VOCAB_NONE. */
+/* Returns the id of the unknown token, or VOCAB_NONE. */
 int32_t bpe_unknown(const struct bpe *model);
 
 enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena *arena,
                             struct interrupt *interrupt, struct err *err);
 
-/* Writes the tokens of a split to cuts[len] and returns how many they are; 0 with an error that the
- * interrupt made. */
+/* Writes the tokens of a split to cuts[len] and returns their number; 0 with the interrupt's
+ * error. */
 size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text, size_t len,
                struct model_cut *cuts, struct err *err);
 

@@ -1,5 +1,5 @@
-/* bpe_files.c - see bpe_files.h. The text of a tokenizer.json is written and parsed: so there is
- * one reader of vocabularies and merges, with one set of limits. */
+/* bpe_files.c - see bpe_files.h. The text of a tokenizer.json is written and parsed, so that one
+ * reader of vocabularies and merges, with one set of limits, is enough. */
 #include "engine/text/pipeline/bpe_files.h"
 
 #include "engine/base/doc.h"
@@ -19,7 +19,7 @@ static const char vocab_name[] = "vocab.json", merges_name[] = "merges.txt";
 
 struct writing {
     FILE *file;
-    bool is_first; /* of a list */
+    bool is_first; /* the next item is the first of its list */
 };
 
 static void write_comma(struct writing *writing)
@@ -29,7 +29,7 @@ static void write_comma(struct writing *writing)
     writing->is_first = false;
 }
 
-/* A file's numbers are reals. */
+/* Writes a piece and its id. Numbers of a file are reals. */
 static enum err_code write_piece(void *context, const char *key, const struct json_t *value,
                                  struct err *err)
 {
@@ -44,7 +44,7 @@ static enum err_code write_piece(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-/* Each line but the first is a pair. */
+/* Writes the merges: each line except the first is a pair. */
 static void write_merges(struct writing *writing, const char *merges)
 {
     writing->is_first = true;

@@ -1,7 +1,7 @@
-/* bpe_files.h - the tokenizer of a checkpoint that has no tokenizer.json but the files that came
- * before it: vocab.json (piece -> id) and merges.txt (a pair of pieces a line, the first to merge
- * first; Sennrich, Haddow and Birch 2016, on bytes as by Radford et al. 2019), as RoBERTa and
- * Longformer are published. What is made of them is what tokenizer.json would say.
+/* bpe_files.h - the tokenizer of a checkpoint that has no tokenizer.json but the older files:
+ * vocab.json (piece -> id) and merges.txt (a pair of pieces a line, the first to merge first;
+ * Sennrich, Haddow and Birch 2016, on bytes as by Radford et al. 2019), as RoBERTa and Longformer
+ * are published. They become the tree of the equal tokenizer.json.
  *
  *     bpe_files_read(&root, dir, &err);
  *
@@ -14,9 +14,9 @@
 
 struct json_t;
 
-/* A tree as of tokenizer.json, without special tokens: those are added as the class of tokenizer
- * says (tokenizer_class.h). As the reference reads merges.txt, its first line, a comment with the
- * version, and what follows its last line end do not count. Error texts begin with the file's name.
+/* Makes a tree like that of tokenizer.json, without special tokens: the class of tokenizer adds
+ * those (tokenizer_class.h). As in the reference, the first line of merges.txt, a comment with the
+ * version, and all after its last line end are ignored. Error texts begin with the file's name.
  * Yours to doc_free. */
 enum err_code bpe_files_read(struct json_t **out, const char *dir, struct err *err);
 

@@ -1,6 +1,6 @@
-/* bpe_read.c - a BPE model out of tokenizer.json. A byte-level vocabulary is written in printable
- * characters; here it becomes bytes, so that texts need no rewriting. Pieces that hold other
- * characters can then never be met and are left out. */
+/* bpe_read.c - reads a BPE model from tokenizer.json. A byte-level vocabulary is written in
+ * printable characters; here it becomes bytes, so that texts need no rewriting. Pieces with other
+ * characters can then never match and are left out. */
 #include "engine/base/doc.h"
 #include "engine/text/pipeline/bpe.h"
 #include "engine/text/pipeline/bpe_tables.h"
@@ -117,7 +117,7 @@ static void put_pair(struct bpe *model, struct bpe_pair pair)
     model->pairs[at] = pair;
 }
 
-/* The merged piece is both without the second's prefix. */
+/* Adds a merge. The merged piece is both pieces, without the second's prefix. */
 static enum err_code add_merge(struct reader *reader, const struct json_t *item, size_t number,
                                struct err *err)
 {
@@ -197,8 +197,8 @@ static enum err_code read_unknown(struct reader *reader, const struct json_t *js
     return ERR_OK;
 }
 
-/* Without an unknown token the reference drops an unknown symbol and moves what follows; so each
- * byte should have a symbol. */
+/* Fills the symbols of single bytes. Without an unknown token the reference drops an unknown symbol
+ * and shifts the offsets behind it, so each byte must have a symbol. */
 static enum err_code fill_symbols(struct bpe *model, struct err *err)
 {
     bool all = model->is_byte_level;
@@ -207,7 +207,7 @@ static enum err_code fill_symbols(struct bpe *model, struct err *err)
             char text = (char)byte;
             int32_t id = bpe_tables_symbol(model, &text, 1, k >> 1, k & 1);
             model->symbols[k >> 1][k & 1][byte] = id;
-            bool is_met = byte != 0xC0 && byte != 0xC1 && byte < 0xF5; /* in UTF-8 */
+            bool is_met = byte != 0xC0 && byte != 0xC1 && byte < 0xF5; /* UTF-8 can contain it */
             all &= id != VOCAB_NONE || !is_met;
         }
     if (all || model->unknown != VOCAB_NONE)

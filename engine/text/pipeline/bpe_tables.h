@@ -1,7 +1,7 @@
-/* bpe_tables.h - what bpe_read.c makes of a BPE model and bpe.c cuts by; nobody else includes it.
+/* bpe_tables.h - the tables of a BPE model, which bpe_read.c makes and bpe.c uses; private to them.
  *
- *     model->symbols[is_first][is_last][byte]           the id that a byte begins with
- *     bpe_tables_merge(model, left, right)              what two neighbours become, or NULL
+ *     model->symbols[is_first][is_last][byte]           the first id of a byte
+ *     bpe_tables_merge(model, left, right)              the merge of two neighbours, or NULL
  *
  * Threads: immutable once read.
  */
@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BPE_SUFFIX_BYTES_MAX = 64 }; /* also of the prefix */
+enum { BPE_SUFFIX_BYTES_MAX = 64 }; /* limit of the prefix, too */
 
 struct bpe_pair {
-    int32_t left, right; /* left is VOCAB_NONE: an empty slot */
+    int32_t left, right; /* left VOCAB_NONE: an empty slot */
     uint32_t rank;
-    int32_t id; /* of both together */
+    int32_t id; /* the merged piece */
 };
 
 struct bpe {
@@ -27,10 +27,10 @@ struct bpe {
     uint32_t pair_mask;
     int32_t unknown; /* or VOCAB_NONE */
     bool fuses_unknown, ignores_merges, is_byte_level;
-    char prefix[BPE_SUFFIX_BYTES_MAX]; /* of every symbol but the first */
-    char suffix[BPE_SUFFIX_BYTES_MAX]; /* of the last symbol */
+    char prefix[BPE_SUFFIX_BYTES_MAX]; /* begins every symbol except the first */
+    char suffix[BPE_SUFFIX_BYTES_MAX]; /* ends the last symbol */
     size_t prefix_len, suffix_len;
-    int32_t symbols[2][2][256]; /* [is_first][is_last][byte]: of single bytes, or VOCAB_NONE */
+    int32_t symbols[2][2][256]; /* [is_first][is_last][byte] ids of single bytes, or VOCAB_NONE */
 };
 
 static inline uint32_t bpe_tables_slot(const struct bpe *model, int32_t left, int32_t right)
@@ -51,8 +51,8 @@ static inline const struct bpe_pair *bpe_tables_merge(const struct bpe *model, i
     }
 }
 
-/* The id of a symbol of `len` bytes at the beginning, within or at the end of a split; VOCAB_NONE.
- */
+/* Returns the id of a symbol of `len` bytes at the beginning, within or at the end of a split, or
+ * VOCAB_NONE. */
 int32_t bpe_tables_symbol(const struct bpe *model, const char *text, size_t len, bool is_first,
                           bool is_last);
 

@@ -2,8 +2,8 @@
 
 #include "engine/text/utf8.h"
 
-/* The printable characters of Latin-1 stand for themselves; the other bytes, in their order, are
- * the characters from 256 on: 0 to 32, 127 to 160, 173. */
+/* The printable characters of Latin-1 stand for themselves. The other bytes, in ascending order,
+ * are the characters from 256 on: 0 to 32, 127 to 160, 173. */
 enum { REST_FIRST = 256, LOW_COUNT = 33, HIGH_FIRST = 127, HIGH_COUNT = 34, SOFT_HYPHEN = 173 };
 
 int byte_alphabet_byte(uint32_t character)

@@ -1,5 +1,5 @@
-/* byte_alphabet.h - GPT-2's way to write any bytes as printable characters: what byte-level
- * vocabularies are written in ("\u0120the" is " the").
+/* byte_alphabet.h - GPT-2's alphabet of printable characters for bytes, in which byte-level
+ * vocabularies are written ("\u0120the" is " the").
  *
  *     char *bytes;
  *     size_t len;
@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The byte that a character stands for; -1 if for none. */
+/* Returns the byte that a character stands for; -1: none. */
 int byte_alphabet_byte(uint32_t character);
 
 /* Writes the bytes of a piece of valid UTF-8 to out[len], which may be the piece itself. False,
- * with nothing to rely on in `out`, if a character stands for no byte. */
+ * with `out` undefined, if a character stands for no byte. */
 bool byte_alphabet_decode(const char *piece, size_t len, char *out, size_t *out_len);
 
 #endif

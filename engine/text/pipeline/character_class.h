@@ -1,5 +1,5 @@
-/* character_class.h - the classes of characters that patterns of tokenizer.json name, as the
- * reference has them (character_class_tables.c says which version).
+/* character_class.h - the classes of characters that patterns of tokenizer.json name, equal to the
+ * reference's (character_class_tables.c names the version).
  *
  *     size_t at = 0;
  *     uint32_t c = utf8_decode(text, &at);
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a pattern's point of view each character is one of these. */
+/* The classes that patterns distinguish; each character is in exactly one. */
 enum character_class {
     CHARACTER_OTHER,
     CHARACTER_LETTER, /* \p{L} */
@@ -26,7 +26,7 @@ enum character_class {
 enum character_class character_class(uint32_t character);
 
 bool character_is_word(uint32_t character);        /* \w */
-bool character_is_digit(uint32_t character);       /* what "Digits" cuts: Nd, Nl, No */
+bool character_is_digit(uint32_t character);       /* "Digits": Nd, Nl, No */
 bool character_is_space(uint32_t character);       /* White_Space */
 bool character_is_punctuation(uint32_t character); /* P*, and every ASCII symbol */
 

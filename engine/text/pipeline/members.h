@@ -1,4 +1,4 @@
-/* members.h - a member of tokenizer.json that is not known could change the ids, so it is refused.
+/* members.h - refuses unknown members of tokenizer.json, because they could change the ids.
  *
  *     static const char *const known[] = {"type", "strip_left", "strip_right", NULL};
  *     if (members_check(step, "$.normalizer", known, &err))
@@ -26,10 +26,10 @@ enum err_code members_check(const struct json_t *object, const char *path, const
 enum err_code members_type(const char **out, const struct json_t *object, const char *path,
                            struct err *err);
 
-/* Whether `json` is an object of that type. */
+/* True if `json` is an object of that type. */
 bool members_has_type(const struct json_t *json, const char *type);
 
-/* Of a type that no row of a table has. */
+/* Sets and returns the error for a type that the reader's table does not have: ERR_UNSUPPORTED. */
 enum err_code members_unknown_type(const char *type, const char *path, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* normalizer_apply.c - see normalizer_apply.h. What a step does not change is kept in runs; a text
- * that it does not change at all is shared. Extents follow the reference's NormalizedString:
- * what is inserted shares the extent of what precedes it, and a replacement that of the last
- * character that it replaces. */
+/* normalizer_apply.c - see normalizer_apply.h. Unchanged characters are kept in runs; a text
+ * without a change is shared. Extents follow the reference's NormalizedString: an insertion shares
+ * the extent of the character before it, and a replacement that of the last character that it
+ * replaces. */
 #include "engine/text/pipeline/normalizer_apply.h"
 
 #include "engine/text/pipeline/character_class.h"
@@ -15,7 +15,7 @@ static bool is_stopped(const struct normalizer_work *work, struct err *err)
     return interrupt_look(work->interrupt, err) != ERR_OK;
 }
 
-/* What becomes of one character: it is kept, dropped, or replaced by `count` characters. */
+/* The fate of one character: it is kept, dropped, or replaced by `count` characters. */
 enum fate { KEPT, DROPPED, REPLACED };
 
 struct verdict {
@@ -37,14 +37,14 @@ static bool put_verdict(struct aligned_builder *builder, const struct verdict *v
     return true;
 }
 
-/* Character by character. */
+/* Applies a function to each character. */
 static enum err_code map_text(const struct aligned *in, struct aligned *out,
                               struct verdict (*judge)(uint32_t character),
                               const struct normalizer_work *work, struct err *err)
 {
     struct aligned_builder builder;
     aligned_builder_init(&builder, in, work->arena);
-    size_t kept = 0, look = LOOK_BYTES; /* [builder.at, kept) is to be kept */
+    size_t kept = 0, look = LOOK_BYTES; /* [builder.at, kept) will be kept */
     for (size_t next = 0; kept < in->len; kept = next) {
         struct verdict verdict = judge(utf8_decode(in->bytes, &next));
         if (kept >= look && is_stopped(work, err))
@@ -84,7 +84,7 @@ static struct verdict judge_accent(uint32_t character)
     return (struct verdict){.fate = is_mark ? DROPPED : KEPT};
 }
 
-/* Rules of SentencePiece's nmt_*, as the reference has them. */
+/* Rules of SentencePiece's nmt_*, equal to the reference's. */
 static struct verdict judge_nmt(uint32_t c)
 {
     if ((c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F ||
@@ -205,7 +205,7 @@ NORMALIZER_APPLY(normalizer_prepend)
     return err->code;
 }
 
-/* ---- the files beside ---- */
+/* ---- steps of normalizer.h, unicode_forms.h and precompiled.h ---- */
 
 NORMALIZER_APPLY(normalizer_form)
 {
@@ -217,7 +217,7 @@ NORMALIZER_APPLY(normalizer_precompiled)
     return precompiled_apply(step->table, in, out, work->arena, work->interrupt, err);
 }
 
-/* normalizer.h numbers the characters of its text; here is where each begins. */
+/* Returns the byte offset of each character, by the number that normalizer.h gives it. */
 static const uint32_t *character_starts(const struct aligned *text, struct arena *arena,
                                         struct err *err)
 {

@@ -1,4 +1,4 @@
-/* normalizer_apply.h - what each step of normalizer_step.c does to a text, one function for a type
+/* normalizer_apply.h - applies the steps of normalizer_step.c to a text: one function for each type
  * of tokenizer.json.
  *
  *     step.apply = normalizer_lowercase;
@@ -17,22 +17,22 @@
 #include "engine/text/precompiled.h"
 #include "engine/text/unicode_forms.h"
 
-/* What a step works with. A long text comes in chunks: white space at its ends is only stripped at
- * the ends of the first and of the last. */
+/* Arguments of every step. A long text comes in chunks: white space is only stripped at the start
+ * of the first chunk and at the end of the last. */
 struct normalizer_work {
     struct arena *arena;
     struct interrupt *interrupt; /* NULL: none */
     bool is_first, is_last;
-    size_t size_max; /* bytes that the text may become */
+    size_t size_max; /* most bytes that the text may become */
 };
 
 struct normalizer_step {
-    /* *out may share the arrays of `in`. ERR_NO_MEMORY, or what the interrupt says. */
+    /* *out may share the arrays of `in`. ERR_NO_MEMORY, or the interrupt's error. */
     enum err_code (*apply)(const struct normalizer_step *step, const struct aligned *in,
                            struct aligned *out, const struct normalizer_work *work,
                            struct err *err);
     struct text_growth growth;
-    bool keeps_words;       /* "b c" stays between what letters and digits of ASCII surround it */
+    bool keeps_words;       /* a space between ASCII letters or digits stays a space between them */
     struct pattern pattern; /* Replace */
     const char *content;    /* Replace, Prepend */
     size_t content_len;
@@ -49,18 +49,18 @@ struct normalizer_step {
 NORMALIZER_APPLY(normalizer_lowercase);     /* by character, without context */
 NORMALIZER_APPLY(normalizer_strip);         /* white space at the ends */
 NORMALIZER_APPLY(normalizer_strip_accents); /* all marks */
-NORMALIZER_APPLY(normalizer_nmt);           /* controls go, odd white space becomes a space */
+NORMALIZER_APPLY(normalizer_nmt);           /* drops controls, unifies white space */
 NORMALIZER_APPLY(normalizer_replace);
 NORMALIZER_APPLY(normalizer_prepend); /* before a text that is not empty */
 NORMALIZER_APPLY(normalizer_form);
 NORMALIZER_APPLY(normalizer_precompiled);
 NORMALIZER_APPLY(normalizer_bert);
 
-/* Puts `content` behind what was replaced or dropped last. False if there is no memory. */
+/* Inserts `content` behind the character replaced or dropped last. False if there is no memory. */
 bool normalizer_insert(struct aligned_builder *builder, const char *content, size_t len,
                        struct err *err);
 
-/* Puts `content` in front of the next character, whose extent it shares. False without memory. */
+/* Inserts `content` before the next character, whose extent it shares. False without memory. */
 bool normalizer_insert_before(struct aligned_builder *builder, const char *content, size_t len,
                               struct err *err);
 

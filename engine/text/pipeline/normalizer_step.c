@@ -14,7 +14,7 @@ struct reader {
     unsigned depth;
 };
 
-/* Reads what a step has beside its type; apply and growth are set. */
+/* Reads the members of a step beside its type; apply and growth are already set. */
 typedef enum err_code read_step(struct reader *reader, struct normalizer_step *step,
                                 const struct json_t *json, const char *path, struct err *err);
 
@@ -59,7 +59,7 @@ static bool has_word_or_space(const struct pattern *pattern)
     return false;
 }
 
-/* A match of blanks is longer than the one space between two words. */
+/* Reads a Replace. It keeps words if its pattern is blanks: a match has two spaces or more. */
 static enum err_code read_replace(struct reader *reader, struct normalizer_step *step,
                                   const struct json_t *json, const char *path, struct err *err)
 {
@@ -280,8 +280,8 @@ enum err_code normalizer_steps_override(struct normalizer_steps *steps, const st
 
 /* ---- use ---- */
 
-/* The step's result is in the other arena, or shares the arrays of what it was made from; the arena
- * that is not needed any more is emptied. */
+/* Empties the arena that is no longer needed; returns the other. The step's result is in the other
+ * arena, or shares the arrays of its input. */
 static unsigned release(struct arena pair[2], unsigned holder, const struct aligned *before,
                         const struct aligned *after)
 {
@@ -313,8 +313,8 @@ enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struc
     return ERR_OK;
 }
 
-/* Sorting runs of marks takes up to 96 bytes for each mark, which has two bytes or more. The starts
- * of characters take 4 bytes each. */
+/* Adds the steps' costs. Sorting runs of marks takes up to 96 bytes for each mark, which has two
+ * bytes or more. The starts of characters take 4 bytes each. */
 void normalizer_steps_cost(const struct normalizer_steps *steps, struct text_cost *cost)
 {
     enum { SORT_BYTES = 48 };

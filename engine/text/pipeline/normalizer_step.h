@@ -22,7 +22,7 @@ enum { NORMALIZER_STEPS_MAX = 32 };
 struct normalizer_steps {
     struct normalizer_step *items;
     size_t count;
-    bool keep_words; /* all of them */
+    bool keep_words; /* all steps keep words */
 };
 
 /* `json`: the member, NULL if absent. Error texts name the path. ERR_UNSUPPORTED for a type, a
@@ -37,8 +37,8 @@ enum err_code normalizer_steps_read(struct normalizer_steps *out, const struct j
 enum err_code normalizer_steps_override(struct normalizer_steps *steps, const struct json_t *json,
                                         const struct tokenizer_files *files, struct err *err);
 
-/* Replaces *text, which lives in pair[0], by what the steps make of it, which lives in either;
- * work->arena is not used. ERR_TOO_LARGE if it becomes more than work->size_max. */
+/* Applies the steps to *text, which lives in pair[0]; the result lives in either arena. work->arena
+ * is not used. ERR_TOO_LARGE if the result has more than work->size_max bytes. */
 enum err_code normalizer_steps_apply(const struct normalizer_steps *steps, struct aligned *text,
                                      struct arena pair[2], const struct normalizer_work *work,
                                      struct err *err);

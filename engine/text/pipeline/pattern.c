@@ -59,7 +59,7 @@ enum err_code pattern_read(struct pattern *out, const struct json_t *json, const
 
 /* ---- runs of characters ---- */
 
-/* The end of the characters of a class that begin at `at`. */
+/* Returns the end of the run of characters of a class that begins at `at`. */
 static size_t run_end(const char *text, size_t len, size_t at, enum character_class class)
 {
     for (size_t next = at; at < len; at = next)
@@ -78,7 +78,7 @@ static bool is_symbol(uint32_t character)
     return !character_is_word(character) && !character_is_space(character);
 }
 
-/* The same of those that satisfy `is`. */
+/* The same for characters that satisfy `is`. */
 static size_t run_end_of(const char *text, size_t len, size_t at, bool (*is)(uint32_t))
 {
     for (size_t next = at; at < len; at = next)
@@ -87,7 +87,7 @@ static size_t run_end_of(const char *text, size_t len, size_t at, bool (*is)(uin
     return at;
 }
 
-/* The start of the first character that satisfies `is`; len if none does. */
+/* Returns the start of the first character that satisfies `is`; len if none does. */
 static size_t seek(const char *text, size_t len, size_t at, bool (*is)(uint32_t))
 {
     for (size_t next = at; at < len; at = next)
@@ -96,7 +96,7 @@ static size_t seek(const char *text, size_t len, size_t at, bool (*is)(uint32_t)
     return at;
 }
 
-/* Bytes of 's, 't, 're, 've, 'm, 'll or 'd that text[at..) begins with; 0 if with none. */
+/* Returns the bytes of 's, 't, 're, 've, 'm, 'll or 'd at text[at..); 0: none of them. */
 static size_t contraction(const char *text, size_t len, size_t at)
 {
     if (text[at] != '\'' || len - at < 2)
@@ -111,7 +111,7 @@ static size_t contraction(const char *text, size_t len, size_t at)
 
 /* ---- the expressions ---- */
 
-/* \s+(?!\S)|\s+: white space but for its last character, if something follows it. */
+/* \s+(?!\S)|\s+: white space, without its last character if something follows. */
 static size_t gpt2_spaces_end(const char *text, size_t len, size_t at)
 {
     size_t end = run_end(text, len, at, CHARACTER_SPACE), last = end;
@@ -123,7 +123,7 @@ static size_t gpt2_spaces_end(const char *text, size_t len, size_t at)
     return last > at ? last : end;
 }
 
-/* Every character belongs to some match. */
+/* Returns the end of the match at `at`. Every character belongs to a match. */
 static size_t gpt2_end(const char *text, size_t len, size_t at)
 {
     size_t taken = contraction(text, len, at);
@@ -136,7 +136,7 @@ static size_t gpt2_end(const char *text, size_t len, size_t at)
     return run_end(text, len, next, class);
 }
 
-/* Bytes of a special token's name that text[at..) begins with; 0 if with none. */
+/* Returns the bytes of a special token's name at text[at..); 0: none. */
 static size_t clip_name(const char *text, size_t len, size_t at)
 {
     static const char *const names[] = {"<|startoftext|>", "<|endoftext|>"};
@@ -181,7 +181,8 @@ static bool spaces_next(const char *text, size_t len, size_t at, struct pattern_
     return out->at < len;
 }
 
-/* A single space, and whatever else is white alone, does not match. */
+/* Finds the next match of PATTERN_BREAKS. A single space, or other single white space that is no
+ * line end or tab, does not match. */
 static bool breaks_next(const char *text, size_t len, size_t at, struct pattern_match *out)
 {
     for (; spaces_next(text, len, at, out); at = out->end) {

@@ -1,6 +1,6 @@
-/* pattern.h - what a step of tokenizer.json seeks in a text: a literal string, a class of
- * characters, or one of the regular expressions that published tokenizers have, each written by
- * hand. Any other expression is refused.
+/* pattern.h - the pattern of a step of tokenizer.json: a literal string, a class of characters, or
+ * one of the regular expressions of published tokenizers, each written by hand. Any other
+ * expression is refused.
  *
  *     pattern_read(&pattern, json, "$.pre_tokenizer.pattern", &arena, &err);
  *     for (size_t at = 0; pattern_next(&pattern, text, len, at, &match); at = match.end)
@@ -35,7 +35,7 @@ enum pattern_kind {
 
 struct pattern {
     enum pattern_kind kind;
-    const char *text; /* of a literal string; not empty */
+    const char *text; /* the literal string; not empty */
     size_t len;
 };
 
@@ -48,8 +48,8 @@ struct pattern_match {
 enum err_code pattern_read(struct pattern *out, const struct json_t *json, const char *path,
                            struct arena *arena, struct err *err);
 
-/* The first match that begins at `at` or later; false if there is none. Matches are not empty.
- * Linear in the distance to its end. */
+/* Finds the first match that begins at `at` or later; false if there is none. Matches are not
+ * empty. Linear in the distance to its end. */
 bool pattern_next(const struct pattern *pattern, const char *text, size_t len, size_t at,
                   struct pattern_match *out);
 

@@ -10,7 +10,7 @@
 struct visit {
     struct piece_list *list;
     const char *path;
-    char *text; /* where the next piece's text goes; NULL while bytes are counted */
+    char *text; /* place of the next piece's text; NULL while bytes are counted */
     size_t bytes;
     bool has_empty;
 };

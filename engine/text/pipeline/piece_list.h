@@ -1,5 +1,5 @@
-/* piece_list.h - a vocabulary as the files have it, before a model is made of it: a JSON object of
- * pieces and ids, or the lines of vocab.txt.
+/* piece_list.h - the vocabulary of the files, from which a model is made: a JSON object of pieces
+ * and ids, or the lines of vocab.txt.
  *
  *     piece_list_read(&list, json, "$.model.vocab", &arena, &err);
  *     piece_list_read_lines(&list, text, len, &arena, &err);
@@ -26,8 +26,8 @@ struct piece_list {
     struct piece *items; /* [count], in the order of the file */
     size_t count;
     struct vocab names;
-    unsigned distinct;   /* how many different ones there are, an empty one included */
-    unsigned vocab_size; /* largest id + 1 of those that are not empty */
+    unsigned distinct;   /* number of different pieces, an empty one included */
+    unsigned vocab_size; /* largest id + 1 of pieces that are not empty */
 };
 
 /* All is in the arena. ERR_UNSUPPORTED if `json` is no object, for an id that is not an integer
@@ -35,8 +35,8 @@ struct piece_list {
 enum err_code piece_list_read(struct piece_list *out, const struct json_t *json, const char *path,
                               struct arena *arena, struct err *err);
 
-/* A piece a line, numbered from 0; of equal ones the last counts. ERR_UNSUPPORTED as above, and for
- * invalid UTF-8. */
+/* Reads a piece from each line; ids are line numbers from 0. Of equal pieces the last counts.
+ * ERR_UNSUPPORTED as above, and for invalid UTF-8. */
 enum err_code piece_list_read_lines(struct piece_list *out, const char *text, size_t len,
                                     struct arena *arena, struct err *err);
 

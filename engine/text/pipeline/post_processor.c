@@ -105,7 +105,7 @@ static enum err_code read_template(struct post_processor *post, const struct jso
     return read_order(&post->pair, json, "pair", 1, err);
 }
 
-/* ---- the fixed ones ---- */
+/* ---- types with a fixed template ---- */
 
 static enum err_code read_named(int32_t *id, const struct json_t *json, const char *name,
                                 struct err *err)
@@ -113,7 +113,7 @@ static enum err_code read_named(int32_t *id, const struct json_t *json, const ch
     return read_id(id, doc_array_item(doc_member(json, name), 1), name, err);
 }
 
-/* A frame puts special tokens round one text and round two. */
+/* A frame puts special tokens around one text and around two. */
 void post_processor_frame(struct post_processor *out, enum class_frame frame, int32_t cls,
                           int32_t sep)
 {
@@ -157,7 +157,7 @@ static enum err_code read_roberta(struct post_processor *post, const struct json
     return ERR_OK;
 }
 
-/* Trims, and adds nothing. */
+/* ByteLevel trims offsets and adds no tokens. */
 static enum err_code read_byte_level(struct post_processor *post, const struct json_t *json,
                                      struct err *err)
 {

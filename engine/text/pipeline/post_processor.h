@@ -1,5 +1,5 @@
-/* post_processor.h - the member "post_processor" of tokenizer.json: which special tokens stand
- * round one text and round two, and whether offsets leave out white space.
+/* post_processor.h - the member "post_processor" of tokenizer.json: the special tokens around one
+ * text and around two, and the trimming of white space from offsets.
  *
  *     post_processor_read(&post, json, &err);
  *     ... post.single, post.pair; post.trims
@@ -17,11 +17,11 @@ struct json_t;
 struct post_processor {
     struct tokenizer_template single, pair;
     bool trims;       /* spaces at a token's ends are not in its offsets */
-    bool adds_prefix; /* one space before the first token was put there, so stays */
+    bool adds_prefix; /* one space before the first token was added, so it is not trimmed */
 };
 
-/* NULL: no special tokens. ERR_UNSUPPORTED for a type or a member that is not implemented, for a
- * template without the text, or with more than TEMPLATE_ITEMS_MAX tokens. */
+/* `json`: the member; NULL: no special tokens. ERR_UNSUPPORTED for a type or a member that is not
+ * implemented, for a template without the text, or with more than TEMPLATE_ITEMS_MAX tokens. */
 enum err_code post_processor_read(struct post_processor *out, const struct json_t *json,
                                   struct err *err);
 

@@ -13,7 +13,7 @@ struct reader {
     unsigned depth;
 };
 
-/* Reads what a type has beside its name; appends the step, or two. */
+/* Reads the members of a type beside its name; appends one step or two. */
 typedef enum err_code read_step(struct reader *reader, const struct json_t *json, const char *path,
                                 struct err *err);
 
@@ -133,7 +133,7 @@ static enum err_code read_punctuation(struct reader *reader, const struct json_t
     return append_cut(reader, PATTERN_PUNCTUATION, behavior, false, path, err);
 }
 
-/* prepend_scheme; files of before it have add_prefix_space. */
+/* Reads prepend_scheme, or add_prefix_space of older files. */
 static enum err_code read_prefix(enum pretokenizer_prefix *out, const struct json_t *json,
                                  const char *path, struct err *err)
 {
@@ -156,7 +156,7 @@ static enum err_code read_prefix(enum pretokenizer_prefix *out, const struct jso
     return ERR_OK;
 }
 
-/* str_rep, of older files, says the same as replacement. */
+/* Reads a Metaspace. str_rep of older files means the same as replacement. */
 static enum err_code read_metaspace(struct reader *reader, const struct json_t *json,
                                     const char *path, struct err *err)
 {
@@ -236,7 +236,7 @@ static enum err_code read_any(struct reader *reader, const struct json_t *json, 
 
 /* ---- words ---- */
 
-/* True if the step ends a split where a space follows a letter and precedes another. */
+/* True if the step ends a split at a space between two letters. */
 static bool cuts_words(const struct pretokenizer_step *step)
 {
     if (!step->cuts)
@@ -250,7 +250,7 @@ static bool cuts_words(const struct pretokenizer_step *step)
                              (step->behavior == SPLIT_REMOVED && step->is_inverted));
 }
 
-/* True if it looks at single characters only, so that the text beyond a space changes nothing. */
+/* True if the step depends on single characters only: text behind a space changes nothing. */
 static bool is_local(const struct pretokenizer_step *step)
 {
     return step->cuts &&

@@ -1,5 +1,5 @@
 /* pretokenizer_step.h - the member "pre_tokenizer" of tokenizer.json: steps that cut a normalised
- * text into the splits that the model gets one by one, read from a table by `type`.
+ * text into splits, which the model gets one by one; read from a table by `type`.
  *
  *     pretokenizer_steps_read(&steps, json, &arena, &err);                        once
  *     struct splits splits;
@@ -8,7 +8,7 @@
  *     ... splits.text.bytes[splits.items[i].at ..) of splits.items[i].len bytes
  *
  * The reference (Hugging Face tokenizers 0.22) writes each byte as a printable character in
- * "ByteLevel"; here the bytes stay what they are, and the model's vocabulary is read as bytes.
+ * "ByteLevel"; here bytes do not change, and the model's vocabulary is read as bytes.
  *
  * Threads: immutable once read; splits belong to one at a time.
  */
@@ -36,8 +36,8 @@ struct splits {
     struct arena *arena;
 };
 
-/* Room for as many splits as the text has bytes: 8 bytes for each, and as much again for each step
- * that cuts. ERR_NO_MEMORY. */
+/* Makes room for as many splits as the text has bytes: 8 bytes for each, and as much again for each
+ * step that cuts. ERR_NO_MEMORY. */
 enum err_code splits_init(struct splits *splits, const struct aligned *text, struct arena *arena,
                           struct err *err);
 
@@ -53,11 +53,11 @@ enum split_behavior {
 enum pretokenizer_prefix { PREFIX_NEVER, PREFIX_ALWAYS, PREFIX_FIRST };
 
 struct pretokenizer_step {
-    bool cuts; /* by `pattern`; else only what comes before it is done */
+    bool cuts; /* cuts by `pattern`; otherwise it only adds marks */
     struct pattern pattern;
     enum split_behavior behavior;
-    bool is_inverted;                /* what is between matches counts as the match */
-    enum pretokenizer_prefix prefix; /* which splits get `mark` in front, unless they have it */
+    bool is_inverted;                /* text between matches counts as the match */
+    enum pretokenizer_prefix prefix; /* the splits that get `mark` in front, unless they have it */
     const char *mark;
     size_t mark_len;
     bool marks_spaces; /* each space becomes `mark` */
@@ -69,7 +69,7 @@ enum { PRETOKENIZER_STEPS_MAX = 32 };
 struct pretokenizer_steps {
     struct pretokenizer_step *items;
     size_t count;
-    bool is_byte_level; /* the last one is: the model sees bytes, not characters */
+    bool is_byte_level; /* the last step is ByteLevel: the model gets bytes, not characters */
     bool cuts_words;    /* a split ends between a letter or digit of ASCII and a space before one */
 };
 
@@ -85,7 +85,7 @@ enum err_code pretokenizer_steps_override(struct pretokenizer_steps *steps,
                                           const struct json_t *json,
                                           const struct tokenizer_files *files, struct err *err);
 
-/* The interrupt is looked at once in some thousand splits. */
+/* Applies the steps. The interrupt is checked once in some thousand splits. */
 enum err_code pretokenizer_steps_apply(const struct pretokenizer_steps *steps,
                                        struct splits *splits, struct interrupt *interrupt,
                                        struct err *err);

@@ -1,4 +1,4 @@
-/* splits.c - what the steps of pretokenizer_step.h do to a text. */
+/* splits.c - applies the steps of pretokenizer_step.h to a text. */
 #include "engine/text/pipeline/normalizer_apply.h"
 #include "engine/text/pipeline/pretokenizer_step.h"
 #include "engine/text/utf8.h"
@@ -21,12 +21,12 @@ enum err_code splits_init(struct splits *splits, const struct aligned *text, str
 
 /* ---- cutting ---- */
 
-/* The pieces of one split, as they come: matches and what is between. */
+/* Collects the pieces of one split in order: matches and the text between them. */
 struct cutter {
     struct splits *out;
     enum split_behavior behavior;
-    bool was_match;   /* the piece before */
-    bool has_pending; /* SPLIT_MERGED_WITH_NEXT: a match that waits for what follows */
+    bool was_match;   /* the piece before was a match */
+    bool has_pending; /* SPLIT_MERGED_WITH_NEXT: a match waits for the next piece */
     struct split pending;
     size_t first; /* number of the split's first piece */
 };
@@ -125,7 +125,7 @@ static bool needs_prefix(const struct pretokenizer_step *step, const struct alig
     return step->prefix == PREFIX_ALWAYS || text->starts[split.at] == 0;
 }
 
-/* What of a split follows its prefix; spaces become marks. */
+/* Writes the rest of a split, behind its prefix; spaces become marks. */
 static bool mark_rest(const struct pretokenizer_step *step, struct aligned_builder *builder,
                       size_t end, struct err *err)
 {

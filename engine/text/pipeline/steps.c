@@ -35,7 +35,7 @@ static enum err_code read_steps(struct steps *steps, const struct tokenizer_file
 
 /* ---- tokenizer_config.json ---- */
 
-/* The side that is cut; tokenizer.json says it where tokenizer_config.json does not. */
+/* Reads the side that is cut: from tokenizer_config.json, else from tokenizer.json. */
 static enum err_code read_side(struct steps *steps, const struct tokenizer_files *files,
                                struct err *err)
 {
@@ -51,7 +51,7 @@ static enum err_code read_side(struct steps *steps, const struct tokenizer_files
                    side);
 }
 
-/* max_len is its older name. */
+/* Reads model_max_length; max_len is its older name. */
 static enum err_code read_length(struct steps *steps, const struct json_t *config, struct err *err)
 {
     static const char key[] = "model_max_length";
@@ -65,7 +65,7 @@ static enum err_code read_length(struct steps *steps, const struct json_t *confi
     return ERR_OK;
 }
 
-/* Which inputs the model gets: without token types, both texts have type 0. */
+/* Reads the list of the model's inputs: without token types, both texts have type 0. */
 static void read_types(struct steps *steps, const struct tokenizer_files *files)
 {
     const struct json_t *names = doc_member(files->config, "model_input_names");
@@ -137,7 +137,7 @@ void steps_fit(struct steps *steps, unsigned rows)
 
 /* ---- BERT ---- */
 
-/* Added tokens that are matched literally, in the raw text. */
+/* True if all added tokens are matched literally, in the raw text. */
 static bool are_literal(const struct added_tokens *added)
 {
     for (size_t i = 0; i < added->raw.count; i++) {

@@ -1,4 +1,4 @@
-/* steps.h - all that the files of a tokenizer say, read: what text_pipeline.c and wordpiece.c run.
+/* steps.h - reads the files of a tokenizer into the steps that text_pipeline.c and wordpiece.c run.
  *
  *     steps_read(&steps, &files, &arena, &err);
  *     ... steps.normalizer, steps.pretokenizer, steps.model, steps.added, steps.post
@@ -22,25 +22,26 @@ struct steps {
     struct post_processor post;
     int32_t pad, mask;   /* ids, or VOCAB_NONE */
     double length_max;   /* model_max_length; infinite if the file does not say */
-    unsigned vocab_size; /* largest id + 1, of the model, the added tokens and the template */
-    bool keeps_end;      /* what is too long is cut at its beginning */
-    bool is_bert;        /* texts are cleaned, split and cut as BERT's */
-    bool is_plain;       /* and added tokens are matched as they stand: wordpiece.h implements it */
+    unsigned vocab_size; /* largest id + 1 of the model, the added tokens and the template */
+    bool keeps_end;      /* a text that is too long is cut at its beginning */
+    bool is_bert;        /* texts are cleaned, split and cut as by BERT */
+    bool is_plain;       /* and added tokens are matched literally: wordpiece.h implements it */
 };
 
 /* Reads the steps; keeps nothing of the files. Error texts begin with a file's name. */
 enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
                          struct arena *arena, struct err *err);
 
-/* The model has so many embeddings: special tokens that the class of tokenizer adds behind the
- * vocabulary, and that have none, are not sought. (The reference fails on a text with one.) */
+/* Tells the steps the model's number of embeddings. Special tokens that the class of tokenizer adds
+ * behind the vocabulary, and that have none, are not searched for. (The reference fails on a text
+ * with one.) */
 void steps_fit(struct steps *steps, unsigned rows);
 
-/* How BERT's own cleans a text. */
+/* Returns the flags of BERT's normaliser. */
 struct normalizer_flags steps_flags(const struct steps *steps);
 
-/* The limit of a tokenizer: the smaller of the files' and of tokens_max. ERR_UNSUPPORTED if a text
- * would have no room for a token. */
+/* Writes the limit of a tokenizer: the smaller of the files' and of tokens_max. ERR_UNSUPPORTED if
+ * a text would have no room for a token. */
 enum err_code steps_limit(unsigned *out, const struct steps *steps, unsigned tokens_max,
                           struct err *err);
 

@@ -1,6 +1,6 @@
-/* text_cost.h - upper bounds of what a text becomes and takes on its way through the steps, for
- * each of its bytes. Bytes are counted by kind: ASCII hardly grows, most scripts grow at most
- * threefold when they are decomposed, and compatibility forms elevenfold (U+FDFA).
+/* text_cost.h - upper bounds for the steps of a tokenizer: the size of the text and the memory, for
+ * each byte of the client's text. Bytes are counted by kind: ASCII hardly grows, most scripts grow
+ * at most threefold when they are decomposed, and compatibility forms elevenfold (U+FDFA).
  *
  *     struct text_cost cost = TEXT_COST_OF_TEXT;
  *     text_cost_step(&cost, &(struct text_growth){{1, 2, 2}, false});        for each step
@@ -18,7 +18,7 @@
 
 enum text_kind {
     TEXT_ASCII,
-    TEXT_LETTERS, /* of characters that grow at most threefold in any Unicode form */
+    TEXT_LETTERS, /* characters that grow at most threefold in any Unicode form */
     TEXT_FORMS,   /* U+2000 to U+3FFF, and from U+F000 on */
     TEXT_KINDS,
 };
@@ -32,17 +32,17 @@ struct text_bytes {
     size_t of[TEXT_KINDS];
 };
 
-/* What a step makes of a byte, at most. */
+/* Most bytes that a step makes of a byte. */
 struct text_growth {
     size_t of[TEXT_KINDS];
-    bool is_form; /* a Unicode form or the like: a second one does not grow any more */
+    bool is_form; /* a Unicode form or similar: a second one does not grow the text again */
 };
 
 struct text_cost {
     size_t form[TEXT_KINDS];  /* the largest growth of a form */
     size_t other[TEXT_KINDS]; /* the product of the other growths */
-    size_t size[TEXT_KINDS];  /* of both: bytes of text */
-    size_t bytes[TEXT_KINDS]; /* of memory, at the worst of all steps */
+    size_t size[TEXT_KINDS];  /* bytes of text: the product of both */
+    size_t bytes[TEXT_KINDS]; /* bytes of memory, in the worst step */
 };
 
 #define TEXT_COST_OF_TEXT                                                                          \
@@ -51,8 +51,8 @@ struct text_cost {
                         {1, 1, 1},                                                                 \
                         {TEXT_COST_ALIGNED, TEXT_COST_ALIGNED, TEXT_COST_ALIGNED}})
 
-/* A step that writes with an aligned_builder, while the text before is there too: twice both texts,
- * or, where the builder doubles what it holds again and again, four times the new one. */
+/* Adds a step that writes with an aligned_builder while the old text still exists: twice both
+ * texts, or, if the builder doubles repeatedly, four times the new one. */
 static inline void text_cost_step(struct text_cost *cost, const struct text_growth *growth)
 {
     for (int kind = 0; kind < TEXT_KINDS; kind++) {
@@ -80,7 +80,7 @@ static inline enum text_kind text_cost_kind(unsigned char lead)
                                                           : TEXT_LETTERS;
 }
 
-/* The bytes of valid UTF-8 by kind. */
+/* Counts the bytes of valid UTF-8 by kind. */
 static inline struct text_bytes text_cost_count(const char *text, size_t len)
 {
     struct text_bytes bytes = {{0}};

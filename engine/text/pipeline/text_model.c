@@ -11,8 +11,8 @@ static const char vocab_path[] = "$.model.vocab";
 
 /* ---- WordPiece ---- */
 
-/* The first piece of a word is any piece as it is listed. Later pieces are those with the prefix,
- * which is cut off. */
+/* Adds the pieces. Any piece of the list can begin a word. Pieces with the prefix can continue one,
+ * without the prefix. */
 static enum err_code add_wordpieces(struct text_model *model, const struct piece_list *pieces,
                                     const char *prefix, struct arena *arena, struct err *err)
 {
@@ -52,7 +52,8 @@ static enum err_code read_wordpiece(struct text_model *model, const struct json_
     return add_wordpieces(model, pieces, prefix, arena, err);
 }
 
-/* Greedy, longest piece first; all of a split that does not match, or is too long, is unknown. */
+/* Cuts greedily, longest piece first. A split that does not match, or is too long, is one unknown
+ * token. */
 static size_t cut_wordpiece(const struct text_model *model, struct model_cut *cuts,
                             const char *text, size_t len)
 {
@@ -100,7 +101,7 @@ static size_t cut_unigram(struct text_model_work *work, const char *text, size_t
     return count;
 }
 
-/* ---- the three ---- */
+/* ---- all models ---- */
 
 static enum err_code read_kind(struct text_model *out, const char *type, struct err *err)
 {

@@ -21,12 +21,12 @@ struct text_model {
     enum text_model_kind kind;
     const char *name; /* "BPE", ... */
     struct bpe *bpe;
-    struct vocab initial, continued; /* WordPiece: what begins a word, what continues one */
+    struct vocab initial, continued; /* WordPiece: pieces that begin a word, that continue one */
     unsigned word_characters_max;
     struct unigram *unigram;
     int32_t unknown;     /* or VOCAB_NONE */
     unsigned vocab_size; /* largest id + 1 */
-    unsigned pieces;     /* how many there are */
+    unsigned pieces;     /* their number */
 };
 
 struct text_model_work {
@@ -37,22 +37,23 @@ struct text_model_work {
 
 enum { TEXT_MODEL_WORK_BYTES = BPE_WORK_BYTES + sizeof(struct model_cut) + 16 };
 
-/* `pieces` has the vocabulary, or is empty and gets what the file says; not for Unigram. Nothing of
- * the tree is kept. ERR_UNSUPPORTED for another type or member. */
+/* `pieces` has the vocabulary, or is empty and is filled from the file; unused for Unigram. Nothing
+ * of the tree is kept. ERR_UNSUPPORTED for another type or member. */
 enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
                               struct piece_list *pieces, struct arena *arena, struct err *err);
 
-/* The id of a piece as the file has it, or VOCAB_NONE. */
+/* Returns the id of a piece in the file's spelling, or VOCAB_NONE. */
 int32_t text_model_find(const struct text_model *model, const struct piece_list *pieces,
                         const char *piece, size_t len);
 
-/* For splits of at most so many bytes: TEXT_MODEL_WORK_BYTES for each of them, and 8 KiB. */
+/* Takes memory for splits of at most `longest` bytes: TEXT_MODEL_WORK_BYTES for each byte, and
+ * 8 KiB. */
 enum err_code text_model_work_init(struct text_model_work *work, const struct text_model *model,
                                    size_t longest, struct arena *arena, struct interrupt *interrupt,
                                    struct err *err);
 
-/* Writes the tokens of a split to work->cuts and returns how many. With an error the number means
- * nothing: ERR_NO_MEMORY, or what the interrupt says. */
+/* Writes the tokens of a split to work->cuts and returns their number, which is undefined after an
+ * error: ERR_NO_MEMORY, or the interrupt's error. */
 size_t text_model_cut(const struct text_model *model, struct text_model_work *work,
                       const char *text, size_t len, struct err *err);
 

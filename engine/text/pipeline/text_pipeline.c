@@ -1,12 +1,11 @@
 /* text_pipeline.c - see text_pipeline.h.
  *
- * Tokens that are sought in the raw text cut it into segments. A segment is normalised, tokens that
- * are sought in normalised text cut it again, and the pieces are split and given to the model. All
- * but the tokens lives in arenas that go with each chunk and piece.
+ * Added tokens of the raw text cut it into segments. A segment is normalised, added tokens of the
+ * normalised text cut it again, and the pieces are split and given to the model. All memory but the
+ * tokens' is in arenas that are freed after each chunk and piece.
  *
- * A chunk ends where a letter or digit of ASCII is followed by a space and another: if no step
- * matches anything over such a border (keep_words, cuts_words), the chunks by themselves give the
- * same tokens as the whole. */
+ * A chunk ends at a space between two ASCII letters or digits. If no step matches across such a
+ * border (keep_words, cuts_words), the chunks alone give the same tokens as the whole. */
 #include "engine/text/pipeline/text_pipeline.h"
 
 #include "engine/text/pipeline/character_class.h"
@@ -17,15 +16,15 @@
 #include <string.h>
 
 enum {
-    CHUNK_BYTES = 4096, /* a chunk ends at the first border behind so many */
+    CHUNK_BYTES = 4096, /* a chunk ends at the first border behind so many bytes */
     LOOK_SPLITS = 1024,
 };
 
 struct text_pipeline {
     const struct steps *steps;
-    size_t normalized_size[TEXT_KINDS]; /* bytes that a byte becomes by the normaliser, at most */
-    size_t tokens[TEXT_KINDS];          /* and tokens */
-    size_t bytes[TEXT_KINDS];           /* and what working on it takes */
+    size_t normalized_size[TEXT_KINDS]; /* most bytes that the normaliser makes of a byte */
+    size_t tokens[TEXT_KINDS];          /* most tokens of a byte */
+    size_t bytes[TEXT_KINDS];           /* most memory for a byte, in bytes */
     bool has_borders;                   /* a chunk may end between two words */
 };
 
@@ -43,8 +42,8 @@ static const struct text_pipeline *pipeline_of(const struct tokenizer *tokenizer
 
 /* ---- tokens ---- */
 
-/* The reference counts spaces in a token's text: all white space, or what stands for a space in the
- * alphabet of bytes, which a text may hold as well. */
+/* True if the character is trimmed. The reference trims white space, and the character that stands
+ * for a space in the alphabet of bytes, even if the text itself contains it. */
 static bool is_trimmed(const struct run *run, uint32_t character, bool is_added)
 {
     enum { G_WITH_DOT = 0x120 };
@@ -86,8 +85,8 @@ static uint32_t count_trailing(const struct run *run, const char *text, size_t l
     return count;
 }
 
-/* The white space at a token's ends is left out of its extent, as the reference does: each space
- * counts for one character, wherever it came from. */
+/* Takes the white space at a token's ends out of its extent. As in the reference, each space counts
+ * for one character, whatever its source. */
 static void trim(const struct run *run, const char *text, size_t len, bool is_added,
                  struct token *token)
 {
@@ -149,7 +148,7 @@ static enum err_code encode_splits(struct run *run, const struct splits *splits,
     return ERR_OK;
 }
 
-/* Text without added tokens. */
+/* Encodes text without added tokens. */
 static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
 {
     struct arena scratch;
@@ -193,7 +192,7 @@ static bool is_plain(char byte)
     return (unsigned)(byte | 32) - 'a' < 26 || (unsigned)byte - '0' < 10;
 }
 
-/* Where the chunk that begins at `at` ends. */
+/* Returns the end of the chunk that begins at `at`. */
 static size_t chunk_end(const struct text_pipeline *pipeline, const char *text, size_t len,
                         size_t at)
 {
@@ -205,7 +204,7 @@ static size_t chunk_end(const struct text_pipeline *pipeline, const char *text, 
     return len;
 }
 
-/* *index is the chunk's first character, and moves behind it. */
+/* Encodes a chunk. *index is the number of its first character and moves behind the chunk. */
 static enum err_code encode_chunk(struct run *run, const char *text, size_t len, uint32_t *index,
                                   bool is_first, bool is_last, struct err *err)
 {
@@ -241,7 +240,7 @@ static enum err_code encode_segment(struct run *run, const char *text, size_t le
     return ERR_OK;
 }
 
-/* An added token of the raw text: its extent is its characters. */
+/* Appends an added token of the raw text: its extent is its characters. */
 static enum err_code put_raw(struct run *run, const char *text, size_t len, uint32_t *index,
                              int32_t id)
 {
@@ -276,7 +275,7 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
 
 /* ---- memory ---- */
 
-/* The longest chunk that a text can have: where it is cut by added tokens is not looked at. */
+/* Returns the longest chunk that a text can have. Cuts by added tokens are ignored. */
 static size_t longest_chunk(const struct text_pipeline *pipeline, const char *text, size_t len)
 {
     size_t longest = 0, border = 0;
@@ -318,7 +317,7 @@ static const struct tokenizer_kind kinds[] = {
     [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max},
 };
 
-/* A mark in front of a split is one character more, whatever bytes it has. */
+/* Computes the costs. A mark in front of a split is one more character, whatever bytes it has. */
 static void fill_costs(struct text_pipeline *pipeline)
 {
     const struct pretokenizer_steps *splits = &pipeline->steps->pretokenizer;

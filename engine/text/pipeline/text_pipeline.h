@@ -1,12 +1,12 @@
-/* text_pipeline.h - the tokenizers that tokenizer.json describes step by step, equal to Hugging
- * Face's fast tokenizers: added tokens, normaliser, pre-tokeniser, model (BPE, WordPiece, Unigram),
+/* text_pipeline.h - a tokenizer that tokenizer.json describes step by step, equal to Hugging Face's
+ * fast tokenizers: added tokens, normaliser, pre-tokeniser, model (BPE, WordPiece, Unigram),
  * special tokens by a template.
  *
  *     tokenizer->steps = &steps;
  *     text_pipeline_init(tokenizer, &err);
  *
- * A long text is worked through in chunks of some kilobytes, cut between two words, if the steps
- * allow; encoding ends with the chunk that fills the list.
+ * A long text is encoded in chunks of some kilobytes, cut between two words, if the steps allow it.
+ * Encoding ends with the chunk that fills the list.
  *
  * Threads: as tokenizer.h.
  */
@@ -15,7 +15,7 @@
 
 #include "engine/text/tokenizer_kind.h"
 
-/* Gives a tokenizer whose arena and steps are set its kind. ERR_NO_MEMORY. */
+/* Sets the kind of a tokenizer that has its arena and steps. ERR_NO_MEMORY. */
 enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err);
 
 #endif

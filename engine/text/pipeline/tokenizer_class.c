@@ -28,7 +28,8 @@ const char *const special_keys[SPECIAL_NAMES] = {"bos_token", "eos_token", "unk_
 static const char *const camembert_additional[] = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED",
                                                    NULL};
 
-/* The first is the plain one; "Tokenizers" is its name in transformers 5 ("TokenizersBackend"). */
+/* The first is the plain class; "Tokenizers" is its name in transformers 5
+ * ("TokenizersBackend"). */
 static const struct tokenizer_class classes[] = {
     {.name = "PreTrained"},
     BERT("Bert"),
@@ -79,7 +80,7 @@ static const struct tokenizer_class classes[] = {
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-/* transformers' TOKENIZER_MAPPING_NAMES, of the types that are served or have a served type's
+/* Rows of transformers' TOKENIZER_MAPPING_NAMES whose types are served or have a served type's
  * layers. */
 static const struct {
     const char *model_type, *class;
@@ -122,7 +123,7 @@ static const struct tokenizer_class *find(const char *name, size_t len)
     return NULL;
 }
 
-/* Bytes of `name` before a suffix that it ends with; 0 if it does not. */
+/* Returns the bytes of `name` before the suffix; 0 if it does not end with it. */
 static size_t stem(const char *name, const char *suffix)
 {
     size_t len = strlen(name), tail = strlen(suffix);
@@ -135,7 +136,7 @@ enum err_code tokenizer_class_find(const struct tokenizer_class **out, const cha
     size_t len = stem(name, "TokenizerFast");
     len = len > 0 ? len : stem(name, "Tokenizer");
     *out = find(name, len);
-    if (strcmp(name, "TokenizersBackend") == 0) /* what transformers 5 writes */
+    if (strcmp(name, "TokenizersBackend") == 0) /* transformers 5 writes it */
         *out = tokenizer_class_plain();
     if (*out != NULL && strcmp(name, "PreTrainedTokenizer") != 0)
         return ERR_OK;

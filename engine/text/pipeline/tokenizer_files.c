@@ -57,7 +57,7 @@ static enum err_code is_there(bool *out, const char *dir, const char *name, stru
     return file_path(path, dir, name, err) ? err->code : file_exists(path, out, err);
 }
 
-/* NULL if the file is absent. */
+/* Parses a file; *out is NULL if it is absent. */
 static enum err_code parse(struct json_t **out, const char *dir, const char *name, struct err *err)
 {
     char path[PATH_MAX];
@@ -96,7 +96,7 @@ static enum err_code find_class(struct tokenizer_files *files, const char *dir, 
     return err->code;
 }
 
-/* The files that are there decide, since nothing names a class. */
+/* Chooses the class by the files that exist, because nothing names a class. */
 static enum err_code choose_class(struct tokenizer_files *files, const char *dir, bool has_json,
                                   struct err *err)
 {
@@ -117,7 +117,7 @@ static enum err_code choose_class(struct tokenizer_files *files, const char *dir
 
 /* ---- the files ---- */
 
-/* Members by which the reference would read something else. */
+/* Refuses members that would make the reference read other files. */
 static enum err_code check_config(const struct tokenizer_files *files, bool *has_json,
                                   struct err *err)
 {
@@ -150,7 +150,7 @@ static const char *truth(bool value)
     return value ? "true" : "false";
 }
 
-/* The steps that the reference makes of vocab.txt and tokenizer_config.json. */
+/* Writes the steps that the reference makes from vocab.txt and tokenizer_config.json. */
 static enum err_code write_words_steps(FILE *file, const struct tokenizer_files *files,
                                        struct err *err)
 {
@@ -221,7 +221,7 @@ static enum err_code read_older(struct tokenizer_files *files, const char *dir, 
                                            : bpe_files_read(&files->root, dir, err);
 }
 
-/* Files of before tokenizer_config.json told of added tokens. */
+/* Reads the older files, from before tokenizer_config.json listed added tokens. */
 static enum err_code read_legacy(struct tokenizer_files *files, const char *dir, struct err *err)
 {
     if (doc_member(files->config, "added_tokens_decoder") != NULL ||
