@@ -1,8 +1,8 @@
 /* attention_amx.c - attention on bf16 activations by tile registers (AMX). As in attention_bf16.c
- * scores come out [keys, queries], so that keys are read from where they lie, the softmax is
- * vertical, and the maximum and sum run over chunks of keys. What differs: the softmax of 16
- * queries and STEP keys is transposed into a tile of the left factor, and the context's sums stay
- * in tiles while the softmax of the next step is computed.
+ * scores are [keys, queries]: keys are read in place, the softmax is vertical, and maximum and sum
+ * run over chunks of keys. Two things differ. The softmax of 16 queries and STEP keys is transposed
+ * into a tile of the left factor. The context's sums stay in tiles while the softmax of the next
+ * step is computed.
  */
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,fma,prefer-vector-width=512")
 #include "engine/tensor/attention_bf16.h"
@@ -15,10 +15,10 @@
 #include "engine/tensor/tile_state.h"
 
 enum {
-    WIDTH = ATTENTION_QUERIES, /* of the transposed matrices, in queries */
+    WIDTH = ATTENTION_QUERIES, /* queries in a row of the transposed matrices */
     VECTORS = WIDTH / LANES,
     STEP = 32,       /* keys of a step */
-    KEYS = 128,      /* of a chunk, whose scores, softmax and values lie in the L1 cache */
+    KEYS = 128,      /* keys of a chunk: its scores, softmax and values fit in the L1 cache */
     GROUP = 4,       /* tiles of 16 columns of the context that are summed at once */
     ROW = WIDTH * 4, /* bytes */
 };
@@ -46,7 +46,8 @@ INLINE float stored_scale(const struct block *block)
     return block->bias.at != NULL ? 1 : scale_of(block);
 }
 
-/* scores[j, i] = k[j] . q[i]. Of fewer than 16 keys behind whole tiles some are computed twice. */
+/* scores[j, i] = k[j] . q[i]. If fewer than 16 keys are left, the last tile overlaps the one
+ * before. */
 static void score(const struct block *block, const uint16_t *k, size_t keys)
 {
     const size_t stride = block->stride * sizeof *k;
@@ -209,7 +210,7 @@ INLINE void add_step(const struct block *block, size_t step, size_t c, bool wide
     }
 }
 
-/* Computes the softmax of a chunk for the 16 queries of vector v, and adds what its keys give to
+/* Computes the softmax of a chunk for the 16 queries of vector v, and adds its weighted values to
  * their context. */
 INLINE void gather(struct block *block, size_t keys, bool first, int v)
 {
@@ -255,7 +256,8 @@ INLINE void gather(struct block *block, size_t keys, bool first, int v)
     block->total[v] += total;
 }
 
-/* The queries' pairs, transposed; behind the last query the last one again, not stored. */
+/* Transposes the queries' pairs. Behind the last query the last one is repeated; its results are
+ * not stored. */
 INLINE void load_queries(struct block *block, const uint16_t *q, const int vectors)
 {
     for (size_t b = 0; b < (size_t)vectors; b++) {
@@ -276,7 +278,7 @@ INLINE void load_queries(struct block *block, const uint16_t *q, const int vecto
     }
 }
 
-/* Added to the score of the key in front. */
+/* The bias of the global key, which is in front of the others. */
 static const float nothing[WIDTH];
 
 INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, const uint16_t *v,

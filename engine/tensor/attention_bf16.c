@@ -1,12 +1,12 @@
 /* attention_bf16.c - attention on bf16 activations by vdpbf16ps, twice the products of fp32. As in
- * attention_body.h the scores come out [keys, queries] and the softmax, in fp32, is vertical with a
- * running maximum over tiles of keys; what is different is that numbers are multiplied in pairs:
+ * attention_body.h the scores are [keys, queries] and the softmax, in fp32, is vertical with a
+ * running maximum over tiles of keys. The difference: numbers are multiplied in pairs.
  *
  *     scores   pairs over d:    a pair of k, broadcast, times a vector of queries' pairs
  *     context  pairs over keys: a pair of the softmax, broadcast, times a vector of v's pairs
  *
- * So the queries are transposed as 32-bit pairs and two rows of v are interleaved, once a tile; k
- * is read from where it lies. One core of a Zen 5, 12 heads of width 64: see loadtest/RESULTS.md.
+ * So the queries are transposed as 32-bit pairs, and two rows of v are interleaved, once a tile; k
+ * is read in place. One core of a Zen 5, 12 heads of width 64: see loadtest/RESULTS.md.
  */
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,fma,prefer-vector-width=512")
 #include "engine/tensor/attention_bf16.h"
@@ -20,7 +20,7 @@
 #include <math.h>
 
 enum {
-    WIDTH = ATTENTION_QUERIES, /* of the transposed matrices, in queries */
+    WIDTH = ATTENTION_QUERIES, /* queries in a row of the transposed matrices */
     VECTORS = WIDTH / LANES,
     ROWS = 8, /* x VECTORS accumulators */
     COLUMNS = VECTORS * LANES,
@@ -33,7 +33,7 @@ struct block {
     uint32_t *pairs;   /* [ATTENTION_KEYS / 2, WIDTH] the softmax, pairs over keys */
     uint32_t *values;  /* [ATTENTION_KEYS / 2, d] pairs over keys */
     float *out;
-    struct attention_bias bias; /* of the block's first query and the tile's first key */
+    struct attention_bias bias; /* at the block's first query and the tile's first key */
     size_t out_stride, stride, d, count;
     vec top[VECTORS], total[VECTORS];
     float decay[WIDTH], scale[WIDTH];
@@ -66,19 +66,19 @@ INLINE void multiply(vec acc[ROWS][VECTORS], const char *a, size_t row_step, siz
     }
 }
 
-/* Of scores in units of log 2, so that the softmax takes 2^x. */
+/* Returns the factor of scores in units of log 2, for which the softmax takes 2^x. */
 INLINE float scale_of(const struct block *block)
 {
     return LOG2_E / sqrtf((float)block->d);
 }
 
-/* Scores with a bias are stored in units of log 2, others as they are. */
+/* Adds the bias. Scores with a bias are stored in units of log 2, others unscaled. */
 INLINE vec add_bias(const struct block *block, vec score, size_t j, int v)
 {
     return score * scale_of(block) + load(attention_bias_key(&block->bias, j) + v * LANES) * LOG2_E;
 }
 
-/* What stored scores are multiplied with. */
+/* Returns the factor of stored scores. */
 INLINE float stored_scale(const struct block *block)
 {
     return block->bias.at != NULL ? 1 : scale_of(block);
@@ -122,7 +122,7 @@ INLINE vec_int pack(vec low, vec high)
     return half | (((vec_int)high + 0x8000) & (int32_t)0xFFFF0000);
 }
 
-/* scores -> 2^(scores - top) in pairs of keys, top being raised to `best`. */
+/* Raises top to `best`, then scores -> 2^(scores - top) in pairs of keys. */
 INLINE void exponentials(struct block *block, size_t keys, const vec *best, bool last,
                          const int vectors)
 {
@@ -146,7 +146,8 @@ INLINE void exponentials(struct block *block, size_t keys, const vec *best, bool
     }
 }
 
-/* out[i .. i + rows, c .. c + COLUMNS) = (out decay + what the keys of a tile add) scale */
+/* out[i .. i + rows, c .. c + COLUMNS) = (out decay + sum_j p[j, i] v[j, c ..]) scale over the keys
+ * of a tile */
 INLINE void gather_rows(const struct block *block, size_t i, size_t c, size_t keys, bool first,
                         const int rows)
 {
@@ -182,7 +183,8 @@ static void gather(const struct block *block, size_t keys, bool first)
     }
 }
 
-/* The queries' pairs, transposed; behind the last query the last one again, not stored. */
+/* Transposes the queries' pairs. Behind the last query the last one is repeated; its results are
+ * not stored. */
 INLINE void load_queries(struct block *block, const uint16_t *q, const int vectors)
 {
     for (size_t b = 0; b < (size_t)vectors; b++) {
@@ -203,7 +205,7 @@ INLINE void load_queries(struct block *block, const uint16_t *q, const int vecto
     }
 }
 
-/* The keys in equal tiles, whole in ROWS but for the last. */
+/* Returns the keys of a tile: tiles are equal and a multiple of ROWS, except the last. */
 static size_t tile_keys(size_t n)
 {
     size_t tiles = (n + ATTENTION_KEYS - 1) / ATTENTION_KEYS;
@@ -220,14 +222,14 @@ size_t attention_bf16_scratch(size_t d)
     return d / 2 * WIDTH + ATTENTION_KEYS * WIDTH + ATTENTION_KEYS / 2 * (WIDTH + d);
 }
 
-/* Added to the score of the key in front. */
+/* The bias of the global key, which is in front of the others. */
 static const float nothing[WIDTH];
 
-/* All that a block attends to; as in attention_body.h. */
+/* All keys that a block attends to; as in attention_body.h. */
 struct keys {
     const uint16_t *k, *v;
     size_t n, step;
-    struct attention_bias bias; /* of the block's first query and the first key */
+    struct attention_bias bias; /* at the block's first query and the first key */
 };
 
 INLINE size_t count_keys(const struct keys *keys)
@@ -235,13 +237,13 @@ INLINE size_t count_keys(const struct keys *keys)
     return keys->n + (keys->bias.global_rows > 0);
 }
 
-/* A tile, from key number j on: where its keys and values lie, and how many it has. */
+/* A tile of keys, from key number j on: its keys, its values and their number. */
 struct tile {
     const uint16_t *k, *v;
     size_t keys;
 };
 
-/* Sets the block's bias, too. */
+/* Returns the tile from key j on; also sets the block's bias. */
 INLINE struct tile take_tile(struct block *block, const struct keys *keys, size_t j)
 {
     const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
@@ -346,7 +348,7 @@ INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k,
     }
 }
 
-/* All scores of a block and one head are held at once: [n, WIDTH]. */
+/* Holds all scores of a block and one head at once: [n, WIDTH]. */
 void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                          size_t stride, size_t count, size_t n, size_t heads, size_t d,
                          const struct attention_bias *bias, float *scratch)

@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether this CPU can, for heads of width d. */
+/* Returns true if this CPU can run it for heads of width d. */
 bool attention_bf16_runnable(size_t d);
 
-/* As kernels.attention_biased (bias NULL or without numbers: kernels.attention); q, k, v are bf16,
- * rows `stride` (even) numbers apart; the bias is fp32. */
+/* Same as kernels.attention_biased (bias NULL or without numbers: kernels.attention), but q, k and
+ * v are bf16, rows `stride` (even) numbers apart. The bias is fp32. */
 void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                     const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                     const struct attention_bias *bias, float *scratch);
@@ -23,14 +23,15 @@ void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint
 /* Floats of 64-byte aligned scratch. */
 size_t attention_bf16_scratch(size_t d);
 
-/* As kernels.attention_mean_biased, likewise. */
+/* Same as kernels.attention_mean_biased, with the same difference. */
 void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                          size_t stride, size_t count, size_t n, size_t heads, size_t d,
                          const struct attention_bias *bias, float *scratch);
 size_t attention_bf16_mean_scratch(size_t n, size_t d);
 
-/* As attention_bf16 and its scratch, by tile registers (AMX), where tile_state.h permits it and
- * attention_bf16_runnable says yes. The softmax is right to 7.5e-5 before it is rounded to bf16. */
+/* Same as attention_bf16 and its scratch, by tile registers (AMX). Requires tile_state_permitted
+ * and attention_bf16_runnable. The softmax's relative error is 7.5e-5 before it is rounded to
+ * bf16. */
 void attention_amx(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
                    const struct attention_bias *bias, float *scratch);

@@ -1,4 +1,4 @@
-/* attention_bias.h - what is added to the scores of attention before the softmax, one number for
+/* attention_bias.h - a bias added to the scores of attention before the softmax, one number for
  * each head, query and key: relative positions (Raffel et al. 2020, section 2.1; Bao et al. 2022).
  *
  *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
@@ -12,15 +12,15 @@
  *     one = attention_bias_at(&bias, head, first_query);
  *     kernels->attention_biased(out, ..., n, d, &one, scratch);
  *
- * Neighbouring queries lie side by side, as the vectors of the kernels want them, which read whole
- * vectors of SIMD_WIDTH: for each key as many numbers must be readable as simd_round_up(count) says
- * of a block of `count` queries. What lies behind the last query does not count.
+ * Numbers of neighbouring queries lie side by side. The kernels read whole vectors of SIMD_WIDTH:
+ * for a block of `count` queries, simd_round_up(count) numbers of each key must be readable.
+ * Numbers behind the last query are ignored.
  *
- * Local attention (model/bias/reach.h) masks keys with a bias. One more key may be seen beside
- * them: that of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
+ * Local attention (model/bias/reach.h) masks keys with a bias. One global key may be visible
+ * besides: that of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
  *
- * A layer says what it adds in struct layer (model/weights.h). Threads: plain data; the numbers
- * belong to whoever made them.
+ * struct layer (model/weights.h) names the bias of a layer. Threads: plain data; the numbers belong
+ * to whoever made them.
  */
 #ifndef ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
 #define ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
@@ -30,15 +30,15 @@
 #include <stddef.h>
 
 struct attention_bias {
-    const float *at;    /* of head 0, query 0 and key 0; NULL: nothing is added */
-    ptrdiff_t key_step; /* numbers from one key's to the next one's; from query to query it is 1 */
-    size_t head_step;   /* numbers from one head's to the next one's */
-    size_t kind_step; /* numbers from one kind of sequence's to the next one's; 0: all are alike */
-    size_t global_rows; /* of a kernel's keys and values: from the first one back to one more, in
-                           front of it, whose score nothing is added to; 0: there is none */
+    const float *at;    /* number of head 0, query 0 and key 0; NULL: nothing is added */
+    ptrdiff_t key_step; /* numbers from a key to the next; from query to query it is 1 */
+    size_t head_step;   /* numbers from a head to the next */
+    size_t kind_step;   /* numbers from a kind of sequence to the next; 0: all are alike */
+    size_t global_rows; /* rows from the first of a kernel's keys and values back to the global key
+                           in front of it, which gets no bias; 0: there is none */
 };
 
-/* The same for sequences of kind `kind`. */
+/* Returns the bias of sequences of kind `kind`. */
 static inline struct attention_bias attention_bias_of_kind(const struct attention_bias *bias,
                                                            size_t kind)
 {
@@ -49,7 +49,7 @@ static inline struct attention_bias attention_bias_of_kind(const struct attentio
     return one;
 }
 
-/* The same, seen from head `head` and query `query`. */
+/* Returns the bias from head `head` and query `query` on. */
 static inline struct attention_bias attention_bias_at(const struct attention_bias *bias,
                                                       size_t head, size_t query)
 {
@@ -58,7 +58,7 @@ static inline struct attention_bias attention_bias_at(const struct attention_bia
     return one;
 }
 
-/* The numbers of a key, for the queries from the first on. */
+/* Returns the numbers of a key, for the queries from the first on. */
 static inline const float *attention_bias_key(const struct attention_bias *bias, size_t key)
 {
     return bias->at + (ptrdiff_t)key * bias->key_step;

@@ -1,21 +1,20 @@
 /* attention_body.h - one head of attention for a block of queries, included by simd_body.h. A
  * simd_*.c file sets TILE_ROWS x TILE_VECTORS, as many accumulators as its registers hold.
  *
- * Both products are laid out so that the numbers of one factor are broadcast from where they lie
- * and the other's vectors are read from where they lie: nothing but the queries is ever packed.
- * These are transposed once, to [d, queries]; the scores come out transposed, [keys, queries], as
- * numbers of k times vectors of queries, so that the softmax is vertical: its maximum and sum are
- * vectors over the queries. The context comes out [queries, d], straight into its place, as numbers
- * of the softmax times vectors of v.
+ * Both products broadcast the numbers of one factor and read vectors of the other, both in place:
+ * only the queries are packed. They are transposed once, to [d, queries]. The scores are transposed
+ * too, [keys, queries]: numbers of k times vectors of queries. So the softmax is vertical: its
+ * maximum and sum are vectors over the queries. The context, [queries, d], is written in place:
+ * numbers of the softmax times vectors of v.
  *
- * The keys go by in tiles whose scores stay in the first-level cache, with a running maximum and
- * sum: when the maximum of a query grows, what it has gathered so far is scaled down (Milakov and
+ * Keys are processed in tiles whose scores stay in the first-level cache, with a running maximum
+ * and sum: when the maximum of a query grows, its context so far is scaled down (Milakov and
  * Gimelshein 2018; Dao et al. 2022). Scores are in units of log 2, so that the softmax takes 2^x.
  *
- * A query's result depends neither on its place in the block nor on how many share it.
+ * A query's result depends neither on its place in the block nor on the block's size.
  */
 
-/* A block's queries that TILE_VECTORS vectors hold: all that happens to them. */
+/* Queries of a slice, the part of a block that TILE_VECTORS vectors hold. */
 enum { SLICE = TILE_VECTORS * LANES };
 #define LOG2_E 1.44269504f
 _Static_assert((int)SLICE <= (int)ATTENTION_QUERIES, "the scratch holds a slice");
@@ -26,13 +25,13 @@ struct slice {
     float *scores;  /* [ATTENTION_KEYS, width], then the exponentials */
     float *out;     /* [count, d], rows out_stride apart */
     const float *k, *v;
-    struct attention_bias bias; /* of the slice's first query and the tile's first key */
+    struct attention_bias bias; /* at the slice's first query and the tile's first key */
     size_t stride, out_stride, d;
-    size_t count, width;     /* queries, and as whole vectors */
+    size_t count, width;     /* queries, and the same rounded up to whole vectors */
     vec top[TILE_VECTORS];   /* the largest score so far */
     vec total[TILE_VECTORS]; /* the sum of the exponentials so far */
-    float decay[SLICE];      /* what to multiply the context of earlier tiles with */
-    float scale[SLICE];      /* what to multiply the context with at last */
+    float decay[SLICE];      /* factor of the context of earlier tiles */
+    float scale[SLICE];      /* factor of the context at the end */
 };
 
 /* to[c, 0 .. LANES) = scale from[0 .. LANES, c] for c < d. */
@@ -52,7 +51,7 @@ INLINE void transpose_in(float *to, size_t width, const float *const *from, size
             to[c * width + i] = from[i][c] * scale;
 }
 
-/* A vector of which only the first `part` numbers exist, or all if that is 0. */
+/* Loads a vector of which only the first `part` numbers exist, or all if that is 0. */
 INLINE vec load_some(const float *p, size_t part)
 {
     return part > 0 ? load_part(p, part) : load(p);
@@ -72,7 +71,7 @@ INLINE void multiply(vec acc[TILE_ROWS][TILE_VECTORS], const float *a, size_t ro
                              load_some(x + t * x_step + b * LANES, part);
 }
 
-/* acc[r] += what the keys from j on add to the scores, in units of log 2. */
+/* acc[r] += the bias of the keys from j on, in units of log 2. */
 INLINE void add_bias(vec acc[TILE_ROWS][TILE_VECTORS], const struct slice *slice, size_t j,
                      const int rows, const int vectors)
 {
@@ -103,7 +102,7 @@ INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int
 }
 
 /* out[i .. i + rows, c ..] = (out decay + sum_j p[j, i] v[j, c ..]) scale over `keys` keys, for
- * `vectors` vectors of columns, the last of a row perhaps a part. */
+ * `vectors` vectors of columns; the last of a row may be partial. */
 INLINE void context_tile(const struct slice *slice, size_t i, size_t c, size_t keys, bool first,
                          size_t part, const int rows, const int vectors)
 {
@@ -130,7 +129,7 @@ INLINE void context_tile(const struct slice *slice, size_t i, size_t c, size_t k
         }
 }
 
-/* All scores of `keys` keys. The rest of a tile goes by fours, twos and ones. */
+/* Computes all scores of `keys` keys. The rest of a tile is done by fours, twos and ones. */
 INLINE void score(const struct slice *slice, size_t keys, vec *best, const int vectors)
 {
     size_t j = 0;
@@ -148,7 +147,7 @@ INLINE void score(const struct slice *slice, size_t keys, vec *best, const int v
         score_tile(slice, j, best, 1, vectors);
 }
 
-/* The context's columns from c on that one tile spans. */
+/* Computes the context's columns from c on that one tile spans. */
 INLINE void context_columns(const struct slice *slice, size_t c, size_t keys, bool first,
                             size_t part, const int vectors)
 {
@@ -167,7 +166,7 @@ INLINE void context_columns(const struct slice *slice, size_t c, size_t keys, bo
         context_tile(slice, i, c, keys, first, part, 1, vectors);
 }
 
-/* What the keys of a tile add to the context; the first one finds no context yet. */
+/* Adds the keys of a tile to the context. The first tile writes it. */
 static void gather(const struct slice *slice, size_t keys, bool first)
 {
     size_t c = 0, d = slice->d;
@@ -179,7 +178,7 @@ static void gather(const struct slice *slice, size_t keys, bool first)
         context_columns(slice, c, keys, first, d - c, 1);
 }
 
-/* scores -> 2^(scores - top), top being raised to `best`. */
+/* Raises top to `best`, then scores -> 2^(scores - top). */
 INLINE void exponentials(struct slice *slice, size_t keys, const vec *best, bool last,
                          const int vectors)
 {
@@ -200,7 +199,8 @@ INLINE void exponentials(struct slice *slice, size_t keys, const vec *best, bool
     }
 }
 
-/* The queries of a slice; behind the last, the last one again, not stored. */
+/* Loads the queries of a slice. Behind the last query the last one is repeated; its results are not
+ * stored. */
 INLINE void slice_load(struct slice *slice, const float *q, const int vectors)
 {
     const float scale = LOG2_E / sqrtf((float)slice->d);
@@ -216,31 +216,31 @@ INLINE void slice_load(struct slice *slice, const float *q, const int vectors)
     }
 }
 
-/* The keys in equal tiles, whole in TILE_ROWS but for the last. */
+/* Returns the keys of a tile: tiles are equal and a multiple of TILE_ROWS, except the last. */
 INLINE size_t tile_keys(size_t n)
 {
     size_t tiles = (n + ATTENTION_KEYS - 1) / ATTENTION_KEYS;
     return ((n + tiles - 1) / tiles + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS;
 }
 
-/* Added to the score of the key in front. */
+/* The bias of the global key, which is in front of the others. */
 static const float nothing[ATTENTION_QUERIES];
 
-/* All that a block of queries attends to. */
+/* All keys that a block of queries attends to. */
 struct keys {
     const float *k, *v;
     size_t n, step;             /* in tiles of at most `step` */
-    struct attention_bias bias; /* of the slice's first query and the first key */
+    struct attention_bias bias; /* at the slice's first query and the first key */
 };
 
-/* With the one in front of them. */
+/* Counts the keys, the global key included. */
 INLINE size_t count_keys(const struct keys *keys)
 {
     return keys->n + (keys->bias.global_rows > 0);
 }
 
-/* The slice's keys, values and bias from number j on; returns how many keys the tile has. The one
- * in front is a tile by itself. */
+/* Sets the slice's keys, values and bias from number j on; returns the keys of the tile. The global
+ * key is a tile of its own. */
 INLINE size_t take_tile(struct slice *slice, const struct keys *keys, size_t j)
 {
     const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
@@ -256,7 +256,7 @@ INLINE size_t take_tile(struct slice *slice, const struct keys *keys, size_t j)
     return left < keys->step ? left : keys->step;
 }
 
-/* Of a slice's first query; none of none. */
+/* Returns the bias at a slice's first query; no bias: an empty one. */
 INLINE struct attention_bias slice_bias(const struct attention_bias *bias, size_t head,
                                         size_t query)
 {
@@ -353,7 +353,7 @@ INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_
     }
 }
 
-/* All scores of a slice and one head are held at once: [n, width]. */
+/* Holds all scores of a slice and one head at once: [n, width]. */
 static void attention_mean_biased(float *out, size_t out_stride, const float *q, const float *k,
                                   size_t stride, size_t count, size_t n, size_t heads, size_t d,
                                   const struct attention_bias *bias, float *scratch)

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* pairs[j / 2, c] = v[j, c] in its lower half and v[j + 1, c] in its upper one, j < padded, c < d;
- * rows from `rows` on count as zeros. v has rows `stride` numbers apart; d is a multiple of 32,
- * padded even. */
+ * rows from `rows` on are zeros. v has rows `stride` numbers apart; d is a multiple of 32, padded
+ * is even. */
 static inline void attention_pair_rows(uint32_t *pairs, const uint16_t *v, size_t stride,
                                        size_t rows, size_t padded, size_t d)
 {

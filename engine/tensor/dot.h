@@ -1,5 +1,5 @@
-/* dot.h - the two steps of small matrix-vector products that no kernel is worth: where a weight is
- * read once. Threads: pure functions.
+/* dot.h - the two steps of small matrix-vector products, which read a weight once and need no
+ * kernel. Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_TENSOR_DOT_H
 #define ATTND_ENGINE_TENSOR_DOT_H

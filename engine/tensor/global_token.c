@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The scratch: of a block of heads u, and the means sum_j p_j x_j, as far apart as rows of x. */
+/* The scratch: u of a block of heads, and the means sum_j p_j x_j, both in the stride of x. */
 struct room {
-    float *query; /* [D] q of all heads */
+    float *query; /* [D] queries of all heads */
     float *u, *means;
     float *kernels;
 };
@@ -43,8 +43,8 @@ static void make_query(const struct global_token *token, float *query)
         query[i] = dot(linear->weight + i * hidden, token->x, hidden) + linear->bias[i];
 }
 
-/* u of `count` heads from `head` on, times sqrt(H): the kernels divide scores by sqrt(D), not by
- * sqrt(d). */
+/* Computes u of `count` heads from `head` on, times sqrt(H): the kernels divide scores by sqrt(D),
+ * not by sqrt(d). */
 static void make_keys(const struct global_token *token, size_t head, size_t count,
                       const struct room *room)
 {

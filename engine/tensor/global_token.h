@@ -1,21 +1,22 @@
 /* global_token.h - a first token that attends to all others by projections of its own, while the
- * others see what is near them and this one (Beltagy, Peters and Cohan 2020, section 3.1, "Global
- * Attention", as LongformerForSequenceClassification has it for [CLS]).
+ * others see this token and those near them (Beltagy, Peters and Cohan 2020, section 3.1, "Global
+ * Attention"; LongformerForSequenceClassification makes [CLS] global).
  *
- * Of head h, with x [N, D] what the layer reads and q = W_q x_0 + b_q:
+ * For head h, with the layer's input x [N, D] and q = W_q x_0 + b_q:
  *
  *     out = sum_j p_j (W_v x_j + b_v)         p = softmax_j(q . (W_k x_j + b_k) / sqrt(d))
  *
  * No token needs a key or a value for it: with u = W_k^T q, of D numbers,
  *
- *     q . (W_k x_j + b_k) = u . x_j + q . b_k            the same for all j: softmax takes it away
- *     out = W_v (sum_j p_j x_j) + b_v                    for the p_j sum to one
+ *     q . (W_k x_j + b_k) = u . x_j + q . b_k            q . b_k is equal for all j: softmax drops
+ * it
+ *     out = W_v (sum_j p_j x_j) + b_v                    because the p_j sum to one
  *
- * so that the H heads are H queries u of one attention over keys and values x, of width D. Cost:
- * 4 N D H flops and 6 D^2 for the projections, where keys and values of all tokens are 4 N D^2. It
- * is fp32 in encoders of every precision.
+ * so the H heads are H queries u of one attention over keys and values x, of width D. Cost: 4 N D H
+ * flops, and 6 D^2 for the projections; keys and values of all tokens would cost 4 N D^2. It is
+ * fp32 in encoders of every precision.
  *
- * What the others do to see it is attention_bias.h's key in front. Threads: pure functions; scratch
+ * The other tokens see it as the global key of attention_bias.h. Threads: pure functions; scratch
  * is the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_GLOBAL_TOKEN_H
@@ -29,7 +30,7 @@ struct plain_linear {
     float *weight, *bias; /* [D, D], [D] */
 };
 
-/* The key's bias is part of a checkpoint, but of no result. */
+/* The key's bias is in the checkpoint, but changes no result. */
 struct global_projections {
     struct plain_linear query, key, value;
 };
@@ -41,13 +42,14 @@ struct global_token {
     size_t stride, tokens, heads, hidden;
 };
 
-/* Floats of 64-byte aligned scratch; for rows of at most so many tokens, or 0. */
+/* Floats of 64-byte aligned scratch. tokens: most tokens of global_token_rows; 0: it is not
+ * used. */
 size_t global_token_scratch(size_t heads, size_t hidden, size_t tokens);
 
-/* out [D]: what the token's row of attention is, before the projection of the output. */
+/* out [D]: the token's context, before the projection of the output. */
 void global_token_attend(const struct global_token *token, float *out, float *scratch);
 
-/* out [count][N]: what heads `head` to head + count - 1, at most ATTENTION_QUERIES, attend to. */
+/* out [count][N]: probabilities of heads `head` to head + count - 1, at most ATTENTION_QUERIES. */
 void global_token_rows(const struct global_token *token, size_t head, size_t count, float *out,
                        float *scratch);
 

@@ -11,8 +11,8 @@
  * accumulators); the tests hold each against the oracle, and kernels_best picks one when a model is
  * opened.
  *
- * A NaN among the numbers that a result depends on makes the result NaN, in every kernel that gives
- * floats: an overflow must show in the scores.
+ * A NaN among the inputs of a result makes the result NaN, in every kernel that returns floats: an
+ * overflow must reach the scores.
  *
  * Threads: kernels touch only their arguments.
  */
@@ -40,8 +40,8 @@ enum activation {
 };
 
 enum {
-    ATTENTION_QUERIES = 32, /* of a block, at most */
-    ATTENTION_KEYS = 144,   /* of a tile, at most: its scores and queries fill half an L1 cache */
+    ATTENTION_QUERIES = 32, /* most queries of a block */
+    ATTENTION_KEYS = 144,   /* most keys of a tile: scores and queries fill half an L1 cache */
 };
 
 /* y[r, c] = act(sums[r, c] + bias[c]) + residual[r, c] over a [rows, columns] block, with
@@ -70,8 +70,8 @@ struct kernels {
     const char *name; /* "avx512", "avx2", "generic" or "reference" */
 
     /* y[r] = (x[r] - mean) / sqrt(variance + eps) * gamma + beta, over each row of `width` numbers,
-     * the variance being the biased one (Ba, Kiros and Hinton 2016, eq. 4); rows are `*_stride`
-     * numbers apart. y may be x. A row whose variance is beyond fp32 becomes NaN.
+     * with the biased variance (Ba, Kiros and Hinton 2016, eq. 4); rows are `*_stride` numbers
+     * apart. y may be x. A row whose variance is beyond fp32 becomes NaN.
      * Cost: one read, one write, 5 flops a number. */
     void (*layer_norm)(float *y, size_t y_stride, const float *x, size_t x_stride,
                        const float *gamma, const float *beta, size_t rows, size_t width, float eps);
@@ -83,9 +83,9 @@ struct kernels {
      * Cost: two reads, one write. */
     void (*gate)(float *y, const float *x, size_t n, enum activation act);
 
-    /* Rotary positions (Su et al. 2021, eq. 34): each of `heads` heads side by side, of d = 2 h
-     * numbers, is turned where it lies by the angles whose h cosines c and then h sines s `turn`
-     * has, or, with direction -1 in place of 1, back, which is the gradient too:
+    /* Rotary positions (Su et al. 2021, eq. 34): rotates each of `heads` heads side by side, of d =
+     * 2 h numbers, in place. `turn` holds the h cosines c and then the h sines s of the angles.
+     * direction 1: forwards; -1: back, which is also the gradient:
      *     (x[i], x[h + i]) = (x[i] c[i] - x[h + i] s[i], x[h + i] c[i] + x[i] s[i]),  i < h
      * rotate_bf16 computes in fp32 and rounds once. Cost: one read, one write, 3 flops a number. */
     void (*rotate)(float *x, const float *turn, size_t heads, size_t d, float direction);
@@ -97,7 +97,7 @@ struct kernels {
     void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);
     /* bf16, rounded to nearest, ties to even. */
     void (*round_bf16)(uint16_t *out, const float *x, size_t n);
-    /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded likewise. */
+    /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded so. */
     void (*pair_bf16)(uint32_t *pairs, const float *low, const float *high, size_t n);
 
     /* p[i] = exp(x[i] - max x) / sum_j exp(x[j] - max x), n >= 1. p may be x. */
@@ -109,13 +109,13 @@ struct kernels {
      *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j]
      * for i < count <= ATTENTION_QUERIES and j < n. q is [count, d], k and v [n, d], rows `stride`
      * floats apart; out [count, d], rows out_stride apart. scratch: attention_scratch(d) floats,
-     * 64-byte aligned: it does not depend on n. A query's result does not depend on the block it is
-     * in. Cost: 4 count n d flops. */
+     * 64-byte aligned: it does not depend on n. A query's result does not depend on its block.
+     * Cost: 4 count n d flops. */
     void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
                       size_t stride, size_t count, size_t n, size_t d, float *scratch);
 
-    /* What a block of queries attends to, averaged over heads that lie side by side, as attention
-     * rollout takes it (Abnar and Zuidema 2020, section 3):
+    /* The probabilities of a block of queries, averaged over heads that lie side by side, for
+     * attention rollout (Abnar and Zuidema 2020, section 3):
      *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d))
      * for i < count <= ATTENTION_QUERIES and j < n. q is [count, heads d], k [n, heads d], rows
      * `stride` floats apart; out rows out_stride apart. scratch: attention_mean_scratch(n, d)
@@ -125,11 +125,11 @@ struct kernels {
                            size_t stride, size_t count, size_t n, size_t heads, size_t d,
                            float *scratch);
 
-    /* Both with a bias, seen from the first head and query, added to the scores:
+    /* The same two with a bias, from the first head and query on, added to the scores:
      *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
-     * Cost beside them: one read and one multiply-add a score. With a bias that has global_rows the
-     * softmax has n + 1 keys: row -global_rows of k and v, then the n; `out` of the mean and its
-     * scratch too. */
+     * Additional cost: one read and one multiply-add a score. If the bias has global_rows, the
+     * softmax has n + 1 keys: row -global_rows of k and v, then the n; so have `out` of the mean
+     * and its scratch. */
     void (*attention_biased)(float *out, size_t out_stride, const float *q, const float *k,
                              const float *v, size_t stride, size_t count, size_t n, size_t d,
                              const struct attention_bias *bias, float *scratch);
@@ -140,7 +140,7 @@ struct kernels {
 
 /* Floats of scratch that `attention` needs for heads of width d. */
 size_t attention_scratch(size_t d);
-/* What `attention_mean` needs for n keys. */
+/* Floats of scratch that `attention_mean` needs for n keys. */
 size_t attention_mean_scratch(size_t n, size_t d);
 
 extern const struct kernels kernels_avx512;
@@ -151,7 +151,7 @@ extern const struct kernels kernels_reference;
 /* The fastest implementation that this CPU can run. */
 const struct kernels *kernels_best(void);
 
-/* Can this CPU run it? */
+/* Returns true if this CPU can run it. */
 bool kernels_runnable(const struct kernels *kernels);
 
 #endif

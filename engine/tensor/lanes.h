@@ -1,10 +1,9 @@
-/* lanes.h - tasks shared out so that a member of a pool finds what it reads in its own cache.
+/* lanes.h - shares out tasks so that a member of a pool finds its data in its own cache.
  *
  * There are `rounds` x `things` tasks. Each member begins with a share of the things, in one round
  * after the other: the same columns of a product for all rows, the same heads for all queries.
- * Shares that follow each other are cut alike, so that what a member reads is what it wrote. A
- * member that is done takes over what is left of the others' shares, so that nobody waits for one
- * that is delayed.
+ * Successive runs are cut alike, so a member reads the data that it wrote. A member that is done
+ * takes over the rest of the others' shares, so that no member waits for a delayed one.
  *
  *     lanes_init(&lanes, members, rows, columns);
  *     ... each member:
@@ -24,7 +23,7 @@
 enum { LANES_MAX = 64, LANES_CACHE_LINE = 64 };
 
 struct lanes {
-    unsigned count; /* one a member; of more than LANES_MAX members some share one */
+    unsigned count; /* one a member; more than LANES_MAX members share lanes */
     size_t rounds, things;
     struct {
         _Alignas(LANES_CACHE_LINE) atomic_size_t next; /* partners: the members of the pool */
@@ -50,7 +49,7 @@ static inline struct lane_cursor lanes_begin(const struct lanes *lanes, unsigned
     return (struct lane_cursor){.lane = index % lanes->count};
 }
 
-/* The next task. False when none is left. */
+/* Takes the next task. False: none is left. */
 static inline bool lanes_take(struct lanes *lanes, struct lane_cursor *at, size_t *round,
                               size_t *thing)
 {

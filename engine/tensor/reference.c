@@ -41,8 +41,8 @@ static double activate(double x, enum activation act)
     }
 }
 
-/* The two neighbours in bf16 are the bits cut off and one more; the nearer one, the even on a tie.
- */
+/* Rounds to the nearer neighbour in bf16, to the even one on a tie. The neighbours are the
+ * truncated bits and one more. */
 static void round_bf16(uint16_t *out, const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -160,13 +160,13 @@ static double dot(const float *a, const float *b, size_t n)
     return total;
 }
 
-/* Keys of n: with the one in front of them, if there is one. */
+/* Counts the keys: n, and the global key if there is one. */
 static size_t count_keys(const struct attention_bias *bias, size_t n)
 {
     return n + (bias->global_rows > 0);
 }
 
-/* Numbers from the first key to key number j, the one in front being number 0. */
+/* Returns the offset of key number j from the first key; the global key is number 0. */
 static ptrdiff_t key_at(const struct attention_bias *bias, size_t j, size_t stride)
 {
     if (bias->global_rows == 0)
@@ -174,7 +174,7 @@ static ptrdiff_t key_at(const struct attention_bias *bias, size_t j, size_t stri
     return j == 0 ? -(ptrdiff_t)(bias->global_rows * stride) : (ptrdiff_t)((j - 1) * stride);
 }
 
-/* One query's score of key number j, the bias being seen from that query. */
+/* Returns one query's score of key number j; the bias is that query's. */
 static double score(const float *q, const float *k, size_t stride, size_t d,
                     const struct attention_bias *bias, size_t j)
 {
@@ -185,13 +185,13 @@ static double score(const float *q, const float *k, size_t stride, size_t d,
     return plain + (double)*attention_bias_key(bias, j - front);
 }
 
-/* The bias of one head and query; of none, none. */
+/* Returns the bias of one head and query; no bias: an empty one. */
 static struct attention_bias bias_of(const struct attention_bias *bias, size_t head, size_t query)
 {
     return bias->at != NULL ? attention_bias_at(bias, head, query) : *bias;
 }
 
-/* The scores are computed twice, so that the scratch need not hold them: it holds out[i]. */
+/* Computes one query. The scores are computed twice: the scratch holds out[i], not them. */
 static void attention_row(float *out, const float *q, const float *k, const float *v, size_t stride,
                           size_t n, size_t d, const struct attention_bias *bias, double *total)
 {

@@ -1,5 +1,5 @@
-/* simd.h - the number of floats in the widest vector, which is also that of a cache line; for the
- * kernels and the linear layers. */
+/* simd.h - the number of floats in the widest vector, and in a cache line; for the kernels and the
+ * linear layers. */
 #ifndef ATTND_ENGINE_TENSOR_SIMD_H
 #define ATTND_ENGINE_TENSOR_SIMD_H
 

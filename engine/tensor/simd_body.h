@@ -2,16 +2,16 @@
  * a simd_*.c file sets the target, KERNELS (the table's name), NAME, VECTOR_BYTES (of a register)
  * and the attention tile (TILE_ROWS x TILE_VECTORS), and includes this file.
  *
- * vector_body.h has the vector and its elementary functions, attention_body.h the attention.
- * Numbers whose count is not a multiple of a vector's end in a partial vector: loaded with zeros
- * behind, stored cut.
+ * vector_body.h has the vector and its elementary functions, attention_body.h the attention. A row
+ * that is not a multiple of a vector ends in a partial vector: it is loaded with zeros behind the
+ * last number, and only the numbers before are stored.
  */
 #include "engine/tensor/vector_body.h"
 
 #include "engine/tensor/attention_body.h"
 
 /* ---- layer norm: mean, then variance of the centred numbers, then the affine map ----
- * Memory sees a row once: the second and third pass find it in the first-level cache. */
+ * A row is read from memory once: the second and third pass find it in the first-level cache. */
 
 /* NORM_ROWS rows at a time, so that the sums across a vector of one row hide behind the others and
  * gamma and beta are loaded once for all. */
@@ -92,7 +92,7 @@ static void layer_norm(float *y, size_t y_stride, const float *x, size_t x_strid
                   1);
 }
 
-/* Half of the last kept bit, less one if that bit is even, carries into it when it must. */
+/* Adds half of the last kept bit, less one if that bit is even: the sum carries if it rounds up. */
 INLINE vec_int rounded_bf16(vec v)
 {
     vec_int bits = (vec_int)v;
@@ -112,7 +112,7 @@ INLINE void store_bf16(uint16_t *out, vec v, size_t count)
 
 /* ---- the linear layer's epilogue ---- */
 
-/* What is the same for every row of the block, over one vector of columns from c on. */
+/* Values of one vector of columns, from c on, that are the same for every row of the block. */
 struct columns {
     vec bias, scale;
     vec_int offset;
@@ -159,7 +159,7 @@ INLINE void epilogue_columns(const struct epilogue *e, size_t first, size_t last
     }
 }
 
-/* A block that is wider than this lies in the cache row by row. */
+/* A wider block is processed row by row. */
 enum { NARROW_COLUMNS = 32 };
 
 /* Constant `act` and `integer` in each call, so that the inner loop has no branch. */
@@ -243,7 +243,7 @@ INLINE vec load_bf16(const uint16_t *p, size_t count)
     return (vec)(__builtin_convertvector(part, vec_int) << 16);
 }
 
-/* A pair of vectors, each number of one with its partner in the other. */
+/* Rotates a pair of vectors: each number of one has its partner in the other. */
 INLINE void turn_pair(vec *low, vec *high, vec cosine, vec sine)
 {
     vec was = *low;

@@ -1,6 +1,6 @@
 /* tile_registers.h - the tile registers' instructions (AMX), as statements. A tile is a number from
- * 0 to 7, written as such. The caller has configured them (tile_state.h). Intel SDM, volume 2.
- * Tests put a model in plain C in the place of this file.
+ * 0 to 7, written literally. The caller has configured them (tile_state.h). Intel SDM, volume 2.
+ * Tests replace this file by a model in plain C.
  */
 #ifndef ATTND_ENGINE_TENSOR_TILE_REGISTERS_H
 #define ATTND_ENGINE_TENSOR_TILE_REGISTERS_H
@@ -14,7 +14,7 @@
 #define MOVE(instruction, p, stride)                                                               \
     __asm__ volatile(instruction : : "r"(p), "r"((size_t)(stride)) : "memory")
 #define LOAD(t, p, stride) MOVE("tileloadd (%0,%1,1), %%tmm" #t, p, stride)
-/* For what is not used again soon: it does not take the place of what is, in the first cache. */
+/* For data that is not used again soon: it does not evict other data from the first cache. */
 #define LOAD_ONCE(t, p, stride) MOVE("tileloaddt1 (%0,%1,1), %%tmm" #t, p, stride)
 #define STORE(t, p, stride) MOVE("tilestored %%tmm" #t ", (%0,%1,1)", p, stride)
 /* c += a . b */

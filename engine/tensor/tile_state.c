@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* of arch_prctl, as Linux numbers them */
+enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* Linux's numbers for arch_prctl */
 
 /* LDTILECFG reads this (Intel SDM, volume 1, 18.3). */
 struct tile_config {

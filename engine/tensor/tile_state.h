@@ -1,9 +1,9 @@
 /* tile_state.h - the tile registers of a thread (AMX): eight of 16 rows of 64 bytes. They exist
  * after Linux has given the process permission (arch_prctl, ARCH_REQ_XCOMP_PERM; Linux 5.16) and
- * the thread has said how many rows each has (Intel SDM, LDTILECFG).
+ * the thread has configured the rows of each (Intel SDM, LDTILECFG).
  *
- * A thread that rests with configured tiles has 8 KB more to save at each switch, and keeps its
- * core in a higher power state: tile_state_release before it sleeps.
+ * A thread that sleeps with configured tiles has 8 KB more to save at each switch, and keeps its
+ * core in a higher power state: call tile_state_release before it sleeps.
  *
  * Threads: the permission is the process's, the rest each thread's own.
  */
@@ -19,11 +19,11 @@ enum { TILE_ROWS_MAX = 16, TILE_ROW_BYTES = 64 };
  * refuse. */
 bool tile_state_permitted(void);
 
-/* Tiles 0, 1 and 4 get `rows` rows, 1 to 16, the others 16, all of 64 bytes. Nothing to do if they
- * have them; else it takes some hundred cycles, and all tiles become zero. */
+/* Configures tiles 0, 1 and 4 with `rows` rows, 1 to 16, the others with 16, all of 64 bytes. Does
+ * nothing if they have them; else it takes some hundred cycles, and all tiles become zero. */
 void tile_state_use(unsigned rows);
 
-/* Nothing to do in a thread that used no tiles. */
+/* Does nothing in a thread that used no tiles. */
 void tile_state_release(void);
 
 #endif

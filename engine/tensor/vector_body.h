@@ -1,16 +1,16 @@
 /* vector_body.h - the vector of one instruction set and the elementary functions over it. A
  * simd_*.c file sets the target and VECTOR_BYTES and includes simd_body.h, which includes this.
  *
- * A vector is GNU C's, exactly one register: what is wider is lowered through the stack. The few
+ * A vector is GNU C's, exactly one register: the compiler puts wider ones on the stack. The few
  * operations that GNU C cannot express (maximum, masked loads, quads of numbers from several rows)
  * are intrinsics, one section for each instruction set.
  *
  * exp, tanh and the two GELUs are polynomials, not libm. They were fitted with the Remez algorithm
- * in 30 digits; the errors stated are the polynomial's, to which fp32 adds about 1 ulp, and are far
- * below fp32's own rounding of a layer's sums.
+ * in 30 digits. The stated errors are the polynomial's; fp32 adds about 1 ulp. They are far below
+ * fp32's rounding of a layer's sums.
  *
- * A NaN is passed on: an overflow must reach the scores, where it is detected, and not become a
- * constant in between. So a clamp has its bound as first argument.
+ * A NaN is passed on: an overflow must reach the scores, where it is detected, and must not become
+ * a constant on the way. So a clamp has its bound as first argument.
  */
 #include "engine/tensor/kernels.h"
 
@@ -182,7 +182,7 @@ INLINE void store_part(float *p, vec v, size_t n)
     memcpy(p, &v, n * sizeof *p);
 }
 
-/* The wanted bytes of each 16-byte half move to its front, and the fronts together. */
+/* Moves the wanted bytes of each 16-byte half to its front, then joins the fronts. */
 INLINE __m128i narrow(vec_int v, __m256i wanted)
 {
     __m256i fronts = _mm256_shuffle_epi8((__m256i)v, wanted);
@@ -290,7 +290,7 @@ INLINE void split_quads(quad *q, vec v)
 
 #endif
 
-/* Halves onto halves: log2(LANES) steps. */
+/* Adds one half to the other: log2(LANES) steps. */
 INLINE float vec_sum(vec v)
 {
 #pragma GCC unroll 4
@@ -420,7 +420,7 @@ INLINE vec vec_activate(vec x, enum activation act)
     case ACTIVATION_GELU_TANH:
         return vec_gelu_tanh(x);
     case ACTIVATION_RELU:
-        return vec_max(splat(0.0f), x) + 0.0f; /* which makes -0 to 0 */
+        return vec_max(splat(0.0f), x) + 0.0f; /* turns -0 into 0 */
     case ACTIVATION_TANH:
         return vec_tanh(x);
     case ACTIVATION_SILU:
@@ -471,7 +471,8 @@ INLINE void transpose_lanes(vec v[4])
     v[3] = high_pairs(b, d);
 }
 
-/* v[k], lane by lane: the numbers c .. c + 4 of rows k, k + 4, ...; ready for transpose_lanes. */
+/* Loads into v[k], lane by lane, the numbers c .. c + 4 of rows k, k + 4, ...; for
+ * transpose_lanes. */
 INLINE void load_quads_of(vec v[4], const float *const *rows, size_t c)
 {
 #pragma GCC unroll 4
@@ -484,8 +485,8 @@ INLINE void load_quads_of(vec v[4], const float *const *rows, size_t c)
     }
 }
 
-/* out[i, j] = scale from[j, i] for i < rows, j < n; `from` has rows of `width` numbers, whole
- * vectors: four of its rows at a time become a quad of each of ours. */
+/* out[i, j] = scale from[j, i] for i < rows, j < n. `from` has rows of `width` numbers, whole
+ * vectors. Four rows of `from` at a time become a quad of each row of `out`. */
 INLINE void store_transposed(float *out, size_t out_stride, const float *from, size_t width,
                              size_t rows, size_t n, float scale)
 {

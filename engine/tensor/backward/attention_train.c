@@ -1,18 +1,18 @@
 /* attention_train.c - see attention_train.h.
  *
- * Queries go by in blocks of one tile's height, at most 14: the scores of a block, its
- * probabilities and their gradients are whole rows, as softmax and dropout want them, and stay in
- * the first two levels of the cache. A tile gives 32 columns of a block at once, dense, which are
- * copied to their rows.
+ * Queries are processed in blocks of one tile's height, at most 14. The scores of a block, its
+ * probabilities and their gradients are whole rows, for softmax and dropout, and stay in the first
+ * two levels of the cache. A tile computes 32 columns of a block at once, dense, which are copied
+ * to their rows.
  *
  *     block      S = (Q / sqrt(d)) K^T,  dP = dO V^T      k, v transposed into panels once a head
  *                O = D(P) V,  dQ = dS K                   v, k as they are, in panels
  *     after all  dV += D(P)^T dO,  dK += dS^T Q           D(P), dS [m, n] kept by the blocks and
  *                                                         read by columns; dO, Q in panels
  *
- * In bf16 what is multiplied is rounded when it is packed, kept, or made a block's operand: rows of
- * pairs over d or over tokens. D(P) and dS are also kept, as pairs over queries, so that blocks
- * have even heights. All else is fp32.
+ * In bf16 the factors are rounded when they are packed, kept, or made a block's operand: rows of
+ * pairs over d or over tokens. D(P) and dS are also kept as pairs over queries, so blocks have even
+ * heights. All else is fp32.
  *
  * The regulariser needs log P: it is S minus its row's maximum plus the logarithm of the largest P,
  * one logarithm a row.
@@ -29,14 +29,14 @@
 
 enum { CACHE_LINE_FLOATS = 16 };
 
-/* The scratch. Matrices [rows, columns] have odd numbers of cache lines from row to row; panels are
- * of GEMM_COLUMNS columns. */
+/* The scratch. Rows of matrices [rows, columns] are an odd number of cache lines apart; panels have
+ * GEMM_COLUMNS columns. */
 struct work {
     const struct attention_train *head;
-    size_t token_stride, width_stride; /* of rows of n and d numbers */
-    float *sums;                       /* [rows_max, 32] of a tile */
+    size_t token_stride, width_stride; /* strides of rows of n and of d numbers */
+    float *sums;                       /* [rows_max, 32] sums of a tile */
     float *queries;                    /* [rows_max, d] Q / sqrt(d) */
-    float *scores, *softmax, *dropped; /* [rows_max, n] of a block */
+    float *scores, *softmax, *dropped; /* [rows_max, n] rows of a block */
     void *rounded;                     /* bf16: [rows_max, n] or [n, d], for the next step */
     void *key_columns, *value_columns; /* K^T, V^T [d, n] as panels */
     void *keys, *values;               /* K, V [n, d] as panels; share one place */
@@ -55,7 +55,7 @@ static bool is_bf16(const struct work *work)
     return work->head->gemm->precision == PRECISION_BF16;
 }
 
-/* Groups of n numbers. */
+/* Returns the groups of n numbers. */
 static size_t groups_of(const struct work *work, size_t n)
 {
     return is_bf16(work) ? (n + 1) / 2 : n;
@@ -120,7 +120,7 @@ static struct work lay_out(const struct attention_train *head, float *scratch)
 
 /* ---- operands ---- */
 
-/* x [rows, width] as a product reads it: itself, or rounded until the next call. */
+/* Returns x [rows, width] as an operand: x itself, or a rounded copy, valid until the next call. */
 static struct operand operand_of(const struct work *work, const float *x, size_t x_stride,
                                  size_t rows, size_t width)
 {
@@ -135,7 +135,7 @@ static struct operand operand_of(const struct work *work, const float *x, size_t
     return operand;
 }
 
-/* X^T [d, n] of x [n, d], in panels. */
+/* Packs X^T [d, n] of x [n, d] into panels. */
 static void pack_columns(const struct work *work, void *panels, const float *x, size_t x_stride)
 {
     size_t n = work->head->n, d = work->head->d, groups = groups_of(work, d);
@@ -144,7 +144,7 @@ static void pack_columns(const struct work *work, void *panels, const float *x, 
                                 groups, n);
 }
 
-/* x [rows, d] in panels. */
+/* Packs x [rows, d] into panels. */
 static void pack_rows(const struct work *work, void *panels, const float *x, size_t x_stride,
                       size_t rows)
 {
@@ -154,8 +154,9 @@ static void pack_rows(const struct work *work, void *panels, const float *x, siz
         groups_to_panels(panels, rows, x, x_stride, rows, work->head->d);
 }
 
-/* The block's rows of a matrix [m, n], to be read by columns. A last row without another is paired
- * with itself: what it meets there are the zeros behind an odd last row of the panels. */
+/* Keeps the block's rows of a matrix [m, n], which are later read by columns. An odd last row is
+ * paired with itself; its second half is multiplied by the zeros behind the panels' odd last
+ * row. */
 static void keep_rows(const struct block *block, void *kept, const float *rows)
 {
     const struct work *work = block->work;
@@ -192,7 +193,7 @@ static void add_product(const struct work *work, float *sum, size_t sum_stride, 
 
 /* ---- a block of queries, row by row ---- */
 
-/* sqrt(d), of scores that are a sum of terms times the root of their number. */
+/* Returns sqrt(d), or sqrt(terms d) if scores are a sum of several terms. */
 static float divisor_of(const struct attention_train *head)
 {
     return sqrtf((float)(head->d * (head->terms > 0 ? head->terms : 1)));
@@ -203,7 +204,7 @@ static float scale_of(const struct attention_train *head)
     return 1.0f / divisor_of(head);
 }
 
-/* Keys in front of the bias', of any place in the sequence. */
+/* Returns the number of global keys, which are in front of the bias' keys: 0 or 1. */
 static size_t front_keys(const struct attention_train *head)
 {
     return head->bias != NULL && head->bias->global_rows > 0;
@@ -222,7 +223,7 @@ static void add_bias(const struct block *block)
     }
 }
 
-/* dB += sqrt(d) dS, or what else the scores were divided by */
+/* dB += divisor dS; the scores were divided by divisor_of */
 static void add_dbias(const struct block *block, const float *dscores)
 {
     const struct work *work = block->work;
@@ -235,7 +236,7 @@ static void add_dbias(const struct block *block, const float *dscores)
     }
 }
 
-/* P of the block; its scores stay. */
+/* Computes P of the block; its scores stay. */
 static void attend(const struct block *block)
 {
     const struct work *work = block->work;
@@ -255,7 +256,7 @@ static void attend(const struct block *block)
                                work->scores + r * work->token_stride, head->n);
 }
 
-/* The mask's number of query i and key 0, or the first behind one in front. */
+/* Returns the mask's index of query i and its first key that is not global. */
 static uint32_t mask_index(const struct attention_train *head, size_t i)
 {
     const struct attention_train_mask *mask = &head->mask;
@@ -298,7 +299,7 @@ static bool is_regularised(const struct attention_train *head)
     return head->entropy != 0 || head->sparsity != 0;
 }
 
-/* R of the block. */
+/* Returns R of the block. */
 static double regulariser(const struct block *block)
 {
     const struct work *work = block->work;
@@ -335,7 +336,7 @@ static void add_regulariser(const struct block *block, float *dp)
 
 /* ---- passes ---- */
 
-/* Block b of the queries, in blocks of nearly equal height, even but for the last. */
+/* Returns block b of the queries. Blocks have nearly equal heights, even except for the last. */
 static struct block block_at(const struct work *work, size_t b, size_t blocks)
 {
     size_t m = work->head->m, pairs = (m + 1) / 2;
@@ -370,7 +371,7 @@ double attention_train_forward(const struct attention_train *head, float *out, s
     return total;
 }
 
-/* D(P) and dS of a block are kept, and dQ. */
+/* Computes D(P) and dS of a block, which are kept, and dQ. */
 static void block_backward(const struct block *block, const float *dout, size_t dout_stride,
                            float *dq, size_t dq_stride)
 {

@@ -16,8 +16,8 @@
  *
  * (positive weights make attention sharper, negative ones broader).
  *
- * The products are gemm.h's tiles, fp32 or with what is multiplied rounded to bf16; softmax,
- * dropout and all sums are fp32. Threads: pure functions; scratch is the caller's.
+ * The products are gemm.h's tiles, in fp32 or with factors rounded to bf16; softmax, dropout and
+ * all sums are fp32. Threads: pure functions; scratch is the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_BACKWARD_ATTENTION_TRAIN_H
 #define ATTND_ENGINE_TENSOR_BACKWARD_ATTENTION_TRAIN_H
@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a head's queries and keys lie in a longer sequence of so many tokens, of which they are a
- * part: a number of its dropout mask depends on query and key only, not on the parts. */
+/* The place of a head's queries and keys in a longer sequence of `tokens` tokens: a number of the
+ * dropout mask depends on query and key only, not on how the sequence is cut. */
 struct attention_train_mask {
     size_t first_query, first_key, tokens; /* 0 tokens: the head is the whole, of n keys */
 };
@@ -44,21 +44,21 @@ struct attention_train {
     const float *k, *v; /* [n, d] each */
     size_t kv_stride, n;
     size_t d;
-    unsigned terms; /* that a score is the sum of, B the others: Q K^T / sqrt(terms d); 0: one */
+    unsigned terms; /* terms of a score, B holds the others: Q K^T / sqrt(terms d); 0: one */
     float dropout;  /* rate; 0: none */
-    uint32_t key;   /* of the mask of this head: index i n + j for query i and key j */
-    struct attention_train_mask mask; /* or (first_query + i) tokens + first_key + j */
+    uint32_t key;   /* key of this head's mask: index i n + j for query i and key j */
+    struct attention_train_mask mask; /* with tokens: (first_query + i) tokens + first_key + j */
     float entropy, sparsity;
-    /* B, of this head and its first query; NULL: none. With global_rows, key 0 is one in front of
-     * the bias' keys: nothing is added to its score, and in the mask it is the sequence's key 0. */
+    /* B at this head and its first query; NULL: none. With global_rows, key 0 is the global key, in
+     * front of the bias' keys: it gets no bias, and in the mask it is the sequence's key 0. */
     const struct attention_bias *bias;
-    float *dbias; /* laid out as the bias, at the same place; NULL: not asked */
+    float *dbias; /* laid out like the bias, at the same place; NULL: not computed */
 };
 
 /* Floats of 64-byte aligned scratch for either pass, for m <= queries_max and n <= tokens_max. */
 size_t attention_train_scratch(size_t queries_max, size_t tokens_max, size_t d);
 
-/* out [m, d]. Returns R of this head (0 if both weights are). */
+/* out [m, d]. Returns R of this head (0 if both weights are 0). */
 double attention_train_forward(const struct attention_train *head, float *out, size_t out_stride,
                                float *scratch);
 

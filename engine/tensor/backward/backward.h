@@ -63,8 +63,8 @@ struct backward {
     void (*softmax)(float *ds, const float *p, const float *dp, size_t n, float scale);
 
     /* Dropout (Srivastava et al. 2014, inverted): y[i] = keep(key, first + i) x[i] / (1 - rate)
-     * with keep true with probability 1 - rate, 0 <= rate < 1: where rng_hash(key, first + i) is
-     * at least backward_threshold(rate). The backward pass, the same call on the gradient, draws
+     * keep is true with probability 1 - rate, 0 <= rate < 1: if rng_hash(key, first + i) is at
+     * least backward_threshold(rate). The backward pass is the same call on the gradient and draws
      * the same mask. y may be x. */
     void (*dropout)(float *y, const float *x, size_t n, uint32_t key, uint32_t first, float rate);
 
@@ -81,7 +81,7 @@ extern const struct backward backward_avx2;
 extern const struct backward backward_generic;
 extern const struct backward backward_reference;
 
-/* How many of the 2^32 hashes are dropped. */
+/* Returns how many of the 2^32 hashes are dropped. */
 static inline uint32_t backward_threshold(float rate)
 {
     return (uint32_t)((double)rate * 4294967296.0);

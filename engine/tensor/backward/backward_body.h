@@ -5,10 +5,10 @@
  * vector_body.h has the vector and its elementary functions. Every loop is one step over `count`
  * numbers, called with a whole vector (a constant, so that no branch is left) and at the end with
  * the rest: zeros are read behind it and nothing is written there. Both compile to the same
- * arithmetic, which is why a sum of columns does not depend on where the columns were cut.
+ * arithmetic, so a sum of columns does not depend on the cuts between columns.
  *
- * Most of these are bound by the memory that they touch: the aim is to touch it once and to keep
- * what is touched again in the first-level cache.
+ * Memory bounds most of these: they read it once and keep in the first-level cache what they read
+ * again.
  */
 #include "engine/base/rng.h"
 #include "engine/tensor/backward/backward.h"
@@ -65,12 +65,12 @@ struct norm_rows {
     size_t width;
 };
 
-/* Of each row in turn, after the second pass: mean, rstd, and the two coefficients above. */
+/* Values of a row after the second pass: mean, rstd, and the two coefficients above. */
 struct norm_row {
     float mean, rstd, constant, slope;
 };
 
-/* e of row r, from column c on. */
+/* Returns e of row r, from column c on. */
 INLINE vec norm_e(const struct norm_rows *n, size_t r, size_t c, vec gamma, size_t count)
 {
     return load_count(n->dy + r * n->dy_stride + c, count) * gamma;
@@ -87,7 +87,7 @@ INLINE void norm_first_step(const struct norm_rows *n, vec *x_sum, vec *e_sum, s
     }
 }
 
-/* Zeros behind the last number less the mean are not zero: they count for no square. */
+/* Adds to the sums of the second pass. Padding minus the mean is not zero, so it is set to zero. */
 INLINE void norm_second_step(const struct norm_rows *n, const struct norm_row *row, vec *squares,
                              vec *products, size_t c, size_t count, const size_t rows)
 {
@@ -187,9 +187,9 @@ static void layer_norm(float *dx, size_t dx_stride, float *stats, const float *d
 }
 
 /* ---- sums over rows ----
- * Rows are walked as they lie in memory, SUM_ROWS at a time, so that a total is loaded and stored
- * once for all of them; columns are cut in stretches whose totals stay in the first-level cache. A
- * total takes the sum of each group of rows, which also keeps more of its digits. */
+ * Rows are read in memory order, SUM_ROWS at a time, so that a total is loaded and stored once for
+ * all of them. Columns are cut into stretches whose totals stay in the first-level cache. A total
+ * takes the sum of each group of rows, which also keeps more of its digits. */
 
 enum { SUM_ROWS = 4, SUM_COLUMNS = 1024 };
 
@@ -223,7 +223,7 @@ static void column_sums(float *sum, const float *x, size_t x_stride, size_t rows
     }
 }
 
-/* Where a group of rows begins, at the first column of a stretch. */
+/* Pointers to the start of a group of rows, at the first column of a stretch. */
 struct norm_sums {
     float *dgamma, *dbeta;
     const float *dy, *x, *stats;
@@ -277,8 +277,8 @@ static void layer_norm_columns(float *dgamma, float *dbeta, const float *dy, siz
 
 /* ---- activations ---- */
 
-/* Of a = |x|: GELU'(x) = 1 - (Phi(-a) - a phi(a)) for x > 0, and Phi(-a) - a phi(a) below, both of
- * which keep their digits; phi(a) = 2^(-a^2 log2(e) / 2 - log2(sqrt(2 pi))). */
+/* With a = |x|: GELU'(x) = 1 - (Phi(-a) - a phi(a)) for x > 0, else Phi(-a) - a phi(a). Both keep
+ * their digits. phi(a) = 2^(-a^2 log2(e) / 2 - log2(sqrt(2 pi))). */
 INLINE vec gelu_slope(vec x)
 {
     vec a = vec_min(splat(10.0f), vec_abs(x));

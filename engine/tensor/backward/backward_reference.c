@@ -76,7 +76,7 @@ static void column_sums(float *sum, const float *x, size_t x_stride, size_t rows
     }
 }
 
-/* The forward oracle's: an epilogue over one column. */
+/* The forward oracle's activation: an epilogue over one column. */
 static void activate(float *y, const float *x, size_t n, enum activation act)
 {
     const float zero = 0;

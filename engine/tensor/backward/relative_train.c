@@ -1,7 +1,7 @@
-/* relative_train.c - see relative_train.h. Both terms are the same moves: a matrix of tokens meets
- * a table of rows, and a token's number for a row goes to the places of B that it has in common
- * with the tokens at that distance. For the first term these tokens are the queries, for the second
- * the keys. */
+/* relative_train.c - see relative_train.h. Both terms are computed alike. A matrix of tokens is
+ * multiplied with a table of rows. The product of a token and a row is added to B where the token
+ * meets the tokens at that row's distance. The matrix is the queries in the first term, the keys in
+ * the second. */
 #include "engine/tensor/backward/relative_train.h"
 
 #include "engine/tensor/gemm/groups.h"
@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* One term: `x` meets `rows`, of which `count` from `lowest` on are reached. */
+/* One term: `x` times `rows`, of which the sequence reaches `count`, from `lowest` on. */
 struct term {
     const struct relative_train *head;
     bool is_by_query;
@@ -19,7 +19,7 @@ struct term {
     const float *rows; /* from the lowest on */
     size_t lowest, count;
     struct tiles tiles;
-    float *panels;  /* of the rows or of x */
+    float *panels;  /* panels of the rows or of x */
     float *meeting; /* [tokens, stride] x . rows, and its gradient */
     float *made;    /* [rows_max of a tile, d] */
     size_t stride;
@@ -59,7 +59,7 @@ static struct term term_of(const struct relative_train *head, bool is_by_query, 
     return term;
 }
 
-/* Where the number of query i and key j lies in `meeting`. */
+/* Returns the index in `meeting` of the number for query i and key j. */
 static size_t place_of(const struct term *term, size_t i, size_t j)
 {
     size_t token = term->is_by_query ? i : j;
@@ -98,7 +98,7 @@ void relative_train_forward(const struct relative_train *head, float *bias, floa
 
 /* ---- backward ---- */
 
-/* The gradient of `meeting`. */
+/* Computes the gradient of `meeting`. */
 static void fold(const struct term *term, const float *dbias)
 {
     const struct relative_train *head = term->head;

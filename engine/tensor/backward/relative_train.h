@@ -1,17 +1,17 @@
-/* relative_train.h - what disentangled attention adds to the scores of one head, with its gradient,
- * for training (He et al. 2021, "DeBERTa", eq. 2 to 4):
+/* relative_train.h - the terms that disentangled attention adds to the scores of one head, with
+ * their gradient, for training (He et al. 2021, "DeBERTa", eq. 2 to 4):
  *
  *     B[i, j] = (q[i] . kr[x(i - j)] + k[j] . qr[x(i - j)]) / s
  *
- * for m queries over the n tokens of a sequence; kr and qr [rows, d] are a layer's own, x names a
- * row of them for each distance, and s is what scores are divided by. Backward, from dB,
+ * for m queries over the n tokens of a sequence; kr and qr [rows, d] are a layer's own, x gives a
+ * row of them for each distance, and s is the divisor of scores. Backward, from dB,
  *
  *     dC[i, r] = sum of dB[i, j] / s over the j with x(i - j) = r,    dP[j, r] likewise over i
  *     dq += dC kr      dkr += dC^T q      dk += dP qr      dqr += dP^T k
  *
- * Only the rows that the sequence reaches are multiplied. B lies as attention_train.h's bias does,
- * by keys. All in fp32, by gemm.h's tiles. Cost: 2 (m + n) W d flops forward and twice that
- * backward, W being these rows. Threads: pure functions; scratch is the caller's.
+ * Only the W rows that the sequence reaches are multiplied. B is laid out like attention_train.h's
+ * bias, by keys. All is fp32, by gemm.h's tiles. Cost: 2 (m + n) W d flops forward and twice that
+ * backward. Threads: pure functions; scratch is the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_BACKWARD_RELATIVE_TRAIN_H
 #define ATTND_ENGINE_TENSOR_BACKWARD_RELATIVE_TRAIN_H
@@ -27,9 +27,9 @@ struct relative_train {
     const float *k; /* [n, d] */
     size_t k_stride, n;
     size_t d;
-    const float *kr, *qr; /* of this head, rows r_stride floats apart; NULL: no such term */
+    const float *kr, *qr; /* this head's rows, r_stride floats apart; NULL: no such term */
     size_t r_stride;
-    const unsigned *row_of; /* by distance, from -(n - 1) to m - 1, not falling */
+    const unsigned *row_of; /* rows by distance, from -(n - 1) to m - 1, not descending */
     float divisor;          /* s */
 };
 

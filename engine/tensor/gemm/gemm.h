@@ -1,8 +1,8 @@
 /* gemm.h - the inner loop of every matrix product: one tile of rows times one panel of weights.
  *
  * The weights W [out, in] are packed once, at load, into panels of 32 output columns. Within a
- * panel the numbers of k lie in groups of four bytes: one fp32, two bf16 or four int8, so that one
- * broadcast of four bytes of an activation row meets two loads of weights whatever the precision:
+ * panel the numbers of k lie in groups of four bytes: one fp32, two bf16 or four int8. So in every
+ * precision one broadcast of four bytes of an activation row is used with two loads of weights:
  *
  *     panel p, group g, column c, element e  =  W[32 p + c, G g + e],   G = 1, 2 or 4 numbers
  *
@@ -11,7 +11,7 @@
  *
  *     sum = Σ_k (a[k] + 128) w[k],     of which the caller subtracts 128 Σ_k w[k]
  *
- * unless `biased` is false: then the variant takes the 128 away by itself.
+ * unless `biased` is false: then the variant itself subtracts the 128.
  *
  * There is one variant per instruction set and precision, from gemm_body.h. Peak per core on a
  * Zen 5 with AVX-512 is about 255 GFLOP/s in fp32, 510 in bf16, 1050 GOP/s in int8; the tiles reach
@@ -28,15 +28,15 @@
 #include <stddef.h>
 
 enum {
-    GEMM_COLUMNS = 32,   /* of a panel */
-    GEMM_ROWS_MAX = 32,  /* of a tile, the largest of the variants */
-    GEMM_GROUP_BYTES = 4 /* of one row's numbers that are multiplied at once */
+    GEMM_COLUMNS = 32,   /* columns of a panel */
+    GEMM_ROWS_MAX = 32,  /* rows of the largest variant's tile */
+    GEMM_GROUP_BYTES = 4 /* bytes of a row that are multiplied at once */
 };
 
-/* A product prefetches `step` bytes for each group that it multiplies, from `at` on, which need not
- * be valid memory: weights are loaded at the pace of their use. A core waits for some ten cache
- * lines at once; a burst of more is late. A product by tiles (AMX) also calls `part` from time to
- * time, for work that the core does beside them; the others never do. It is passed by
+/* A product prefetches `step` bytes from `at` on for each group that it multiplies; `at` need not
+ * be valid memory. So weights are loaded at the pace of their use: a core can wait for some ten
+ * cache lines at once, and more of them come late. A product by tiles (AMX) also calls `part` from
+ * time to time, for work that the core does meanwhile; the others never do. The struct is passed by
  * pointer: a copy waits for all stores of the epilogue before it (2 % of a product on Zen 4). */
 struct gemm_ahead {
     const void *at;
@@ -45,7 +45,7 @@ struct gemm_ahead {
     void *context;
 };
 
-/* The share of tile t of `tiles` in the panel's groups x 128 bytes at `next`. */
+/* Returns the share of tile t of `tiles` in the panel's groups x 128 bytes at `next`. */
 static inline struct gemm_ahead gemm_share(const void *next, size_t groups, size_t t, size_t tiles)
 {
     size_t step = (GEMM_COLUMNS * GEMM_GROUP_BYTES + tiles - 1) / tiles;
@@ -56,10 +56,10 @@ struct gemm {
     const char *name; /* "avx512", "avx512-vnni", "avx512-bf16", "avx2", "avx2-vnni",
                          "generic", "amx-int8", "amx-bf16" */
     enum precision precision;
-    unsigned rows_max;   /* of a tile */
-    unsigned rows_whole; /* fewer rows than that take as long; 0: they do not */
+    unsigned rows_max;   /* most rows of a tile */
+    unsigned rows_whole; /* fewer rows take as long as this many; 0: they are faster */
     unsigned group_unit; /* the groups of a panel are a multiple of it, with zeros behind k */
-    unsigned groups_max; /* of a panel that stay in the cache while the tiles of a block use them */
+    unsigned groups_max; /* groups of a panel that stay in the cache while a block uses them */
     bool biased;         /* int8: the sums still hold the activations' zero point */
 
     /* sums[r][c] (+)= Σ_g a[r][g] . b[g][c] over `groups` groups; sums is [rows][32], dense, fp32
@@ -67,7 +67,7 @@ struct gemm {
     void (*tile)(void *sums, const void *a, size_t a_stride, const void *panel, size_t groups,
                  const struct gemm_ahead *ahead, unsigned rows, bool accumulate);
     /* The same with a transposed: its rows lie side by side, its groups are a_stride bytes apart.
-     * NULL: not by tiles (AMX). */
+     * NULL for variants by tiles (AMX). */
     void (*tile_columns)(void *sums, const void *a, size_t a_stride, const void *panel,
                          size_t groups, const struct gemm_ahead *ahead, unsigned rows,
                          bool accumulate);

@@ -1,5 +1,5 @@
-/* Bytes by tile registers: activations of 0 to 255 and signed weights, as VNNI has them, so
- * that both give the same sums. */
+/* Bytes by tile registers: activations of 0 to 255 and signed weights, like VNNI, so both give the
+ * same sums. */
 #include "engine/tensor/tile_registers.h"
 
 #define GEMM gemm_amx_int8

@@ -4,7 +4,7 @@
  *     GEMM, NAME         the table's identifier and its name
  *     PRECISION, BIASED  see gemm.h
  *     ROWS               rows of the largest tile
- *     VECTORS            registers of columns held at once; 32 columns are done in one pass or more
+ *     VECTORS            registers of columns held at once; 32 columns take one pass or more
  *     VECTOR, LANES      the register's type and its 4-byte lanes
  *     SPREAD(p)          four bytes at p in every lane
  *     DOT(sum, a, b)     sum + a . b, lane by lane

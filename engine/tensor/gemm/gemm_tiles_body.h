@@ -7,9 +7,9 @@
  *     tile 4 (the first 16 rows)   x  tiles 6, 7 (columns 0 to 15, 16 to 31)  ->  sums in 0, 1
  *     tile 5 (the last 16 rows)    x  tiles 6, 7                              ->  sums in 2, 3
  *
- * so that four loads meet four products. The rows of a tile of weights are groups, which is how a
- * panel lies in memory: there is no other packing. Of 17 to 31 rows some are in both tiles, which
- * write the same: other tiles would have to be configured.
+ * so there are four loads for four products. The rows of a tile of weights are groups, the layout
+ * of a panel: there is no other packing. With 17 to 31 rows the two tiles overlap and write the
+ * same sums, so that tiles need no other configuration.
  */
 #include "engine/tensor/gemm/gemm.h"
 #include "engine/tensor/tile_state.h"

@@ -1,8 +1,8 @@
-/* groups.c - see groups.h. Vectors of 16 bytes, which every CPU of the architecture has: these
- * moves are bound by memory and not by arithmetic. So each loop prefetches the lines that it needs
- * next and that hardware prefetchers miss. One thread of a Zen 5, 2048 rows of 384 to 1536 fp32
- * that lie in memory, GB/s read: transposed 7 to 8 without and 11 to 14 with, into panels 11 and 14
- * to 15. From the last cache it is 8 to 20 against 18 to 33, and 12 to 35 against 18 to 36.
+/* groups.c - see groups.h. Vectors have 16 bytes, which every CPU of the architecture has: memory
+ * bounds these moves, not arithmetic. So each loop prefetches the next lines, which hardware
+ * prefetchers miss. One thread of a Zen 5, 2048 rows of 384 to 1536 fp32 in memory, GB/s read,
+ * without and with prefetching: transposed 7 to 8 and 11 to 14, into panels 11 and 14 to 15. From
+ * the last cache: 8 to 20 and 18 to 33, 12 to 35 and 18 to 36.
  */
 #define VECTOR_BYTES 16
 #include "engine/tensor/gemm/groups.h"
@@ -19,9 +19,9 @@ static void move_group(char *to, size_t to_stride, const char *from, size_t from
     memcpy(to + (c * to_stride + r) * 4, from + (r * from_stride + c) * 4, 4);
 }
 
-/* Four rows of a strip, its width a multiple of four. Each 4 x 4 matrix prefetches a line of the
- * rows after the next and one of `ahead`, the same place in the next strip of `to`, which need not
- * be valid memory: hardware prefetchers miss both. */
+/* Transposes four rows of a strip, whose width is a multiple of four. Each 4 x 4 matrix prefetches
+ * a line of the rows after the next and one of `ahead`, the same place in the next strip of `to`,
+ * which need not be valid memory: hardware prefetchers miss both. */
 INLINE void transpose_four(float *to, size_t to_stride, const float *from, size_t from_stride,
                            size_t columns, const float *ahead)
 {
@@ -39,7 +39,8 @@ INLINE void transpose_four(float *to, size_t to_stride, const float *from, size_
     }
 }
 
-/* In strips of columns whose lines of `to` stay in the first-level cache until they are full. */
+/* Works in strips of columns whose lines of `to` stay in the first-level cache until they are
+ * full. */
 void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_stride, size_t rows,
                       size_t columns)
 {
@@ -56,7 +57,7 @@ void groups_transpose(void *to, size_t to_stride, const void *from, size_t from_
             move_group(to, to_stride, from, from_stride, r, c);
 }
 
-/* A panel's whole groups, prefetching meanwhile the same ones of the next panel on both sides. */
+/* Copies a panel's whole groups; prefetches the same groups of the next panel on both sides. */
 static void copy_groups(float *to, size_t panel_groups, const float *from, size_t from_stride,
                         size_t count)
 {
@@ -70,7 +71,7 @@ static void copy_groups(float *to, size_t panel_groups, const float *from, size_
     }
 }
 
-/* The last panel's groups, with zeros behind their columns. */
+/* Copies the last panel's groups, with zeros behind their columns. */
 static void copy_part(float *to, const float *from, size_t from_stride, size_t count,
                       size_t columns)
 {
@@ -101,7 +102,8 @@ void groups_to_panels_transposed(void *to, size_t panel_groups, const float *fro
     }
 }
 
-/* Group g of the panels from a column on, prefetching what is read `ahead` numbers later. */
+/* Writes group g of the panels from a column on; prefetches the numbers read `ahead` numbers
+ * later. */
 static void pair_columns(uint32_t *to, size_t panel_groups, const float *low, const float *high,
                          size_t columns, size_t ahead)
 {

@@ -1,4 +1,4 @@
-/* operand.h - activations as a product reads them: rows of fp32, bf16 or int8.
+/* operand.h - the activations of a product: rows of fp32, bf16 or int8.
  *
  *     fp32   the numbers themselves
  *     bf16   rounded to nearest even, ties to even
@@ -7,7 +7,8 @@
  *
  * Rows start on cache lines, and an odd number of lines apart: rows whose distance is a multiple of
  * 4 KB would all fall into one set of the first-level cache, and a tile reads 14 of them at once.
- * What lies between two rows is zero and stays so: a product reads whole groups and tiles of it.
+ * The padding between two rows is zero and stays zero: a product reads whole groups and tiles of
+ * it.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_OPERAND_H
 #define ATTND_ENGINE_TENSOR_GEMM_OPERAND_H
@@ -47,7 +48,7 @@ static inline struct operand operand_f32(const float *x, size_t stride)
     return (struct operand){PRECISION_F32, (void *)(size_t)x, stride * sizeof *x, NULL};
 }
 
-/* The operand from row `first` on. */
+/* Returns the operand from row `first` on. */
 struct operand operand_from(const struct operand *operand, size_t first);
 
 /* Writes one row: x [width], which may be the operand's own row if it is fp32. */

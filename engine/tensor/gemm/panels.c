@@ -1,10 +1,10 @@
 /* panels.c - B of a product, packed into panels; see product.h.
  *
- * Work is cut into stretches of STRETCH groups of k, which the members of the pool share evenly; a
- * stretch of one panel is 8 KB and is written from beginning to end, while its source, a strip of
- * 32 numbers of some rows, was just fetched for the neighbouring panels. Columns behind the last
- * one and the second number of an odd last pair are written as zeros each time: a buffer that is
- * reused for another shape holds no numbers of the previous one.
+ * Work is cut into stretches of STRETCH groups of k, which the members of the pool share evenly. A
+ * stretch of one panel is 8 KB and is written from beginning to end; its source, a strip of 32
+ * numbers of some rows, was just fetched for the neighbouring panels. Columns behind the last one
+ * and the second number of an odd last pair are written as zeros each time: a buffer reused for
+ * another shape holds no numbers of the previous one.
  */
 #include "engine/tensor/gemm/groups.h"
 #include "engine/tensor/gemm/product.h"
@@ -35,13 +35,13 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Where group g of a panel begins. */
+/* Returns the start of group g of a panel. */
 static uint32_t *place(const struct packing *packing, size_t panel, size_t g)
 {
     return (uint32_t *)packing->panels->data + (panel * packing->groups + g) * GEMM_COLUMNS;
 }
 
-/* ---- b as it lies: a row of it is a row of every panel ---- */
+/* ---- b not transposed: a row of it is a row of every panel ---- */
 
 static void pack_rows(const struct packing *packing, size_t first, size_t count)
 {

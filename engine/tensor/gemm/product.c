@@ -1,13 +1,14 @@
 /* product.c - the product of two packed operands; see product.h.
  *
  * A block is up to ROW_BLOCK rows times up to PANELS_MAX panels; the members of the pool take
- * blocks from a counter. k is walked in stretches of at most K_GROUPS, cut evenly: 96 KB of a panel
- * and 344 KB of the block's rows, which stay in the second-level cache while the stretch's panels
- * run over them. The sums of a block stay on the stack until the next stretch (14 KB a panel: one
- * of them in the first-level cache), and the last stretch's go through the epilogue tile by tile.
+ * blocks from a counter. k is cut evenly into stretches of at most K_GROUPS: 96 KB of a panel and
+ * 344 KB of the block's rows, which stay in the second-level cache while the stretch's panels are
+ * multiplied with them. The sums of a block stay on the stack until the next stretch (14 KB a
+ * panel, one of them in the first-level cache). After the last stretch the epilogue reads them tile
+ * by tile.
  *
- * Several panels a block are for the gradient of weights, whose k is thousands of tokens: rows x k
- * exceeds the second-level cache, and each panel more saves a pass over the rows from the third.
+ * A block has several panels for the gradient of weights, whose k is thousands of tokens: rows x k
+ * exceeds the second-level cache, and each further panel saves reading the rows from the third.
  * With one stretch a block is one panel, and the blocks of the same rows follow each other.
  *
  * Stretches depend on k alone and each sum is of one block: the pool changes no result.
@@ -22,7 +23,7 @@ enum {
     ROW_PANELS = ROW_BLOCK / GEMM_COLUMNS,
     PANELS_MAX = 4,
     K_GROUPS = 768,
-    BLOCKS_PER_MEMBER = 6, /* at least, where panels can be spared: the last ones end together */
+    BLOCKS_PER_MEMBER = 6, /* fewest, if there are enough panels: members then end together */
     CACHE_LINE = 64,
 };
 
@@ -94,7 +95,7 @@ static const char *weights_at(const struct run *run, size_t panel, size_t group)
            (panel * run->groups.total + group) * GEMM_COLUMNS * GEMM_GROUP_BYTES;
 }
 
-/* Where the rows of A from `row` on begin, at a group of k. */
+/* Returns the rows of A from `row` on, at a group of k. */
 static const char *rows_at(const struct rows *a, size_t row, size_t group)
 {
     const char *data = a->operand.data;
@@ -104,7 +105,7 @@ static const char *rows_at(const struct rows *a, size_t row, size_t group)
            group * a->operand.stride;
 }
 
-/* The groups of a stretch, a panel's numbers at the first of them, and those that come next. */
+/* The groups of a stretch, a panel's numbers at the first of them, and the numbers used next. */
 struct stretch {
     size_t panel, group, groups;
     const char *weights, *next;
@@ -112,7 +113,7 @@ struct stretch {
     bool is_first, is_last;
 };
 
-/* Prefetches what the epilogue will touch while the tile is computed. */
+/* Prefetches the data of the epilogue while the tile is computed. */
 static void ask_for_rows(const struct product *product, size_t first, size_t rows, size_t panel)
 {
     const size_t line = CACHE_LINE / sizeof(float);
@@ -131,8 +132,8 @@ static void ask_for_rows(const struct product *product, size_t first, size_t row
     }
 }
 
-/* Rows [first, first + count) of a block, in tiles of nearly equal height, the first of which share
- * the prefetch of the next weights. */
+/* Computes rows [first, first + count) of a block, in tiles of nearly equal height. The first tiles
+ * share the prefetch of the next weights. */
 static void run_tiles(const struct block *block, const struct stretch *stretch, size_t first,
                       size_t count)
 {
@@ -156,7 +157,7 @@ static void run_tiles(const struct block *block, const struct stretch *stretch, 
     }
 }
 
-/* Stretch s of panel p of a block. A tile does not cross panels of A. */
+/* Computes stretch s of panel p of a block. A tile does not cross panels of A. */
 static void run_stretch(const struct block *block, size_t s, size_t p)
 {
     const struct run *run = block->run;
@@ -206,7 +207,7 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     }
 }
 
-/* As many panels a block as give each member some blocks. */
+/* Cuts the panels: a block has as many as still give each member some blocks. */
 static struct cut cut_panels(const struct run *run, size_t panels, unsigned members)
 {
     size_t largest = run->groups.count > 1 ? PANELS_MAX : 1;
@@ -216,7 +217,7 @@ static struct cut cut_panels(const struct run *run, size_t panels, unsigned memb
     return cut_evenly(panels, largest);
 }
 
-/* In whole panels if A has them. */
+/* Cuts the rows, into whole panels if A has them. */
 static struct cut cut_rows(const struct product *product)
 {
     struct cut panels = cut_evenly((product->m + GEMM_COLUMNS - 1) / GEMM_COLUMNS, ROW_PANELS);

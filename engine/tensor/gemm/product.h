@@ -1,10 +1,10 @@
-/* product.h - C (+)= A B for training, where no operand is known before the run: both are packed
- * when they are made, in the layout of gemm.h's tiles.
+/* product.h - C (+)= A B for training. No operand is known before the run: both are packed when
+ * they are made, in the layout of gemm.h's tiles.
  *
  *     A [m, k] is an operand (operand.h),    B [k, n] is packed into panels of 32 columns
  *     or, transposed, panels like B's
  *
- * Of a linear layer Y = X W^T, W [out, in], every product has this form:
+ * All products of a linear layer Y = X W^T, W [out, in], have this form:
  *
  *     Y  [T, out]   = X        W^T      panels_pack(w, in, out, W, in, true)
  *     dX [T, in]    = dY       W        panels_pack(w, out, in, W, in, false)
@@ -14,8 +14,8 @@
  * 704 tokens, packed and accumulated one after the other: their buffers stay in the cache.
  *
  * Precision: fp32, or bf16 operands (rounded to nearest even when packed) with fp32 sums.
- * Determinism: a number of C is summed in an order that depends on k alone, so that the result is
- * the same for any pool. Threads: a call uses its pool; panels and operands are the caller's.
+ * Determinism: the order of a sum depends on k alone, so the result is the same for any pool.
+ * Threads: a call uses its pool; panels and operands are the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_PRODUCT_H
 #define ATTND_ENGINE_TENSOR_GEMM_PRODUCT_H
@@ -32,7 +32,7 @@
 /* B, packed: [ceil(n / 32)] panels of ceil(k / numbers in a group) groups, padded with zeros. */
 struct panels {
     const struct gemm *gemm; /* its precision is the product's */
-    size_t k, n;             /* of what is packed now */
+    size_t k, n;             /* shape of the matrix that is packed now */
     size_t numbers_max;      /* room: padded k x n */
     void *data;
 };
@@ -46,19 +46,19 @@ enum err_code panels_alloc(struct panels *out, struct arena *arena, const struct
 void panels_pack(struct panels *panels, struct thread_pool *pool, size_t k, size_t n,
                  const float *b, size_t b_stride, bool transposed);
 
-/* A, packed: as an operand, or transposed, where a row of the operand is a group of k and the rows
- * of A lie side by side, 32 to a panel as in `panels`. fp32 is read where it lies. */
+/* A, packed: an operand, or its transpose: then a row of the operand is a group of k, and the rows
+ * of A lie side by side, 32 to a panel as in `panels`. fp32 is read in place. */
 struct rows {
-    struct operand operand; /* of what is packed now */
+    struct operand operand; /* the matrix that is packed now */
     bool transposed;
-    size_t panel_bytes; /* from panel to panel; transposed */
+    size_t panel_bytes; /* from panel to panel; only if transposed */
     enum precision precision;
     size_t bytes_max;
     void *data;
 };
 
-/* Room for any A of at most rows_max rows and at most width_max numbers a row; fp32 needs none.
- * ERR_NO_MEMORY. */
+/* Takes room for any A of at most rows_max rows and at most width_max numbers a row; fp32 needs
+ * none. ERR_NO_MEMORY. */
 enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision precision,
                          size_t rows_max, size_t width_max, struct err *err);
 
@@ -66,7 +66,7 @@ enum err_code rows_alloc(struct rows *out, struct arena *arena, enum precision p
 void rows_pack(struct rows *rows, struct thread_pool *pool, size_t m, size_t k, const float *x,
                size_t x_stride, bool transposed);
 
-/* c[i, j] = act(sum + bias[j]) + residual[i, j], as struct epilogue (kernels.h); with `accumulate`
+/* c[i, j] = act(sum + bias[j]) + residual[i, j], see struct epilogue (kernels.h); with `accumulate`
  * c is the residual. */
 struct product {
     const struct rows *a; /* [m, panels->k] in the panels' precision */

@@ -1,7 +1,7 @@
-/* relative_scores.c - see relative_scores.h. A table's distances begin at a whole number of panels
- * below zero, that of the farthest one, so that panel p has those from GEMM_COLUMNS (p - side) on.
- * The table of keys goes by key minus query, that of queries by query minus key: each way the
- * numbers that lie side by side in a product are wanted in this order. */
+/* relative_scores.c - see relative_scores.h. A table begins a whole number of panels below distance
+ * zero, enough for the farthest distance, so panel p has the distances from GEMM_COLUMNS (p - side)
+ * on. The table of keys is ordered by key minus query, that of queries by query minus key: in both
+ * products the numbers side by side are then in the order of use. */
 #include "engine/tensor/gemm/relative_scores.h"
 
 #include "engine/tensor/gemm/groups.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tile's sums, [GEMM_ROWS_MAX, GEMM_COLUMNS], and those of a tile of keys side by side: their
- * distances to a block fill three panels at most. */
+/* A tile's sums, [GEMM_ROWS_MAX, GEMM_COLUMNS], and the sums of a tile of keys side by side: their
+ * distances to a block fill at most three panels. */
 enum {
     SUMS = GEMM_ROWS_MAX * GEMM_COLUMNS,
     WIDE = 3 * GEMM_COLUMNS,
@@ -31,7 +31,7 @@ static size_t groups_of(const struct gemm *gemm, size_t d)
     return (bytes + GEMM_GROUP_BYTES - 1) / GEMM_GROUP_BYTES;
 }
 
-/* Floats of one head's table: distances below zero and from it on. */
+/* Returns the floats of one head's table: distances below zero and from zero on. */
 static size_t head_floats(const struct gemm *gemm, size_t d, size_t tokens_max)
 {
     return 2 * round_up(tokens_max) * groups_of(gemm, d);
@@ -42,7 +42,8 @@ size_t relative_scores_floats(const struct gemm *gemm, size_t heads, size_t d, s
     return heads * head_floats(gemm, d, tokens_max);
 }
 
-/* Of the queries' product: the distances of a block fill no more panels than these. */
+/* Returns the floats of a row of the queries' product: most panels that a block's distances
+ * fill. */
 static size_t row_floats(size_t n)
 {
     return round_up(n) + 2 * GEMM_COLUMNS;
@@ -56,7 +57,8 @@ size_t relative_scores_scratch(size_t n)
 
 /* ---- tables ---- */
 
-/* One row of a panel before it is transposed: d numbers times the factor, rounded in bf16. */
+/* Writes one row of a panel before it is transposed: d numbers times the factor, rounded in
+ * bf16. */
 static void place_row(const struct gemm *gemm, float *to, const float *from, size_t d, float factor,
                       float *scaled)
 {
@@ -93,7 +95,7 @@ void relative_scores_pack(struct relative_scores *scores, float *table, enum rel
 
 /* ---- products ---- */
 
-/* One table of one head, with a matrix whose rows meet its panels. */
+/* One table of one head, and a matrix whose rows are multiplied with its panels. */
 struct meeting {
     const struct gemm *gemm;
     const float *panels;
@@ -127,7 +129,7 @@ static void multiply(const struct meeting *meeting, size_t first, size_t count, 
                         panel, meeting->groups, &ahead, (unsigned)count, false);
 }
 
-/* Of `count` rows in nearly equal tiles, where tile `at` begins. */
+/* Returns the first row of tile `at`, when `count` rows are cut into nearly equal tiles. */
 static size_t tile_begin(const struct gemm *gemm, size_t count, size_t at, size_t *tiles)
 {
     *tiles = (count + gemm->rows_max - 1) / gemm->rows_max;
@@ -154,8 +156,8 @@ static void add_keys(const struct meeting *meeting, size_t first, size_t count, 
                      count, n);
 }
 
-/* The products of keys [j, j + rows), a tile's, with as many panels as their distances fill: `wide`
- * [rows, WIDE] begins with column *begin. */
+/* Multiplies a tile of keys, [j, j + rows), with the panels of their distances: `wide` [rows, WIDE]
+ * begins with column *begin. */
 static void gather_panels(const struct meeting *meeting, size_t j, size_t rows, size_t first,
                           size_t count, float *wide, size_t *begin)
 {
@@ -170,9 +172,9 @@ static void gather_panels(const struct meeting *meeting, size_t j, size_t rows, 
     }
 }
 
-/* out += k . qr: query first + i and key j meet at column zero + first + i - j. So many keys at a
- * time that two panels hold their distances to a whole block. What is added behind the last query
- * is of no account, and saves a loop of varying length. */
+/* out += k . qr: query first + i and key j meet at column zero + first + i - j. Takes so many keys
+ * at a time that two panels hold their distances to a whole block. Sums behind the last query are
+ * ignored; they save a loop of varying length. */
 static void add_queries(const struct meeting *meeting, size_t first, size_t count, size_t n,
                         float *out, float *wide)
 {

@@ -1,8 +1,7 @@
 /* rows.c - A of a product, packed; see product.h.
  *
- * fp32 is read where it lies. What is packed is written to the end of each row's last cache line,
- * or of its panel, zeros behind the last number: a buffer that is reused for another shape holds no
- * numbers of the previous one.
+ * fp32 is read in place. Packed rows are filled with zeros to the end of their last cache line, or
+ * of their panel: a buffer reused for another shape holds no numbers of the previous one.
  */
 #include "engine/tensor/gemm/groups.h"
 #include "engine/tensor/gemm/product.h"
@@ -46,7 +45,7 @@ static void clear_rest(const struct packing *packing, size_t row)
     memset(row_of(packing, row) + bytes, 0, packing->operand->stride - bytes);
 }
 
-/* ---- x as it lies ---- */
+/* ---- x not transposed ---- */
 
 static void share_rows(void *context, unsigned index, unsigned count)
 {
@@ -60,7 +59,7 @@ static void share_rows(void *context, unsigned index, unsigned count)
 
 /* ---- x transposed: its pairs of rows are groups of panels, as B's ---- */
 
-/* A stretch of k a task: members never write to the same cache line. */
+/* Each task is a stretch of k: members never write to the same cache line. */
 static void share_columns(void *context, unsigned index, unsigned count)
 {
     const struct packing *packing = context;

@@ -1,18 +1,18 @@
-/* tiles.h - products by one thread, tile after tile of gemm.h, for the attention of training, whose
+/* tiles.h - products by one thread, tile after tile of gemm.h, for the attention of training. The
  * matrices are those of one head:
  *
- *     tiles_rows       C [rows, n]  = A [rows, k] B [k, n]         rows of A as an operand has them
+ *     tiles_rows       C [rows, n]  = A [rows, k] B [k, n]         rows of A as in an operand
  *     tiles_columns    C [rows, n] += A^T [rows, k] B [k, n]       A [k, rows], by its columns
  *
  * B is in panels, `groups` groups of k each (groups.h). sums: GEMM_ROWS_MAX x GEMM_COLUMNS floats,
- * 64-byte aligned. A number is summed in an order that depends on k alone. Threads: pure functions.
+ * 64-byte aligned. The order of a sum depends on k alone. Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_TILES_H
 #define ATTND_ENGINE_TENSOR_GEMM_TILES_H
 
 #include "engine/tensor/gemm/gemm.h"
 
-/* The sums of a tile, and how they go to c. */
+/* The sums of a tile, and how they are written to c. */
 struct tiles {
     const struct gemm *gemm;
     float *sums;

@@ -113,8 +113,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* A member's blocks of the same rows follow each other: these rows stay in the second-level cache
- * while the weights stream past. So do its weights, where they fit. */
+/* Runs a member's blocks. Blocks of the same rows follow each other: these rows stay in the
+ * second-level cache while the weights are read. So do its weights, if they fit. */
 static void run_blocks(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
@@ -133,19 +133,19 @@ static void run_blocks(void *context, unsigned index, unsigned count)
     tile_state_release();
 }
 
-/* Several blocks for each member, so that others take over the blocks of a delayed one, but not
- * more, so that each member reads neighbouring weights for a while. */
+/* Returns the columns of a block. Each member has several blocks, so that others can take over
+ * those of a delayed one, but not many, so that it reads neighbouring weights for a while. */
 static size_t columns_of_block(const struct linear *linear, size_t parts, unsigned members)
 {
     enum { BLOCKS_PER_MEMBER = 4 };
     const size_t unit = linear->backend->column_block, width = linear->out / parts;
-    if (unit == 0) /* whole vectors, so that shares do not meet within one */
+    if (unit == 0) /* whole vectors, so that no two shares are in one */
         return simd_round_up((width + members - 1) / members);
     const size_t units = width / unit / (members * (parts > 1 ? 1 : BLOCKS_PER_MEMBER));
     return units > 0 ? units * unit : unit;
 }
 
-/* 1 where the backend cannot begin a block at each part. */
+/* Returns the number of parts; 1 if the backend cannot begin a block at each part. */
 static size_t parts_of(const struct linear *linear, const struct linear_io *io)
 {
     const size_t unit = linear->backend->column_block;
@@ -179,11 +179,11 @@ struct self_test {
     const struct kernels *kernels;
     struct operand x; /* [TEST_ROWS_MAX, in], in the linear's precision */
     float *weight;    /* [in] */
-    float *exact;     /* [TEST_ROWS_MAX, in]: x as it is multiplied */
+    float *exact;     /* [TEST_ROWS_MAX, in] x as its operand holds it */
     float *y;         /* [TEST_ROWS_MAX, out] */
 };
 
-/* x in fp32 as its operand holds it. */
+/* Returns a number of x, in fp32, as its operand holds it. */
 static float held(const struct operand *x, size_t row, size_t k)
 {
     const char *numbers = (const char *)x->data + row * x->stride;
@@ -197,7 +197,7 @@ static float held(const struct operand *x, size_t row, size_t k)
     return value;
 }
 
-/* Numbers that differ from row to row and column to column. */
+/* Fills x with numbers that differ from row to row and column to column. */
 static void fill_test_input(const struct self_test *test)
 {
     size_t in = test->linear->in;

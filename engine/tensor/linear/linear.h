@@ -7,10 +7,9 @@
  *     memcpy(linear.bias, bias, ...);
  *     linear_run(&linear, kernels, pool, &(struct linear_io){...});
  *
- * The weights are handed over once, at load, in the checkpoint's layout; a backend keeps them in
- * its own layout and precision. A run is cut into blocks of rows and columns, which the
- * members of the pool share out by lanes.h; a row's result does not depend on how many rows share
- * the batch.
+ * The weights are passed once, at load, in the checkpoint's layout; a backend keeps them in its own
+ * layout and precision. A run is cut into blocks of rows and columns, which the members of the pool
+ * share out by lanes.h. A row's result does not depend on the number of rows in the batch.
  *
  * Threads: a linear is immutable after the last fill; runs may overlap, each with its own pool.
  */
@@ -33,13 +32,13 @@ struct linear_io {
     struct operand x; /* [rows, in] in the linear's precision */
     size_t rows;
     float *y;         /* [rows, out] */
-    uint16_t *y_bf16; /* instead of y, rounded; of our own products alone */
+    uint16_t *y_bf16; /* instead of y, rounded; only by our own products */
     size_t y_stride;
-    const float *residual; /* [rows, out] or NULL; not y, which some backends write before */
+    const float *residual; /* [rows, out] or NULL; not y: some backends write y first */
     size_t residual_stride;
     enum activation act;
-    unsigned parts; /* equal parts of the columns that are shared out alike, as query, key and value
-                       are, so that a member has the same heads of each; 0: one */
+    unsigned parts; /* equal parts of the columns, each shared out in the same way, so that a member
+                       has the same heads of query, key and value; 0: one */
 };
 
 /* Rows [first_row, last_row) and columns [first_column, last_column) of a run. */
@@ -51,14 +50,14 @@ struct linear_block {
 struct linear_backend {
     const char *name;
     enum precision precision;
-    const struct gemm *gemm; /* of our own products: this variant; NULL: the best one */
+    const struct gemm *gemm; /* our own products: use this variant; NULL: the best one */
     size_t row_block;        /* most rows of a block; 0: no limit */
     size_t column_block;     /* columns of a block are multiples of it; 0: a share a member */
     enum err_code (*alloc)(struct linear *linear, struct err *err);
     void (*fill)(struct linear *linear, size_t first, size_t rows, const float *weight);
     void (*run)(const struct linear *linear, const struct kernels *kernels,
                 const struct linear_io *io, const struct linear_block *block);
-    /* The weights of one output column as they are multiplied: [in]. */
+    /* Writes the weights of one output column with the values that are multiplied: [in]. */
     void (*unpack)(const struct linear *linear, size_t column, float *weight);
     void (*close)(struct linear *linear);
 };
@@ -75,21 +74,21 @@ struct linear {
     float *bias;        /* [out], owned */
     void *weights;      /* the backend's, owned */
     const char *kernel; /* the variant in use: "avx512-vnni"; NULL if the backend does not say */
-    size_t bytes;       /* of the weights as held */
+    size_t bytes;       /* size of the weights as held */
 };
 
-/* The backend of that name for a precision; "auto" and NULL give the fastest one. NULL for a name
- * that is unknown or that cannot multiply in this precision. */
+/* Returns the backend of that name for a precision; "auto" and NULL give the fastest one. NULL for
+ * an unknown name or one that cannot multiply in this precision. */
 const struct linear_backend *linear_backend_find(const char *name, enum precision precision);
 /* "auto, native, openblas, reference": for error texts and help. */
 const char *linear_backend_names(void);
 
-/* Room for weights and a bias of zeros. ERR_NO_MEMORY. */
+/* Takes room for weights and a bias of zeros. ERR_NO_MEMORY. */
 enum err_code linear_alloc(struct linear *linear, const struct linear_backend *backend, size_t in,
                            size_t out, struct err *err);
 
-/* Rows [first, first + rows) of W, row-major. first, and the end unless it is the matrix's, are
- * multiples of LINEAR_FILL_ROWS. Any thread, ranges that do not overlap. */
+/* Writes rows [first, first + rows) of W, row-major. first, and the end unless it is the matrix's,
+ * are multiples of LINEAR_FILL_ROWS. Any thread, ranges that do not overlap. */
 void linear_fill(struct linear *linear, size_t first, size_t rows, const float *weight);
 
 void linear_close(struct linear *linear); /* also after a failed alloc; idempotent */

@@ -10,10 +10,10 @@ void linear_dense_fill(struct linear *linear, size_t first, size_t rows, const f
 void linear_dense_unpack(const struct linear *linear, size_t column, float *weight);
 void linear_dense_close(struct linear *linear);
 
-/* W's row of an output column: [in]. */
+/* Returns W's row of an output column: [in]. */
 const float *linear_dense_row(const struct linear *linear, size_t column);
 
-/* The epilogue over a block whose products lie in y. A residual must then not be y. */
+/* Runs the epilogue over a block whose products lie in y. So a residual must not be y. */
 void linear_dense_finish(const struct linear *linear, const struct kernels *kernels,
                          const struct linear_io *io, const struct linear_block *block);
 

@@ -1,15 +1,15 @@
 /* linear_native.c - products by our own tiles (gemm.h), in all three precisions.
  *
- * Packing: 32 rows of W at a time become a panel. Whatever the precision, the rows are first turned
- * into 4-byte groups and the 32 x groups matrix of groups is then transposed, a stretch of
- * STRETCH groups at a time so that it stays in the first-level cache. int8 weights are symmetric
- * with one scale for each output column: q = round(127 w / max |w|).
+ * Packing: 32 rows of W at a time become a panel. In every precision the rows are first converted
+ * to 4-byte groups. The 32 x groups matrix of groups is then transposed, STRETCH groups at a time
+ * so that they stay in the first-level cache. int8 weights are symmetric with one scale for each
+ * output column: q = round(127 w / max |w|).
  *
  * A block is up to ROW_BLOCK rows times one panel. Its sums stay in the first-level cache until the
  * epilogue, tile by tile, has turned them into fp32 activations: no product is written to memory
- * before its epilogue. k is walked in steps of as many groups as stay in the cache beside the
- * block's rows of X while the tiles of the block run over them (gemm.h: groups_max). Beside a
- * product by tile registers (AMX) the rows before it are finished.
+ * before its epilogue. k is processed in steps of as many groups as stay in the cache together with
+ * the block's rows of X while its tiles use them (gemm.h: groups_max). During a product by tile
+ * registers (AMX) the rows of the product before are finished.
  */
 #include "engine/base/pages.h"
 #include "engine/tensor/linear/linear.h"
@@ -20,7 +20,7 @@
 
 enum {
     ROW_BLOCK = 112,
-    SLICE_ROWS = 8, /* that are finished beside a product by tiles */
+    SLICE_ROWS = 8, /* rows finished at a time during a product by tiles */
     ROW_BLOCK_TILES = 256,
     ROW_BLOCK_MAX = ROW_BLOCK_TILES + 32,
     STRETCH = 64,
@@ -30,8 +30,8 @@ enum {
 struct native {
     const struct gemm *gemm;
     size_t per_group;    /* numbers in a group */
-    size_t groups;       /* of a row, the last one padded with zeros */
-    size_t panels;       /* of 32 columns, the last one padded with zeros */
+    size_t groups;       /* groups of a row, the last one padded with zeros */
+    size_t panels;       /* panels of 32 columns, the last one padded with zeros */
     uint32_t *panel;     /* [panels, groups, 32] groups of weights */
     float *column_scale; /* [panels x 32]; int8 only */
     int32_t *offset;     /* [panels x 32] the zero point's share of each sum; int8 only */
@@ -74,7 +74,7 @@ static enum err_code native_alloc(struct linear *linear, struct err *err)
     return ERR_OK;
 }
 
-/* Numbers [first, first + count) of a row as groups; `inverse` is 1 / scale. */
+/* Converts numbers [first, first + count) of a row to groups; `inverse` is 1 / scale. */
 static void convert(const struct kernels *kernels, enum precision precision, uint32_t *groups,
                     const float *row, size_t count, float inverse)
 {
@@ -93,7 +93,7 @@ static void convert(const struct kernels *kernels, enum precision precision, uin
     }
 }
 
-/* Scale and inverse scale of each row of a panel. */
+/* Computes scale and inverse scale of each row of a panel. */
 static void choose_scales(const struct kernels *kernels, const float *weight, size_t rows,
                           size_t in, float *scale, float *inverse)
 {
@@ -109,7 +109,7 @@ static int32_t sum_of_bytes(uint32_t group)
     return (int8_t)group + (int8_t)(group >> 8) + (int8_t)(group >> 16) + (int8_t)(group >> 24);
 }
 
-/* Groups [first, first + count) of a panel's rows, transposed into place. */
+/* Transposes groups [first, first + count) of a panel's rows into place. */
 static void fill_stretch(const struct linear *linear, struct native *native, size_t panel,
                          const float *weight, size_t rows, const float *inverse, size_t first,
                          size_t count)
@@ -158,7 +158,8 @@ static void native_close(struct linear *linear)
     native_free(linear->weights);
 }
 
-/* A whole layer is read back for the gradient of an explanation, so no division a number here. */
+/* The gradient of an explanation reads a whole layer back, so there is no division a number
+ * here. */
 static void native_unpack(const struct linear *linear, size_t column, float *weight)
 {
     const struct native *native = linear->weights;
@@ -178,7 +179,7 @@ static void native_unpack(const struct linear *linear, size_t column, float *wei
 
 /* ---- run ---- */
 
-/* One panel against the rows of a block. */
+/* The product of one panel and the rows of a block. */
 struct panel_run {
     const struct linear *linear;
     const struct kernels *kernels;
@@ -194,7 +195,7 @@ struct pending {
     float *sums;
 };
 
-/* Prefetches what the epilogue of these rows will touch; the product hides the latency. */
+/* Prefetches the data of these rows' epilogue; the product hides the latency. */
 static void prefetch_rows(const struct panel_run *run, size_t row, size_t rows)
 {
     const struct linear_io *io = run->io;
@@ -260,9 +261,9 @@ static void finish_all(struct pending *p)
     p->rows = 0;
 }
 
-/* Groups [k, k + groups) of all rows, tile by tile. Tiles are of nearly equal height; with tile
- * registers they are whole, and the last one begins with rows that the one before has. A tile has
- * sums of its own. */
+/* Multiplies groups [k, k + groups) of all rows, tile by tile. Tiles have nearly equal heights;
+ * with tile registers they are whole, and the last one overlaps the one before. Each tile has its
+ * own sums. */
 static void run_stretch(const struct panel_run *run, size_t k, size_t groups,
                         struct pending *pending)
 {
@@ -301,7 +302,7 @@ static void native_run(const struct linear *linear, const struct kernels *kernel
     _Alignas(64) float sums[ROW_BLOCK_MAX * GEMM_COLUMNS];
     struct pending pending = {.rows = 0};
     const size_t most = linear->backend->row_block;
-    size_t at = 0; /* a block of one tile has two places for its sums */
+    size_t at = 0; /* a block of one tile alternates between two places for its sums */
     for (size_t row = block->first_row; row < block->last_row; row += most)
         for (size_t c = block->first_column; c < block->last_column; c += GEMM_COLUMNS) {
             struct panel_run run = {

@@ -1,5 +1,5 @@
-/* linear_openblas.c - the products by OpenBLAS' sgemm, weights as the checkpoint lays them out. Its
- * own threading is off (openblas.h): callers may run at the same time, each on its block. */
+/* linear_openblas.c - the products by OpenBLAS' sgemm, weights in the checkpoint's layout. Its own
+ * threading is off (openblas.h): callers may run at the same time, each on its block. */
 #include "engine/base/openblas.h"
 #include "engine/tensor/linear/linear.h"
 #include "engine/tensor/linear/linear_dense.h"

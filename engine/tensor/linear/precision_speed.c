@@ -18,10 +18,10 @@ static const double budget_ms = 300;
 struct candidate {
     struct linear linear;
     struct operand x;
-    double best_ms; /* of a run */
+    double best_ms; /* time of the fastest run */
 };
 
-/* Candidates side by side, with the numbers that all of them multiply. */
+/* The candidates, and the numbers that all of them multiply. */
 struct race {
     struct product_shape shape;
     struct candidate candidates[PRECISION_COUNT];
@@ -69,8 +69,8 @@ static void close_race(struct race *race)
     arena_deinit(&race->arena);
 }
 
-/* A server that is measured while it answers lends its processors to others: what they take is not
- * the product's time. A kernel whose clock of threads ticks more slowly than that says nothing. */
+/* Returns the time of a product. It excludes time of other threads on the processor, because a
+ * server may be measured while it answers. A clock of threads that ticks too slowly is not used. */
 static double ms_since(uint64_t start_ns, uint64_t thread_start_ns)
 {
     const double ms = clock_ms_between(thread_start_ns, clock_thread_ns());
@@ -98,7 +98,7 @@ static double run_each(struct race *race, size_t rows)
     return sum;
 }
 
-/* A trial of few rows, which also warms the caches, says how many rows the time allows. */
+/* Returns the rows that the time allows, by a trial of few rows, which also warms the caches. */
 static size_t affordable_rows(struct race *race, double ms_max)
 {
     const size_t most = race->shape.rows, trial = most < TRIAL_ROWS ? most : TRIAL_ROWS;
@@ -111,7 +111,7 @@ static size_t affordable_rows(struct race *race, double ms_max)
     return rows > (double)trial ? (size_t)rows : trial;
 }
 
-/* Adds what one product of the shape takes each backend. */
+/* Adds the time of one product of the shape for each backend. */
 static enum err_code add_shape(double total_ms[PRECISION_COUNT],
                                const struct linear_backend *const *backends, unsigned count,
                                const struct product_shape *shape, double ms_max, struct err *err)

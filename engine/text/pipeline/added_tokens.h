@@ -24,8 +24,7 @@ struct added_token {
     int32_t id;
     bool single_word, lstrip, rstrip, normalized, is_special;
     bool is_named; /* a file or the class names it as a special token */
-    bool
-        is_usual; /* the class of tokenizer adds it; neither a file nor the vocabulary has it */
+    bool is_usual; /* the class of tokenizer adds it; neither a file nor the vocabulary has it */
 };
 
 /* The tokens that are searched for in one of the two texts. */
