@@ -17,7 +17,7 @@
 
 enum {
     KNOWN_MAX = 20000,   /* training inputs that the OOD score is fitted on */
-    LISTED_MAX = 100000, /* whose n-grams are learnt: some 40 KB each meanwhile */
+    LISTED_MAX = 100000, /* training inputs whose n-grams are learnt: about 40 KB each meanwhile */
 };
 
 struct closing {
@@ -25,7 +25,7 @@ struct closing {
     const struct conclude_progress *progress;
     struct dataset validation, known, listed; /* views of the corpus */
     struct assessment assessment;
-    float *shifts; /* [labels] class biases that were fitted; NULL: none were */
+    float *shifts; /* [labels] fitted class biases; NULL: none */
 };
 
 /* ---- the checkpoint ---- */
@@ -40,7 +40,8 @@ static enum err_code write_checkpoint(const struct run *run, struct err *err)
     return export_checkpoint(run->options->out, &what, err);
 }
 
-/* An earlier attnd.json does not apply to these weights, but for how inputs are read. */
+/* Drops the decisions of an earlier attnd.json, which are of other weights. Keeps how inputs are
+ * read. */
 static enum err_code forget_decisions(const struct run *run, struct err *err)
 {
     const struct spec *source = &run->spec;
@@ -54,7 +55,7 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.class_prior = (struct class_prior){0};
     kept.reference = NULL;
     kept.precisions = (struct precision_record){0};
-    kept.head_file = NULL; /* examples of another encoder's */
+    kept.head_file = NULL; /* its examples are of another encoder */
     kept.token_pruning = (struct token_pruning){0};
     kept.policy = policy_unfitted(&source->policy);
     kept.policy.learnt_grey = false; /* these images may have colours */
@@ -95,7 +96,7 @@ static enum err_code assess(struct closing *closing, struct err *err)
     return assessment_run(&closing->assessment, err);
 }
 
-/* The features of training inputs, and their classes. */
+/* Computes the features of training inputs, and their classes. */
 static enum err_code evaluate_known(struct closing *closing, struct evaluation *known,
                                     unsigned *classes, struct err *err)
 {
@@ -108,7 +109,8 @@ static enum err_code evaluate_known(struct closing *closing, struct evaluation *
 
 /* ---- n-grams ---- */
 
-/* Beside the weights as they were trained; from then on they are part of what is assessed. */
+/* Adds a table of n-grams to the checkpoint with the weights as they were trained. Later
+ * assessments include it. */
 static enum err_code add_ngrams(struct closing *closing, struct conclusion *out, struct err *err)
 {
     const struct assessment *assessment = &closing->assessment;
@@ -148,7 +150,7 @@ static struct calibration_set set_of(const struct assessment *assessment, size_t
     return set;
 }
 
-/* Of logits that were computed without them; NULL: there are none. */
+/* Adds `shifts` [labels] to logits that were computed without them; NULL: does nothing. */
 static void shift_logits(struct evaluation *evaluation, const float *shifts)
 {
     const unsigned labels = evaluation->label_count;
@@ -199,7 +201,8 @@ static enum ood_method method_of(const char *name)
     return OOD_NONE;
 }
 
-/* Only a distance is measured from what was learnt, which takes as long as an epoch. */
+/* For OOD methods that measure a distance: they need the features of training inputs, which takes
+ * as long as an epoch. */
 static enum err_code decide_by_distance(struct closing *closing, struct calibrate *how,
                                         struct err *err)
 {
@@ -288,7 +291,7 @@ static enum err_code sum_up(const struct assessment *assessment, struct conclusi
 
 /* ---- all of it ---- */
 
-/* Every n-th training input, at most `max`. */
+/* A view of every n-th training input, at most `max`. */
 static enum err_code view_train(struct closing *closing, size_t max, struct dataset *out,
                                 struct err *err)
 {

@@ -1,4 +1,4 @@
-/* trainer.c - see trainer.h: the walk through the epochs of a run. Whatever is drawn is a function
+/* trainer.c - see trainer.h: the loop over the epochs of a run. Every random number is a function
  * of seed and position, so that a run can be stopped after any step and resumed. */
 #include "learn/train/trainer.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill loses at most that much */
+enum { PROGRESS_MS = 200, SAVE_MS = 5 * 60 * 1000 }; /* a kill loses at most SAVE_MS of work */
 
 /* A run, its hooks and its progress. */
 struct walk {
@@ -27,7 +27,7 @@ struct walk {
 
 /* ---- progress ---- */
 
-/* Is it time to report progress? At the end of a phase always. */
+/* True if it is time to report progress; always true at the end of a phase. */
 static bool is_due(struct walk *walk, size_t done, size_t total)
 {
     uint64_t now = clock_now_ns();
@@ -47,8 +47,8 @@ static void tell_reading(void *context, size_t done, size_t total)
         walk->hooks->progress(walk->hooks->context, &progress);
 }
 
-/* Rate and time left, from what this process has done so far; the work of larger images counts for
- * more. */
+/* Fills in throughput and time left, from the work this process has done so far. Larger images
+ * count as more work (plan_work). */
 static void estimate(const struct walk *walk, struct trainer_progress *progress)
 {
     const struct run *run = &walk->run;
@@ -101,7 +101,7 @@ static void tell_concluding(void *context, size_t done, size_t total)
         walk->hooks->progress(walk->hooks->context, &progress);
 }
 
-/* Without the padding between tensors. */
+/* Number of weights, without the padding between tensors. */
 static size_t count_weights(const struct parameters *parameters)
 {
     size_t count = 0;
@@ -156,8 +156,8 @@ static enum err_code tell_plan(const struct walk *walk, struct err *err)
     return err->code;
 }
 
-/* Once, by the second step: the first also gets memory and fills caches, and took five times as
- * long (ViT-base, two cores). */
+/* Reports the estimate once, after the second step. The first step also allocates memory and fills
+ * caches: it took five times as long (ViT-base, two cores). */
 static void tell_estimate(struct walk *walk)
 {
     const struct run *run = &walk->run;
@@ -232,7 +232,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
 
 /* ---- an epoch ---- */
 
-/* Long epochs are saved on the way, with the time they took so far. */
+/* Saves the state within long epochs, with the epoch's time so far. */
 static enum err_code save_now_and_then(struct walk *walk, uint64_t *since_ns, struct err *err)
 {
     uint64_t now = clock_now_ns();
@@ -244,7 +244,7 @@ static enum err_code save_now_and_then(struct walk *walk, uint64_t *since_ns, st
     return run_save(&walk->run, err);
 }
 
-/* Steps from where the run stands to the end of the epoch, or until it must stop. */
+/* Runs steps from the run's position to the end of the epoch, or until it must stop. */
 static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
 {
     struct run *run = &walk->run;
@@ -260,7 +260,7 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* What makes one epoch better than another: macro-F1; of masked words a small loss. */
+/* The figure by which epochs are compared, larger is better: macro-F1; for MLM minus the loss. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
     return run->is_mlm ? -judged->loss : judged->macro_f1;
@@ -271,8 +271,8 @@ static bool keeps_last(const struct run *run)
     return strcmp(run->options->keep, "last") == 0;
 }
 
-/* A figure of few inputs ties often, above all at 1, where later epochs have higher scores: of
- * equal ones the smaller validation loss is better. */
+/* Among epochs with equal figures the one with the smaller validation loss is better. With few
+ * inputs ties are frequent, most of all at 1, where later epochs have higher scores. */
 static bool is_better(const struct run *run, const struct judge_result *judged)
 {
     double figure = figure_of(run, judged);
@@ -330,8 +330,8 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     return note_epoch(walk, epoch, &judged, is_best, err);
 }
 
-/* Figures of different image sizes are not comparable: the first epoch of a stage counts as the
- * best so far. */
+/* Forgets the best epoch when the image size changes: figures of different image sizes are not
+ * comparable, so the first epoch of a stage counts as the best so far. */
 static void forget_smaller_images(struct run *run, unsigned epoch)
 {
     if (epoch > 0 && plan_image_size(&run->plan, epoch) != plan_image_size(&run->plan, epoch - 1) &&
@@ -365,8 +365,8 @@ static uint64_t reached_at(const struct run *run)
     return (uint64_t)(epoch - run->history.epochs) + 1;
 }
 
-/* Has no epoch been better for as long as --patience allows? A smaller loss alone is no reason to
- * go on: it falls for long after everything is right. */
+/* True if no epoch has been better for --patience epochs. A smaller loss alone does not count: it
+ * keeps falling long after all answers are right. */
 static bool is_early(const struct run *run)
 {
     uint64_t done = run->at.step / run->plan.epoch_steps;

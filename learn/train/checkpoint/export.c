@@ -1,11 +1,11 @@
 /* export.c - see export.h.
  *
- * config.json is edited rather than made anew: a later transformers may have members that are
- * unknown here, and the encoder's sizes were read from it. Everything that training decided is in
- * parameters->spec, so tensors and configuration cannot disagree.
+ * config.json is edited rather than written from scratch: a later version of transformers may have
+ * members that are unknown here, and the encoder's sizes were read from it. Everything that
+ * training decided is in parameters->spec, so tensors and configuration cannot disagree.
  *
- * The weights come last. A kill before leaves a directory that holds none, or, when an older export
- * is overwritten, the older ones: the same tensors of an earlier epoch.
+ * The weights are written last. A kill before leaves a directory without weights, or, if an older
+ * export is overwritten, with the older ones: the same tensors of an earlier epoch.
  */
 #include "learn/train/checkpoint/export.h"
 
@@ -47,7 +47,7 @@ static enum err_code put_label(struct json_t *id2label, struct json_t *label2id,
     return doc_edit_integer(label2id, label, id, err);
 }
 
-/* num_labels could contradict id2label. */
+/* Removes num_labels, which could contradict id2label. */
 static enum err_code put_labels(struct json_t *config, const struct spec *spec, struct err *err)
 {
     static const char *const problems[] = {[SCORES_SOFTMAX] = "single_label_classification",
@@ -64,7 +64,7 @@ static enum err_code put_labels(struct json_t *config, const struct spec *spec, 
     return doc_edit_text(config, "problem_type", problems[spec->scores], err);
 }
 
-/* "dtype" is what transformers has called torch_dtype since 4.56; of both it takes the first. */
+/* transformers has called torch_dtype "dtype" since 4.56. If both are there it takes "dtype". */
 static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct err *err)
 {
     doc_edit_remove(config, "torch_dtype");
@@ -86,7 +86,7 @@ static enum err_code put_pruned_layer(struct json_t *layers, const struct spec *
     return doc_edit_integers(layers, key, gone, count, err);
 }
 
-/* A model whose layers lack heads; of another the member is as it was. */
+/* Writes pruned_heads if layers lack heads; else leaves the member as it was. */
 static enum err_code put_pruned(struct json_t *config, const struct spec *spec, struct err *err)
 {
     struct json_t *layers;
@@ -101,7 +101,8 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
     return err->code;
 }
 
-/* What pruning changes. A width that follows from another member stays with that. */
+/* Writes the sizes that pruning changes. An MLP width that follows from another member (no key of
+ * its own) is not written. */
 static enum err_code put_sizes(struct json_t *config, const struct spec *spec, struct err *err)
 {
     const char *key = spec->family->key_intermediate;
@@ -125,7 +126,7 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
-/* A number, or [height, width] of a square. */
+/* image_size is a number, or [height, width] of a square. */
 static enum err_code read_image_size(const struct json_t *config, double *out, struct err *err)
 {
     long long size = (long long)*out;
@@ -136,7 +137,7 @@ static enum err_code read_image_size(const struct json_t *config, double *out, s
     return err->code;
 }
 
-/* The configuration to write, and the size of the source's own images. *out is yours to free. */
+/* Makes the configuration to write and reads the source's image size. The caller frees *out. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {
@@ -147,7 +148,7 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
     if (read_image_size(*out, &size, err) || edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
     *image_size = (unsigned)size;
-    /* The preprocessor's own size then, from which its steps are scaled. */
+    /* Without a fixed size the preprocessor's own is the one that its steps are scaled from. */
     if (what->parameters->spec.family->takes_any_size)
         return preprocess_size(what->source_dir, what->parameters->spec.family->image_processor,
                                image_size, err);
@@ -185,8 +186,8 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
 
 /* ---- all ---- */
 
-/* config.json after the preprocessor: if a directory is saved onto itself, what was read of it
- * stays valid if a kill comes between the two. */
+/* config.json is written after the preprocessor's file, so that a directory that is saved onto
+ * itself can still be read after a kill between the two. */
 static enum err_code write_files(const char *dir, const struct export *what,
                                  const struct json_t *config, unsigned source_size, struct err *err)
 {

@@ -6,17 +6,16 @@
  *                           .source_dir = "models/encoder"};
  *     export_checkpoint("models/kernel-bert", &what, &err);
  *
- * model.safetensors holds the parameters under their names. config.json is the source's, unknown
- * members kept, with what training and pruning decide replaced from parameters->spec: model_type,
- * architectures, dtype, vocab_size or image_size, the MLP's width and pruned_heads and, under a
- * classifier, id2label, label2id and problem_type. A text model gets the tokenizer's files as they
- * are (vocab.txt, tokenizer.json, tokenizer_config.json, special_tokens_map.json,
- * added_tokens.json; one of the first two must be there; what the source lacks of them is removed),
- * an image model a preprocessor_config.json of its image size.
+ * model.safetensors holds the parameters under their names. config.json is the source's, with its
+ * unknown members. The members that training and pruning decide are replaced from
+ * parameters->spec: model_type, architectures, dtype, vocab_size or image_size, the MLP's width and
+ * pruned_heads; for a classifier also id2label, label2id and problem_type. A text model gets the
+ * tokenizer's files unchanged (export_files.h); files that the source lacks are removed. An image
+ * model gets a preprocessor_config.json for its image size.
  *
- * The directory is made if it is absent (its parent is not); files of other names in it, an
- * attnd.json too, are left alone. Each file is whole or absent (base/replace.h); model.safetensors
- * comes last, so a directory without it is unfinished.
+ * The directory is made if it is absent; its parent must exist. Other files in it, attnd.json too,
+ * are not touched. Each file is whole or absent (base/replace.h). model.safetensors is written
+ * last, so a directory without it is unfinished.
  *
  * Threads: one export into a directory at a time.
  */
@@ -32,13 +31,13 @@ struct export
     const struct parameters *parameters; /* the list of tensors and the spec */
     const float *values;                 /* [parameters->numbers]: theirs, or a moving average */
     enum dtype dtype;                    /* F32 or F16 */
-    const char *source_dir;              /* has config.json; also `dir` itself, to save again */
+    const char *source_dir;              /* has config.json; may be `dir` itself, to save again */
     const char *tokenizer_dir;           /* texts: has the tokenizer's files; NULL: source_dir */
-    unsigned tokens_max;                 /* texts: model_max_length; 0: as it is */
+    unsigned tokens_max;                 /* texts: model_max_length; 0: unchanged */
 };
 
-/* ERR_IO with the path; ERR_UNSUPPORTED for what the source lacks, or a value that dtype cannot
- * hold (safetensors_write.h). */
+/* ERR_IO with the path; ERR_UNSUPPORTED if the source lacks a file, or if dtype cannot hold a value
+ * (safetensors_write.h). */
 enum err_code export_checkpoint(const char *dir, const struct export *what, struct err *err);
 
 #endif

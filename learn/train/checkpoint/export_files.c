@@ -76,7 +76,7 @@ static enum err_code put_length(const char *dir, unsigned tokens_max, struct err
 enum err_code export_files_tokenizer(const char *dir, const char *source, unsigned tokens_max,
                                      struct err *err)
 {
-    enum { VOCABULARIES = 3 }; /* one of these there must be */
+    enum { VOCABULARIES = 3 }; /* one of the first three must be there */
     static const char *const names[] = {
         "vocab.txt",        "tokenizer.json",        "vocab.json",
         "merges.txt",       "tokenizer_config.json", "special_tokens_map.json",
@@ -133,7 +133,7 @@ static enum err_code put_sizes(struct json_t *root, const struct preprocess *was
                       scaled(was->resize_width, source_size, image_size), err);
 }
 
-/* The steps are those of the source's file, at its root or in a member of its own. */
+/* Edits the source's file, whose steps are at its root or in the member "image_processor". */
 static enum err_code edit(struct json_t **root, const char *from, const struct preprocess *was,
                           unsigned source_size, unsigned image_size, struct err *err)
 {

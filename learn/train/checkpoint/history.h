@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 
-/* Every field is a number, so that a state file holds an epoch as a row. */
+/* Every field is a double, so that a state file can hold an epoch as a row. */
 struct history_epoch {
     double epoch;      /* from 1 */
     double image_size; /* in pixels; 0 for texts */
-    double rate;       /* at its end */
+    double rate;       /* at the epoch's end */
     double train_loss, validation_loss;
-    double accuracy, macro_f1; /* on the validation part; of MLM: of the masked words, and 0 */
+    double accuracy, macro_f1; /* on the validation part; MLM: of the masked words, and 0 */
     double seconds;
     double skipped; /* steps whose gradient was not finite */
 };
@@ -25,8 +25,8 @@ struct history {
 
 enum { HISTORY_RISES = 3 };
 
-/* Whether the validation loss has risen for just HISTORY_RISES epochs, one after the other and at
- * one image size, while the training loss fell: true once in a row of such epochs. */
+/* True if the validation loss has risen for exactly HISTORY_RISES consecutive epochs at one image
+ * size while the training loss fell: true only once in a row of such epochs. */
 static inline bool history_rises(const struct history *history)
 {
     unsigned rises = 0;

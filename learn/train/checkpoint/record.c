@@ -21,7 +21,7 @@ static int compare(const void *left, const void *right)
 
 /* ---- write ---- */
 
-/* Sorts, and drops what is there twice. */
+/* Sorts the digests and removes duplicates. Returns their number. */
 static size_t make_set(uint64_t *digests, size_t count)
 {
     size_t kept = 0;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char version[] = "2"; /* 1: digits, without saying so */
+static const char version[] = "2"; /* version 1, state_digits.h, has no such member */
 
 /* Each counter is a tensor without dimensions. */
 static const struct counter {
@@ -155,7 +155,7 @@ enum err_code state_read_counters(const char *path, const char *fingerprint, boo
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
-/* A row an epoch, which was longer when a word was four digits. */
+/* The history has one row an epoch. In the older format a number is STATE_DIGITS numbers. */
 static enum err_code read_history(const struct safetensors *file, struct history *out,
                                   struct err *err)
 {

@@ -16,7 +16,7 @@ static enum err_code read_numbers(const struct safetensors *file, const char *na
     return safetensors_read_f32(file, info, 0, count, out, err);
 }
 
-/* A number that is no character becomes a character that no fingerprint has. */
+/* A number that is no character becomes '?', which no fingerprint has. */
 enum err_code state_digits_fingerprint(const struct safetensors *file, char out[SHA256_HEX_BYTES],
                                        struct err *err)
 {

@@ -1,6 +1,6 @@
-/* state_digits.h - training states as attnd 0.1 wrote them: fp32 numbers only. A 64-bit word is
- * four digits of 16 bits, the lowest first; the fingerprint a number for each character. They are
- * read, and never written any more. Threads: pure functions. */
+/* state_digits.h - training states as attnd 0.1 wrote them, with fp32 numbers only. A 64-bit word
+ * is four digits of 16 bits, the lowest first. The fingerprint has one number for each character.
+ * These files are read but no longer written. Threads: pure functions. */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_STATE_DIGITS_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_STATE_DIGITS_H
 
@@ -14,7 +14,7 @@ enum { STATE_DIGITS = 4 }; /* of a word: exact in fp32 */
 enum err_code state_digits_fingerprint(const struct safetensors *file, char out[SHA256_HEX_BYTES],
                                        struct err *err);
 
-/* The words of this tensor, as many as `count`. */
+/* Reads the `count` 64-bit words of this tensor. */
 enum err_code state_digits_words(const struct safetensors *file, const char *name, size_t count,
                                  void *words, struct err *err);
 

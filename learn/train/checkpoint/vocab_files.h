@@ -1,5 +1,5 @@
-/* vocab_files.h - the files of a WordPiece tokenizer, as attnd and Hugging Face read them. Each is
- * whole or absent. Threads: one at a time in a directory. */
+/* vocab_files.h - writes the files of a WordPiece tokenizer, as attnd and Hugging Face read them.
+ * Each file is whole or absent. Threads: one at a time in a directory. */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_VOCAB_FILES_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_VOCAB_FILES_H
 
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* DIR/vocab.txt: a piece a line. */
+/* Writes DIR/vocab.txt, one piece a line. */
 enum err_code vocab_files_write_pieces(const char *dir, const char *const *pieces, size_t count,
                                        struct err *err);
 
-/* A new tokenizer with BERT's special tokens: vocab.txt, tokenizer_config.json and
- * special_tokens_map.json; tokenizer.json and added_tokens.json, which would be those of another
- * vocabulary, are removed. The directory is made if it is absent. */
+/* Writes a new tokenizer with BERT's special tokens: vocab.txt, tokenizer_config.json and
+ * special_tokens_map.json. Removes tokenizer.json and added_tokens.json, which would belong to
+ * another vocabulary. Makes the directory if it is absent. */
 enum err_code vocab_files_write(const char *dir, const char *const *pieces, size_t count,
                                 bool cased, struct err *err);
 

@@ -1,7 +1,6 @@
-/* vocab_trim.c - see vocab_trim.h. The weights are not taken through network/parameters.h: a
- * trimmed checkpoint has every tensor that it had, also those of heads that we do not train. New
- * ids keep the order of the old ones, so that a map from old to new is the list of those that
- * stay. */
+/* vocab_trim.c - see vocab_trim.h. The weights are not read through network/parameters.h: a trimmed
+ * checkpoint keeps every tensor, also those of heads that cannot be trained here. New ids keep the
+ * order of the old ones, so the sorted list of kept ids is also the map from old ids to new. */
 #include "learn/train/checkpoint/vocab_trim.h"
 
 #include "engine/base/doc_edit.h"
@@ -69,8 +68,8 @@ static enum err_code edit_config(struct json_t *config, const struct vocab_trim 
     return doc_edit_integer(config, "vocab_size", (long long)what->count, err);
 }
 
-/* In ascending order, so that no key is overwritten before it is moved: a new id is never above the
- * old one. */
+/* Renames keys in ascending order. A new id is never above the old one, so no key is overwritten
+ * before it is moved. */
 static enum err_code edit_tokenizer(struct json_t *root, const struct vocab_trim *what,
                                     struct err *err)
 {
@@ -107,7 +106,7 @@ static enum err_code write_json(const char *dir, const struct vocab_trim *what, 
     if (file_path(from, what->source_dir, name, err) || file_path(to, dir, name, err) ||
         file_exists(from, &exists, err))
         return err->code;
-    if (!exists) /* copying what is absent removes what is there */
+    if (!exists) /* copying an absent file removes the target */
         return export_files_copy(dir, what->source_dir, name, NULL, err);
     if (!doc_edit_open(&root, from, err) && !edit(root, what, err))
         doc_edit_save(root, to, err);
@@ -128,7 +127,8 @@ static bool is_word_embedding(const char *name)
     return ends_in(name, "word_embeddings.weight");
 }
 
-/* A row a piece: the embedding, and what BERT's and DistilBERT's language-model heads have. */
+/* True for tensors with a row for each piece: the word embedding and tensors of BERT's and
+ * DistilBERT's language-model heads. */
 static bool has_row_per_piece(const char *name)
 {
     static const char *const heads[] = {"cls.predictions.bias", "cls.predictions.decoder.weight",
@@ -140,7 +140,8 @@ static bool has_row_per_piece(const char *name)
     return is_word_embedding(name);
 }
 
-/* Rows move towards the beginning: ids ascend, so none is overwritten before it moved. */
+/* Moves the kept rows towards the beginning. Ids ascend, so no row is overwritten before it is
+ * moved. */
 static enum err_code keep_rows(struct tensor_out *tensor, float *values,
                                const struct vocab_trim *what, struct err *err)
 {
@@ -157,13 +158,13 @@ static enum err_code keep_rows(struct tensor_out *tensor, float *values,
     return ERR_OK;
 }
 
-/* Position ids and the like, which are buffers of a model's code and not weights. */
+/* Integer tensors, such as position ids, are buffers of the model's code and not weights. */
 static bool is_integer(enum dtype dtype)
 {
     return dtype == DTYPE_I64 || dtype == DTYPE_I32 || dtype == DTYPE_U8 || dtype == DTYPE_BOOL;
 }
 
-/* The values are yours to free, also after a failure. */
+/* The caller frees out->values, also after a failure. */
 static enum err_code read_tensor(struct tensor_out *out, const struct checkpoint *checkpoint,
                                  const struct tensor_info *info, const struct vocab_trim *what,
                                  struct err *err)

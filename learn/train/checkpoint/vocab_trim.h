@@ -1,16 +1,16 @@
-/* vocab_trim.h - a checkpoint directory with fewer words: the rows of the word embedding, and of a
- * masked-language-model head, whose pieces are kept.
+/* vocab_trim.h - writes a checkpoint directory with a smaller vocabulary: the word embedding, and a
+ * masked-language-model head, keep only the rows of the chosen pieces.
  *
  *     vocab_use_open(&use, dir, &err), vocab_use_add(...);
  *     count = vocab_use_choose(use, &choice, ids);
  *     struct vocab_trim what = {.source_dir = dir, .use = use, .ids = ids, .count = count};
  *     vocab_trim_write("models/small", &what, &err);
  *
- * The new directory has vocab.txt, tokenizer_config.json, special_tokens_map.json,
- * added_tokens.json and config.json, with the new ids, attnd.json and attnd_head.safetensors, of
- * these what the source has, and model.safetensors: every tensor of floating-point numbers in its
- * own dtype (BF16 as F32), integer buffers left out. There is no tokenizer.json: both attnd and
- * Hugging Face read vocab.txt then.
+ * The new directory has vocab.txt and, as far as the source has them, tokenizer_config.json,
+ * special_tokens_map.json, added_tokens.json and config.json, with the new ids, attnd.json and
+ * attnd_head.safetensors. model.safetensors has every floating-point tensor in its own dtype (BF16
+ * as F32); integer buffers are left out. There is no tokenizer.json, so that attnd and Hugging Face
+ * both read vocab.txt.
  *
  * Threads: one write into a directory at a time.
  */
@@ -26,11 +26,11 @@
 struct vocab_trim {
     const char *source_dir;
     const struct vocab_use *use; /* of source_dir */
-    const int32_t *ids;          /* [count] that are kept, ascending; the new id is the place */
+    const int32_t *ids;          /* [count] kept ids, ascending; the new id is the index */
     size_t count;
 };
 
-/* Numbers of the weights before and after. */
+/* How many numbers the weights have before and after. */
 struct vocab_trimmed {
     size_t numbers_before, numbers_after;
 };

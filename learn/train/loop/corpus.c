@@ -1,5 +1,5 @@
-/* corpus.c - see corpus.h. Order: the lists, the labels, the inputs themselves, the split; errors
- * in a list are reported before the first image is read. */
+/* corpus.c - see corpus.h. Lists are read first, then labels, then the inputs themselves; the split
+ * is made last. So errors in a list are reported before the first image is read. */
 #include "learn/train/loop/corpus.h"
 
 #include "engine/base/rng.h"
@@ -67,7 +67,7 @@ static enum err_code alloc_items(struct corpus *corpus, struct corpus_items *ite
     return ERR_OK;
 }
 
-/* Every usable input of a part. */
+/* Lists every usable input of a part. */
 static enum err_code list_items(struct corpus *corpus, struct corpus_items *items,
                                 const struct corpus_part *part, struct err *err)
 {
@@ -96,13 +96,13 @@ static void move_item(struct corpus_items *to, const struct corpus_items *from, 
     to->count++;
 }
 
-/* Holds back a share of each class, at least one of a class that has two: within a class the inputs
- * are drawn one after another, each with the probability that leaves the right number (Knuth, The
- * Art of Computer Programming 3.4.2, algorithm S). */
+/* Holds back a share of each class for validation, at least one input of a class that has two.
+ * Within a class each input in turn is drawn with the probability that gives the right number in
+ * the end (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
 static enum err_code split(struct corpus *corpus, const struct train_options *options,
                            struct err *err)
 {
-    /* Inputs without a label are a class more. */
+    /* Inputs without a label are one more class. */
     size_t labels = corpus->labels.count, classes = labels + 1;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
@@ -160,7 +160,7 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
                         &corpus->arena, err);
 }
 
-/* What a part held before is dropped. */
+/* Reads the inputs of both parts again; the samples of an earlier reading are closed. */
 static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, const char *dir,
                                 unsigned threads, const struct corpus_progress *progress,
                                 struct err *err)
@@ -175,8 +175,8 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, 
     return ERR_OK;
 }
 
-/* 16-bit grey images as --grey16 says. What auto has to know is only known of images that were
- * read: they are read a second time if it was the wrong way. */
+/* Reads inputs, 16-bit grey images as --grey16 says. With auto the choice depends on the images'
+ * contrast, which is known only after reading: they are read a second time if it is the other. */
 static enum err_code read_as_wanted(struct corpus *corpus, const struct train_options *options,
                                     const struct spec *spec, const char *dir, unsigned threads,
                                     const struct corpus_progress *progress, struct err *err)

@@ -1,11 +1,10 @@
 /* corpus.h - the data of a run: training and validation part, with the model's labels, and every
  * input in memory (data/samples.h).
  *
- * Labels are those of the data in the order of their bytes, unless the model that training starts
- * from has exactly these: then in its order, so that its head fits. With --multi-label a label is
- * split at '|'. Masked language modelling takes texts with or without labels, also from a .txt or
- * .log with a text a line. Without a validation list a share of each class is held back, drawn by
- * the seed.
+ * Labels are those of the data, sorted by bytes. If the source model has exactly these labels, they
+ * are in its order, so that its head fits. With --multi-label a label is split at '|'. Masked
+ * language modelling takes texts with or without labels, also from a .txt or .log file with one
+ * text a line. Without a validation list a share of each class, drawn by the seed, is held back.
  *
  * Threads: immutable after open.
  */
@@ -27,11 +26,11 @@ struct corpus_part {
     bool is_open;
 };
 
-/* Inputs of a part, in the order of their data set; those that cannot be used are left out. */
+/* The usable inputs of a part, in the order of their data set. */
 struct corpus_items {
     const struct corpus_part *part;
-    size_t *item;      /* [count] places in the data set */
-    unsigned *classes; /* [count]; with several labels the first; as many as labels: none */
+    size_t *item;      /* [count] indices in the data set */
+    unsigned *classes; /* [count]; the first label if there are several; labels.count: no label */
     float *targets;    /* [count, labels] 0 or 1 */
     size_t count;
 };
@@ -41,7 +40,7 @@ struct corpus {
     struct corpus_part parts[2];
     struct corpus_items train, validation; /* validation.part is parts[0] if it was split off */
     bool grey16_minmax;                    /* how 16-bit grey images were read */
-    bool chose_minmax;                     /* by --grey16 auto, against the source */
+    bool chose_minmax;                     /* --grey16 auto chose it, and the source does not */
     struct arena arena;
 };
 
@@ -51,15 +50,15 @@ struct corpus_progress {
     void *context;
 };
 
-/* `spec` is the source's; `dir` holds its tokenizer or preprocessor. ERR_UNUSABLE: data that cannot
- * be learned from (one label only, a class without an input to learn, a validation label that is
- * never learned), by name. Close it in any case. */
+/* `spec` is the source's; `dir` holds its tokenizer or preprocessor. ERR_UNUSABLE: data that a
+ * model cannot learn from (only one label, a class without a training input, a validation label
+ * without a training input); the error names it. Close it in any case. */
 enum err_code corpus_open(struct corpus *out, const struct train_options *options,
                           const struct spec *spec, const char *dir, unsigned threads,
                           const struct corpus_progress *progress, struct err *err);
 void corpus_close(struct corpus *corpus);
 
-/* Items as a data set of their own, in the corpus's memory: not to be closed. ERR_NO_MEMORY. */
+/* Makes a data set of `items`. It lies in the corpus's memory: do not close it. ERR_NO_MEMORY. */
 enum err_code corpus_view(struct corpus *corpus, const struct corpus_items *items,
                           struct dataset *out, struct err *err);
 

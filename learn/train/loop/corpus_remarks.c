@@ -8,7 +8,7 @@
 
 enum { CLASSES_MAX = 8, FEW = 10, CONFIG_BYTES_MAX = 64 << 20 };
 
-/* ---- what is read ---- */
+/* ---- inputs ---- */
 
 static void print_left_out(const struct corpus *corpus, FILE *file)
 {
@@ -41,8 +41,8 @@ static void print_contrast(const struct corpus *corpus, FILE *file)
             count.dull, count.images);
 }
 
-/* config.json's keys of a model's sizes. A family has no more than these: those of one with stages
- * are config/stage_config.h's. */
+/* The keys of config.json that give a model's sizes; a family has no others. Families with stages
+ * have the keys of config/stage_config.h. */
 enum { SIZE_KEYS = 3 };
 static void size_keys(const struct family *family, const char *keys[SIZE_KEYS])
 {
@@ -91,8 +91,8 @@ static size_t count_of(const struct corpus *corpus, const struct corpus_items *i
     return count;
 }
 
-/* "a (3), b (0)" of the classes with fewer than `few` inputs, CLASSES_MAX of them; 0: there is no
- * such class. */
+/* Prints `before` and the classes with fewer than `few` inputs as "a (3), b (0)", at most
+ * CLASSES_MAX. Returns how many such classes there are. */
 static unsigned list_classes(const struct corpus *corpus, const struct corpus_items *items,
                              size_t few, const char *before, FILE *file)
 {

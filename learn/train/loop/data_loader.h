@@ -1,5 +1,5 @@
-/* data_loader.h - prepared inputs, a batch at a time, made by all threads; and the cut of a batch
- * into micro-batches that the network can hold.
+/* data_loader.h - prepares inputs, one batch at a time, with all threads, and cuts a batch into
+ * micro-batches that the network can hold.
  *
  *     data_loader_open(&loader, samples, batch, &err);
  *     data_loader_prepare(&loader, pool, items, count, &order, &err);
@@ -22,17 +22,17 @@ struct data_loader {
     const struct samples *samples;
     unsigned rows_max, rows;            /* of a batch; of the current one */
     struct engine_input *inputs;        /* [rows] */
-    const struct engine_input **listed; /* [rows] the same by address, as networks want them */
+    const struct engine_input **listed; /* [rows] their addresses, as struct network_batch wants */
     struct samples_masked *masked;      /* [rows] for masked language modelling */
-    struct arena *arenas;               /* [rows_max] what each input holds */
+    struct arena *arenas;               /* [rows_max] memory of each input */
     struct err *errs;                   /* [rows_max] */
 };
 
 /* How a batch is prepared. */
 struct data_loader_order {
     const struct samples_view *view;
-    bool draws; /* augmentation, dropout and windows by chance; else as serving prepares */
-    bool masks; /* masked language modelling; draws too */
+    bool draws;              /* random augmentation, dropout and windows; else as for serving */
+    bool masks;              /* masked language modelling, which is random too */
     uint64_t seed, position; /* of the first input in the run */
 };
 
@@ -45,13 +45,14 @@ enum err_code data_loader_open(struct data_loader *out, const struct samples *sa
                                unsigned rows_max, struct err *err);
 void data_loader_close(struct data_loader *loader);
 
-/* Prepares items[0..count), count <= rows_max; the batch before it is gone. The first error. */
+/* Prepares items[0..count), count <= rows_max. The previous batch is invalid then. Fails with the
+ * first row's error. */
 enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool *pool,
                                   const size_t *items, unsigned count,
                                   const struct data_loader_order *order, struct err *err);
 
-/* The next rows from *at on whose tokens together are at most tokens_max (one row at least); moves
- * *at past them. False at the end. */
+/* Takes the next rows from *at on whose tokens sum to at most tokens_max, but at least one row, and
+ * moves *at past them. False at the end. */
 bool data_loader_next(const struct data_loader *loader, unsigned *at, unsigned tokens_max,
                       struct data_loader_part *out);
 

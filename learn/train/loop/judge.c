@@ -9,8 +9,8 @@
 struct tally {
     double loss;
     size_t judged, hits;
-    struct confusion confusion; /* of one label an input */
-    size_t *labels;             /* [labels, 3] of several: true, given, both */
+    struct confusion confusion; /* one label an input */
+    size_t *labels;             /* [labels, 3] several labels an input: true, given, both */
 };
 
 static void count_row(const struct judge *judge, struct tally *tally, size_t item,

@@ -9,7 +9,7 @@ struct judge {
     const struct corpus_items *items;
     const struct loss *loss; /* unused for MLM */
     struct samples_view view;
-    uint64_t seed; /* of the words that are masked: the same ones each time */
+    uint64_t seed; /* chooses the masked words: the same ones each time */
     /* Called with the number of inputs done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
@@ -18,8 +18,8 @@ struct judge {
 struct judge_result {
     double loss;     /* mean, with the loss's own smoothing, weights and adjustment but without a
                         teacher */
-    double accuracy; /* of winners by the plain logits; with several labels, of single labels at
-                        score 0.5 */
+    double accuracy; /* of the winners by the logits without adjustment; with several labels an
+                        input, of each label at score 0.5 */
     double macro_f1; /* confusion.h; 0 for MLM */
 };
 

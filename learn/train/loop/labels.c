@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The name at `text`: up to a '|' if there may be several. */
+/* Length of the name at `text`, which ends at a '|' if there may be several. */
 static size_t name_len(const struct labels *labels, const char *text)
 {
     return labels->several ? strcspn(text, "|") : strlen(text);
@@ -15,7 +15,7 @@ static int compare(const char *text, size_t len, const char *name)
     return order != 0 ? order : name[len] == '\0' ? 0 : -1;
 }
 
-/* The index of a name, or where to insert it, among names sorted by bytes. */
+/* Index of a name among names sorted by bytes, or the index at which to insert it. */
 static unsigned place_of(const struct labels *labels, const char *text, size_t len, bool *found)
 {
     unsigned low = 0, high = labels->count;
@@ -66,8 +66,8 @@ static enum err_code collect(struct labels *labels, const char *text, struct are
     }
 }
 
-/* The spec's labels, if they are the same set: then training can continue with its head. A
- * checkpoint may have one name twice. `seen` [labels->count] is zero. */
+/* True if the spec has the same set of labels: then training can continue with its head. A
+ * checkpoint may have one name twice. `seen` [labels->count] must be zero. */
 static bool same_set(const struct labels *labels, const struct spec *spec, bool *seen)
 {
     if (spec->label_count != labels->count)

@@ -18,15 +18,15 @@ struct labels {
     bool several; /* an input may have more than one, written with '|' between them */
 };
 
-/* The distinct labels of a data set, in the order of their bytes; if `spec` has exactly these, in
- * its order, so that its head fits. ERR_UNUSABLE if there is only one, or more than
+/* Collects the distinct labels of a data set, sorted by bytes; if `spec` has exactly these, in its
+ * order, so that its head fits. ERR_UNUSABLE if there is only one (`several`: none), or more than
  * SPEC_LABELS_MAX. Names live in the arena. */
 enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bool several,
                            const struct spec *spec, struct arena *arena, struct err *err);
 
-/* targets [count] = 1 for each label that `text` names, 0 for the others; *first is the first one
- * named, or count if it names none, as it may with several. ERR_UNUSABLE for a name that is unknown
- * or empty. */
+/* targets [count] = 1 for each label that `text` names, 0 for the others. *first is the first label
+ * named; with `several` a text may name none: then it is count. ERR_UNUSABLE for a name that is
+ * unknown or empty. */
 enum err_code labels_match(const struct labels *labels, const char *text, float *targets,
                            unsigned *first, struct err *err);
 

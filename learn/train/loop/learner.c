@@ -1,6 +1,6 @@
-/* learner.c - see learner.h. A change of the image size or of the frozen depth closes the network
- * and opens another over the same values: both are rare, and a network's memory is laid out for one
- * shape. */
+/* learner.c - see learner.h. If the image size or the frozen depth changes, the network is closed
+ * and another is opened over the same values: changes are rare, and a network's memory is laid out
+ * for one shape. */
 #include "learn/train/loop/learner.h"
 
 #include "engine/base/pages.h"
@@ -85,8 +85,8 @@ enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, str
     return reopen(learner, err);
 }
 
-/* Second moments must stay positive, which interpolation does not guarantee: the positions' moments
- * are reset, the first at 0 and the second at its mean. */
+/* Resets the moments of the position embeddings, the first to 0 and the second to its mean. Second
+ * moments must stay positive, which interpolation does not guarantee. */
 static void restart_moments(const struct parameters *from, const float *v,
                             const struct parameters *to, struct optimizer *optimizer)
 {
@@ -104,7 +104,7 @@ static void restart_moments(const struct parameters *from, const float *v,
     }
 }
 
-/* Everything that has the parameters' shape goes over to the new shape. */
+/* Converts every array that has the parameters' shape to the new shape. */
 static enum err_code move_arrays(const struct learner *from, struct learner *to, struct err *err)
 {
     const struct optimizer *old = &from->optimizer;
@@ -202,7 +202,7 @@ static void judge_word_share(void *context, unsigned index, unsigned count)
     }
 }
 
-/* The masked words of a micro-batch: where they are in it, and which they are. */
+/* The masked words of a micro-batch: their tokens in it, and their ids. */
 struct word_list {
     unsigned *places;
     int32_t *ids;

@@ -42,25 +42,26 @@ struct learner {
     struct parameters_loaded loaded;
 };
 
-/* Weights from the checkpoint, or, if it is NULL, initialised. Close it in any case. */
+/* Loads the weights from the checkpoint; if that is NULL, initialises them. Close it in any case.
+ */
 enum err_code learner_open(struct learner *out, const struct learner_setup *setup,
                            const struct checkpoint *checkpoint, struct err *err);
 void learner_close(struct learner *learner);
 
-/* The same weights, moments and averages at another image size: position embeddings are
+/* Converts weights, moments and averages to another image size: position embeddings are
  * interpolated. */
 enum err_code learner_resize(struct learner *learner, unsigned image_size, struct err *err);
-/* Freezes the depths below from now on (network.h). */
+/* From now on freezes the depths below frozen_depth (network.h). */
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
 
-/* Targets of a batch's rows. For MLM there are none: the loader has the words. */
+/* Targets of a batch's rows. Not used for MLM, whose words the loader has. */
 struct learner_targets {
     const float *const *rows; /* [rows] of [labels] */
     const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
 };
 
-/* `position` is the batch's in the run: it seeds dropout. Adds the gradient of the mean loss over a
- * prepared batch; returns that loss. */
+/* Adds the gradient of the mean loss over a prepared batch; *value is that loss. `position` is the
+ * batch's position in the run; it seeds dropout. */
 enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err);
@@ -76,8 +77,8 @@ void learner_pause(struct learner *learner);
 void learner_resume(struct learner *learner);
 /* Logits of a prepared batch: classifier, [rows, labels]. */
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
-/* Adds up the loss over the masked words of a prepared batch, their number, and how many of them
- * were predicted correctly. */
+/* Adds to *loss the loss over the masked words of a prepared batch, to *words their number, and to
+ * *hits how many of them were predicted correctly. */
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
                             size_t *words, size_t *hits, struct err *err);
 /* best = the moving average, if there is one, else the weights. */

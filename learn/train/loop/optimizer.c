@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 16 }; /* numbers: the chunk in which the norm is summed and work is shared */
+enum { CHUNK = 1 << 16 }; /* numbers that a thread sums at a time for the norm */
 
 static float *zeros(size_t numbers)
 {
@@ -70,7 +70,7 @@ static void sum_chunks(void *context, unsigned index, unsigned count)
     }
 }
 
-/* Chunk sums are added in the order of the chunks, independent of the threads. */
+/* Chunk sums are added in the order of the chunks, so the result does not depend on threads. */
 static double norm_of(const struct optimizer *optimizer, struct thread_pool *pool,
                       const float *gradient)
 {
@@ -99,7 +99,7 @@ static bool decays(enum tensor_part part)
     return part == TENSOR_WEIGHT || part == TENSOR_TABLE;
 }
 
-/* This member's share of one tensor. */
+/* Updates this member's share of one tensor. */
 static void step_tensor(const struct step_run *run, const struct parameter *tensor, unsigned index,
                         unsigned count)
 {

@@ -4,7 +4,7 @@
  * 2013), frozen blocks, and a moving average of the weights.
  *
  *     optimizer_open(&optimizer, &parameters, &options, &err);
- *     optimizer_step(optimizer, pool, gradient, rate, frozen_depth);   the gradient is cleared
+ *     optimizer_step(optimizer, pool, gradient, rate, frozen_depth);   also clears the gradient
  *
  * Threads: one at a time, with the pool of the caller; results do not depend on its size.
  */
@@ -20,7 +20,7 @@
 struct optimizer_options {
     float beta1, beta2, eps;
     float weight_decay;
-    float layer_decay;   /* a block's rate is that of the one above it times this; 1: all equal */
+    float layer_decay;   /* a block's rate = layer_decay x the rate of the block above */
     float clip;          /* largest norm of the gradient; 0: not clipped */
     float average_decay; /* of the moving average; 0: there is none */
 };
@@ -31,7 +31,7 @@ struct optimizer {
     uint64_t steps;   /* done */
     float *m, *v;     /* [numbers] first and second moments */
     float *average;   /* [numbers], starts as the values; NULL without average_decay */
-    double *partials; /* of the gradient's norm, a chunk each */
+    double *partials; /* one partial sum of the gradient's norm for each chunk */
 };
 
 /* Borrows the parameters, whose values it changes. ERR_NO_MEMORY. Close it in any case. */
@@ -42,12 +42,12 @@ void optimizer_close(struct optimizer *optimizer);
 /* The result of a step. */
 struct optimizer_report {
     double norm;  /* of the gradient, before clipping */
-    bool skipped; /* the gradient was not finite: nothing changed, but it was cleared */
+    bool skipped; /* the gradient was not finite: it was cleared, nothing else changed */
 };
 
-/* One step down the gradient [numbers], which is set to zero; depths below frozen_depth are frozen.
- * The average follows with min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the
- * start (as TensorFlow's ExponentialMovingAverage does). */
+/* Makes one step and sets the gradient [numbers] to zero; depths below frozen_depth are frozen. The
+ * average's decay is min(average_decay, (1 + steps) / (10 + steps)), so that it forgets the start
+ * (as TensorFlow's ExponentialMovingAverage does). */
 struct optimizer_report optimizer_step(struct optimizer *optimizer, struct thread_pool *pool,
                                        float *gradient, float rate, unsigned frozen_depth);
 

@@ -9,7 +9,7 @@
 
 enum { SIZE_MAX_PIXELS = 4096, EPOCHS_MAX = 100000 };
 
-/* "48:20" at *text; moves it behind. */
+/* Parses "48:20" at *text and moves *text past it. */
 static bool parse_stage(const char **text, struct train_stage *stage)
 {
     char *end;
@@ -94,7 +94,7 @@ void train_options_default(struct train_options *options)
     cli_option_set_fallbacks(train_cli_options, train_cli_option_count, options, &err);
 }
 
-/* ---- the whole ---- */
+/* ---- all options ---- */
 
 struct ngram_settings train_ngrams(const struct train_options *options)
 {
@@ -142,15 +142,18 @@ enum err_code train_options_check(struct train_options *options, struct err *err
     return ERR_OK;
 }
 
-/* Each value as it is typed; options of paths and of speed alone are left out. */
+/* ---- key=value lines ---- */
 
+/* Options that do not decide the weights; the first PLACES do not decide what a run writes either.
+ */
 enum { OTHERS = 13, PLACES = 3 };
 static const char *const others[OTHERS] = {
     "out",     "restart",    "threads", "store",       "ood_method",  "target_precision",
     "version", "truncation", "ngrams",  "ngram_lines", "ngram_words", "ngram_weight",
     "views"};
 
-/* Options that came later: left at their default, the fingerprints from before must stay. */
+/* True for an option that was added later and has its default: it is not printed, so that
+ * fingerprints from before stay valid. */
 static bool is_new_default(const struct train_options *options, const char *field)
 {
     if (strcmp(field, "grey16") == 0)
@@ -168,7 +171,7 @@ static bool is_new_default(const struct train_options *options, const char *fiel
                         strncmp(field, "window_", strlen("window_")) == 0);
 }
 
-/* But for the first so many of the others. */
+/* False for the first `left_out` of `others`, which are not printed. */
 static bool is_printed(const struct train_options *options, const char *field, size_t left_out)
 {
     if (left_out == OTHERS && is_new_default(options, field))
@@ -221,7 +224,7 @@ static void print_STAGES(FILE *file, const struct train_stages *value)
                 value->stage[i].epochs);
 }
 
-/* One alone as options that are given once. */
+/* A single path is printed as an option that is given once. */
 static void print_PATHS(FILE *file, const struct train_paths *value)
 {
     for (unsigned i = 0; i < value->count; i++)

@@ -26,7 +26,7 @@ struct train_stages {
     unsigned count;
 };
 
-/* The values of an option that may be given again, in that order. */
+/* The values of an option that may be repeated, in the order given. */
 struct train_paths {
     const char *path[TRAIN_PATHS_MAX];
     unsigned count;
@@ -55,22 +55,22 @@ struct train_options {
  * itself. */
 void train_options_default(struct train_options *options);
 
-/* Checks of several options together: those that exclude each other. `model`, `data` and `out` must
- * be set. With stages, `epochs` becomes their sum. ERR_UNUSABLE. */
+/* Checks options that exclude each other. `model`, `data` and `out` must be set. With stages,
+ * `epochs` becomes the sum of theirs. ERR_UNUSABLE. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
 
-/* What a table of n-grams is to read and weigh. */
+/* The options of the n-gram table. */
 struct ngram_settings train_ngrams(const struct train_options *options);
 
-/* "key=value" lines of all options that the weights depend on: two runs with the same text and the
- * same data give the same ones. */
+/* Prints "key=value" lines of all options that decide the weights: two runs with the same lines and
+ * the same data give the same weights. */
 void train_options_print(const struct train_options *options, FILE *file);
 
-/* The same of all that decides what a run writes: everything but where to, how fast, and whether it
- * begins anew. */
+/* Prints the lines of all options that decide what a run writes: all but --out, --restart and
+ * --threads. */
 void train_options_print_all(const struct train_options *options, FILE *file);
 
-/* Whether a line's key [len] is one that train_options_print has. */
+/* False if a line's key [len] is that of an option that does not decide the weights. */
 bool train_options_decide_weights(const char *key, size_t len);
 
 /* The option of a line's key [len], without its dashes; NULL if there is no such key. */

@@ -14,21 +14,21 @@
 struct plan {
     unsigned batch, epochs, epoch_steps, epoch_inputs;
     uint64_t steps;             /* of the run */
-    struct train_stages stages; /* of texts one stage of size 0 */
+    struct train_stages stages; /* texts: one stage of size 0 */
     struct schedule schedule;
-    struct samples_view learning, judging; /* image_size is the stage's: plan_image_size */
+    struct samples_view learning, judging; /* image_size: see plan_image_size */
     unsigned freeze_epochs;
 };
 
-/* ERR_UNUSABLE for options that do not fit the model: stages of a text, sizes that are no multiple
- * of the patch. `inputs` is how many there are to learn. */
+/* ERR_UNUSABLE for options that do not fit the model: stages for a text model, sizes that are no
+ * multiple of the patch. `inputs` is the number of training inputs. */
 enum err_code plan_make(struct plan *out, const struct train_options *options,
                         const struct spec *spec, size_t inputs, struct err *err);
 
-/* Pixels of an image's side in an epoch, counted from 0; of texts 0. */
+/* Image size in pixels in `epoch`, counted from 0; 0 for texts. */
 unsigned plan_image_size(const struct plan *plan, unsigned epoch);
 
-/* The work of the first `step` steps, in units that are equal for all image sizes: tokens. */
+/* The work of the first `step` steps, counted in tokens, so that image sizes are comparable. */
 double plan_work(const struct plan *plan, const struct spec *spec, uint64_t step);
 
 #endif

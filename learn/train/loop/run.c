@@ -1,5 +1,5 @@
-/* run.c - see run.h. run_open makes the cheapest checks first: configuration, lists and labels,
- * inputs, then weights, teachers and an earlier state. */
+/* run.c - see run.h. run_open makes cheap checks first. It opens the configuration, the lists and
+ * labels, the inputs, then the weights, the teachers and an earlier state. */
 #include "learn/train/loop/run.h"
 
 #include "engine/base/cpu.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what to learn ---- */
+/* ---- source and data ---- */
 
-/* A configuration alone, as of models/configs, has no words yet. */
+/* A configuration alone, such as those of models/configs, has no vocabulary yet. */
 static enum err_code check_vocabulary(const char *dir, struct err *err)
 {
     static const char *const names[] = {"vocab.txt", "tokenizer.json", "vocab.json"};
@@ -66,7 +66,7 @@ static void settle_long_text(struct long_text *long_text, const struct train_opt
     long_text->pooling = strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
 }
 
-/* Before images are read. */
+/* Called before images are read. */
 static enum err_code settle_image_reading(struct spec *spec, const struct train_options *options,
                                           struct err *err)
 {
@@ -78,7 +78,7 @@ static enum err_code settle_image_reading(struct spec *spec, const struct train_
     return spec_check_image_reading(spec, err);
 }
 
-/* Of the source's description, what the options and the data say anew. */
+/* Replaces the parts of the source's spec that the options and the data decide. */
 static void settle_spec(struct run *run)
 {
     struct spec *spec = &run->spec;
@@ -187,7 +187,8 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
     return setup;
 }
 
-/* Also of a form that cannot be read: to begin at random then would be a riddle. */
+/* True also for weights in a format that cannot be read: opening them then fails with a reason,
+ * where starting from random weights would surprise. */
 static enum err_code has_weights(const char *dir, bool *out, struct err *err)
 {
     static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
@@ -214,7 +215,7 @@ static enum err_code check_structured(const struct spec *spec, struct err *err)
     return ERR_OK;
 }
 
-/* A structured initialisation is scaled on inputs from all over the data. */
+/* Scales a structured initialisation on a batch of inputs spread evenly over the data. */
 static enum err_code sharpen(struct run *run, struct err *err)
 {
     const struct corpus_items *train = &run->corpus.train;
@@ -230,8 +231,8 @@ static enum err_code sharpen(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* The source's weights, unless there are none, the options exclude them, or a state replaces
- * them. */
+/* Opens the learner with the source's weights, unless there are none, the options exclude them, or
+ * a state replaces them. */
 static enum err_code open_learner(struct run *run, unsigned image_size, struct err *err)
 {
     const struct train_options *options = run->options;

@@ -20,22 +20,22 @@ struct run {
     struct corpus corpus;
     struct sampler sampler;
     struct learner learner;
-    struct teachers teachers; /* or none */
+    struct teachers teachers; /* may be empty */
     struct data_loader loader;
     struct loss loss;
-    size_t *order; /* [plan.epoch_inputs] items of the current epoch: places in corpus.train */
-    size_t *items; /* [batch] the same as places in the data set */
+    size_t *order; /* [plan.epoch_inputs] items of the current epoch: indices in corpus.train */
+    size_t *items; /* [batch] items of the current batch: indices in the data set */
     const float **targets; /* [batch] */
     char *state_path;
     char fingerprint[SHA256_HEX_BYTES];
     const char *lines;            /* options and a hash of the inputs, a "key=value" line each */
-    const char *replaced_version; /* of an attnd.json in --out that says what this run will not; or
-                                     NULL */
+    const char *replaced_version; /* version of an attnd.json in --out that run_output_keep renames;
+                                     NULL: none */
     struct state_counters at;
     struct history history;
     unsigned threads;
     bool is_mlm, resumed;
-    bool is_finished; /* by an earlier process: no model is open, there is nothing to do */
+    bool is_finished; /* an earlier process finished it: no model is open, nothing is to do */
     struct arena arena;
 };
 
@@ -47,7 +47,7 @@ void run_close(struct run *run);
 
 /* Writes the state from which a run can be resumed. */
 enum err_code run_save(const struct run *run, struct err *err);
-/* Changes the model to an epoch's (from 0) image size and frozen depth. */
+/* Changes the model to the image size and frozen depth of `epoch`, counted from 0. */
 enum err_code run_shape(struct run *run, unsigned epoch, struct err *err);
 
 #endif

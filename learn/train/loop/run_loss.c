@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* count^-power of each class, scaled so that the mean over the inputs is 1. */
+/* Class weights count^-power, scaled so that their mean over the inputs is 1. */
 static enum err_code weigh_classes(struct loss *loss, float power, const struct corpus_items *train,
                                    struct arena *arena, struct err *err)
 {
@@ -26,8 +26,8 @@ static enum err_code weigh_classes(struct loss *loss, float power, const struct 
     return ERR_OK;
 }
 
-/* How much of the loss is a class's, but for a factor. Every class has inputs to learn (corpus.h),
- * so that none has 0. */
+/* A class's share of the loss, not normalised. Every class has training inputs (corpus.h), so the
+ * share is above 0. */
 static double seen_of(const struct loss *loss, const struct sampler *sampler, unsigned c)
 {
     return sampler_share(sampler, c) * (loss->weights != NULL ? (double)loss->weights[c] : 1);

@@ -1,7 +1,7 @@
-/* run_output.c - see run_output.h. Two files tell what a directory is: training-state.safetensors
- * of a run that is not finished, and training-run.safetensors (record.h) of one that is. The record
- * is written before the state goes, so that a kill between the two leaves a state of a run whose
- * steps are all done, which only concludes again. */
+/* run_output.c - see run_output.h. Two files tell what a directory holds: an unfinished run has
+ * training-state.safetensors, a finished one training-run.safetensors (record.h). The record is
+ * written before the state is removed: a kill between the two leaves the state of a run whose steps
+ * are all done, which only concludes again. */
 #include "learn/train/loop/run_output.h"
 
 #include "engine/base/file.h"
@@ -21,9 +21,9 @@ enum { LIST_BYTES = 300, VALUE_BYTES = 48 };
 
 static const char inputs_key[] = "inputs", split_name[] = "split.jsonl";
 
-/* ---- what a run is ---- */
+/* ---- identity of a run ---- */
 
-/* A hash of the options, and of every input's name and label. */
+/* Sets the fingerprint: a hash of the options and of every input's name and label. */
 static enum err_code take_fingerprint(struct run *run, struct err *err)
 {
     struct memory_file text;
@@ -41,7 +41,7 @@ static enum err_code take_fingerprint(struct run *run, struct err *err)
     return err->code;
 }
 
-/* A hash of every input's name, label and digest. */
+/* Computes a hash of every input's name, label and digest. */
 static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTES], struct err *err)
 {
     struct memory_file text;
@@ -60,7 +60,7 @@ static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTE
     return err->code;
 }
 
-/* Metadata of safetensors are UTF-8; a path need not be. */
+/* Replaces invalid bytes with '?': metadata of safetensors are UTF-8, a path may not be. */
 static void make_utf8(char *text, size_t len)
 {
     for (size_t at = 0, bytes; at < len; at += bytes) {
@@ -88,7 +88,7 @@ static enum err_code take_lines(struct run *run, struct err *err)
     return run->lines != NULL ? ERR_OK : err_no_memory(err, text.len);
 }
 
-/* ---- in what two runs differ ---- */
+/* ---- differences of two runs ---- */
 
 /* A "key=value" line of a text. */
 struct line {
@@ -116,7 +116,7 @@ static bool find_line(const char *text, const struct line *wanted, struct line *
     return false;
 }
 
-/* As one would type it; long ones, which are paths, by their end. */
+/* Prints the value as one would type it. Of long values, which are paths, only the end. */
 static int describe(const struct line *line, char out[VALUE_BYTES])
 {
     size_t len = line->value_len, most = VALUE_BYTES - 4;
@@ -160,8 +160,8 @@ bool run_output_difference(const char *here, const char *there, bool only_weight
 
 /* ---- an earlier run ---- */
 
-/* Whether the state is of this run is told by the fingerprint; in what not, by the lines, which a
- * state of the forms before has not. */
+/* The fingerprint tells whether the state is this run's. The lines tell in what it differs; states
+ * of older formats have none. */
 static enum err_code look_for_state(struct run *run, struct err *err)
 {
     struct err cause = {0};
@@ -220,8 +220,8 @@ static enum err_code look_for_record(struct run *run, struct err *err)
     return err->code;
 }
 
-/* What a person wrote into attnd.json, and this run would not. One that cannot be read is nobody's
- * loss. */
+/* Sets replaced_version if --out has an attnd.json whose version or class codes this run does not
+ * write: a person wrote them. A file that cannot be read is ignored. */
 static void note_replaced(struct run *run)
 {
     struct err ignored = {0};
@@ -262,7 +262,7 @@ enum err_code run_output_open(struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* ---- this run's end ---- */
+/* ---- end of this run ---- */
 
 enum err_code run_output_keep(const struct run *run, struct err *err)
 {
@@ -277,7 +277,7 @@ enum err_code run_output_keep(const struct run *run, struct err *err)
     return ERR_OK;
 }
 
-/* Only of a part of the data that was held back: another list is there to be read. */
+/* Writes split.jsonl if validation inputs were held back. With --validation that list exists. */
 static enum err_code write_split(const struct run *run, struct err *err)
 {
     char path[PATH_MAX];

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Counts each class, then deals the items out to their places. */
+/* Counts each class, then writes the items sorted by class (counting sort). */
 static void sort_by_class(struct sampler *sampler)
 {
     const struct sampler_options *options = &sampler->options;
@@ -63,7 +63,7 @@ void sampler_close(struct sampler *sampler)
     *sampler = (struct sampler){0};
 }
 
-/* Fisher and Yates's shuffle of all items for one pass. */
+/* Shuffles all items for one pass (Fisher and Yates, inside-out). */
 static void shuffle(struct sampler *sampler, uint64_t number)
 {
     const struct sampler_options *options = &sampler->options;

@@ -1,11 +1,11 @@
 /* sampler.h - the inputs of an epoch and their order: a function of seed and epoch, so that a
  * resumed run continues with the same ones.
  *
- * With balance 0 the inputs are taken in shuffled passes: none occurs twice before all have
- * occurred once, also when an epoch is shorter or longer than a pass. With a balance, each draw
- * takes a class with probability ~ count^(1 - balance) and then one of its inputs.
+ * With balance 0 the inputs are taken in shuffled passes: no input occurs twice before all have
+ * occurred once, also if an epoch is shorter or longer than a pass. With a balance above 0 each
+ * draw takes a class with probability ~ count^(1 - balance) and then one of its inputs.
  *
- * Threads: immutable after open, but for the scratch of sampler_epoch: one at a time.
+ * Threads: one at a time. Only sampler_epoch changes it, and only its scratch.
  */
 #ifndef ATTND_LEARN_TRAIN_LOOP_SAMPLER_H
 #define ATTND_LEARN_TRAIN_LOOP_SAMPLER_H
@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 struct sampler_options {
-    const size_t *items;     /* [count] places of the inputs in their data set, borrowed */
-    const unsigned *classes; /* [count] of each; NULL: one class */
+    const size_t *items;     /* [count] indices of the inputs in their data set, borrowed */
+    const unsigned *classes; /* [count] class of each; NULL: one class */
     size_t count;            /* at least 1 */
     unsigned class_count;
     float balance; /* 0 to 1 */
@@ -28,10 +28,10 @@ struct sampler_options {
 struct sampler {
     struct sampler_options options;
     size_t *pass;         /* [count] the current pass's order */
-    uint64_t pass_number; /* which; UINT64_MAX: none yet */
+    uint64_t pass_number; /* of the current pass; UINT64_MAX: none yet */
     size_t *by_class;     /* [count] items sorted by class */
     size_t *class_first;  /* [class_count + 1] into by_class */
-    double *cumulative;   /* [class_count] probability of this class or one before it */
+    double *cumulative;   /* [class_count] cumulative probability of the classes */
     struct arena arena;
 };
 

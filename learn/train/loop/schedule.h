@@ -11,7 +11,7 @@ struct schedule {
     uint64_t warmup, end; /* steps; warmup < end */
 };
 
-/* The rate of step 0 .. end - 1; the floor from `end` on. */
+/* The rate of `step`, counted from 0; the floor from step `end` on. */
 float schedule_rate(const struct schedule *schedule, uint64_t step);
 
 #endif

@@ -7,7 +7,7 @@
 
 /* ---- open ---- */
 
-/* Every input to learn has logits, and they are of that very input. */
+/* Checks that every training input has logits, and that its digest, if given, is right. */
 static enum err_code check_list(const struct logit_list *list, const struct corpus *corpus,
                                 struct err *err)
 {
@@ -90,7 +90,7 @@ void teachers_close(struct teachers *teachers)
 
 /* ---- run ---- */
 
-/* mean += share x softmax(logits / T), its largest term taken out first. */
+/* mean += share x softmax(logits / T), with the largest term taken out first. */
 static void add_softmax(struct teachers *teachers, const float *logits, double share)
 {
     double top = (double)logits[0], sum = 0;
@@ -102,7 +102,7 @@ static void add_softmax(struct teachers *teachers, const float *logits, double s
         teachers->mean[k] += share * exp(((double)logits[k] - top) / teachers->temperature) / sum;
 }
 
-/* T log q of a row; a share too small for a double is the smallest that is not. */
+/* Computes T log q of a row. A probability that underflows is set to DBL_MIN. */
 static void mix_row(struct teachers *teachers, const float *const *model_logits, size_t item,
                     unsigned row)
 {

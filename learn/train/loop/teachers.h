@@ -1,16 +1,16 @@
-/* teachers.h - everything that a distillation (loss.h) learns from: checkpoints (teacher.h), which
- * read each input as the learner does, augmented alike, and files of logits
- * (learn/data/logit_list.h) of models of any kind, which are those of the input as it is listed,
- * whatever augmentation made of it (what Beyer et al. 2022, "Knowledge distillation: a good teacher
- * is patient and consistent", call a fixed teacher, and find worse than a consistent one).
+/* teachers.h - the teachers of a distillation (loss.h). Teachers are checkpoints (teacher.h), which
+ * read each input with the learner's augmentation, and files of logits (learn/data/logit_list.h)
+ * from models of any kind, whose logits are those of the input without augmentation. Beyer et al.
+ * 2022, "Knowledge distillation: a good teacher is patient and consistent", call the latter a fixed
+ * teacher and find it worse than the former, a consistent one.
  *
  *     teachers_open(&teachers, &setup, &err);
  *     teachers_run(&teachers, pool, items, count, &order, &logits, &err);
  *     teachers_close(&teachers);
  *
- * Several teach their mean: q = mean of softmax(t / T), T the run's temperature, which is handed on
- * as logits T log q, so that the loss's softmax(t / T) is q again. One alone is handed on as it is.
- * Threads: one at a time.
+ * Several teachers teach their mean, q = mean of softmax(t / T), T the run's temperature. It is
+ * passed on as logits T log q, so that the loss's softmax(t / T) is q again. The logits of a single
+ * teacher are passed on unchanged. Threads: one at a time.
  */
 #ifndef ATTND_LEARN_TRAIN_LOOP_TEACHERS_H
 #define ATTND_LEARN_TRAIN_LOOP_TEACHERS_H
@@ -20,7 +20,7 @@
 #include "learn/train/loop/options.h"
 #include "learn/train/loop/teacher.h"
 
-/* What they teach, and to whom. */
+/* The run that the teachers teach. */
 struct teachers_setup {
     const struct train_options *options; /* teacher, teacher_logits and teacher_temperature */
     const struct corpus *corpus;
@@ -37,14 +37,15 @@ struct teachers {
     double *mean;  /* [labels] */
 };
 
-/* ERR_UNSUPPORTED as teacher_open; ERR_UNUSABLE: a list lacks an input to learn, or is of another
- * one, or as logit_list_open. The text begins with the teacher. Close it in any case. */
+/* ERR_UNSUPPORTED as teacher_open. ERR_UNUSABLE if a list lacks a training input or has the digest
+ * of another input, and as logit_list_open. The error begins with the teacher's path. Close it in
+ * any case. */
 enum err_code teachers_open(struct teachers *out, const struct teachers_setup *setup,
                             struct err *err);
 void teachers_close(struct teachers *teachers);
 
-/* The teachers' logits for the items of a batch, [count, labels], until the next call; NULL if
- * there is no teacher. */
+/* Computes the teachers' logits for the items of a batch, [count, labels]; valid until the next
+ * call. *logits is NULL if there is no teacher. */
 enum err_code teachers_run(struct teachers *teachers, struct thread_pool *pool, const size_t *items,
                            unsigned count, const struct data_loader_order *order,
                            const float **logits, struct err *err);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* log sum_k exp(z_k / temperature), and its largest term taken out first. */
+/* log sum_k exp(z_k / temperature), with the largest term taken out first. */
 static double log_sum(const float *logits, size_t count, double temperature)
 {
     double top = logits[0], sum = 0;
@@ -25,8 +25,8 @@ static double weight_of(const struct loss *loss, const float *target)
     return count > 0 ? sum / count : 1;
 }
 
-/* Cross-entropy of the adjusted logits against the smoothed target; dlogits = factor (p - q). The
- * adjusted logits are put into dlogits on the way. */
+/* Cross-entropy of the adjusted logits against the smoothed target; dlogits = factor (p - q).
+ * dlogits holds the adjusted logits at first. */
 static double cross_entropy(const struct loss *loss, const float *logits, const float *target,
                             double factor, float *dlogits)
 {

@@ -10,11 +10,11 @@
  * w is the weight of the input's class (of several labels: their mean). With an adjustment b (Menon
  * et al. 2021, "Long-tail learning via logit adjustment", equation 10; softmax only)
  *     p = softmax(z + b),  b = tau log prior               dL/dz = w (p - q)
- * so that z + b learns log p(y | x) of the data as they are drawn, and z alone, which is what is
- * served, loses the prior: with tau 1 it is log p(x | y) but for a constant. With a teacher whose
- * logits are t (Hinton, Vinyals and Dean 2015, section 2; softmax only), share a, temperature T:
+ * so that z + b learns log p(y | x) of the data as they are drawn. Only z is served, and z has lost
+ * the prior: with tau 1 it is log p(x | y) plus a constant. With a teacher whose logits are t
+ * (Hinton, Vinyals and Dean 2015, section 2; softmax only), share a, temperature T:
  *     L = w ((1 - a) CE(q, p) + a T^2 CE(softmax(t / T), softmax(z / T)))
- * Here z is not adjusted: what is served is compared with what the teacher serves.
+ * The distillation term uses z without b: served logits are compared with served logits.
  *
  * Threads: pure functions.
  */
@@ -35,13 +35,14 @@ struct loss {
     float teacher_temperature;
 };
 
-/* L of one input, from logits and target (0 or 1 for each label) [labels] and the teacher's logits
- * or NULL; writes dlogits [labels] = share x dL/dz, share being the input's part of the batch. */
+/* Returns L of one input, from logits [labels], target [labels] (0 or 1 for each label) and the
+ * teacher's logits [labels] or NULL. Writes dlogits [labels] = share x dL/dz; `share` is the
+ * input's part of the batch. */
 double loss_run(const struct loss *loss, const float *logits, const float *target,
                 const float *teacher, float share, float *dlogits);
 
-/* -log softmax(z)[word] of one token among `words` (masked language modelling); z is turned into
- * share x dL/dz in place. */
+/* Returns -log softmax(z)[word] of one token over `words` words (masked language modelling).
+ * Overwrites z, `logits`, with share x dL/dz. */
 double loss_word(float *logits, size_t words, size_t word, float share);
 
 #endif

@@ -31,7 +31,7 @@ static enum err_code check(const struct network_options *options, struct err *er
     return ERR_OK;
 }
 
-/* Rows that come from elsewhere are the block's own. */
+/* If the layer moves rows into windows, the block has an x of its own; else x is `in`. */
 static void open_input(struct network *network, unsigned layer, struct err *err)
 {
     struct network_block *block = &network->blocks[layer];
@@ -146,7 +146,7 @@ static void keep_all(struct network *network)
     network->kept_count = network->tokens;
 }
 
-/* The first tokens of each sequence, unless the head reads them all. */
+/* Keeps the first tokens of each sequence, or all tokens if the head reads them all. */
 static void keep_head_tokens(struct network *network)
 {
     unsigned each = spec_head_tokens(network->spec);

@@ -8,9 +8,9 @@
  *     network_backward(network, dlogits);             gradient += dL/dparameters
  *
  * The blocks, their order and their names are those of engine/model/encoder.c; in the last block
- * only the tokens that the head reads are computed. Dropout is Hugging Face's: after the
- * embeddings, on the attention probabilities, on each residual branch, before the classifier; the
- * table of what each family has is network_rows.c's.
+ * only the tokens that the head reads are computed. Dropout is applied where Hugging Face applies
+ * it: after the embeddings, on the attention probabilities, on each residual branch and before the
+ * classifier. The table in network_rows.c lists the dropout sites of each family.
  *
  * Determinism: values and gradients do not depend on the number of threads.
  * Threads: one at a time; a network has a pool of its own.
@@ -39,9 +39,9 @@ struct network_options {
     unsigned frozen_depth;   /* gradients are neither computed nor needed for depths below it */
 };
 
-/* One micro-batch; an input may be a text in windows, which are pooled as the spec says. For MLM,
- * `kept` lists the tokens (of the packed batch, ascending) whose words are predicted; a classifier
- * keeps the family's head tokens by itself (kept_count 0). */
+/* One micro-batch. An input may be a text in several windows, which are pooled as the spec says.
+ * For MLM, `kept` lists the tokens whose words are predicted (indices into the packed batch,
+ * ascending). For a classifier kept_count is 0: the network keeps the family's head tokens. */
 struct network_batch {
     const struct engine_input *const *inputs;
     unsigned rows;
@@ -57,25 +57,26 @@ enum err_code network_open(struct network **out, const struct parameters *parame
                            const struct network_options *options, struct err *err);
 void network_close(struct network *network);
 
-/* Packs the weights as they are now in `values` [parameters->numbers] (the parameters' own, or a
- * moving average to be evaluated). What is not a linear layer's is read from `values` itself, which
- * is borrowed until the next call. */
+/* Packs the linear layers' weights from `values` [parameters->numbers]: the parameters' own, or a
+ * moving average to be evaluated. All other weights are read from `values` itself, which is
+ * borrowed until the next call. */
 void network_repack(struct network *network, const float *values);
 
-/* The sum of tokens is at most tokens_max. */
+/* The inputs' tokens must sum to at most tokens_max. */
 void network_forward(struct network *network, const struct network_batch *batch);
 
-/* Of the last forward pass: [rows, labels] (of a distilled DeiT the mean of both heads), or for MLM
- * [kept_count, vocab_size]. */
+/* Logits of the last forward pass: [rows, labels] (for a distilled DeiT the mean of both heads), or
+ * for MLM [kept_count, vocab_size]. */
 const float *network_logits(const struct network *network);
-/* What the classifier read in the last forward pass, before dropout: [rows, spec_features]; the
+/* The classifier's input in the last forward pass, before dropout: [rows, spec_features]. It is the
  * class token after the final norm or the pooler, or the mean of the patches, or both. NULL for
  * MLM. */
 const float *network_features(const struct network *network);
-/* What query and key of a block read in the last forward pass: [tokens, D], rows *stride apart. */
+/* The input of a block's query and key projections in the last forward pass: [tokens, D], rows
+ * *stride apart. */
 const float *network_attention_input(const struct network *network, unsigned layer, size_t *stride);
-/* The regulariser's value in the last forward pass: its mean over the heads and queries of a layer,
- * and that over the layers (the last one has only the kept queries). */
+/* The regulariser's value in the last forward pass: the mean over layers of its mean over the heads
+ * and queries of a layer (the last layer has only the kept queries). */
 double network_attention_penalty(const struct network *network);
 
 /* gradient += dL/dvalues for the last forward pass (training), from dL/dlogits in its shape. The

@@ -32,7 +32,7 @@ static size_t longest_of(const struct network *network, const struct spec *stage
     return tokens < network->options.tokens_max ? tokens : network->options.tokens_max;
 }
 
-/* Of a stage's layers, the most. */
+/* Scratch floats of the attention: the largest of a stage's layers. */
 static size_t stage_floats(const struct network *network, const struct spec *stage)
 {
     size_t tokens = longest_of(network, stage), width = stage->hidden / stage->heads, most = 0;
@@ -46,7 +46,8 @@ static size_t stage_floats(const struct network *network, const struct spec *sta
     return most;
 }
 
-/* Of a member's scratch, those of the attention itself: the most of any stage. */
+/* Scratch floats of the attention without network_distances.h: the largest of all stages. Each
+ * member of the pool has its own. */
 static size_t attention_floats(const struct network *network)
 {
     const struct spec *whole = &network->parameters->spec;
@@ -166,8 +167,8 @@ void network_attention_unpack(struct network *network)
 
 /* ---- a head of a sequence ---- */
 
-/* The queries that are kept of a last layer are the first of their sequence, or all. `bias` is
- * filled for the head, which borrows it. */
+/* In the last layer the kept queries are the first ones of their sequence, or all. `bias` is filled
+ * for the head, which borrows it. */
 static struct attention_train head_of(const struct run *run, unsigned sequence, unsigned head,
                                       struct attention_bias *bias)
 {
@@ -229,13 +230,13 @@ static struct run begin(struct network *network, const struct network_block *blo
                         .key = network_rows_key(network, NETWORK_SITE_ATTENTION, block->layer)};
 }
 
-/* In the last block a token that sees all is the only query. */
+/* False for the last block of a family with a global token, which is the only query there. */
 static bool has_queries(const struct network *network, const struct network_block *block)
 {
     return !block->is_last || !spec_has_global(network->spec);
 }
 
-/* 1 / (layers, heads and queries): what a head's sum over its queries counts. */
+/* 1 / (layers x heads x queries): weight of a head's sum over its queries in the mean. */
 static double weight_of(const struct network *network, const struct network_block *block)
 {
     double queries = block->is_last ? network->kept_count : network->tokens;
@@ -334,8 +335,8 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
                                    run->dqkv.stride);
 }
 
-/* All sequences of one head, one after another: they add to the same gradient of the bias or of the
- * rows by distance. */
+/* All sequences of one head, one after another, because they add to the same gradient: that of the
+ * bias or of the rows by distance. */
 static void backward_head_task(const struct run *run, unsigned none, unsigned head, float *scratch)
 {
     (void)none;

@@ -8,7 +8,7 @@
  *
  * In the last block the residual stream has only the kept rows: x and n are gathered for the
  * queries and the sum, and the gradient is added to the rows they were gathered from. Keys and
- * values are a product over all rows. That is a tenth of a step of six layers. */
+ * values are a product over all rows. This saves a tenth of a training step of six layers. */
 #include "learn/train/network/network_block.h"
 
 #include "learn/train/network/network_attention.h"
@@ -25,8 +25,8 @@ bool network_block_learns(const struct network *network, unsigned layer)
     return spec_block(network->spec, layer) + 1 >= network->options.frozen_depth;
 }
 
-/* A layer below that has the same weights, packed once for both and before this one; NULL: there is
- * none. */
+/* A lower layer that shares this block's weights, which are packed once, for that layer; NULL:
+ * there is none. */
 static const struct network_block *twin_of(const struct network *network,
                                            const struct network_block *block)
 {
@@ -57,7 +57,7 @@ static const struct parameters_layer *map_of(const struct network *network, unsi
     return &network->parameters->map.layers[spec_block(network->spec, layer)];
 }
 
-/* Not of the last layer where a token sees all: nobody else is read. */
+/* False for the last layer of a family with a global token: the head reads no other token. */
 static bool has_qkv(const struct network *network, const struct network_block *block)
 {
     return !block->is_last || !spec_has_global(network->spec);
@@ -78,13 +78,13 @@ static enum err_code open_qkv(struct network *network, struct network_block *blo
                        bias != SIZE_MAX ? bias + attended : SIZE_MAX, hidden, 2 * attended, err);
 }
 
-/* Of the MLP's first product. */
+/* Output width of the MLP's first product. */
 static size_t mlp_columns(const struct network *network)
 {
     return (network->spec->is_gated ? 2 : 1) * (size_t)network->spec->intermediate;
 }
 
-/* Whether n is x: in a post-norm block, and where a pre-norm one lacks the norm. */
+/* True if n is x: in a post-norm block, and in a pre-norm block without an attention norm. */
 static bool reads_x(const struct network *network, const struct network_block *block)
 {
     return network->spec->family->block.norm == NORM_AFTER ||
@@ -122,8 +122,8 @@ static enum err_code open_matrices(struct network *network, struct network_block
     return err->code;
 }
 
-/* All but query, key and value, which the last layer computes apart. Those of a twin are taken when
- * they are packed. */
+/* All linear layers but query, key and value, which the last layer computes separately. A block
+ * with a twin copies the twin's when they are packed. */
 static enum err_code open_others(struct network *network, struct network_block *block,
                                  struct err *err)
 {
@@ -210,7 +210,8 @@ static void project_qkv(struct network *network, struct network_block *block)
                            network->kept_count);
 }
 
-/* Offset of a branch's layer scale, or SIZE_MAX, and where the branch is kept before it. */
+/* Offset of a branch's layer scale (SIZE_MAX: none); *branch is the matrix that keeps the branch's
+ * output before the scale. */
 static size_t scale_of(const struct network_block *block, enum network_site site,
                        struct matrix *branch)
 {
@@ -250,7 +251,7 @@ static void add_branch(struct network *network, const struct network_block *bloc
         network_rows_dropout(network, site, block->layer, y, y, &residual, rows);
 }
 
-/* activated = D(act(u)), or of a gated MLP D(gate(u)) */
+/* activated = D(act(u)), or for a gated MLP D(gate(u)). */
 static void activate(struct network *network, struct network_block *block)
 {
     const struct spec *spec = network->spec;
@@ -288,7 +289,7 @@ void network_block_forward(struct network *network, struct network_block *block)
 
 /* ---- backward ---- */
 
-/* Back through y = s D(x W^T + b): dx from dy; network->f may be used on the way. */
+/* Backward of y = s D(x W^T + b): dx from dy. May overwrite network->f. */
 static void branch_backward(struct network *network, const struct network_block *block,
                             enum network_site site, const struct network_linear *linear,
                             struct matrix dx, struct matrix dy, struct matrix x)
@@ -308,7 +309,7 @@ static void branch_backward(struct network *network, const struct network_block 
     network_linear_backward(network, linear, &dx, dy, x, NULL, rows);
 }
 
-/* dh = the MLP's from dy, plus residual (NULL: none). */
+/* dh = the MLP's input gradient from dy, plus residual (NULL: none). */
 static void mlp_backward(struct network *network, struct network_block *block, struct matrix dh,
                          struct matrix dy, const struct matrix *residual)
 {
@@ -328,8 +329,8 @@ static void mlp_backward(struct network *network, struct network_block *block, s
     network_linear_backward(network, &block->mlp_in, &dh, du, block->h, residual, rows);
 }
 
-/* dn [T, D] from dqkv; where n is x plus da, the residual stream's. What a token that sees all
- * gives to n is in network->f, in the last block in dn already. */
+/* dn [T, D] from dqkv; if n is x, plus da, the residual stream's gradient. The global token's part
+ * of dn is in network->f; in the last block it is in dn already. */
 static void qkv_backward(struct network *network, struct network_block *block, struct matrix dn,
                          struct matrix da)
 {

@@ -9,11 +9,11 @@
 /* Offsets, sizes and packed weights of block `layer`; x and out are the caller's to set. */
 enum err_code network_block_open(struct network *network, struct network_block *block,
                                  unsigned layer, struct err *err);
-/* Whether layer `layer` learns: its block does not lie below the frozen depth. */
+/* True if layer `layer` learns: its block is not below the frozen depth. */
 bool network_block_learns(const struct network *network, unsigned layer);
 void network_block_pack(struct network *network, struct network_block *block);
 
-/* x -> out; of the last block only the kept rows. */
+/* x -> out. The last block computes only the kept rows. */
 void network_block_forward(struct network *network, struct network_block *block);
 
 /* network->d: dL/dout in, dL/dx out. */

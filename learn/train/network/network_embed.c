@@ -1,6 +1,6 @@
-/* network_embed.c - see network_embed.h. The patches of all images are one product: rows of zeros
- * stand for the learnt tokens, so that their gradients add nothing to the patch weights. Gradients
- * of tables are sums over tokens: each member of the pool has its columns. */
+/* network_embed.c - see network_embed.h. The patches of all images are multiplied in one product.
+ * Learnt tokens have rows of zeros in it, so that their gradients add nothing to the patch weights.
+ * Gradients of tables are sums over tokens: each member of the pool sums some of the columns. */
 #include "learn/train/network/network_embed.h"
 
 #include "engine/model/embed.h"
@@ -23,7 +23,7 @@ static bool is_text(const struct network *network)
     return network->spec->family->kind == ENGINE_TEXT;
 }
 
-/* Texts have it, and images with windows. */
+/* True for texts and for images with windows. */
 static bool has_norm(const struct network *network)
 {
     return network->parameters->map.embedding_gamma != SIZE_MAX;
@@ -153,7 +153,8 @@ static size_t learnt_token(const struct network *network, size_t place)
     return place == 0 ? map->cls_token : map->distillation_token;
 }
 
-/* Where the position of a token is, which registers (and all of a family without) lack. */
+/* Offset of a token's position embedding. SIZE_MAX: none, for registers and for families without
+ * position embeddings. */
 static size_t position_of(const struct network *network, size_t place)
 {
     size_t table = network->parameters->map.position, registers = network->spec->registers;

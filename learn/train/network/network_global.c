@@ -7,17 +7,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { SEQUENCES = 16 /* whose outer products are kept until they are added */ };
+enum { SEQUENCES = 16 /* whose factors of outer products are kept until they are added */ };
 
-/* What a sequence leaves for the gradients of the weights. */
+/* Values that one sequence keeps for the gradients of the weights. */
 struct kept {
     float *query, *dquery; /* [D] */
     float *y, *du;         /* [H, stride] */
 };
 
-/* A member's own. */
+/* Scratch of one member of the pool. */
 struct room {
-    float *x, *dx; /* [N, stride], a one behind the numbers of x */
+    float *x, *dx; /* [N, stride]; each row of x ends with a one */
     float *u, *dy; /* [H, stride] */
     float *attention;
 };
@@ -36,7 +36,7 @@ static size_t longest(const struct network *network)
     return tokens < most ? tokens : most;
 }
 
-/* Of rows of D + 1 numbers. */
+/* Floats from one row of D + 1 numbers to the next. */
 static size_t stride_of(const struct network *network)
 {
     return operand_stride((size_t)network->spec->hidden + 1, sizeof(float)) / sizeof(float);
@@ -93,7 +93,7 @@ static struct room room_of(const struct network *network, unsigned member)
 
 /* ---- products with rows of a weight and their biases ---- */
 
-/* Offsets of the values, and of their gradients. */
+/* Offsets of the block's tensors, in the values and in the gradient. */
 static const struct parameters_layer *map_of(const struct pass *pass)
 {
     const struct network *network = pass->run->network;
@@ -127,7 +127,7 @@ static void add_outer(const struct network *network, struct parameters_linear li
     network->gradient[linear.bias + e] += scale * x[hidden];
 }
 
-/* sums [H, stride]: each head's is the sum of x[e] times its rows of [W, b]. */
+/* sums [H, stride]: row h is scale times the sum over head h's rows e of x[e] [W, b]_e. */
 static void sum_heads(const struct network *network, struct parameters_linear linear,
                       const float *x, float scale, float *sums)
 {
@@ -152,7 +152,7 @@ static unsigned tokens_of(const struct network *network, unsigned sequence)
     return network->offset[sequence + 1] - network->offset[sequence];
 }
 
-/* X of the sequence, q and u. */
+/* Fills X of the sequence, q and u. */
 static void begin(const struct pass *pass, unsigned sequence, const struct room *room,
                   const struct kept *kept)
 {
@@ -215,7 +215,8 @@ static void forward_sequence(const struct pass *pass, unsigned sequence, const s
         out[e] = times_row(network, map_of(pass)->global_value, e, y + e / width * stride);
 }
 
-/* dx of the sequence from its dx over X, and that of its first token through q. */
+/* Writes dx of the sequence: dX without its last column, and for the first token also the gradient
+ * through q. */
 static void give_inputs(const struct pass *pass, unsigned sequence, const struct room *room,
                         const struct kept *kept)
 {
@@ -275,7 +276,7 @@ static void backward_share(void *context, unsigned index, unsigned count)
         backward_sequence(pass, r, &room);
 }
 
-/* Each member has its rows of the weights. */
+/* Each member of the pool adds to its own rows of the weights. */
 static void weights_share(void *context, unsigned index, unsigned count)
 {
     const struct pass *pass = context;

@@ -19,7 +19,7 @@ static struct network_norm norm_of(const struct network *network, size_t gamma, 
     return (struct network_norm){gamma, beta, learns(network), network->spec->norm_eps};
 }
 
-/* A layer in fp32, as the engine's. */
+/* A linear layer in fp32, as in the engine. */
 static enum err_code open_linear(struct network *network, struct network_linear *linear,
                                  size_t weight, size_t bias, size_t in, size_t out, struct err *err)
 {
@@ -133,7 +133,7 @@ void network_head_pack(struct network *network)
 
 /* ---- classifier ---- */
 
-/* Rows of token `token` of each sequence, of a matrix of kept tokens. */
+/* The rows of token `token` of each sequence, in a matrix of kept tokens. */
 static struct matrix token_rows(const struct network *network, struct matrix kept, unsigned token)
 {
     return (struct matrix){kept.x + token * kept.stride, kept.stride * network->head.classifiers,
@@ -160,13 +160,13 @@ static bool has_first(const struct network *network)
     return spec_pooling(network->spec) == POOLING_FIRST_AND_PATCHES;
 }
 
-/* The tokens of a row that a mean is of, the last ones. */
+/* Number of tokens that the mean of a row is over: the last ones of the row. */
 static size_t pooled_tokens(const struct network *network, size_t row)
 {
     return spec_pooled_tokens(network->spec, network->offset[row + 1] - network->offset[row]);
 }
 
-/* means[r] = [CLS] and, beside it, the mean of the patches, or a mean alone. */
+/* means[r] = the class token and the mean of the patches, concatenated, or the mean alone. */
 static void pool_tokens(struct network *network)
 {
     const struct network_head *head = &network->head;
@@ -216,7 +216,7 @@ static struct matrix pool_all(struct network *network)
     return head->pooled_normed;
 }
 
-/* What the pooler reads of the rows x, dropped if the family does. */
+/* The pooler's input: x, with dropout if the family has it there. */
 static struct matrix drop_features(struct network *network, struct matrix x)
 {
     if (!network_rows_drops(network, NETWORK_SITE_POOLER))
@@ -226,7 +226,7 @@ static struct matrix drop_features(struct network *network, struct matrix x)
     return network->head.dropped_features;
 }
 
-/* What the pooler gives, normalised if the family does. */
+/* The pooler's output, normalised if the family has a norm there. */
 static struct matrix norm_features(struct network *network)
 {
     struct network_head *head = &network->head;
@@ -269,7 +269,7 @@ static void classifier_forward(struct network *network)
         head->logits[0].x[i] = (head->logits[0].x[i] + head->logits[1].x[i]) * 0.5f;
 }
 
-/* dx, of what the pooler read of `token`, from dy, of what the classifier reads. */
+/* dx, the gradient of the pooler's input for `token`, from dy, that of the classifier's input. */
 static void pooler_backward(struct network *network, unsigned token, struct matrix dx,
                             struct matrix dy)
 {
@@ -289,7 +289,7 @@ static void pooler_backward(struct network *network, unsigned token, struct matr
         network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
 }
 
-/* From head.dlogits to the rows of network->g that `token` has. */
+/* From head.dlogits to the rows of network->g that belong to `token`. */
 static void classify_backward(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;

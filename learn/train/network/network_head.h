@@ -2,7 +2,7 @@
  * masked-language-model head. Threads: one caller, with its pool.
  *
  *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
- *                  logits = W_c D(norm(pooling(norm(x)))) + b_c of a head that reads all tokens
+ *                  logits = W_c D(norm(pooling(norm(x)))) + b_c (a head that reads all tokens)
  *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H
@@ -15,7 +15,7 @@ void network_head_pack(struct network *network);
 
 /* The kept rows of the last block's out -> head.logits[0], head.features. */
 void network_head_forward(struct network *network);
-/* dlogits, dense -> network->d, the gradient of the last block's out. */
+/* dlogits (dense) -> network->d, the gradient of the last block's out. */
 void network_head_backward(struct network *network, const float *dlogits);
 
 #endif

@@ -89,7 +89,7 @@ static void learn_weight(struct network *network, const struct network_linear *l
     product_run(&product, network->kernels, network->pool);
 }
 
-/* The first `rows` rows. */
+/* Backward pass of the first `rows` rows. */
 static void piece_backward(struct network *network, const struct network_linear *linear,
                            const struct matrix *dx, struct matrix dy, struct matrix x,
                            const struct matrix *residual, size_t rows)

@@ -10,10 +10,10 @@
 #include "learn/train/network/network_state.h"
 
 enum {
-    NETWORK_PIECE_TOKENS = 1024 /* of dY, which the backward pass reads four times, at once */
+    NETWORK_PIECE_TOKENS = 1024 /* rows of dY at a time: the backward pass reads them four times */
 };
 
-/* Room for the packed weights of `linear`, whose offsets and sizes are set. */
+/* Takes memory for the packed weights of `linear`, whose offsets and sizes are set. */
 enum err_code network_linear_open(struct network *network, struct network_linear *linear,
                                   struct err *err);
 /* Packs network->values. */
@@ -23,8 +23,8 @@ void network_linear_pack(struct network *network, struct network_linear *linear)
 void network_linear_forward(struct network *network, const struct network_linear *linear,
                             struct matrix y, struct matrix x, const struct matrix *residual,
                             size_t rows);
-/* Gradients of weight and bias; and dx = dy W + residual (NULL: none), unless dx is NULL. dx may be
- * the residual. */
+/* Adds to the gradients of weight and bias; dx = dy W + residual (NULL: none), unless dx is NULL.
+ * dx may be the residual. */
 void network_linear_backward(struct network *network, const struct network_linear *linear,
                              const struct matrix *dx, struct matrix dy, struct matrix x,
                              const struct matrix *residual, size_t rows);

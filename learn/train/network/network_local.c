@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-/* The most keys of a block. */
+/* Most keys that a block can have. */
 static size_t span_max(unsigned reach, size_t tokens_max)
 {
     size_t span = (size_t)ATTENTION_QUERIES + 2 * (size_t)reach;
     return span < tokens_max ? span : tokens_max;
 }
 
-/* Of copied keys and values and their gradients, for so many keys. */
+/* Floats for copies of `keys` keys and values, and for their gradients. */
 static size_t copy_floats(size_t keys, size_t d)
 {
     return simd_round_up(4 * keys * d);
@@ -24,16 +24,16 @@ size_t network_local_scratch(unsigned reach, size_t tokens_max, size_t d, bool h
            (has_global ? copy_floats(keys, d) : 0);
 }
 
-/* Queries of one group, from `query` on, over the keys that the group reaches. */
+/* Attention of one block of queries over the keys that they reach. */
 struct part {
     struct attention_train head;
     struct attention_bias bias;
     struct key_span span;
-    float *copied; /* key, value and their gradients, [n, d] each; NULL: they are where they lie */
+    float *copied; /* keys, values and their gradients, [n, d] each; NULL: they are not copied */
     float *scratch;
 };
 
-/* [n, d] matrix `i` of those copied. */
+/* Copied matrix `i` [n, d]: 0 keys, 1 values, 2 and 3 their gradients. */
 static float *copied(const struct part *part, size_t i)
 {
     return part->copied + i * part->head.n * part->head.d;
@@ -48,7 +48,7 @@ static void copy_in(const struct part *part, float *to, const float *from, size_
         memcpy(to + (j + 1) * d, from + (part->span.first + j) * stride, d * sizeof *to);
 }
 
-/* And their gradients added to where they belong. */
+/* Adds the gradients `from` [n, d], in copy_in's order, to the rows of `to` that were copied. */
 static void add_out(const struct part *part, float *to, size_t stride, const float *from)
 {
     size_t d = part->head.d;
@@ -72,7 +72,8 @@ static void copy_keys(struct part *part, const struct attention_train *whole, fl
     part->head.kv_stride = part->head.d;
 }
 
-/* The part borrows its own bias: it stays where it is. Returns the first query behind it. */
+/* Fills the part that starts at `query`. The part points to its own bias and must not be moved.
+ * Returns the first query after it. */
 static size_t part_at(struct part *part, const struct attention_train *whole,
                       struct network_local local, size_t query, float *scratch)
 {
@@ -107,7 +108,7 @@ double network_local_forward(const struct attention_train *head, struct network_
     return total;
 }
 
-/* dK and dV of a part, by way of the copies if there are any. */
+/* Gradients of one part: dq, and dk and dv, through the copies if there are any. */
 static void part_backward(const struct part *part, const float *dout, size_t dout_stride, float *dq,
                           size_t dq_stride, float *dk, float *dv, size_t dkv_stride)
 {

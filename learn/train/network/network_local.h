@@ -1,9 +1,9 @@
 /* network_local.h - a head of local attention (engine/model/bias/reach.h) in training, forward and
- * backward: blocks of queries with the keys that they reach, so that time grows with the sequence's
- * length times the reach. Results are those of attention_train.h over the whole sequence with a
- * bias that masks what is beyond the reach, dropout's mask included; the gradients of keys that
- * several blocks reach are summed. Where all queries see the first key (global_token.h), a block's
- * keys and values are copied, with that one in front.
+ * backward. Each block of queries runs over the keys that it reaches, so that time grows with the
+ * sequence's length times the reach. Results, dropout's mask included, are those of
+ * attention_train.h over the whole sequence with a bias that masks the keys beyond the reach. The
+ * gradients of keys that several blocks reach are summed. If all queries see the first key
+ * (global_token.h), a block's keys and values are copied, with the first one in front.
  *
  * Threads: pure functions; scratch is the caller's.
  */
@@ -21,10 +21,10 @@ struct network_local {
     bool has_global; /* all queries see the first key, too; the first query is not computed */
 };
 
-/* Floats of 64-byte aligned scratch for either pass, for sequences of at most so many tokens. */
+/* Floats of 64-byte aligned scratch for either pass, for sequences of at most tokens_max tokens. */
 size_t network_local_scratch(unsigned reach, size_t tokens_max, size_t d, bool has_global);
 
-/* `head` as for the whole sequence, m its first queries, without a bias. Otherwise as
+/* `head` describes the whole sequence, without a bias; m counts its first queries. Otherwise as
  * attention_train_forward and _backward. */
 double network_local_forward(const struct attention_train *head, struct network_local local,
                              float *out, size_t out_stride, float *scratch);

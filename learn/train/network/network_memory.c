@@ -96,7 +96,7 @@ static enum err_code open_lists(struct network *network, struct err *err)
     return ERR_OK;
 }
 
-/* Tokens that are multiplied transposed at a time. */
+/* Tokens of dY that are transposed and multiplied at a time. */
 static size_t piece_of(size_t tokens)
 {
     return tokens < NETWORK_PIECE_TOKENS ? tokens : NETWORK_PIECE_TOKENS;
@@ -107,7 +107,7 @@ static size_t padded(size_t n)
     return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
 }
 
-/* Room for the largest product of a precision: inputs [T, in], gradients [T, out] transposed. */
+/* Memory for the largest product of a precision: inputs [T, in], gradients [T, out] transposed. */
 static enum err_code open_buffers(struct network *network, enum precision precision, size_t tokens,
                                   size_t in, size_t out, struct err *err)
 {
@@ -124,7 +124,7 @@ static size_t mlp_columns(const struct spec *spec)
     return (spec->is_gated ? 2 : 1) * (size_t)spec->intermediate;
 }
 
-/* A shape of scratch, and its matrix. */
+/* The scratch `matrix` with another width, and with the stride that follows from it. */
 static struct matrix shape(struct matrix matrix, size_t width)
 {
     return (struct matrix){matrix.x, operand_stride(width, sizeof(float)) / sizeof(float), width};
@@ -143,7 +143,8 @@ void network_memory_shape(struct network *network)
     network->dgate = shape(network->dgate, 2 * intermediate);
 }
 
-/* Room for the stage where so many hidden and inner widths take most; shaped later. */
+/* Memory for rows of hidden x hidden_size + inner x intermediate_size floats, in the stage that
+ * needs most. network_memory_shape sets the shape later. */
 static float *take_scratch(struct network *network, size_t hidden, size_t inner, struct err *err)
 {
     size_t floats = 0, tokens;
@@ -173,7 +174,7 @@ static enum err_code open_scratch(struct network *network, struct err *err)
     return err->code;
 }
 
-/* The widest in or out of a product of a block, or of a merging in front of it. */
+/* Largest input or output width of the products of a block and of the merging in front of it. */
 static size_t widest_of(const struct spec *spec)
 {
     return larger(3 * (size_t)spec->hidden, mlp_columns(spec));
@@ -188,7 +189,7 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     size_t labels = larger(spec->label_count, spec->vocab_size);
     for (unsigned i = 0; i < stage_count(network); i++)
         widest = larger(widest, widest_of(stage_at(network, i, &tokens)));
-    patch = larger(patch, spec_embedding(spec)); /* what fp32 layers read beside hidden states */
+    patch = larger(patch, spec_embedding(spec)); /* fp32 layers also read embeddings */
     labels = larger(labels, spec_embedding(spec));
     enum precision precision = network->options.precision;
     if (open_lists(network, err) || open_scratch(network, err))

@@ -79,7 +79,7 @@ void network_relative_pack(struct network *network)
 
 /* ---- a block ---- */
 
-/* What a block's projections read: the table, dropped out where the micro-batch has it. */
+/* Input of a block's projections: the normalised table, with dropout if the micro-batch has it. */
 static struct matrix read_places(struct network *network, const struct network_block *block)
 {
     const struct network_relative *relative = &network->relative;
@@ -90,7 +90,7 @@ static struct matrix read_places(struct network *network, const struct network_b
     return relative->dropped;
 }
 
-/* The values' columns are not read; they are a third of a small product. */
+/* The value columns of the product are not used: a third of a small product is wasted. */
 void network_relative_forward(struct network *network, const struct network_block *block)
 {
     const size_t rows = rows_of(network), hidden = network->spec->hidden;
@@ -113,7 +113,7 @@ void network_relative_begin(struct network *network)
         clear(network->relative.drows, rows_of(network));
 }
 
-/* dplaces from drows; and the gradients of the projections. */
+/* Computes dplaces from drows and adds to the gradients of the projections. */
 static void project_backward(struct network *network, const struct network_block *block)
 {
     const struct network_relative *relative = &network->relative;

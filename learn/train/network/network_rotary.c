@@ -21,7 +21,7 @@ enum err_code network_rotary_open(struct network *network, struct err *err)
     return ERR_OK;
 }
 
-/* The first columns of rows, as many as heads have, each by the place of its token. */
+/* One rotation pass: the first `heads` heads' columns of each row, by the position of its token. */
 struct turning {
     const struct network *network;
     const float *table;
@@ -45,7 +45,7 @@ static void rotate_share(void *context, unsigned index, unsigned count)
     }
 }
 
-/* Query and key lie side by side, but for the last block's. */
+/* Query and key are adjacent columns, except in the last block. */
 static void rotate(struct network *network, const struct network_block *block, struct matrix query,
                    struct matrix qkv, float direction)
 {

@@ -2,8 +2,8 @@
  * range of rows, which the members of the pool call for their shares.
  *
  * Dropout sites, as Hugging Face's classes have them (modeling_bert.py, modeling_distilbert.py,
- * modeling_vit.py, modeling_deit.py, and those of the other families' names; "roberta" stands for
- * XLM-R, ELECTRA, MPNet and Longformer too, and DeBERTa is as "bert"):
+ * modeling_vit.py, modeling_deit.py, and so on; "roberta" stands for XLM-R, ELECTRA, MPNet and
+ * Longformer too; "bert" stands for DeBERTa too):
  *
  *     site            bert  distilbert  roberta  albert  modernbert  vit, deit, beit  dinov2  swin
  *     embeddings       x        x          x       x         x              x           x      x
@@ -14,13 +14,15 @@
  *     pooler           -        -          x       -         -              -           -      -
  *     classifier       x        x          x       x         x              -           -      -
  *
- *     relative         of DeBERTa, whose relative places are dropped out for each layer
+ *     relative         DeBERTa only: the relative positions, once for each layer
  *
- * Embeddings are dropped behind norm or positions and before a projection, attention on the
- * probabilities, both outs before the residual sum (a: at the rate of attention), activated behind
- * the gate, the classifier behind pooler, activation and norm.
+ *     embeddings       after the norm or the positions, before a projection
+ *     attention        on the probabilities
+ *     ..._out          before the residual sum (a: at the attention's rate)
+ *     activated        after the gate
+ *     classifier       after pooler, activation and norm
  *
- * A layer scale comes behind the dropout. Stochastic depth (drop_path_rate) is not done.
+ * A layer scale follows the dropout. Stochastic depth (drop_path_rate) is not supported.
  */
 #include "learn/train/network/network_rows.h"
 
@@ -281,7 +283,7 @@ void network_rows_dropout(struct network *network, enum network_site site, unsig
                       .rate = rate_of(network, site)});
 }
 
-/* ---- rows elsewhere ---- */
+/* ---- moved rows ---- */
 
 static void move_rows(const struct pass *pass, size_t first, size_t last)
 {

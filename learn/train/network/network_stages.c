@@ -17,7 +17,7 @@ static struct network_stage *stage_of(const struct network *network, unsigned la
     return &network->stages[spec_stage_of(&network->parameters->spec, layer)];
 }
 
-/* Whether patches are merged in front of the layer. */
+/* True if patches are merged in front of the layer. */
 static bool merges(const struct network *network, unsigned layer)
 {
     return has_stages(network) && layer > 0 &&
@@ -96,7 +96,7 @@ const unsigned *network_stages_move(const struct network *network, unsigned laye
 
 /* ---- sequences ---- */
 
-/* Sequences of `each` tokens for the inputs at hand, all of which are kept. */
+/* Cuts the batch's inputs into sequences of `each` tokens; all tokens are kept. */
 static void cut(struct network *network, unsigned each)
 {
     network->tokens = network->inputs * network->spec->patches;
@@ -132,7 +132,7 @@ struct merging {
     bool is_backward;
 };
 
-/* Row p of `four` <- four rows, side by side, or the four rows <- their parts of it. */
+/* Forward: row p of `four` <- four rows, concatenated. Backward: the four rows <- their parts. */
 static void copy_four(void *context, unsigned index, unsigned count)
 {
     const struct merging *merging = context;
@@ -164,7 +164,7 @@ static void merge(struct network *network, unsigned layer)
                            rows);
 }
 
-/* network->d is that of the layer's in, and becomes that of the out of the layer below. */
+/* network->d, the gradient of the layer's `in`, becomes that of the `out` of the layer below. */
 static void merge_backward(struct network *network, unsigned layer)
 {
     struct network_stage *above = stage_of(network, layer), *below = above - 1;

@@ -1,7 +1,8 @@
-/* network_state.h - what the parts of a network (network*.c) share: its memory, the micro-batch at
- * hand, and the matrices that the forward pass leaves for the backward pass. Private to them.
+/* network_state.h - the state that the parts of a network (network*.c) share: its memory, the
+ * current micro-batch, and the matrices that the forward pass keeps for the backward pass. Private
+ * to network*.c.
  *
- * Matrices of tokens have room for tokens_max rows; how many are in use is the batch's. Threads:
+ * Matrices of tokens have room for tokens_max rows; the batch says how many are in use. Threads:
  * the pool of the one caller.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_STATE_H
@@ -34,18 +35,19 @@ struct network_norm {
     float eps;
 };
 
-/* One block; in the last one query, context and all below have only the kept tokens' rows.
+/* One block. In the last block the query, the context and everything after it have only the rows
+ * of the kept tokens.
  *
  *   post-norm  n = x;        a = x + D(attention(n) W_o); h = norm(a); m = h + D(act(h W_1) W_2);
  *              out = norm(m)
  *   pre-norm   n = norm(x);  a = x + D(attention(n) W_o); h = norm(a); out = a + D(act(h W_1) W_2)
  *
- * Where a pre-norm block has no attention norm, n = x.
- * Where a token sees all, the last block has no query, key and value: the first row of a sequence
- * does not read them.
+ * A pre-norm block without an attention norm has n = x.
+ * With a global token (network_global.h) the last block has no query, key and value: the head reads
+ * the first row of a sequence, which does not use them.
  *
- * A gated MLP has gate(h W_1) for act(h W_1); a layer scale multiplies each D(...), which is kept
- * then.
+ * A gated MLP has gate(h W_1) in place of act(h W_1). A layer scale multiplies each D(...), which
+ * is then kept in `branches`.
  */
 struct network_block {
     unsigned layer;
@@ -62,31 +64,31 @@ struct network_block {
     unsigned reach;                    /* spec_reach; if above 0, with its bias: reach.h */
     struct attention_bias band;
 
-    struct matrix in;             /* [T, D] x before its rows went to their windows, or x itself */
+    struct matrix in;             /* [T, D] x before its rows are moved into windows, or x itself */
     struct matrix x, n;           /* [T, D]; n may be x */
     struct matrix qkv_rows;       /* [T, 3 A]; in the last block the first A columns are not used */
-    struct matrix query_rows;     /* [T, A]: those of qkv_rows, or the last block's own */
+    struct matrix query_rows;     /* [T, A]: columns of qkv_rows; the last block has its own */
     struct matrix kept_x, kept_n; /* [kept, D] rows of x and n; the last block's */
     struct matrix context;        /* [T, A] */
     struct matrix a, h;           /* [T, D] */
     struct matrix u, activated;   /* [T, F]; of a gated MLP u is [T, 2 F] */
-    struct matrix branches[2];    /* [T, D] what attention and MLP have before their layer scale */
+    struct matrix branches[2];    /* [T, D] attention's and MLP's output before its layer scale */
     struct matrix m;              /* [T, D]; post-norm */
     struct matrix out;            /* [T, D]: the next block's in, unless patches are merged */
 };
 
-/* One stage (model/stages.h), and the merging in front of it; the first one has none. */
+/* One stage (model/stages.h), and the patch merging in front of it; the first stage has none. */
 struct network_stage {
     struct spec spec; /* spec_at's */
     struct patch_windows windows;
     unsigned tokens_max;
     struct network_norm norm;
     struct network_linear merge;
-    struct matrix four, normed; /* [T, 2 D] four patches side by side, before and after the norm */
+    struct matrix four, normed; /* [T, 2 D] four patches concatenated, before and after the norm */
     struct matrix dfour, dnormed; /* their gradients */
 };
 
-/* Buffers of the products of one precision, one product at a time. */
+/* Buffers for the products of one precision. One product uses them at a time. */
 struct network_buffers {
     struct rows operand, transposed;
     struct panels panels;
@@ -94,47 +96,47 @@ struct network_buffers {
 
 struct network_head {
     struct network_norm final_norm, pooled_norm, mlm_norm;
-    struct network_norm norm;     /* behind the pooler */
+    struct network_norm norm;     /* after the pooler */
     struct network_linear pooler; /* MLM: the transform */
     struct network_linear classifier[2];
     struct network_linear decoder; /* its weight is the word embedding */
     bool has_norm, has_pooler;
     bool reads_all, has_pooled_norm, has_head_norm;
-    unsigned classifiers;       /* 2: of a distilled DeiT; 0: MLM */
+    unsigned classifiers;       /* 2: a distilled DeiT; 0: MLM */
     enum activation activation; /* the pooler's */
 
     struct matrix x;                  /* [kept, D] the last block's out */
     struct matrix normed;             /* [kept, D] after the final norm, or x */
-    struct matrix dropped_features;   /* [rows, D] what the pooler read, if that was dropped */
+    struct matrix dropped_features;   /* [rows, D] the pooler's input after dropout, if any */
     struct matrix u, pooled;          /* [rows, D] before and after the pooler's activation */
-    struct matrix features_normed;    /* [rows, D] pooled after the norm behind it, or pooled */
+    struct matrix features_normed;    /* [rows, D] norm(pooled), or pooled */
     struct matrix means;              /* [rows, features] pooled from all tokens */
-    struct matrix pooled_normed;      /* the same after the norm that follows */
+    struct matrix pooled_normed;      /* [rows, features] norm(means), or means */
     struct matrix dmeans, dnormed;    /* their gradients */
     struct matrix transformed;        /* [kept, D] MLM: after the transform's norm */
     struct matrix windows[2];         /* [inputs, D] pooled over windows */
     struct matrix dropped;            /* [inputs, D] */
-    struct matrix read[2];            /* [inputs, D] what each classifier read: one of the above */
+    struct matrix read[2];            /* [inputs, D] each classifier's input: one of the above */
     struct matrix logits[2], dlogits; /* [inputs, labels] or [kept, vocab_size], dense */
     struct matrix features;           /* [inputs, D], dense */
 };
 
-/* Relative places, [2 span, D] where not said: network_relative.h. */
+/* Relative positions: network_relative.h. Matrices are [2 span, D] unless noted. */
 struct network_relative {
     struct network_norm norm;
-    struct matrix places, normed; /* the table, and what all blocks read of it */
-    struct matrix dropped;        /* what a block with dropout reads */
+    struct matrix places, normed; /* the table, and the table after its norm: the blocks' input */
+    struct matrix dropped;        /* the input of one block after dropout */
     struct matrix drows;          /* [2 span, 3 D] the gradient of a block's rows */
-    struct matrix dplaces;        /* the way back of what one block read, then of the table */
-    struct matrix dnormed;        /* the sum of these over the blocks */
-    unsigned *row_of;             /* [2 N - 1] by distance, from the lowest on */
+    struct matrix dplaces;        /* the gradient of one block's input, then of the table */
+    struct matrix dnormed;        /* the sum of the blocks' gradients of `normed` */
+    unsigned *row_of;             /* [2 N - 1] row of a distance, lowest distance first */
 };
 
 struct network {
     const struct parameters *parameters;
-    const struct spec *spec;      /* the parameters', or that of the stage at hand */
+    const struct spec *spec;      /* the parameters', or that of the current stage */
     struct network_stage *stages; /* [stage_count]; NULL: there are none */
-    unsigned tokens_max;          /* of the stage at hand */
+    unsigned tokens_max;          /* of the current stage */
     struct network_options options;
     const struct kernels *kernels;
     const struct backward *backward;
@@ -148,10 +150,10 @@ struct network {
     unsigned *input_first; /* [inputs + 1] the rows of input i: input_first[i] to [i + 1] */
     unsigned *offset;      /* [rows + 1] sequence r is tokens offset[r] to offset[r + 1] */
     unsigned *kept;        /* [kept_count] tokens that the head reads, ascending */
-    unsigned *kept_first;  /* [rows + 1] those of sequence r: kept_first[r] to kept_first[r + 1] */
+    unsigned *kept_first;  /* [rows + 1] sequence r has kept[kept_first[r]] to [r + 1] */
     int32_t *ids;          /* [T] texts */
     uint8_t *types;        /* [T] texts */
-    unsigned *places;      /* [T] of a token in its sequence; of a text, its position's row */
+    unsigned *places;      /* [T] images: index in the sequence; texts: row of the position table */
     bool dropping;
     uint64_t dropout;
     double penalty;
@@ -160,8 +162,8 @@ struct network {
     struct network_norm embedding_norm;
     struct matrix patches;                 /* [T, channels patch patch], zero for learnt tokens */
     struct matrix embedded;                /* [T, E] texts: before the norm */
-    struct network_linear project;         /* of the embeddings, in some texts; then these three: */
-    struct matrix unprojected;             /* [T, E] what it reads */
+    struct network_linear project;         /* of the embeddings, in some texts */
+    struct matrix unprojected;             /* [T, E] input of `project` */
     struct matrix dunprojected, dembedded; /* [T, E] */
     struct attention_bias bias;      /* of the scores, a view of the table; at is NULL: none */
     float *bias_table, *dbias_table; /* [bias_floats] made of the values, and its gradient */
@@ -173,22 +175,22 @@ struct network {
 
     /* Scratch of the passes. */
     struct network_buffers buffers[PRECISION_COUNT];
-    struct matrix d, e, f, g;   /* [T, D] gradients on their way down; d leads */
-    struct matrix dqkv, dquery; /* [T, 3 D], [T, D]; of a block the first 3 A and A columns */
+    struct matrix d, e, f, g;   /* [T, D] gradients; d is the residual stream's */
+    struct matrix dqkv, dquery; /* [T, 3 D], [T, D]; a block uses the first 3 A and A columns */
     struct matrix du;           /* [T, F] */
     struct matrix dgate;        /* [T, 2 F]; of a gated MLP */
     float *stats;               /* [T, 2] of a norm */
-    float *no_beta, *no_dbeta;  /* [D or more] zeros, and the gradient of a beta that is missing */
+    float *no_beta, *no_dbeta;  /* [D or more] for norms without beta: zeros, and a gradient */
     double *penalties;          /* [rows heads] */
     float *attention_scratch;   /* [pool, attention_floats] */
     size_t attention_floats;
-    float *global_scratch; /* [pool, global_floats]; of network_global.c, as the next */
+    float *global_scratch; /* [pool, global_floats]; network_global.c's, like global_kept */
     float *global_kept;
     size_t global_floats;
     struct arena arena;
 };
 
-/* Where dropout is applied; with the layer it names a mask. */
+/* The places where dropout is applied. Site and layer together name a mask. */
 enum network_site {
     NETWORK_SITE_EMBEDDING,
     NETWORK_SITE_ATTENTION,
@@ -196,21 +198,22 @@ enum network_site {
     NETWORK_SITE_MLP_OUT,
     NETWORK_SITE_CLASSIFIER,
     NETWORK_SITE_COUNT,
-    /* Came later: takes the number of the embeddings' site in layer 1, which nothing has, so that
-     * the masks of the others stay what they were. */
+    /* Added later. It takes the number of the embeddings' site in layer 1, which is not in use, so
+     * that the masks of the other sites did not change. */
     NETWORK_SITE_POOLER = NETWORK_SITE_COUNT,
-    /* In every layer: the numbers of the embeddings' site two layers above. */
+    /* In every layer it takes the number of the embeddings' site two layers above. */
     NETWORK_SITE_RELATIVE = 2 * NETWORK_SITE_COUNT,
     NETWORK_SITE_ACTIVATED = 1 << 20 /* in the MLP; beyond the numbers of all layers */
 };
 
-/* `width` columns of a matrix from `first` on; its rows from row `first` on. */
+/* `width` columns of a matrix, from column `first` on. */
 static inline struct matrix matrix_columns(struct matrix matrix, size_t first, size_t width)
 {
     return (struct matrix){matrix.x + first, matrix.stride, width};
 }
 
-/* Item `index` of `count` equal shares of n, cut at multiples of `unit`. */
+/* First item of share `index` of `count` about equal shares of n items, cut at multiples of `unit`.
+ */
 static inline size_t share_begin(size_t n, size_t unit, unsigned index, unsigned count)
 {
     size_t units = (n + unit - 1) / unit, begin = units * index / count * unit;

@@ -1,6 +1,6 @@
-/* parameters.c - see parameters.h. A walk over the family's tensors deals out offsets; the array is
- * taken when their sum is known. Where an offset is kept is the table `places`. What is loaded into
- * the array is parameters_load.c's. */
+/* parameters.c - see parameters.h. A walk over the family's tensors assigns offsets; the array is
+ * allocated when their sum is known. The table `places` says which field keeps an offset.
+ * parameters_load.c fills the array from a checkpoint. */
 #include "learn/train/network/parameters.h"
 
 #include "engine/base/rng.h"
@@ -12,7 +12,8 @@ enum {
     PURPOSE = 0x494E4954 /* of the random numbers: "INIT" */
 };
 
-/* Where the offsets of a field are kept: of its weight, gamma or table, and of its bias or beta. */
+/* The members that keep the offsets of a tensor field: `first` that of its weight, gamma or table,
+ * `second` that of its bias or beta. */
 struct place {
     bool is_kept, is_in_block; /* in struct parameters_layer; else in struct parameters_map */
     size_t first, second;
@@ -29,7 +30,7 @@ struct place {
             offsetof(struct parameters_layer, second)                                              \
     }
 
-/* Key and value follow the query. */
+/* Key and value follow the query and have no members of their own. */
 static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_WORD] = OUTSIDE(word, word),
     [TENSOR_POSITION] = OUTSIDE(position, position),
@@ -132,7 +133,8 @@ static enum err_code check_head(const struct spec *spec, enum family_head head, 
     return ERR_OK;
 }
 
-/* Every offset "none" until it is given: the structs are offsets, but for the layers at the end. */
+/* Sets every offset to SIZE_MAX, "none". The structs consist of offsets, except `layers` at the end
+ * of parameters_map. */
 static void empty(void *offsets, size_t bytes)
 {
     size_t *offset = offsets;

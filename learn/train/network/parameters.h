@@ -3,7 +3,7 @@
  *
  *     parameters_open(&parameters, &spec, HEAD_CLASSIFIER, &err);
  *     parameters_init(&parameters, seed);
- *     parameters_load(&parameters, checkpoint, &loaded, &err);     what it lacks stays initialised
+ *     parameters_load(&parameters, checkpoint, &loaded, &err);     missing tensors stay initialised
  *
  * Gradients, the optimiser's moments and moving averages are arrays of the same length, so that a
  * tensor lies at the same offset in all of them.
@@ -24,28 +24,27 @@
 
 struct parameter {
     struct tensor_row row; /* name, part, shape, depth */
-    size_t offset; /* of its row.count numbers in the flat array; 16-float aligned, but for key and
-                      value, which follow the query without padding */
+    size_t offset; /* of its row.count numbers in the flat array; aligned to 16 floats, except key
+                      and value, which follow the query without padding */
 };
 
 struct parameters_linear {
     size_t weight, bias;
 };
 
-/* Offsets of one block's tensors. query, key and value lie one after another, so that weight and
- * bias of the three are those of one [3 A, D] product, A being spec_attended. SIZE_MAX: the model
- * has none. */
+/* Offsets of one block's tensors. SIZE_MAX: the model has none. Query, key and value are adjacent,
+ * so that their weights and biases are those of one [3 A, D] product; A is spec_attended. */
 struct parameters_layer {
     size_t attention_gamma, attention_beta, mlp_gamma, mlp_beta;
     size_t qkv_weight, qkv_bias, out_weight, out_bias;
     size_t mlp_in_weight, mlp_in_bias, mlp_out_weight, mlp_out_bias; /* or the gated MLP's */
     size_t attention_scale, mlp_scale;                               /* of layer scale */
     size_t window_bias;
-    size_t merge_gamma, merge_beta, merge_weight; /* behind a stage's last block */
+    size_t merge_gamma, merge_beta, merge_weight; /* after a stage's last block */
     struct parameters_linear global_query, global_key, global_value;
 };
 
-/* Offsets of the others; SIZE_MAX: the model has none. */
+/* Offsets of the tensors outside the blocks. SIZE_MAX: the model has none. */
 struct parameters_map {
     size_t word, position, token_type, embedding_gamma, embedding_beta;
     size_t project_weight, project_bias, relative_bias;
@@ -57,7 +56,7 @@ struct parameters_map {
     size_t mlm_gamma, mlm_beta, mlm_bias;
     size_t classifier_weight, classifier_bias;
     size_t distillation_weight, distillation_bias; /* the second classifier of a distilled DeiT */
-    struct parameters_layer *layers; /* [spec_blocks]: layers that share one have its offsets */
+    struct parameters_layer *layers; /* [spec_blocks]; layers may share a block (spec_block) */
 };
 
 struct parameters {
@@ -65,37 +64,38 @@ struct parameters {
     enum family_head head;
     struct parameter *list;
     unsigned count;
-    size_t numbers; /* of the flat array, padding included (which stays zero) */
+    size_t numbers; /* length of the flat array, with padding, which stays zero */
     float *values;
     struct parameters_map map;
     struct arena arena;
 };
 
-/* Room for every tensor that the spec asks for, all zero. Strings of the spec are borrowed.
- * ERR_UNSUPPORTED for the MLM head of a family other than BERT. Yours to close, also after a
- * failure. */
+/* Takes memory for every tensor of the spec; the values are zero. Strings of the spec are borrowed.
+ * ERR_UNSUPPORTED for the MLM head of a family other than BERT. The caller closes `out`, also after
+ * a failure. */
 enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err);
 void parameters_close(struct parameters *parameters);
 
-/* As Hugging Face initialises: weights and embeddings normal with deviation 0.02 (cut at two
- * deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
+/* Initialises as Hugging Face does: weights and embeddings normal with standard deviation 0.02 (cut
+ * at two deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
 void parameters_init(struct parameters *parameters, uint64_t seed);
 
 /* The result of loading a checkpoint. */
 struct parameters_loaded {
     unsigned found, missing; /* tensors */
     const char *first_missing;
-    bool head_missing;      /* no classifier, or one of another number of labels */
+    bool head_missing;      /* no classifier, or one with another number of labels */
     bool positions_resized; /* an image model of another image size: interpolated bicubically */
-    bool positions_cut;     /* a text model for longer texts: its first positions are kept */
+    bool positions_cut;     /* a text model for longer texts: only the first positions are read */
 };
 
-/* Fills the values from a checkpoint: names as the family writes them, or, in a bare encoder,
- * without the prefix ("bert.", "vit.", ...), norms also with gamma and beta (weights.c). Missing
- * tensors of the head, or a classifier for another number of labels, leave the values as they are
- * and are reported; anything else that is missing or has another shape is ERR_UNSUPPORTED by name.
- * Position embeddings of an image model are interpolated from the checkpoint's grid. */
+/* Fills the values from a checkpoint. Names are those that the family writes; a bare encoder may
+ * have them without the prefix ("bert.", "vit.", ...), and norms may be named gamma and beta
+ * (weights.c). Tensors of the head that are missing, or a classifier for another number of labels,
+ * leave the values as they are and are reported in `loaded`. Any other tensor that is missing or
+ * has another shape is ERR_UNSUPPORTED, and the error names it. Position embeddings of an image
+ * model are interpolated from the checkpoint's grid. */
 enum err_code parameters_load(struct parameters *parameters, const struct checkpoint *checkpoint,
                               struct parameters_loaded *loaded, struct err *err);
 

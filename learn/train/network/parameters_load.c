@@ -1,8 +1,8 @@
-/* parameters_load.c - a checkpoint's tensors into the flat array, by name.
+/* parameters_load.c - reads a checkpoint's tensors into the flat array, by name.
  *
- * A tensor is also looked for without the family's root, as a bare encoder has it. What may differ
- * from the spec: the head, which stays as it is then; the positions of an image model, which are
- * resampled; and the positions of a text model that has more of them. */
+ * A tensor is also looked up without the family's root, as a bare encoder names it. Three parts may
+ * differ from the spec: the head, which then stays as it is; the positions of an image model, which
+ * are resampled; and the positions of a text model that has more of them, which are cut. */
 #include "learn/train/network/parameters.h"
 
 #include "engine/model/positions.h"
@@ -33,7 +33,7 @@ static size_t square_root(size_t n)
     return root * root == n ? root : 0;
 }
 
-/* The learnt tokens' positions as they are, the grid's resampled. */
+/* Copies the learnt tokens' positions and resamples those of the grid. */
 static enum err_code resize_positions(const struct loading *loading,
                                       const struct parameter *parameter,
                                       const struct tensor_info *info)
@@ -61,7 +61,7 @@ static enum err_code resize_positions(const struct loading *loading,
     return loading->err->code;
 }
 
-/* The first positions of a text model that has more of them. */
+/* Reads the first positions of a text model that has more of them. */
 static enum err_code cut_positions(const struct loading *loading, const struct parameter *parameter,
                                    const struct tensor_info *info)
 {

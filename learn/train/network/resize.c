@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Rows in front ([CLS], distillation) are no place in the image and stay. */
+/* The first rows ([CLS], distillation) are no position in the image and are copied. */
 static void resize_positions(const struct parameters *from, const float *from_values,
                              const struct parameters *to, float *to_values)
 {

@@ -1,5 +1,5 @@
-/* rng_streams.h - the purposes (rng_for) of the random streams of a training run: the streams are
- * independent, so one more draw in one place changes nothing in another. */
+/* rng_streams.h - the purposes (rng_for) of the random streams of a training run. The streams are
+ * independent: one more draw from one stream does not change another. */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_RNG_STREAMS_H
 #define ATTND_LEARN_TRAIN_NETWORK_RNG_STREAMS_H
 

@@ -10,14 +10,14 @@ enum { OFFSETS = 5 };
 
 static const double pi = 3.14159265358979323846;
 static const float deviation_init = 0.02f; /* of parameters_init */
-static const float deviation_head = 0.02f; /* of queries and keys around their structure */
+static const float deviation_head = 0.02f; /* noise on the structure of queries and keys */
 static const float deviation_cls = 0.3f;
 static const float scale_out = 0.5f,
                    scale_mlp_in = 0.7f;      /* small additions to the residual stream */
-static const float scale_patch_place = 0.1f; /* of what patches write into the place's channels */
+static const float scale_patch_place = 0.1f; /* of the patch weights of the position's channels */
 static const double peak_logit = 8;
 
-/* The same shapes throughout: D, d and the frequencies of one axis, d / 4. */
+/* D, d, the number of frequencies of one axis, d / 4, and the patches across an image. */
 struct shape {
     size_t width, head, quarter;
     unsigned across;
@@ -30,8 +30,8 @@ static struct shape shape_of(const struct parameters *parameters)
     return (struct shape){spec->hidden, head, head / 4, spec->image_size / spec->patch};
 }
 
-/* Angle of one step along an axis: the lowest turn is half a period over the image, and whole steps
- * are told apart. */
+/* Angle of one step along an axis. The lowest frequency has half a period over the image; the
+ * highest still distinguishes single steps. */
 static double pace(const struct shape *shape, size_t i)
 {
     double steps = fmax((double)shape->quarter, shape->across / 2.0);
@@ -60,7 +60,7 @@ static void init_positions(float *positions, const struct spec *spec, const stru
     }
 }
 
-/* W_q of one head turns the place's angles by (y, x) steps. */
+/* Makes W_q of one head rotate the position's angles by (y, x) steps. */
 static void add_turn(float *query, const struct shape *shape, const int offset[2])
 {
     size_t q = shape->quarter, width = shape->width;
@@ -130,8 +130,8 @@ void structured_init(struct parameters *parameters, uint64_t seed)
 
 /* ---- sharpening ---- */
 
-/* The mean logit of a patch with itself, by the place alone, before any gain: |place|^2 / sqrt(d).
- */
+/* Mean logit of a patch with itself from the position channels alone, before any gain:
+ * |position|^2 / sqrt(d). */
 static double mean_match(const struct parameters *parameters, const struct shape *shape,
                          const struct network *network, const struct network_batch *batch,
                          unsigned layer)
