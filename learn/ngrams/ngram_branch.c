@@ -35,7 +35,7 @@ enum err_code ngram_settings_check(const struct ngram_settings *settings, struct
     return err->code;
 }
 
-/* As many rows as the file may take. */
+/* Most rows that the table may have in a file of NGRAM_TABLE_BYTES. */
 static uint32_t rows_for(unsigned labels)
 {
     uint32_t rows = NGRAM_ROWS_USUAL;
@@ -44,7 +44,7 @@ static uint32_t rows_for(unsigned labels)
     return rows;
 }
 
-/* ---- how much it weighs ---- */
+/* ---- the weight ---- */
 
 struct blend {
     const struct ngram_data *data;
@@ -64,7 +64,7 @@ static size_t usable(const struct blend *blend)
     return count;
 }
 
-/* -log p of one input's truth; slopes [2] get its share. */
+/* Returns -log p of one input's true label and adds its gradient to slopes [2]. */
 static double loss_of(const struct blend *blend, size_t input, const double *point, double *slopes)
 {
     const unsigned labels = blend->data->evaluation->label_count;
@@ -99,7 +99,8 @@ static double blend_loss(void *context, const double *point, double *gradient)
     return loss;
 }
 
-/* b / a of the least loss; with few inputs, or a given weight, that one. */
+/* Sets result->weight: the settings' if given; with few inputs NGRAM_WEIGHT_USUAL; else b / a of
+ * least loss. Also sets the losses before and after. */
 static enum err_code weigh(struct blend *blend, const struct ngram_settings *settings,
                            struct ngram_result *result, struct err *err)
 {
@@ -162,7 +163,7 @@ static enum err_code take_evidence(const struct ngram_table *table, const struct
     return err->code;
 }
 
-/* The weights times `by`. */
+/* Multiplies the table's weights and biases with `by`. */
 static enum err_code scale(struct ngram_table *table, double by, struct arena *arena,
                            struct err *err)
 {

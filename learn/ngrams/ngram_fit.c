@@ -1,7 +1,8 @@
-/* ngram_fit.c - see ngram_fit.h. Texts of one fit share few of a table's rows: the problem is
- * solved over those that a learnt text has, in their order, and spread over the table at the end.
- * The others would have no slope but the penalty's, and end at the zero that they begin with.
- * Texts are added up in blocks, and the blocks in their order: the sum of any number of threads. */
+/* ngram_fit.c - see ngram_fit.h. The texts of a fit use few of a table's rows. The problem is
+ * solved over the rows that a learnt text uses, in ascending order, and copied into the table at
+ * the end. The other rows have only the penalty's gradient and would stay at zero, where they
+ * start. Texts are summed in blocks, and blocks in order, so the sum does not depend on the number
+ * of threads. */
 #include "learn/ngrams/ngram_fit.h"
 
 #include "engine/base/thread_pool.h"
@@ -12,36 +13,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURVATURE_BOUND 0.25 /* of p (1 - p) */
+#define CURVATURE_BOUND 0.25 /* largest value of p (1 - p) */
 
-enum { BLOCK_TEXTS = 8192, BLOCKS_MAX = 16 }; /* texts of a block at least; each has slopes */
+/* A block has at least BLOCK_TEXTS texts. Each block has a gradient of its own. */
+enum { BLOCK_TEXTS = 8192, BLOCKS_MAX = 16 };
 
-/* An n-gram of a text, by the place of its row among those that are used. */
+/* An n-gram of a text: the index of its row among the used rows, and its value. */
 struct place {
     uint32_t used;
     float value;
 };
 
-/* Texts that one thread adds up. */
+/* Texts that one thread sums. */
 struct block {
     size_t first, end;          /* texts */
-    const struct place *places; /* of its learnt texts */
+    const struct place *places; /* n-grams of its learnt texts */
     double loss;
-    double *gradient; /* [weights + free], of the values as they are */
-    double *scores;   /* [labels] of the text at hand */
+    double *gradient; /* [weights + free], with respect to unscaled values */
+    double *scores;   /* [labels] of the current text */
 };
 
-/* Points are [used_count, free] weights, then [free] biases, each over its scale. */
+/* A point is [used_count, free] weights, then [free] biases, each divided by its scale. */
 struct task {
     const struct ngram_problem *problem;
-    unsigned free;  /* labels that get weights */
-    size_t learnt;  /* texts */
-    size_t weights; /* used_count free */
+    unsigned free;  /* number of labels that get weights */
+    size_t learnt;  /* number of learnt texts */
+    size_t weights; /* used_count x free */
     uint32_t used_count;
-    uint32_t *used;       /* [used_count] rows of the table, rising */
-    struct place *places; /* of all learnt texts, one after the other */
-    double *scale;        /* [used_count + 1], the last of biases */
-    double *values;       /* [weights + free] weights and biases as they are */
+    uint32_t *used;       /* [used_count] rows of the table, ascending */
+    struct place *places; /* n-grams of all learnt texts, one text after another */
+    double *scale;        /* [used_count + 1]; the last one is the biases' */
+    double *values;       /* [weights + free] unscaled weights and biases */
     struct block blocks[BLOCKS_MAX];
     unsigned block_count;
     struct thread_pool *pool;
@@ -62,7 +64,7 @@ static void take_values(const struct task *task, const double *point)
             *value++ = *point++ * task->scale[r];
 }
 
-/* scores become the probabilities, less 1 at the truth; returns -log p[truth]. */
+/* Overwrites scores with softmax(scores) - onehot(truth); returns -log p[truth]. */
 static double residual_of(double *scores, unsigned labels, unsigned truth)
 {
     double largest = scores[0], sum = 0;
@@ -77,7 +79,7 @@ static double residual_of(double *scores, unsigned labels, unsigned truth)
     return log(sum) - of_truth;
 }
 
-/* One text: its loss, and what it adds to the slopes of weights and biases. */
+/* Returns one text's loss and adds to the block's gradient. */
 static double take_text(const struct task *task, size_t text, const struct place *places,
                         struct block *block)
 {
@@ -151,13 +153,7 @@ static double loss_at(void *context, const double *point, double *gradient)
     return loss + strength / 2 * squares;
 }
 
-/* ---- the rows that are used ---- */
-
-/* What passes until the rows that are used are known. */
-struct survey {
-    uint32_t *place; /* [table_rows] among those that are used */
-    double *squares; /* [table_rows] mean over all texts */
-};
+/* ---- the used rows ---- */
 
 static void take_squares(const struct ngram_problem *problem, double *squares)
 {
@@ -169,7 +165,8 @@ static void take_squares(const struct ngram_problem *problem, double *squares)
         }
 }
 
-/* place [table_rows], zeros. Returns the n-grams of all learnt texts. */
+/* Lists the used rows; place [table_rows], zeros at first, gets their index among them. Returns the
+ * number of n-grams of all learnt texts. */
 static size_t find_used(struct task *task, uint32_t *place)
 {
     const struct ngram_problem *problem = task->problem;
@@ -191,7 +188,7 @@ static size_t find_used(struct task *task, uint32_t *place)
     return ngrams;
 }
 
-/* The places of all learnt texts, and from where on each block has its own. */
+/* Lists the n-grams of all learnt texts and sets where those of each block start. */
 static void take_places(struct task *task, const uint32_t *place)
 {
     const struct ngram_problem *problem = task->problem;

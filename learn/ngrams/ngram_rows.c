@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What passes while a text is read goes with `passing`. */
+/* Reads one text's n-grams into the rows' arena. Temporary memory is in `passing`. */
 static enum err_code take(struct ngram_rows *rows, struct ngram_list *out,
                           const struct ngram_reading *reading, const struct dataset_item *item,
                           struct err *err)
