@@ -9,8 +9,9 @@
 
 enum { CHUNK_ROWS = 512 }; /* summed in single precision, then in double */
 
-/* Variance below this share of the largest is noise of single precision for certain. Up to 1e-7 it
- * may be noise as well: projected on it, features are that small and weigh nothing. */
+/* A variance below this share of the largest is certainly rounding noise of single precision. Up to
+ * 1e-7 it may be noise as well, but projected features are then so small that they have no effect.
+ */
 #define VARIANCE_SHARE_MIN 1e-9
 
 /* ---- covariance ---- */
@@ -25,7 +26,7 @@ static void take_mean(const struct feature_table *table, double *mean)
         mean[j] /= (double)table->count;
 }
 
-/* Rows first .. first + count of the table less the mean: out [count, width]. */
+/* out [count, width] = rows [first, first + count) of the table minus the mean. */
 static void centre(const struct feature_table *table, const double *mean, size_t first,
                    size_t count, float *out)
 {
@@ -97,9 +98,9 @@ static enum err_code keep(struct feature_basis *out, const double *values, const
     return ERR_OK;
 }
 
-/* As many leading ones as there are: then LAPACK finds them by relatively robust representations,
- * three times faster than by QR (768: 80 ms instead of 256 on one thread of a Zen 4), and faster
- * than a part of them. */
+/* Computes all `width` eigenvectors. LAPACK then uses relatively robust representations, which are
+ * three times faster than QR (width 768: 80 ms instead of 256 on one thread of a Zen 4), and faster
+ * than computing only some of them. */
 static enum err_code decompose(struct feature_basis *out, const struct feature_table *table,
                                const double *covariance, struct arena *arena, struct err *err)
 {
@@ -140,7 +141,7 @@ enum err_code feature_basis_fit(struct feature_basis *out, const struct feature_
     return err->code;
 }
 
-/* ---- there and back ---- */
+/* ---- project and restore ---- */
 
 enum err_code feature_basis_project(const struct feature_basis *basis,
                                     const struct feature_table *table, float *rows, struct err *err)

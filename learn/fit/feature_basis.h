@@ -1,15 +1,15 @@
-/* feature_basis.h - the coordinates in which a head is fitted: features less their mean, along the
- * directions in which they vary, divided by one number so that their mean squared length is 1.
+/* feature_basis.h - the coordinates in which a head is fitted: features minus their mean, along
+ * their principal directions, divided by one number so that their mean squared length is 1.
  *
  *     feature_basis_fit(&basis, &table, &arena, &err);
  *     feature_basis_project(&basis, &table, rows);              rows [count, basis.rank]
  *     ... fit weights in these coordinates ...
  *     feature_basis_restore(&basis, weights, labels, plain);    for the features themselves
  *
- * Along principal directions the curvature of a head's loss is nearly diagonal, and one division
- * makes a strength of regularisation mean the same for every encoder. The turn keeps lengths, so a
- * penalty on squared weights is the same in both coordinates; directions that the features do not
- * use are left out, which changes no fitted weight.
+ * Along principal directions the curvature of a head's loss is nearly diagonal. The division makes
+ * a strength of regularisation mean the same for every encoder. The rotation keeps lengths, so a
+ * penalty on squared weights is the same in both coordinates. Directions without variance are left
+ * out, which changes no fitted weight.
  *
  * Threads: no state.
  */
@@ -31,7 +31,7 @@ struct feature_basis {
     unsigned width, rank;
     double scale;      /* features are divided by it */
     double *mean;      /* [width] */
-    float *directions; /* [rank, width], orthonormal, by falling variance */
+    float *directions; /* [rank, width], orthonormal, sorted by descending variance */
     double *variances; /* [rank] of the projected features; their sum is at most 1 */
 };
 
@@ -45,8 +45,8 @@ enum err_code feature_basis_project(const struct feature_basis *basis,
                                     const struct feature_table *table, float *rows,
                                     struct err *err);
 
-/* weights [labels, rank + 1] of projected features, the last of a row its bias -> plain
- * [labels, width + 1] of the features as they are. */
+/* weights [labels, rank + 1] for projected features -> plain [labels, width + 1] for the features
+ * themselves. The last number of a row is its bias. */
 void feature_basis_restore(const struct feature_basis *basis, const double *weights,
                            unsigned labels, float *plain);
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SEED = 1 }; /* of the draws behind intervals */
+enum { SEED = 1 }; /* of the bootstrap draws of the intervals */
 
 /* ---- open ---- */
 
@@ -47,7 +47,8 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     return ERR_OK;
 }
 
-/* The examples that the model carries, and its table of n-grams, which learns from theirs. */
+/* Reads the examples that the model carries, and its table of n-grams. A new table also learns from
+ * the examples, so they must have their n-grams. */
 static enum err_code read_head(struct fit *fit, struct err *err)
 {
     const char *dir = fit->options.model;
@@ -143,7 +144,7 @@ void fit_close(struct fit *fit)
 
 /* ---- features ---- */
 
-/* Inputs that cannot be read are no examples. */
+/* Checks that enough readable inputs are left of each label. */
 static enum err_code check_read(const struct fit *fit, struct err *err)
 {
     for (unsigned c = 0; c < fit->labels.count; c++) {
@@ -162,7 +163,8 @@ static enum err_code check_read(const struct fit *fit, struct err *err)
     return ERR_OK;
 }
 
-/* By the record that training left beside the model, and by the examples that it carries. */
+/* Marks the inputs that the model has learnt: those of the record that training left beside the
+ * model, and those of the examples that it carries. Counts the other, fresh ones. */
 static enum err_code mark_learnt(struct fit *fit, struct err *err)
 {
     const struct evaluation *evaluation = &fit->evaluation;
@@ -172,7 +174,7 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
     fit->learnt = calloc(evaluation->count, sizeof *fit->learnt);
     if (fit->learnt == NULL)
         return err_no_memory(err, evaluation->count * sizeof *fit->learnt);
-    record_read(fit->options.model, &found, &record, &cause); /* a damaged one tells nothing */
+    record_read(fit->options.model, &found, &record, &cause); /* a damaged one counts as none */
     for (size_t i = 0; i < evaluation->count; i++) {
         fit->learnt[i] = record_knows(&record, evaluation->digests[i]) ||
                          example_bank_find(&fit->bank, evaluation->digests[i]) != SIZE_MAX;
@@ -184,9 +186,9 @@ static enum err_code mark_learnt(struct fit *fit, struct err *err)
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }
 
-/* Nothing was said against the classifier of the old labels: no input of the data has one of them,
- * takes an example from one, or is to be expected more or less often than it was. A model that
- * answers by two classifiers has none to keep. */
+/* True if the data only add labels, so that the classifier of the old labels can stay: no input has
+ * an old label, no input corrects an example, and the prior is the natural one. False for a model
+ * that answers by two classifiers. */
 static bool adds_only(const struct fit *fit)
 {
     const struct fit_rows *rows = &fit->rows;
@@ -227,7 +229,7 @@ static unsigned winner_of(const float *logits, unsigned labels)
     return best;
 }
 
-/* Of winners among the first `labels` labels. */
+/* Computes figures of the winners among the first `labels` labels. */
 static enum err_code take_figures(struct fit_figures *out, const struct fit *fit,
                                   const float *logits, unsigned labels, struct err *err)
 {

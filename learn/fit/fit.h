@@ -1,19 +1,19 @@
-/* fit.h - a new head on a checkpoint whose encoder stays as it is: labels are corrected or added
- * within seconds, without a training run.
+/* fit.h - fits a new head on a checkpoint whose encoder stays unchanged: labels are corrected or
+ * added within seconds, without a training run.
  *
  *     struct fit_options options = {.model = dir, .data = path, .out = new_dir, .threads = 2, ...};
- *     fit_open(&fit, &options, &err);              what is wrong with the inputs is said here
+ *     fit_open(&fit, &options, &err);              reports what is wrong with the inputs
  *     fit_features(&fit, &progress, &err);         one pass of the encoder over all inputs
  *     fit_head(&fit, &progress, &err);             head_cross.h
- *     fit_accept(&fit, &err);                      or the reason why it is worse than it was
+ *     fit_accept(&fit, &err);                      fails if the new head is worse than the old one
  *     fit_write(&fit, &err);                       fit_write.h
  *     fit_close(&fit);
  *
- * What the classifier reads of each input is computed once; the head on it is multinomial logistic
- * regression (head_fit.h). Everything that is reported of it comes from heads that have not learnt
- * the input that they answer.
+ * The features of each input are computed once. The head on them is multinomial logistic regression
+ * (head_fit.h). All reported figures are cross-validated: each input is answered by a head that has
+ * not learnt it ("left out").
  *
- * Threads: one at a time; options.threads of its own for the time of a call.
+ * Threads: one at a time; starts options.threads of its own for the time of a call.
  */
 #ifndef ATTND_LEARN_FIT_FIT_H
 #define ATTND_LEARN_FIT_FIT_H
@@ -33,8 +33,8 @@ struct fit_options {
     const char *model, *data, *out;
     struct dataset_options fields; /* kind is the model's */
     unsigned threads;              /* at least 1 */
-    double loss_max;               /* points of F1 that a label of the model may lose */
-    double automatic_max;          /* points by which automatic answers may rise: fit_trust.h */
+    double loss_max;               /* most points of F1 that a label of the model may lose */
+    double automatic_max;          /* most points of rise of automatic answers: fit_trust.h */
     double target_precision;       /* of the thresholds */
     const char *version;           /* attnd.json's; NULL: one more than the model's */
     const char *prior;             /* fit_prior.h */
@@ -45,54 +45,54 @@ struct fit_progress {
     void *context;
 };
 
-/* How well a set of winners does, over all rows and labels. */
+/* Figures of a head's winners, over all rows and labels. */
 struct fit_figures {
     struct confusion confusion; /* over the new labels */
     struct interval accuracy, macro_f1;
     struct interval *f1; /* [labels.count] */
     struct selective_decisions decisions;
-    size_t
-        trusted; /* examples of the old bank that are automatic by a label that had a threshold */
+    /* Examples of the old bank whose answer is automatic, with a label that had a threshold. */
+    size_t trusted;
 };
 
 struct fit {
     struct fit_options options;
     struct engine_model *model;
-    struct spec old;           /* of the model */
-    struct head_bank bank;     /* that it carries; count 0: none */
-    struct head_matrix matrix; /* that it answers by; weight NULL: model.safetensors' classifier */
-    struct ngram_table table;  /* its own; weight NULL: it has none */
+    struct spec old;           /* the model's */
+    struct head_bank bank;     /* the model's examples; count 0: none */
+    struct head_matrix matrix; /* the model's head; weight NULL: model.safetensors' classifier */
+    struct ngram_table table;  /* the model's; weight NULL: it has none */
     struct dataset dataset;
     struct ngram_rows ngrams; /* of the data set, if the model has a table */
     struct fit_labels labels;
     unsigned *classes;            /* [dataset.count] */
-    struct evaluation evaluation; /* by the model as it was, with features */
-    bool *learnt;                 /* [dataset.count] by the model as it was, as far as is known */
-    size_t fresh_count;           /* inputs that can be read and were not */
-    size_t fresh_known;           /* of these with a label that the model has */
-    struct fit_rows rows;         /* what the head is fitted on */
-    bool adds;    /* the data have new labels alone: the classifier of the others stays as it is */
-    float *plain; /* [labels.count, classifier size + 1] of the features as they are, bias last */
-    float *full;  /* [labels.count, rows.width + 1] of features and mean; NULL: plain answers */
+    struct evaluation evaluation; /* of the data set by the old model, with features */
+    bool *learnt;                 /* [dataset.count] known to be learnt by the old model */
+    size_t fresh_count;           /* readable inputs that it has not learnt */
+    size_t fresh_known;           /* those of them that have an old label */
+    struct fit_rows rows;         /* the head is fitted on these */
+    bool adds;    /* the data have only new labels: the old labels' classifier is kept */
+    float *plain; /* [labels.count, classifier size + 1] for the features, bias last */
+    float *full;  /* [labels.count, rows.width + 1] for features and mean; NULL: plain answers */
     struct ngram_table new_table; /* fit_ngrams.h */
-    double strength;              /* that was chosen, of the one that answers */
+    double strength;              /* chosen strength of the head that answers */
     float *shifts;                /* [labels.count] of the prior, in rows.after and plain already */
-    struct fit_figures before, after; /* over all rows; decisions by fit_write */
-    bool is_refused; /* what was fitted is worse than what it replaces: fit_accept, fit_write */
+    struct fit_figures before, after; /* over all rows; fit_write sets decisions */
+    bool is_refused; /* the new head is worse than the old one: set by fit_accept, fit_write */
     struct arena arena;
 };
 
-/* ERR_UNSUPPORTED for a model whose head is not one label of several (a regression, independent
- * labels, zero-shot); ERR_UNUSABLE for data that cannot be fitted, and if `out` is there. */
+/* ERR_UNSUPPORTED for a model that does not choose one of several labels (regression, independent
+ * labels, zero-shot). ERR_UNUSABLE for data that cannot be fitted, and if `out` exists. */
 enum err_code fit_open(struct fit *out, const struct fit_options *options, struct err *err);
 void fit_close(struct fit *fit);
 
-/* ERR_UNUSABLE if an input of a label that has few cannot be read. */
+/* ERR_UNUSABLE if a label has too few inputs that can be read. */
 enum err_code fit_features(struct fit *fit, const struct fit_progress *progress, struct err *err);
 enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, struct err *err);
 
-/* ERR_UNUSABLE if a label of the model loses more than loss_max points of F1 against the model as
- * it was, on these inputs: the text names the label, both figures and what can be done. */
+/* ERR_UNUSABLE if a label of the model loses more than loss_max points of F1 against the old model
+ * on these inputs. The error names the label, both figures and what can be done. */
 enum err_code fit_accept(struct fit *fit, struct err *err);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 1e-3F /* of a margin, beyond rounding */
+#define ROOM 1e-3F /* share of a margin that is well above rounding */
 
-/* A row that has another label: it would be given the new one by any bias above this. */
+/* A row that has another label. A bias above `margin` would give it the new label. */
 struct rival {
     float margin;
     unsigned class;
@@ -18,7 +18,7 @@ static int by_margin(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How far the best of the other labels is ahead. */
+/* The best other label's logit minus the label's. */
 static float margin_of(const float *logits, unsigned labels, unsigned label)
 {
     float best = -INFINITY;
@@ -27,14 +27,15 @@ static float margin_of(const float *logits, unsigned labels, unsigned label)
     return best - logits[label];
 }
 
-/* How an input of each label weighs among false alarms: once as they are, once as often as the
- * model expects them. */
+/* False alarms so far. `alarms` weighs rows as they are, `expected_alarms` by how often the model
+ * expects their labels. */
 struct toll {
     size_t *rows, *taken; /* [labels] */
     double alarms, expected_alarms;
 };
 
-/* The weight of one row: its label's expected share over its rows, 1 / count if none is known. */
+/* Weight of one row: its label's expected share divided by the label's rows; 1 / count if no share
+ * is known. */
 static double expected_weight(const struct fit *fit, const struct toll *toll, unsigned class,
                               size_t count)
 {
@@ -47,7 +48,8 @@ static double expected_weight(const struct fit *fit, const struct toll *toll, un
     return fitted[class] / sum / (double)toll->rows[class];
 }
 
-/* The highest bias at which enough of the rivals keep their labels; [count], by margin. */
+/* The highest bias at which enough of the rivals keep their labels. rivals [count] are sorted by
+ * margin. */
 static float highest(const struct fit *fit, const struct rival *rivals, size_t count,
                      struct toll *toll)
 {

@@ -1,5 +1,5 @@
-/* fit_decide.c - see fit_decide.h. What is measured is put together from the fit's own arrays and
- * never freed with the assessment that borrows it. */
+/* fit_decide.c - see fit_decide.h. An assessment borrows the evaluation, which is made of the fit's
+ * own arrays, and must not free it. */
 #include "learn/fit/fit_decide.h"
 
 #include "engine/decide/argmax.h"
@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- answers that were left out, as if a run had given them ---- */
+/* ---- left-out answers as an evaluation ---- */
 
-/* Views all rows, in their order. The problem of an item that is no row stays. */
+/* Makes an evaluation of all rows, in their order. */
 static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct err *err)
 {
     const struct fit_rows *rows = &fit->rows;
@@ -35,7 +35,7 @@ static enum err_code view_rows(struct fit *fit, struct evaluation *out, struct e
     return ERR_OK;
 }
 
-/* Views the inputs of the data set, with a reason for each that is not counted. */
+/* Makes an evaluation of the data set's inputs. Inputs that do not count have a problem. */
 static enum err_code view_data(struct fit *fit, bool fresh_only, struct evaluation *out,
                                struct err *err)
 {
@@ -101,9 +101,9 @@ static enum err_code assess_for_decisions(struct fit *fit, const char *dir, bool
     return view_rows(fit, &out->evaluation, err) ? err->code : assessment_measure(out, err);
 }
 
-/* ---- decisions that are kept ---- */
+/* ---- kept decisions ---- */
 
-/* The best temperature of a head's answers to rows of old labels. */
+/* The best temperature for a head's answers to rows of old labels. */
 static double temperature_of(const struct fit *fit, const float *logits, unsigned labels,
                              size_t *items)
 {
@@ -116,8 +116,9 @@ static double temperature_of(const struct fit *fit, const float *logits, unsigne
     return calibration_temperature_within(&set, &bound);
 }
 
-/* How much sharper the answers became. A table of n-grams is sure of what it learnt, so that rows
- * tell nothing; but it grew as the head's logits did, and these are all of the answer. */
+/* Factor by which the temperature must rise because the new answers are sharper. With a table of
+ * n-grams the rows cannot tell, since the table is sure of what it learnt. But its scale grew by
+ * the same factor as the head's logits (fit_ngrams.h), so this is the factor. */
 static double sharper(const struct fit *fit, size_t *items)
 {
     if (fit->table.weight != NULL)
@@ -148,8 +149,8 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
 
 /* ---- all of it ---- */
 
-/* Counts that scores hold for: where labels were only added, those that they held for and the new
- * labels' inputs. */
+/* Class counts that the scores are calibrated for. If labels were only added, the old labels keep
+ * their counts. */
 static enum err_code count_fitted(const struct fit *fit, double *counts, struct err *err)
 {
     const double *old = fit->old.class_prior.fitted;
@@ -160,7 +161,8 @@ static enum err_code count_fitted(const struct fit *fit, double *counts, struct 
     return ERR_OK;
 }
 
-/* The energy of a new head is on another scale: as many of the rows as before are unknown. */
+/* Share of rows to call unknown. The energy of a new head is on another scale, so its threshold is
+ * set so that as many rows are unknown as before. */
 static double unknown_share(const struct fit *fit)
 {
     const struct ood *ood = &fit->old.policy.ood;
@@ -175,7 +177,7 @@ static double unknown_share(const struct fit *fit)
     return fmax(CALIBRATE_UNKNOWN, (double)unknown / (double)fit->rows.count);
 }
 
-/* Decisions from inputs; from all rows only what the model lacks. */
+/* Fits decisions: on fresh inputs all of them; on all rows only those that the model lacks. */
 static enum err_code calibrate_anew(struct fit *fit, const char *dir, bool is_fresh,
                                     const struct calibrate_kept *kept, const double *fitted,
                                     struct err *err)

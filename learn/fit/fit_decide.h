@@ -1,14 +1,16 @@
-/* fit_decide.h - when a fitted head answers by itself: temperature, thresholds, OOD score and
- * reference, written into attnd.json.
+/* fit_decide.h - decides when a fitted head answers automatically: fits temperature, thresholds,
+ * OOD score and reference and writes them into attnd.json.
  *
- * An encoder has seen what it learnt: on those inputs every head looks sure, left out or not, and
- * thresholds from them would promise what new inputs do not keep. So decisions are fitted on inputs
- * that the model's own record (record.h) does not know, if FIT_FRESH_MIN or more of them have a
- * label that the model had: what is mistaken for a new label can only be told by these. Even then
- * none becomes looser than it was (fit_trust.h). With fewer the model's decisions are kept: OOD
- * score, reference and thresholds, with none for a new label, which is then reviewed; and its
- * temperature, of a head that was fitted anew times how much colder it needs to be than the old one
- * on the very same inputs.
+ * On inputs that the encoder learnt every head is too sure, left out or not, and thresholds from
+ * them would promise too much for new inputs. So decisions are fitted on inputs that the model's
+ * record (record.h) does not know, if at least FIT_FRESH_MIN of them have an old label: only these
+ * show what is mistaken for a new label. Even then no decision becomes looser than before
+ * (fit_trust.h).
+ *
+ * With fewer such inputs the model's decisions are kept: OOD score, reference and thresholds. A new
+ * label has no threshold and is always reviewed. The temperature is kept too; for a head that was
+ * fitted anew it is multiplied by the ratio of the new head's best temperature to the old one's on
+ * the same inputs.
  *
  * Threads: as fit.h.
  */
@@ -20,19 +22,19 @@
 
 enum { FIT_FRESH_MIN = 50 };
 
-/* Do the inputs say enough to fit decisions on? After fit_features. */
+/* True if there are enough fresh inputs to fit decisions on. Called after fit_features. */
 static inline bool fit_decides_anew(const struct fit *fit)
 {
     return fit->fresh_known >= FIT_FRESH_MIN;
 }
 
-/* dir: the new checkpoint, without decisions. */
+/* Writes decisions into DIR/attnd.json of the new checkpoint, which has none yet. */
 enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err);
 
 struct assessment;
 
-/* Opens a checkpoint directory of the fit with the answers that were left out as its own: those to
- * the inputs of the data. End it in any case. */
+/* Opens an assessment of the fit's checkpoint directory, with the left-out answers to the inputs of
+ * the data as its evaluation. End it in any case. */
 enum err_code fit_assess(struct fit *fit, const char *dir, struct assessment *out, struct err *err);
 void fit_end_assessment(struct assessment *assessment);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- progress over both ---- */
+/* ---- progress over both heads ---- */
 
 struct counter {
     const struct fit_progress *progress;
@@ -26,7 +26,8 @@ static void count(void *context, size_t done)
 
 /* ---- the old labels' classifier ---- */
 
-/* model.safetensors' classifier into the first features of rows [old labels, width + 1]. */
+/* Copies model.safetensors' classifier to rows [old labels, width + 1]; weights of further features
+ * are 0. */
 static enum err_code read_classifier(const struct fit *fit, unsigned width, float *rows,
                                      struct err *err)
 {
@@ -51,7 +52,7 @@ static enum err_code read_classifier(const struct fit *fit, unsigned width, floa
     return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.model) : ERR_OK;
 }
 
-/* The rows that answer now: of the full head the model's own matrix, if it has one. */
+/* Reads the old labels' classifier: for the full head the model's own matrix, if it has one. */
 static enum err_code read_old_rows(const struct fit *fit, unsigned width, float *rows,
                                    struct err *err)
 {
@@ -65,8 +66,8 @@ static enum err_code read_old_rows(const struct fit *fit, unsigned width, float 
     return ERR_OK;
 }
 
-/* given [rows, old labels]: what these rows [old labels, width + 1] say of the first `width`
- * features of each row. */
+/* given [rows, old labels] = logits of the classifier `old` [old labels, width + 1] on the first
+ * `width` features of each row. */
 static void give_logits(const struct fit *fit, unsigned width, const float *old, float *given)
 {
     const struct fit_rows *rows = &fit->rows;
@@ -82,11 +83,11 @@ static void give_logits(const struct fit *fit, unsigned width, const float *old,
 
 /* ---- one head ---- */
 
-/* A head in the features' own coordinates, and its answers that were left out. */
+/* A head in the features' own coordinates, and its left-out answers. */
 struct fitted {
-    unsigned width, known; /* known labels come first, with the classifier that they had */
-    float *weights;        /* [labels, width + 1], the last of a row its bias */
-    float *given;          /* [count, known] what that classifier says */
+    unsigned width, known; /* known labels come first and keep their classifier */
+    float *weights;        /* [labels, width + 1]; the last number of a row is its bias */
+    float *given;          /* [count, known] logits of the known labels' classifier */
     float *logits;         /* [count, labels] */
     double strength, loss;
 };
@@ -134,7 +135,7 @@ static enum err_code fit_projected(const struct fit *fit, const struct feature_b
         feature_basis_restore(basis, cross.weights, head_rows_fitted(&table),
                               out->weights + out->known * ((size_t)out->width + 1));
         out->logits = cross.logits;
-        cross.logits = NULL; /* ours now */
+        cross.logits = NULL; /* out owns them now */
         out->strength = cross.strength;
         out->loss = cross.loss;
     }
@@ -186,7 +187,7 @@ static double variance_of(const struct fit_rows *rows, unsigned first, unsigned 
     return sum;
 }
 
-/* What a mean is multiplied by to vary as much as the features do. */
+/* Factor by which the mean's features are multiplied so that they vary as much as the others. */
 static float balance_of(const struct fit *fit)
 {
     const unsigned features = spec_features(&fit->old);
@@ -216,9 +217,9 @@ static enum err_code fit_full(struct fit *fit, struct counter *counter, struct f
     return err->code;
 }
 
-/* ---- both ---- */
+/* ---- both heads ---- */
 
-/* The weights with the shifts of the prior; out of `fitted`. */
+/* Moves the weights out of `fitted` and adds the shifts of the prior. */
 static float *take_weights(const struct fit *fit, struct fitted *fitted)
 {
     const size_t width = fitted->width;

@@ -21,8 +21,8 @@ static unsigned place_of(const struct fit_labels *labels, const char *name)
 
 /* ---- names ---- */
 
-/* Every label of the data that the model lacks, once, with its number of inputs. Lists have room
- * for every input. */
+/* Adds each label that the model lacks to out->name, or to `rare` if it has too few inputs. Both
+ * lists have room for every input. */
 static enum err_code add_new(struct fit_labels *out, struct fit_rare *rare, const char **sorted,
                              size_t count, struct err *err)
 {
@@ -62,7 +62,7 @@ static enum err_code collect(struct fit_labels *out, const struct dataset *datas
 
 /* ---- inputs ---- */
 
-/* Takes inputs of rare labels out, and counts the others. */
+/* Removes inputs of rare labels from the data set and counts the others by label. */
 static void keep_known(struct fit_labels *out, struct dataset *dataset)
 {
     size_t kept = 0;

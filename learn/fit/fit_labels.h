@@ -1,7 +1,7 @@
-/* fit_labels.h - the labels of a head that is to be fitted: the model's, in their order, so that
- * its answers can be compared, and behind them the new ones of the data.
+/* fit_labels.h - the labels of a head that is to be fitted: first the model's, in its order, so
+ * that answers can be compared, then the new ones of the data.
  *
- *     fit_labels_learn(&labels, &dataset, info->labels, info->label_count, &arena, &err);
+ *     fit_labels_learn(&labels, &dataset, &old, &arena, &err);
  *     dataset_match(&dataset, labels.name, labels.count, classes, &err);
  *
  * Threads: plain data.
@@ -22,10 +22,10 @@ struct fit_rare {
 };
 
 struct fit_labels {
-    const char **name; /* [count]: old_count of the model, then new ones in the order of bytes */
+    const char **name; /* [count]: old_count of the model, then new ones sorted by bytes */
     size_t *examples;  /* [count] */
     unsigned count, old_count;
-    const struct fit_rare *rare; /* [rare_count]; their inputs were taken out of the data set */
+    const struct fit_rare *rare; /* [rare_count]; their inputs were removed from the data set */
     unsigned rare_count;
 };
 
@@ -36,8 +36,9 @@ struct fit_old_labels {
     unsigned count;
 };
 
-/* Names are the data set's and the model's, lists the arena's. ERR_UNUSABLE for a label of the
- * model with fewer than FIT_EXAMPLES_MIN inputs, carried ones too: the new head would forget it. */
+/* Names belong to the data set and the model, lists to the arena. ERR_UNUSABLE for a label of the
+ * model with fewer than FIT_EXAMPLES_MIN inputs, carried examples included: the new head would
+ * forget it. */
 enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
                                const struct fit_old_labels *old, struct arena *arena,
                                struct err *err);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A step that promises less of the mean log-likelihood is not taken (lbfgs.h). */
+/* The fit ends when a step promises a smaller gain of the mean log-likelihood (lbfgs.h). */
 #define GAIN_MIN 1e-7
 
-/* One for each fold that is left out, and behind them the one of all rows. */
+/* One fit for each fold that is left out, then one of all rows. */
 enum { FITS = FOLDS + 1 };
 
 /* The fitted columns, and their evidence for each row. */
@@ -20,11 +20,11 @@ struct columns {
     struct fit *fit;
     unsigned old_labels, new_labels;
     unsigned char *folds; /* [rows.count] */
-    float *scores;        /* [rows.count, old_labels] of the table, not scaled */
-    float *weight;        /* [table rows, new_labels] of all rows */
-    float *bias;          /* [new_labels] */
-    float *evidence;      /* [rows.count, labels] not scaled, new labels' left out */
-    atomic_uint next;     /* fit that nobody has taken; partners: the members of the pool */
+    float *scores;        /* [rows.count, old_labels] of the old table, unscaled */
+    float *weight;        /* [table rows, new_labels] fitted on all rows */
+    float *bias;          /* [new_labels] fitted on all rows */
+    float *evidence;      /* [rows.count, labels] unscaled; the new labels' is left out */
+    atomic_uint next;     /* the next fit to take; partners: the members of the pool */
     struct err err[FITS];
 };
 
@@ -86,7 +86,8 @@ static size_t learnt_of(const struct columns *columns, unsigned class, unsigned 
     return count;
 }
 
-/* The log of how much rarer each new label was among what was learnt than old ones on average. */
+/* Adds to each new label's bias the log of how much rarer it was among the learnt rows than the old
+ * labels on average. */
 static void even_out(const struct columns *columns, unsigned left_out, float *bias)
 {
     double old = 0;
@@ -98,7 +99,7 @@ static void even_out(const struct columns *columns, unsigned left_out, float *bi
     }
 }
 
-/* weight [table rows, new_labels], bias [new_labels] */
+/* Fits weight [table rows, new_labels] and bias [new_labels]. */
 static enum err_code fit_columns(const struct columns *columns, unsigned left_out, float *weight,
                                  float *bias, struct err *err)
 {
@@ -128,7 +129,7 @@ static void take_left_out(struct columns *columns, unsigned fold, const struct n
                                columns->evidence + i * rows->labels + columns->old_labels);
 }
 
-/* Evidence for a fold's rows, from columns that have not learnt them. */
+/* Computes evidence for a fold's rows, from columns that have not learnt them. */
 static enum err_code leave_out(struct columns *columns, unsigned fold, struct err *err)
 {
     const size_t weights = weights_of(columns);
@@ -143,7 +144,7 @@ static enum err_code leave_out(struct columns *columns, unsigned fold, struct er
     return err->code;
 }
 
-/* The rows of a fold are its alone. */
+/* Each fit writes only the evidence of its own fold's rows. */
 static void run_fits(void *context, unsigned thread, unsigned threads)
 {
     struct columns *columns = context;
@@ -174,7 +175,9 @@ static enum err_code fit_new(struct columns *columns, struct err *err)
 
 /* ---- the weight ---- */
 
-/* How far the logits of the model's labels lie apart: their variance, summed over rows. */
+/* Spread of the old labels' logits: their variance within a row, summed over rows. `less`, if not
+ * NULL, is the old table's unscaled evidence [rows.count, old_labels], which is subtracted first.
+ */
 static double spread(const struct columns *columns, const float *logits, size_t stride,
                      const float *less)
 {

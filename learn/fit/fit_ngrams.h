@@ -1,14 +1,14 @@
-/* fit_ngrams.h - the table of n-grams of a model that has one (engine/ngrams/ngram_table.h), for
- * the labels of a fit: the columns of the model's labels stay, those of new ones are fitted beside
- * them on the rows (learn/ngrams/ngram_fit.h), as if each were as frequent as the others are on
- * average: how often labels come is the head's to say.
+/* fit_ngrams.h - extends a model's table of n-grams (engine/ngrams/ngram_table.h) to the labels of
+ * a fit. The columns of the old labels are kept. Those of the new labels are fitted on the rows
+ * (learn/ngrams/ngram_fit.h), with a bias as if each were as frequent as the old labels on average:
+ * the head, not the table, accounts for how frequent a label is.
  *
- * The table keeps its weight against the encoder: it is multiplied by how much further apart the
- * new head's logits lie than those of the encoder as it was, root mean square over rows and the
- * model's labels.
+ * The table keeps its weight relative to the encoder: its scale is multiplied by the ratio of the
+ * spread of the new head's logits to that of the old head's, root mean square over rows and the old
+ * labels.
  *
- * The fits that leave a fold out and the one of all rows are shared out among options.threads, to
- * whoever is free: none depends on another.
+ * The fits that leave a fold out and the one of all rows are independent; options.threads threads
+ * take them in turn.
  *
  * Threads: as fit.h.
  */
@@ -17,8 +17,8 @@
 
 #include "learn/fit/fit.h"
 
-/* fit->new_table, in the fit's arena, and what it says, of rows that its new columns did not learn,
- * added to fit->rows.after. Nothing for a model without a table. ERR_NO_MEMORY. */
+/* Sets fit->new_table, in the fit's arena, and adds the left-out evidence to fit->rows.after. Does
+ * nothing for a model without a table. ERR_NO_MEMORY. */
 enum err_code fit_ngrams(struct fit *fit, struct err *err);
 
 #endif

@@ -17,7 +17,7 @@ static void centre(float *shifts, unsigned count)
         shifts[c] = (float)((double)shifts[c] - mean);
 }
 
-/* The expected counts, of any sum. */
+/* Sets the expected counts, which may have any sum. */
 static enum err_code expect(const char *prior, const struct fit_labels *labels, double *counts,
                             struct err *err)
 {

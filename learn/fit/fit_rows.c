@@ -55,7 +55,7 @@ static void add_data(struct fit_rows *rows, const struct fit_data *data)
     rows->of_data = rows->count;
 }
 
-/* given: [of_data] the data's digests, sorted. */
+/* Adds the examples whose digest is not in `given` [of_data], the data's digests, sorted. */
 static void add_bank(struct fit_rows *rows, const struct head_bank *bank, const uint64_t *given)
 {
     for (size_t i = 0; i < bank->count; i++) {
@@ -100,7 +100,7 @@ void fit_rows_close(struct fit_rows *rows)
     *rows = (struct fit_rows){0};
 }
 
-/* ---- the bank that comes of it ---- */
+/* ---- the new bank ---- */
 
 enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, struct arena *arena,
                             struct err *err)

@@ -13,9 +13,10 @@
 #define COOLER 1.03
 enum { COOLINGS_MAX = 24 };
 
-/* ---- kept ---- */
+/* ---- kept decisions ---- */
 
-/* The model's OOD score over more labels, of which the new ones are as strange as any. */
+/* Extends the model's OOD score to the new labels, which get no threshold and no mean of their own.
+ */
 static enum err_code keep_ood(const struct fit *fit, struct ood *out, struct arena *arena,
                               struct err *err)
 {
@@ -38,7 +39,7 @@ static enum err_code keep_ood(const struct fit *fit, struct ood *out, struct are
     return ERR_OK;
 }
 
-/* No validation input was given a new label. */
+/* Extends the model's reference: the share of answers with a new label is 0. */
 static enum err_code keep_reference(const struct fit *fit, struct drift_reference *out,
                                     struct arena *arena, struct err *err)
 {
@@ -75,9 +76,9 @@ enum err_code fit_trust_keep(const struct fit *fit, const char *dir,
     return err->code;
 }
 
-/* ---- held ---- */
+/* ---- held decisions ---- */
 
-/* Enough answers with the label to have vouched for a threshold, had they been right. */
+/* True if there are enough answers with the label for a threshold, had they all been right. */
 static bool was_tried(const struct assessment *assessment, unsigned label)
 {
     const struct selective_goal goal = {assessment->options.target_precision, SELECTIVE_Z};
@@ -89,8 +90,9 @@ static bool was_tried(const struct assessment *assessment, unsigned label)
     return given >= selective_right_min(&goal);
 }
 
-/* A label that had none gets one only by its own answers: the one that rare labels share
- * (selective_thresholds) would trust it by what others got right. */
+/* Keeps the stricter threshold of each label. A label without an old threshold gets one only from
+ * its own answers: the threshold that rare labels share (selective_thresholds) would trust it
+ * because others were right. */
 static void hold_thresholds(const struct fit *fit, const struct assessment *assessment,
                             float *thresholds)
 {
@@ -104,7 +106,7 @@ static void hold_thresholds(const struct fit *fit, const struct assessment *asse
     }
 }
 
-/* The lower of both thresholds for each label. */
+/* Keeps the lower of the old and the new OOD threshold for each label. */
 static enum err_code hold_ood(const struct fit *fit, struct ood *ood, struct arena *arena,
                               struct err *err)
 {
@@ -148,9 +150,9 @@ enum err_code fit_trust_hold(const struct fit *fit, const char *dir,
     return err->code;
 }
 
-/* ---- counted ---- */
+/* ---- counting ---- */
 
-/* scores [rows.count], by the checkpoint's examples. */
+/* Computes the rows' OOD scores [rows.count], with the checkpoint's examples as neighbours. */
 static enum err_code score_rows(const struct fit *fit, const char *dir, const float *logits,
                                 float *scores, struct arena *arena, struct err *err)
 {
@@ -217,7 +219,7 @@ enum err_code fit_trust_count(const struct fit *fit, const char *dir, const floa
     return err->code;
 }
 
-/* ---- cooled ---- */
+/* ---- raising the temperature ---- */
 
 static enum err_code cool(const char *dir, struct err *err)
 {

@@ -20,8 +20,8 @@
 
 struct writing {
     struct fit *fit;
-    char dir[PATH_MAX]; /* where it is made */
-    struct spec spec;   /* of the model as it will be */
+    char dir[PATH_MAX]; /* temporary directory beside options.out */
+    struct spec spec;   /* the new model's */
 };
 
 /* ---- version ---- */
@@ -59,7 +59,7 @@ static enum err_code make_beside(struct writing *writing, struct err *err)
     return ERR_OK;
 }
 
-/* A flat directory of files of ours. */
+/* Removes the temporary directory, which has only files. */
 static void remove_beside(const struct writing *writing)
 {
     DIR *dir = writing->dir[0] != '\0' ? opendir(writing->dir) : NULL;
@@ -82,7 +82,7 @@ static enum err_code move_into_place(const struct writing *writing, struct err *
 
 /* ---- the checkpoint ---- */
 
-/* A new label has none yet. */
+/* Keeps the class codes; new labels have none yet. */
 static enum err_code keep_codes(struct fit *fit, struct spec *spec, struct err *err)
 {
     const unsigned labels = fit->labels.count, known = fit->labels.old_count;
@@ -97,7 +97,7 @@ static enum err_code keep_codes(struct fit *fit, struct spec *spec, struct err *
     return ERR_OK;
 }
 
-/* What the new model is: the old one with other labels, and decisions yet to be made. */
+/* Makes the new model's spec: the old one with other labels and without decisions. */
 static enum err_code make_spec(struct writing *writing, struct err *err)
 {
     struct fit *fit = writing->fit;
@@ -120,8 +120,9 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
     return ERR_OK;
 }
 
-/* A distilled model answers by the mean of two classifiers, of which the first reads what was
- * fitted: it is doubled, and the other silent. */
+/* Writes fit->plain to the classifier. A distilled model answers by the mean of two classifiers;
+ * the head was fitted on the features of the first, so that is doubled and the other set to zero.
+ */
 static void put_head(const struct fit *fit, struct parameters *parameters)
 {
     const struct parameters_map *map = &parameters->map;
@@ -162,7 +163,8 @@ static enum err_code export_weights(struct writing *writing, struct parameters *
     return err->code;
 }
 
-/* The full head, its weights and its biases apart; none if the plain one answers. */
+/* Makes the matrix of the full head, weights and biases separate; empty if the plain one answers.
+ */
 static enum err_code make_matrix(struct fit *fit, struct head_matrix *out, struct err *err)
 {
     const size_t width = fit->rows.width, labels = fit->labels.count;
@@ -248,7 +250,7 @@ static enum err_code write_report(struct writing *writing, FILE *shown, struct e
     return err->code;
 }
 
-/* ---- what was learnt ---- */
+/* ---- the record ---- */
 
 static enum err_code write_record(const struct writing *writing, struct err *err)
 {
@@ -256,7 +258,7 @@ static enum err_code write_record(const struct writing *writing, struct err *err
     struct err cause = {0};
     struct record old;
     bool found;
-    record_read(fit->options.model, &found, &old, &cause); /* a damaged one tells nothing */
+    record_read(fit->options.model, &found, &old, &cause); /* a damaged one counts as none */
     uint64_t *digests = calloc(old.count + fit->evaluation.count, sizeof *digests);
     if (digests == NULL) {
         err_no_memory(err, (old.count + fit->evaluation.count) * sizeof *digests);

@@ -18,7 +18,7 @@ static int by_class_and_digest(const void *a, const void *b)
     return 0;
 }
 
-/* Round robin over a class's digests, which are as good as random. */
+/* Assigns a class's digests to folds in turn. Digests are as good as random. */
 static void deal(const struct entry *entries, size_t count, unsigned char *folds)
 {
     unsigned next = 0;

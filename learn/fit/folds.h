@@ -1,9 +1,9 @@
-/* folds.h - which inputs are left out together while a head is judged.
+/* folds.h - divides inputs into folds for cross-validation.
  *
- * Each class is dealt out by itself, so that of a class with at most FOLDS inputs every one is left
- * out alone, and of larger ones a tenth at a time: leave-one-out where it matters, at the price of
- * ten fits. Equal digests (learn/data/digest.h) are one input that was given twice, and stay
- * together. The same inputs in another order lie in the same folds. Threads: no state.
+ * Each class is divided by itself. In a class with at most FOLDS inputs each one is left out alone;
+ * in larger classes a tenth is left out at a time. This is leave-one-out for small classes, at the
+ * price of ten fits. Equal digests (learn/data/digest.h) are one input that was given twice; they
+ * are in the same fold. The folds do not depend on the order of the inputs. Threads: no state.
  */
 #ifndef ATTND_LEARN_FIT_FOLDS_H
 #define ATTND_LEARN_FIT_FOLDS_H
@@ -15,7 +15,7 @@
 
 enum { FOLDS = 10 };
 
-/* folds [count], below FOLDS. */
+/* Sets folds [count], each below FOLDS. ERR_NO_MEMORY. */
 enum err_code folds_deal(const uint64_t *digests, const unsigned *classes, size_t count,
                          unsigned char *folds, struct err *err);
 

@@ -11,10 +11,10 @@
 
 enum { WORSE_MAX = 2 };
 
-/* One fold, from strength to strength. */
+/* One fold. A strength's fit starts at the weights of the previous strength. */
 struct fold {
     double *weights; /* [fitted labels, width + 1] */
-    double loss;     /* of its inputs, summed */
+    double loss;     /* sum over its inputs */
     struct err err;
 };
 
@@ -23,12 +23,12 @@ struct cross {
     struct head_products *products;
     unsigned char *folds; /* [count] */
     struct fold fold[FOLDS];
-    struct head_fit *fits[FOLDS]; /* one a thread */
+    struct head_fit *fits[FOLDS]; /* one for each thread */
     unsigned threads;
     struct thread_pool *pool;
-    atomic_uint next; /* fold that nobody has taken; partners: the members of the pool */
+    atomic_uint next; /* the next fold to take; partners: the members of the pool */
     double strength;
-    float *logits; /* [count, labels] left out, at this strength */
+    float *logits; /* [count, labels] left-out logits at this strength */
     size_t numbers;
 };
 
@@ -59,7 +59,7 @@ static unsigned take_fold(struct cross *cross)
     return atomic_fetch_add_explicit(&cross->next, 1, memory_order_relaxed);
 }
 
-/* A fit of a fold is the same in whichever head_fit it is made. */
+/* A fold's fit does not depend on which head_fit makes it. */
 static void fit_folds(void *context, unsigned thread, unsigned threads)
 {
     struct cross *cross = context;
@@ -75,7 +75,7 @@ static void fit_folds(void *context, unsigned thread, unsigned threads)
     }
 }
 
-/* The mean loss of all inputs. */
+/* Fits all folds at cross->strength and computes the mean left-out loss of all inputs. */
 static enum err_code run_strength(struct cross *cross, double *loss, struct err *err)
 {
     atomic_store_explicit(&cross->next, 0, memory_order_relaxed);
@@ -92,7 +92,7 @@ static enum err_code run_strength(struct cross *cross, double *loss, struct err 
 
 /* ---- all strengths ---- */
 
-/* Rows of labels that are fitted: the others' losses hardly change. */
+/* Share of rows whose label is fitted. The losses of other rows hardly change. */
 static double fitted_share(const struct head_rows *rows)
 {
     size_t count = 0;
@@ -129,7 +129,7 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
 
 /* ---- open ---- */
 
-/* A fold may be empty, which is no error. */
+/* Takes memory and divides the rows into folds. A fold may be empty, which is no error. */
 static enum err_code open_folds(struct cross *cross, const uint64_t *digests, struct err *err)
 {
     const struct head_rows *rows = cross->rows;

@@ -1,5 +1,4 @@
-/* head_fit.c - see head_fit.h. Products are in single precision, everything that is summed over
- * steps in double. */
+/* head_fit.c - see head_fit.h. Products are in single precision, sums over steps in double. */
 #include "learn/fit/head_fit.h"
 
 #include "engine/base/thread_pool.h"
@@ -10,21 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CURVATURE_BOUND 0.25 /* of p (1 - p) */
+#define CURVATURE_BOUND 0.25 /* largest value of p (1 - p) */
 
-enum { BLOCK = 64 }; /* rows whose residuals are taken together */
+enum { BLOCK = 64 }; /* rows whose residuals are computed together */
 
 struct head_fit {
     struct head_rows rows;
     const struct head_products *products;
-    struct thread_pool *pool; /* of this thread alone */
-    unsigned fitted;          /* labels, behind those that are known */
-    size_t numbers;           /* fitted (width + 1) */
+    struct thread_pool *pool; /* a pool of one thread */
+    unsigned fitted;          /* number of fitted labels, which follow the known ones */
+    size_t numbers;           /* fitted x (width + 1) */
     double *scale;            /* [width + 1]: weight = scale x coordinate */
     float *weights;           /* [fitted, width] for the product */
-    float *biases;            /* [labels], 0 of those that are known */
-    float *logits;            /* [labels, count] without biases; then residuals in their place:
-                                 probabilities less the truth, zeros of a row left out */
+    float *biases;            /* [labels]; 0 for known labels */
+    float *logits;            /* [labels, count] without biases; then overwritten by residuals:
+                                 probabilities - onehot(truth), zeros for a left-out row */
     float *slopes;            /* [fitted, width] */
     double *point;            /* [numbers] in scaled coordinates */
     float *answers;           /* [count, labels] */
@@ -88,7 +87,7 @@ static void take_weights(struct head_fit *fit, const double *point)
     }
 }
 
-/* [fitted, count] of the logits, or of the residuals in their place. */
+/* The fitted labels' part [fitted, count] of the logits or residuals. */
 static float *fitted_logits(const struct head_fit *fit)
 {
     return fit->logits + fit->rows.known * fit->rows.count;
@@ -103,8 +102,8 @@ static void take_logits(struct head_fit *fit)
     head_products_logits(fit->products, fit->pool, fit->fitted, fit->weights, fitted_logits(fit));
 }
 
-/* Rows [first, first + count), count <= BLOCK: their logits become probabilities, and losses
- * [count] -log p of the truth. */
+/* For rows [first, first + count), count <= BLOCK: overwrites logits with probabilities and sets
+ * losses [count] to -log p of the truth. */
 static void take_probabilities(struct head_fit *fit, size_t first, size_t count, double *losses)
 {
     const size_t stride = fit->rows.count;
@@ -131,7 +130,7 @@ static void take_probabilities(struct head_fit *fit, size_t first, size_t count,
         losses[i] += log(sums[i]);
 }
 
-/* The mean loss of what is learnt; logits become residuals. */
+/* Returns the mean loss of the learnt rows; overwrites logits with residuals. */
 static double take_residuals(struct head_fit *fit, const struct head_problem *problem,
                              size_t learnt)
 {
@@ -163,7 +162,7 @@ static void take_bias_slopes(struct head_fit *fit, size_t learnt, double *gradie
     }
 }
 
-/* What the optimiser is given. */
+/* Context of the optimiser's loss function. */
 struct task {
     struct head_fit *fit;
     const struct head_problem *problem;
@@ -232,7 +231,7 @@ enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *prob
         fit->point[i] = weights[i] / fit->scale[i % row];
     lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, problem->gain_min,
               fit->point);
-    take_weights(fit, fit->point); /* a search that failed has left other logits */
+    take_weights(fit, fit->point); /* the last loss may have been at another point */
     take_logits(fit);
     take_answers(fit);
     for (size_t i = 0; i < fit->numbers; i++)

@@ -4,15 +4,15 @@
  *     min over W, b   1/n sum_i -log softmax(W z_i + b)[y_i] + strength / 2 |W|^2
  *
  * by L-BFGS (Liu and Nocedal 1989). The coordinates are scaled by the bound of Boehning (1992) on
- * the curvature, which principal directions make diagonal: some twenty steps are enough.
+ * the curvature, which principal directions make diagonal: about twenty steps are enough.
  *
  *     head_products_open(&products, rows.rows, rows.count, rows.width, &err);
  *     head_fit_open(&fit, &rows, products, &err);
- *     head_fit_run(fit, &problem, weights, &err);        weights: where to begin, then the optimum
+ *     head_fit_run(fit, &problem, weights, &err);        weights: in the start, out the optimum
  *     head_fit_close(fit);
  *     head_products_close(products);
  *
- * Threads: a head_fit belongs to one; rows and products are shared.
+ * Threads: one at a time for each head_fit; rows and products may be shared.
  */
 #ifndef ATTND_LEARN_FIT_HEAD_FIT_H
 #define ATTND_LEARN_FIT_HEAD_FIT_H
@@ -22,8 +22,8 @@
 
 #include <stddef.h>
 
-/* Inputs in the coordinates of feature_basis.h. Labels below `known` have a classifier already: it
- * stays, and what it says is part of the softmax; W and b are of the other labels. */
+/* Inputs in the coordinates of feature_basis.h. Labels below `known` have a classifier already,
+ * which is kept; its logits are part of the softmax. W and b are those of the other labels. */
 struct head_rows {
     const float *rows;       /* [count, width] */
     const unsigned *classes; /* [count], below labels */
@@ -31,10 +31,10 @@ struct head_rows {
     unsigned width, labels;
     const double *variances; /* [width] of the rows */
     unsigned known;          /* 0: every label is fitted */
-    const float *given;      /* [count, known] logits of these; borrowed */
+    const float *given;      /* [count, known] logits of the known labels; borrowed */
 };
 
-/* Labels that are fitted. */
+/* Number of fitted labels. */
 static inline unsigned head_rows_fitted(const struct head_rows *rows)
 {
     return rows->labels - rows->known;
@@ -44,23 +44,23 @@ struct head_problem {
     double strength;
     const unsigned char *folds; /* [count]; NULL: all rows are learnt */
     unsigned left_out;          /* rows of this fold are not learnt */
-    double gain_min;            /* lbfgs.h: 0 for all that can be had */
+    double gain_min;            /* see lbfgs.h; 0: no limit */
 };
 
 struct head_fit;
 
-/* products: of rows->rows. Both are borrowed. Yours to close, also after a failure.
- * ERR_NO_MEMORY. */
+/* `products` must be of rows->rows. Both are borrowed. The caller closes *out, also after a
+ * failure. ERR_NO_MEMORY. */
 enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
                             const struct head_products *products, struct err *err);
 void head_fit_close(struct head_fit *fit);
 
-/* weights [fitted labels, width + 1], the last of a row its bias. ERR_UNUSABLE if nothing is left
- * to learn. */
+/* weights [fitted labels, width + 1]; the last number of a row is its bias. ERR_UNUSABLE if every
+ * row is left out. */
 enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *problem,
                            double *weights, struct err *err);
 
-/* logits [count, labels] of all rows by the weights of the last run. */
+/* The logits [count, labels] of all rows by the weights of the last run; borrowed. */
 const float *head_fit_logits(const struct head_fit *fit);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 struct head_products {
-    struct panels across; /* rows', [width, count] */
-    struct panels down;   /* rows, [count, width] */
+    struct panels across; /* the rows transposed, [width, count] */
+    struct panels down;   /* the rows, [count, width] */
     struct arena arena;
 };
 

@@ -1,14 +1,17 @@
-/* head_products.h - the two products of a head's fit, whose one operand, the rows, stays the same
- * through thousands of them: it is packed once (engine/tensor/gemm/product.h), both ways.
+/* head_products.h - the two matrix products of a head's fit. Thousands of products have the same
+ * operand, the rows, so it is packed once (engine/tensor/gemm/product.h), for both products.
  *
  *     head_products_open(&products, rows, count, width, &err);
  *     head_products_logits(products, pool, labels, weights, logits);      logits = weights rows'
  *     head_products_slopes(products, pool, labels, residual, slopes);     slopes = residual rows
  *     head_products_close(products);
  *
- * A head has few labels, a dozen rows of a product, so that a BLAS spends its time on packing: on
- * one thread of a Zen 4 both together take, of 739 rows, 11 labels and a width of 384, 0.26 ms
- * with OpenBLAS and 0.12 so; of a width of 704 0.47 and 0.21; of 10 000 rows 5.6 and 1.8.
+ * A head has few labels, so a product has about a dozen rows and a BLAS spends its time on packing.
+ * Both products together, on one thread of a Zen 4, with 11 labels:
+ *
+ *     739 rows, width 384       OpenBLAS 0.26 ms, this 0.12 ms
+ *     739 rows, width 704       0.47, 0.21
+ *     10 000 rows               5.6, 1.8
  *
  * Threads: immutable after open; products may overlap, each with a pool of its own. A product's
  * numbers do not depend on the pool.
@@ -23,7 +26,7 @@
 
 struct head_products;
 
-/* rows [count, width] are copied. Yours to close, also after a failure. ERR_NO_MEMORY. */
+/* rows [count, width] are copied. The caller closes *out, also after a failure. ERR_NO_MEMORY. */
 enum err_code head_products_open(struct head_products **out, const float *rows, size_t count,
                                  unsigned width, struct err *err);
 void head_products_close(struct head_products *products); /* NULL is allowed */

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A head or column, and what it is worth. */
+/* A head or column and its normalised importance. */
 struct candidate {
     double score;
     unsigned block, index;
 };
 
-/* The least first; of equal ones the last. */
+/* Order: lowest score first; among equal scores the last head or column first. */
 static int compare(const void *left, const void *right)
 {
     const struct candidate *a = left, *b = right;
@@ -20,7 +20,7 @@ static int compare(const void *left, const void *right)
     return a->index > b->index ? -1 : a->index < b->index;
 }
 
-/* The scores of a block over their norm; of zeros, zeros. */
+/* Fills `list` with a block's scores divided by their norm; if all are zero, with zeros. */
 static void normalise(struct candidate *list, const double *scores, unsigned count, unsigned block)
 {
     double squares = 0;

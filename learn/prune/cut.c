@@ -5,8 +5,8 @@
 
 /* ---- sizes ---- */
 
-/* The table of heads that are gone, as the model was made: of what it still has, the i-th one that
- * is not gone is head i of the choice. */
+/* Makes the table of heads that are gone, by the numbers that they had in the original model: head
+ * i of the choice is the i-th head that the model still has. */
 static bool *merge_heads(const struct spec *spec, const struct choice *choice, struct arena *arena)
 {
     const size_t heads = spec->heads;
@@ -37,7 +37,7 @@ static enum err_code make_spec(struct spec *out, const struct spec *spec,
 
 /* ---- weights ---- */
 
-/* Places along one dimension that stay, ascending. */
+/* Kept indices along one dimension, ascending. */
 struct kept {
     size_t *at;
     size_t count;
@@ -53,7 +53,7 @@ static enum err_code open_kept(struct kept *heads, struct kept *columns, const s
                                                     : err_no_memory(err, inner * sizeof(size_t));
 }
 
-/* Numbers of a block's heads that stay. */
+/* Lists the rows or columns that belong to a block's kept heads. */
 static void keep_heads(struct kept *kept, const struct spec *spec, const struct choice *choice,
                        unsigned block)
 {
@@ -64,7 +64,7 @@ static void keep_heads(struct kept *kept, const struct spec *spec, const struct 
             kept->at[kept->count++] = c;
 }
 
-/* Columns of a block's MLP that stay, `times` times one behind the other. */
+/* Lists the kept columns of a block's MLP, `times` times in a row (2 for a gated MLP's input). */
 static void keep_columns(struct kept *kept, const struct choice *choice, unsigned block,
                          unsigned times)
 {
@@ -74,14 +74,14 @@ static void keep_columns(struct kept *kept, const struct choice *choice, unsigne
             kept->at[kept->count++] = c;
 }
 
-/* to [kept, width] = those rows of from. */
+/* to [kept, width] = the kept rows of from. */
 static void copy_rows(float *to, const float *from, const struct kept *kept, size_t width)
 {
     for (size_t i = 0; i < kept->count; i++)
         memcpy(to + i * width, from + kept->at[i] * width, width * sizeof *to);
 }
 
-/* to [rows, kept] = those columns of from [rows, width]. */
+/* to [rows, kept] = the kept columns of from [rows, width]. */
 static void copy_columns(float *to, const float *from, const struct kept *kept, size_t rows,
                          size_t width)
 {

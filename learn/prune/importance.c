@@ -24,7 +24,7 @@ void importance_close(struct importance *importance)
     *importance = (struct importance){0};
 }
 
-/* sums [in] = over the rows of W [out, in] of W dW */
+/* sums [in] = column sums of W * dW (elementwise), both [out, in]. */
 static void sum_columns(double *sums, const float *weight, const float *gradient, size_t out,
                         size_t in)
 {

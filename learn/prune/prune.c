@@ -1,6 +1,6 @@
-/* prune.c - see prune.h. The cheapest checks come first: options, the model's family, its labels
- * beside those of the data; then the model as it is, importance, the cut, and the fine-tuning,
- * which is a training run like any other, from the directory of the cut. */
+/* prune.c - see prune.h. Cheap checks come first: options, the model's family, its labels against
+ * those of the data. Then follow the evaluation of the model as it is, the importance, the cut and
+ * the fine-tuning, which is an ordinary training run from the directory of the cut. */
 #include "learn/prune/prune.h"
 
 #include "engine/base/cpu.h"
@@ -19,14 +19,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { CUT_DIGITS = 8 }; /* of the digest in the name of its directory */
+enum { CUT_DIGITS = 8 }; /* hex digits of the digest in the cut's directory name */
 
 struct pruning {
     const struct prune_options *options;
     const struct prune_hooks *hooks;
     struct prune_result *result;
     struct spec spec;    /* the source's */
-    const char *version; /* of what is written */
+    const char *version; /* the new model's */
     unsigned threads;
     struct corpus corpus;
     struct dataset validation;
@@ -40,7 +40,7 @@ static bool must_stop(const struct pruning *pruning)
     return stop != NULL && atomic_load(stop);
 }
 
-/* ---- what can be pruned ---- */
+/* ---- checks ---- */
 
 enum err_code prune_options_check(struct prune_options *options, struct err *err)
 {
@@ -94,7 +94,8 @@ static bool has_label(const char *const *labels, unsigned count, const char *wan
     return false;
 }
 
-/* The corpus has its labels in the model's order if they are the same. */
+/* Checks that data and model have the same labels; the corpus then has them in the model's order.
+ */
 static enum err_code check_labels(const struct pruning *pruning, struct err *err)
 {
     const struct labels *found = &pruning->corpus.labels;
@@ -167,13 +168,13 @@ static void take_figures(const struct assessment *assessment, struct prune_figur
                                   .parameters = engine_describe(assessment->model)->parameters};
 }
 
-/* Of all threads of the process: what others take of the machine meanwhile is not counted. */
+/* Processor time of all threads of this process; other processes' time is not counted. */
 static double processor_ms(void)
 {
     return (double)clock() * 1e3 / CLOCKS_PER_SEC;
 }
 
-/* A directory on the validation part. */
+/* Evaluates a model directory on the validation part. */
 static enum err_code assess(const struct pruning *pruning, const char *dir, enum prune_phase phase,
                             struct prune_figures *out, struct err *err)
 {
@@ -198,7 +199,8 @@ static enum err_code assess(const struct pruning *pruning, const char *dir, enum
 
 /* ---- the cut ---- */
 
-/* The trainer knows a run by its options: a model that was cut otherwise is another one. */
+/* Names the cut's directory after a digest of its weights. The trainer recognises a run by its
+ * options, so a model that is cut differently must have another path. */
 static enum err_code name_cut(struct pruning *pruning, const struct parameters *small,
                               struct err *err)
 {
@@ -268,8 +270,8 @@ static enum err_code survey_and_cut(struct pruning *pruning, struct err *err)
 
 /* ---- the fine-tuning ---- */
 
-/* A table of n-grams is fitted again, of what the model's own reads: its weight is against the
- * encoder. */
+/* If the model has a table of n-grams, sets options so that a table that reads the same is fitted
+ * again: its weight is relative to the encoder. */
 static enum err_code keep_ngrams(struct pruning *pruning, struct train_options *options,
                                  struct err *err)
 {

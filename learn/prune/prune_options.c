@@ -27,11 +27,11 @@ static const struct cli_option own[] = {
      .help = "Inputs to learn that importance is measured on, at most."},
 };
 
-/* Of a classifier that has its weights, sizes and labels already. */
+/* Options of attnd-train that pruning lacks: the model has weights, sizes and labels already. */
 static const char *const without[] = {"task",   "from-scratch", "multi-label", "init",
                                       "stages", "entropy",      "sparsity",    "freeze-epochs"};
 
-/* Rows that say something else here. */
+/* Rows of attnd-train with another default or help text here. */
 static const struct {
     const char *name, *fallback, *help;
 } changed[] = {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Temperature, thresholds, OOD score, reference and examples are of the answers of the model that
- * they were fitted on. */
+/* Writes attnd.json without temperature, thresholds, OOD score, reference and examples, which were
+ * fitted on the answers of another model. */
 static enum err_code write_reading(const char *dir, const struct prune_writing *writing,
                                    struct err *err)
 {

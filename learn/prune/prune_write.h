@@ -1,4 +1,5 @@
-/* prune_write.h - a cut model as a checkpoint directory. Threads: one at a time in a directory. */
+/* prune_write.h - writes a cut model as a checkpoint directory. Threads: one at a time in a
+ * directory. */
 #ifndef ATTND_LEARN_PRUNE_PRUNE_WRITE_H
 #define ATTND_LEARN_PRUNE_PRUNE_WRITE_H
 
@@ -11,8 +12,8 @@ struct prune_writing {
     const char *version;
 };
 
-/* Into `dir`, whose parent is there. attnd.json says how inputs are read, and class codes; nothing
- * of the decisions of another model. */
+/* Writes into `dir`, whose parent must exist. attnd.json keeps how inputs are read and the class
+ * codes, but no decisions, which are of another model. */
 enum err_code prune_write(const char *dir, const struct prune_writing *writing, struct err *err);
 
 /* Gives the attnd.json of a trained directory the class codes of `source`, if that has any: its

@@ -43,7 +43,7 @@ enum err_code survey_open_model(struct learner *out, const struct survey *survey
     return ERR_OK;
 }
 
-/* The gradient of one prepared input's loss, and its part of the importance. */
+/* Computes the gradient of one prepared input's loss and adds its part of the importance. */
 static enum err_code add_input(struct learner *learner, const struct data_loader *loader,
                                const float *target, struct importance *out, struct err *err)
 {

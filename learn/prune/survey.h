@@ -1,5 +1,5 @@
-/* survey.h - the importance of a model's heads and columns on the inputs of a corpus: a forward and
- * a backward pass over each by itself. Threads: one caller. */
+/* survey.h - measures the importance of a model's heads and columns on the inputs of a corpus: one
+ * forward and one backward pass for each input. Threads: one caller. */
 #ifndef ATTND_LEARN_PRUNE_SURVEY_H
 #define ATTND_LEARN_PRUNE_SURVEY_H
 
@@ -19,12 +19,12 @@ struct survey {
     void *context;
 };
 
-/* Opens the weights of options->model as they are trained. Close it in any case. */
+/* Opens a learner with the weights of options->model. Close it in any case. */
 enum err_code survey_open_model(struct learner *out, const struct survey *survey,
                                 const struct spec *spec, struct err *err);
 
-/* Opens and fills *out, from every n-th input to learn, prepared as they are judged, in fp32; to be
- * closed in any case. With *stop set it ends early, without an error. */
+/* Opens and fills *out, from every n-th training input, prepared without augmentation, in fp32.
+ * Close *out in any case. If *stop is set it ends early without an error. */
 enum err_code survey_run(const struct survey *survey, struct learner *learner,
                          struct importance *out, struct err *err);
 
