@@ -139,8 +139,8 @@ static enum err_code check_model(const struct config *config, const struct confi
         if (strcmp(config->models[i].name, model->name) == 0 &&
             strcmp(config->models[i].dir, model->dir) == 0)
             return err_set(err, ERR_UNUSABLE,
-                           "two models are named \"%s\" and have the same directory; versions of "
-                           "one name have one each",
+                           "two models are named \"%s\" and have the same directory; each version "
+                           "of a name needs a directory of its own",
                            model->name);
     return check_shares(config, model, err);
 }

@@ -130,9 +130,6 @@ static json_t *reason_of(const struct answer *answer)
     double score = (double)answer->scores[judgement->label];
     double threshold = (double)judgement->threshold;
     double target = answer->info->target_precision;
-    char goal[32] = "";
-    if (target > 0)
-        snprintf(goal, sizeof goal, " (%.9g)", target);
     if (judgement->decision == DECISION_UNKNOWN)
         return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
                             "its threshold %.9g",
@@ -144,10 +141,14 @@ static json_t *reason_of(const struct answer *answer)
     if (judgement->coloured)
         return json_string_nocheck("this picture has colours, and the model learnt grey pictures: "
                                    "draw it in grey");
+    if (judgement->never && target > 0)
+        return json_sprintf("label '%s' always goes to a person: at no score do the validation "
+                            "data show it to be right %.6g %% of the time",
+                            label, 100 * target);
     if (judgement->never)
-        return json_sprintf("label '%s' (score %.9g) is always reviewed: no score of it reached "
-                            "the precision that auto takes on the validation inputs%s",
-                            label, score, goal);
+        return json_sprintf("label '%s' always goes to a person: attnd.json has no threshold for "
+                            "it",
+                            label);
     return json_sprintf("label '%s' has score %.9g, below its threshold %.9g", label, score,
                         threshold);
 }

@@ -33,8 +33,8 @@ static enum err_code check_there(const struct service *service, struct request *
     if (service->fits != NULL)
         return ERR_OK;
     return err_set(&request->err, code,
-                   "nothing is learnt from labels; the options state_dir, keep_inputs_bytes and "
-                   "models_root make it so");
+                   "learning from labels is off: set state_dir, keep_inputs_bytes and models_root "
+                   "to turn it on");
 }
 
 /* A row as the reply; the number of a new one is a header, too. */

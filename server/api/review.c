@@ -35,7 +35,8 @@ static enum err_code check_kept(const struct service *service, struct request *r
     if (service->review != NULL)
         return ERR_OK;
     return err_set(&request->err, ERR_NOT_FOUND,
-                   "no inputs are kept; the options state_dir and keep_inputs_bytes make it so");
+                   "this server keeps no inputs: set state_dir and keep_inputs_bytes to review "
+                   "them");
 }
 
 static enum http_next problem(struct request *request)

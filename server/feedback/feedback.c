@@ -273,8 +273,8 @@ static struct window_entry *find_locked(struct feedback *feedback, struct feedba
                 "id: not known yet: the audit log of before the start is still being read");
     else if (entry == NULL)
         err_set(&item->err, ERR_NOT_FOUND,
-                "id: no prediction with this id and index is remembered; the last %u are "
-                "(feedback_window), of at most %d versions, but for those in candidate_labels",
+                "id: no prediction with this id and index is remembered: only the last %u are "
+                "(feedback_window), of at most %d versions, and none made with candidate_labels",
                 feedback->window.size, OUTCOMES_VERSIONS);
     else if (entry->is_contested)
         err_set(&item->err, ERR_UNUSABLE,

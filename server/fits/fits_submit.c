@@ -19,7 +19,7 @@ static enum err_code check_options(const struct fits *fits, const struct snapsho
     if (fits->options.review == NULL)
         return err_set(
             err, ERR_CONFLICT,
-            "no inputs are kept to learn from; the option keep_inputs_bytes makes it so");
+            "this server keeps no inputs to learn from: set keep_inputs_bytes");
     if (snapshot->config.models_root[0] == '\0')
         return err_set(err, ERR_CONFLICT,
                        "there is no place for a new version; the option models_root names one");

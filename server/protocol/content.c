@@ -107,8 +107,8 @@ static enum err_code check_json(struct request *request)
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
-                   "the body is neither JSON nor a PNG or JPEG picture; of a text say so: "
-                   "Content-Type: text/plain");
+                   "unknown body: send JSON, PNG or JPEG; for a plain text add Content-Type: "
+                   "text/plain");
 }
 
 /* ---- charsets ---- */

@@ -58,7 +58,7 @@ test('images and logs that are dropped together have a row each, and an error it
         assert.equal(rows[0][1], 'Edge-Ring');
         assert.match(rows[0][2], /^\d+\.\d %$/);
         assert.deepEqual([rows[2][1], rows[2][3]], ['Scratch', 'Review']);
-        assert.match(rows[2][4], /^Label 'Scratch' .* is always reviewed/);
+        assert.match(rows[2][4], /^Label 'Scratch' always goes to a person/);
         assert.match(rows[3][1], /^ the image is neither PNG nor JPEG/);
         assert.equal(rows[4][1], 'Center');
         assert.match(await page.textContent('#batch-status'), /^6 of 6 answered: .*1 failed$/);

@@ -11,7 +11,8 @@
 
 #define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
 #define TWICE_TEXT                                                                                 \
-    "two models are named \"a\" and have the same directory; versions of one name have one each"
+    "two models are named \"a\" and have the same directory; each version of a name needs a "        \
+    "directory of its own"
 
 static struct config config;
 static enum config_action action;

@@ -173,16 +173,14 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
         "\"decision\":\"review\",\"reason\":\"label 'Scratch' has score 0.25, below "
         "its threshold 0.75\"}");
     expect_judgement((struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
-                     "\"decision\":\"review\",\"reason\":\"label 'Donut' (score 0.5) is always "
-                     "reviewed: no score of it reached the precision that auto takes on the "
-                     "validation inputs\"}");
+                     "\"decision\":\"review\",\"reason\":\"label 'Donut' always goes to a "
+                     "person: attnd.json has no threshold for it\"}");
     struct engine_info aimed = info;
     aimed.target_precision = 0.95;
     expect_judged(&aimed,
                   (struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
-                  "\"decision\":\"review\",\"reason\":\"label 'Donut' (score 0.5) is always "
-                  "reviewed: no score of it reached the precision that auto takes on the "
-                  "validation inputs (0.95)\"}");
+                  "\"decision\":\"review\",\"reason\":\"label 'Donut' always goes to a person: "
+                  "at no score do the validation data show it to be right 95 % of the time\"}");
     expect_judgement((struct judgement){.decision = DECISION_UNKNOWN,
                                         .threshold = 7,
                                         .has_ood = true,

@@ -35,8 +35,8 @@ START_TEST(a_text_without_its_type_is_told_what_to_do)
     struct reply reply =
         contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
     reply_expect_problem(&reply, 400, "malformed",
-                         "the body is neither JSON nor a PNG or JPEG picture; of a text say so: "
-                         "Content-Type: text/plain");
+                         "unknown body: send JSON, PNG or JPEG; for a plain text add Content-Type: "
+                         "text/plain");
     reply_free(&reply);
 }
 END_TEST

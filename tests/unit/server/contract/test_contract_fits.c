@@ -388,11 +388,11 @@ START_TEST(an_option_that_is_missing_is_named)
     snprintf(model, sizeof model, "text=%s", path_of("base"));
     server_process_start(&server, OPTIONS("--model", model, "--workers", "1"));
     expect("GET", "/admin/fits", NULL, 200);
-    refused("GET", "/admin/fits/1", NULL, 404, "not_found", "nothing is learnt from labels");
-    expect_conflict("nothing is learnt from labels; the options state_dir, keep_inputs_bytes");
+    refused("GET", "/admin/fits/1", NULL, 404, "not_found", "learning from labels is off");
+    expect_conflict("learning from labels is off: set state_dir, keep_inputs_bytes");
     server_process_start(&server, OPTIONS("--model", model, "--workers", "1", "--state-dir",
                                           path_of("state"), "--models-root", dir.path));
-    expect_conflict("no inputs are kept to learn from; the option keep_inputs_bytes");
+    expect_conflict("this server keeps no inputs to learn from: set keep_inputs_bytes");
     start(NO_OPTIONS);
     expect_conflict("there is no place for a new version; the option models_root");
     start(OPTIONS("--models-root", dir.path, "--fit-program", "/nonexistent/attnd-fit"));

@@ -306,13 +306,13 @@ START_TEST(nothing_is_kept_unless_it_is_asked_for)
                                  "7",       NULL};
     server_process_start(&server, (const char *[]){"--model", AUTO_MODEL, "--workers", "1", NULL});
     struct reply reply = get("/review");
-    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept; the options state_dir");
+    reply_expect_problem(&reply, 404, "not_found", "this server keeps no inputs: set state_dir");
     reply_free(&reply);
     reply = get("/review/die-1");
-    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept");
+    reply_expect_problem(&reply, 404, "not_found", "this server keeps no inputs");
     reply_free(&reply);
     reply = get("/review/groups?model=easy");
-    reply_expect_problem(&reply, 404, "not_found", "no inputs are kept");
+    reply_expect_problem(&reply, 404, "not_found", "this server keeps no inputs");
     reply_free(&reply);
     stop();
     ck_assert_int_eq(run_program("attnd", alone, out, sizeof out, errors, sizeof errors), 2);

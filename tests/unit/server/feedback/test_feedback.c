@@ -157,8 +157,8 @@ START_TEST(an_id_that_is_not_remembered_is_not_found)
     ck_assert_int_eq(gone.err.code, ERR_NOT_FOUND);
     ck_assert_int_eq(never.err.code, ERR_NOT_FOUND);
     ck_assert_str_eq(gone.err.text,
-                     "id: no prediction with this id and index is remembered; the "
-                     "last 2 are (feedback_window), of at most 256 versions, but for those in "
+                     "id: no prediction with this id and index is remembered: only the "
+                     "last 2 are (feedback_window), of at most 256 versions, and none made with "
                      "candidate_labels");
     ck_assert_int_eq(give("c", 0, "Center").err.code, ERR_OK);
     expect_all(1, 1);

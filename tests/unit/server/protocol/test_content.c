@@ -88,8 +88,8 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
         ck_assert_int_eq(decode(REQUEST_JSON, false, json[i], strlen(json[i])), ERR_OK);
         ck_assert_int_eq(request.body, REQUEST_JSON);
     }
-    static const char text[] = "the body is neither JSON nor a PNG or JPEG picture; of a text say "
-                               "so: Content-Type: text/plain";
+    static const char text[] = "unknown body: send JSON, PNG or JPEG; for a plain text add "
+                               "Content-Type: text/plain";
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
     refuses(REQUEST_JSON, false, "\0x", 2, text);
