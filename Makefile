@@ -252,6 +252,7 @@ tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
 DOCUMENTS ?=
 test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@python3 -B tests/docs/test_docs.py
+	@BUILD=$(BUILD) python3 -B tests/docs/test_clients.py
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
 
 # The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).

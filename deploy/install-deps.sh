@@ -30,6 +30,11 @@ command -v npm >/dev/null 2>&1 || node="$node npm"
 # So does Go.
 go=
 command -v go >/dev/null 2>&1 || go=golang-go
+# The clients of clients/ need node without npm, and for C# a compiler and these libraries.
+js=
+command -v node >/dev/null 2>&1 || js=nodejs
+mono='mono-mcs mono-runtime libmono-btls-interface4.0-cil libmono-system-net-http4.0-cil
+      libmono-system-runtime-serialization4.0-cil'
 # Of clang the runtime holds libFuzzer and the sanitizers, llvm the symbolizer.
 fuzz='clang libclang-rt-dev llvm'
 deb='build-essential debhelper help2man lintian man-db'
@@ -37,7 +42,7 @@ case "${1:-}" in
 build) wanted=$build ;;
 build-stream) wanted="$build $stream" ;;
 test) wanted="$build $stream check" ;;
-docs) wanted="$build $stream curl gzip openssl python3" ;;
+docs) wanted="$build $stream $mono $js curl gzip openssl python3" ;;
 browser) wanted="$build $node chromium curl" ;;
 openapi) wanted="$build $node" ;;
 image) wanted="$build $run $node binutils curl python3" ;;

@@ -7,8 +7,9 @@ Of each page, in its order, in a copy of the repository of its own: every comman
 with 0; a `console` block also shows what its commands print; `python` blocks run; `json` is JSON. A command
 that serves goes on to the end of the page, and the pages' address 127.0.0.1:8080 means its port; the server
 of the README is there from the start. A comment before a block may say <!-- file: NAME -->, which puts the
-block into that file, or <!-- elsewhere: TEST -->, which names the test that runs it. Options, targets of make
-and files that stand in back quotes must exist.
+block into that file, <!-- from: NAME -->, which says that the block is a part of that file, or
+<!-- elsewhere: TEST -->, which names the test that runs it. Options, targets of make and files that stand in
+back quotes must exist.
 """
 
 import argparse
@@ -65,6 +66,10 @@ class Page:
             if not (self.workspace.folder / name).exists():
                 raise Fault(f"there is no {name}")
             self.elsewhere.append(f"{self.path}:{block.line}: {block.language} ({name})")
+            return
+        if kind == "from":
+            if block.text not in (self.workspace.folder / name).read_text():
+                raise Fault(f"{name} does not have this block")
             return
         if kind == "file":
             (self.workspace.folder / name).write_text(self.workspace.here(block.text))
