@@ -72,6 +72,38 @@ class Comparison(unittest.TestCase):
             self.assertIn(where, disagreement(shown, found))
 
 
+class Figures(unittest.TestCase):
+    """docs/sizing.md computes with figures that stand elsewhere, too. If one of these lines has changed there, go
+    through docs/sizing.md with the new one, and then change it here."""
+
+    SOURCES = {
+        "docs/operating.md": (
+            "| wafer maps / crash reports, 32 connections | 670 / 70 answers a second |",
+            "| BERT-base over HTTP, 32 connections, mixed, tokens/s | 2 700 | 5 090 | 9 170 | |",
+            "| ViT-B/16, one image, ms | 78 | 40 | 24 |",
+            "| resident memory | 86 MB |",
+            "| resident, MB | 474 | 307 | 220 | |"),
+        "deploy/OPERATIONS.md": (
+            "where 2 429 were: 3 and 9 % too few, in a second run 14 %",
+            "| 2 | 1 x 2 | 1,608,300, 447, 35.8 | 204,508,800, 2,367, 6.8 |",
+            "| 8 | 1 x 8 | 3,590,100, 997, 16.0 | 454,485,600, 5,260, 3.0 |",
+            "| 16 | 2 x 8 | 7,180,200, 1,994, 16.0 | 928,800,000, 10,750, 3.0 |",
+            "| 32 | 4 x 8 | 14,360,400, 3,989, 16.0 | 1,857,664,800, 21,501, 3.0 |",
+            "| 64 | 8 x 8 | 28,718,100, 7,977, 15.9 | 3,719,692,800, 43,052, 3.0 |",
+            "| 128 | 16 x 8 | 57,438,000, 15,955, 15.9 | 7,439,515,200, 86,106, 2.9 |"),
+        "docs/batch.md": ("| 1 210 | 982 | 25.9 MB |", "| 2 876 | 3 047 | 21.2 MB |"),
+        "docs/stream.md": ("| 2 604 to 2 708 |", "0.955 to 0.971 of `attnd-batch`"),
+        "docs/training.md": ("146 images/s", "22.8 texts/s"),
+        "docs/learning.md": ("24 seconds for 10 000 maps",),
+    }
+
+    def test_sources_of_the_figures_in_sizing_are_as_they_were(self):
+        for page, lines in self.SOURCES.items():
+            text = " ".join(pathlib.Path(page).read_text().split())
+            for line in lines:
+                self.assertIn(line, text, f"{page}: docs/sizing.md computes with this")
+
+
 class Names(unittest.TestCase):
     def setUp(self):
         self.words = Words(pathlib.Path.cwd(), pathlib.Path.cwd() / "build")
