@@ -215,8 +215,8 @@ static size_t count_side(const struct pair_work *work, const struct side *side, 
     return list.total;
 }
 
-/* Tokens that stay of two texts in `room`, cut as the reference does. The shorter one stays whole if
- * it has at most half of them. Otherwise each gets a half, and the longer one the odd token. */
+/* Tokens that stay of two texts in `room`, cut as the reference does. The shorter one stays whole
+ * if it has at most half of them. Otherwise each gets a half, and the longer one the odd token. */
 static void share_room(const size_t counts[2], unsigned room, unsigned kept[2])
 {
     const unsigned shorter = counts[0] > counts[1], longer = 1 - shorter;

@@ -102,11 +102,13 @@ static const struct http_field *headers_of(const char *media_type)
         HEADERS("input.txt"),
         HEADERS("input.png"),
         HEADERS("input.jpg"),
+        HEADERS("input.json"),
 #undef HEADERS
     };
-    return headers[strcmp(media_type, "image/png") == 0    ? 1
-                   : strcmp(media_type, "image/jpeg") == 0 ? 2
-                                                           : 0];
+    return headers[strcmp(media_type, "image/png") == 0          ? 1
+                   : strcmp(media_type, "image/jpeg") == 0       ? 2
+                   : strcmp(media_type, "application/json") == 0 ? 3
+                                                                 : 0];
 }
 
 static enum err_code read_input(struct service *service, struct request *request,

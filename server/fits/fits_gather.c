@@ -185,6 +185,8 @@ static enum err_code write_example(const struct fits_gather *gather, FILE *list,
         if (write_picture(gather, input, name, err))
             return err->code;
         fprintf(list, "{\"image\":\"%s\"", name);
+    } else if (strcmp(input->media_type, "application/json") == 0) {
+        fwrite(input->bytes, 1, input->len - 1, list); /* two texts, up to the closing brace */
     } else {
         fputs("{\"text\":", list);
         doc_string_write(list, input->bytes, input->len);
@@ -200,8 +202,9 @@ static enum err_code write_example(const struct fits_gather *gather, FILE *list,
 static bool is_meant(const struct fits_gather *gather, const struct kept_input *input,
                      const struct feedback_given *given)
 {
-    const bool is_text = strncmp(input->media_type, "text/", 5) == 0;
-    return is_text == (gather->kind == ENGINE_TEXT) && strcmp(input->model, gather->model) == 0 &&
+    const bool is_text = strncmp(input->media_type, "image/", 6) != 0;
+    return input->len > 0 && is_text == (gather->kind == ENGINE_TEXT) &&
+           strcmp(input->model, gather->model) == 0 &&
            strcmp(input->version, given->version) == 0 &&
            strcmp(input->label, given->predicted) == 0;
 }

@@ -121,7 +121,8 @@ static void read_decision(const struct reader *reader, enum decision *out)
 /* Sent to browsers, so it is one of those that we write. */
 static void read_media_type(const struct reader *reader, const char **out)
 {
-    static const char *const types[] = {"image/png", "image/jpeg", "text/plain; charset=utf-8"};
+    static const char *const types[] = {"image/png", "image/jpeg", "text/plain; charset=utf-8",
+                                        "application/json"};
     const char *word = doc_as_string(doc_member(reader->root, "media_type"));
     for (size_t i = 0; word != NULL && i < sizeof types / sizeof types[0]; i++)
         if (strcmp(word, types[i]) == 0) {

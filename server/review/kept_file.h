@@ -42,7 +42,8 @@ struct kept_input {
     double score;
     enum decision decision;
     bool is_sampled;        /* one of the random sample of automatic ones */
-    const char *media_type; /* "image/png", "image/jpeg" or "text/plain; charset=utf-8" */
+    const char *media_type; /* "image/png", "image/jpeg", "text/plain; charset=utf-8", or of a pair
+                               "application/json": {"text": "...", "text_pair": "..."} */
     const char *digest;     /* "sha256:<hex>" of the bytes; only of one that was read */
     const char *context;    /* a JSON object as text; NULL: none */
     unsigned likeness_size; /* 0: it is not known */

@@ -6,6 +6,7 @@
 #include "server/review/review.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/doc_string.h"
 #include "server/feedback/feedback.h"
 #include "server/feedback/siphash.h"
 #include "server/observe/log.h"
@@ -86,7 +87,7 @@ static void tell_time(char out[32])
 static const char *media_type_of(const struct predict_item *item)
 {
     if (item->source.kind == ENGINE_TEXT)
-        return "text/plain; charset=utf-8";
+        return item->source.pair != NULL ? "application/json" : "text/plain; charset=utf-8";
     return item->source.len > 0 && *(const unsigned char *)item->source.bytes == 0xFF ? "image/jpeg"
                                                                                       : "image/png";
 }
@@ -123,11 +124,36 @@ static bool make_head(const struct request *request, const struct row *row, bool
     return kept_file_head(&input, head, len);
 }
 
+/* Most bytes that the input takes in its file. A character of a pair is at most 6 in JSON. */
+static size_t kept_bytes(const struct engine_source *source)
+{
+    if (source->pair == NULL)
+        return source->len;
+    return memory_sum(memory_product(6, memory_sum(source->len, source->pair_len)), 64);
+}
+
+/* Two texts as the JSON that POST /predict reads. Returns the number of bytes; 0: no memory. */
+static size_t write_pair(const struct engine_source *source, char *out, size_t size)
+{
+    FILE *file = fmemopen(out, size, "w");
+    if (file == NULL)
+        return 0;
+    fputs("{\"text\":", file);
+    doc_string_write(file, source->bytes, source->len);
+    fputs(",\"text_pair\":", file);
+    doc_string_write(file, source->pair, source->pair_len);
+    fputc('}', file);
+    const long len = ftell(file);
+    return fclose(file) == 0 && len > 0 ? (size_t)len : 0;
+}
+
 static struct job *make_job(struct review *review, const char *head, size_t head_len,
                             const struct row *row, const struct predict_item *item)
 {
+    const struct engine_source *source = &item->source;
     const unsigned size = likeness_size(row);
-    const size_t held = memory_sum(sizeof(struct job) + head_len + size, item->source.len);
+    const size_t room = kept_bytes(source), before = head_len + size;
+    const size_t held = memory_sum(sizeof(struct job) + before, room);
     if (memory_take(review->options.memory, held, MEMORY_LARGE, &(struct err){0}))
         return NULL;
     struct job *job = malloc(held);
@@ -135,13 +161,19 @@ static struct job *make_job(struct review *review, const char *head, size_t head
         memory_give(review->options.memory, held);
         return NULL;
     }
-    *job = (struct job){
-        .held = held, .head_len = head_len, .len = item->source.len, .likeness_size = size};
+    *job =
+        (struct job){.held = held, .head_len = head_len, .len = source->len, .likeness_size = size};
     memcpy(job->bytes, head, head_len);
     if (size > 0)
         memcpy(job->bytes + head_len, row->likeness, size);
-    memcpy(job->bytes + head_len + size, item->source.bytes, item->source.len);
-    return job;
+    if (source->pair == NULL)
+        memcpy(job->bytes + before, source->bytes, source->len);
+    else
+        job->len = write_pair(source, job->bytes + before, room);
+    if (source->pair == NULL || job->len > 0)
+        return job;
+    drop(review, job);
+    return NULL;
 }
 
 static bool offer(struct review *review, const struct request *request, const struct row *row,
@@ -150,8 +182,8 @@ static bool offer(struct review *review, const struct request *request, const st
     const unsigned index = (unsigned)(row - request->rows);
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
-    /* A kept input is one text or picture, and a person labels it in the model's own labels. */
-    if (request->call.items[index].source.pair != NULL || row->labels != NULL)
+    /* A person labels a kept input in the model's own labels. */
+    if (row->labels != NULL)
         return false;
     if (!make_head(request, row, is_sampled, head, &len))
         return false;

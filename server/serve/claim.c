@@ -53,10 +53,9 @@ static size_t held_labels(const struct request *request)
     return 0;
 }
 
-bool claim_has_likeness(const struct service *service, const struct predict_item *item,
-                        const struct row *row)
+bool claim_has_likeness(const struct service *service, const struct row *row)
 {
-    return service->review != NULL && item->source.pair == NULL && row->labels == NULL;
+    return service->review != NULL && row->labels == NULL;
 }
 
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing)
@@ -71,7 +70,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
             kept = memory_sum(kept, digested_bytes(&source));
         if (row->err.code != ERR_OK)
             continue;
-        if (claim_has_likeness(service, &request->call.items[i], row))
+        if (claim_has_likeness(service, row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         struct engine_need need = engine_need(row_engine(row), &source);
         size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));

@@ -23,9 +23,8 @@ enum err_code claim_reading(struct service *service, struct request *request, si
 /* After reading; *passing is for claim_prepared. */
 enum err_code claim_preparing(struct service *service, struct request *request, size_t *passing);
 /* True if the memory of claim_preparing includes the row's likeness (likeness.h): inputs are kept,
- * and the row is one text or picture with the model's own labels. */
-bool claim_has_likeness(const struct service *service, const struct predict_item *item,
-                        const struct row *row);
+ * and the row has the model's own labels. */
+bool claim_has_likeness(const struct service *service, const struct row *row);
 void claim_prepared(struct service *service, struct request *request, size_t passing);
 
 /* For a prepared row; capture_bytes are those of its attention and its heat map. */

@@ -253,7 +253,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     if (row->logits == NULL || row->scores == NULL ||
         (service->audit != NULL && row->input_digest == NULL))
         return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
-    if (claim_has_likeness(service, &request->call.items[index], row)) {
+    if (claim_has_likeness(service, row)) {
         row->likeness = arena_alloc(arena, row->model->info->classifier_size);
         if (row->likeness == NULL)
             return err_no_memory(&row->err, row->model->info->classifier_size);

@@ -4,7 +4,7 @@ import { anotherKey, authorization, currentKey } from './key.js';
 
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
- *     | {kind: 'text', text: string, name: string}} Input
+ *     | {kind: 'text', text: string, pair?: string, name: string}} Input
  * @typedef {{status: number, title: string, detail: string, retryAfterS: number}} Problem
  *     status 0: there was no answer; -1: the page could not even ask
  */

@@ -50,7 +50,8 @@ async function base64Of(blob) {
 /** The member of a request that carries the input. */
 async function memberOf(input) {
     return input.kind === 'image' ? { image: await base64Of(input.blob) }
-        : { text: wellFormed(input.text) };
+        : { text: wellFormed(input.text),
+            ...input.pair !== undefined && { text_pair: wellFormed(input.pair) } };
 }
 
 function address() {

@@ -5,7 +5,7 @@ import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
 import { heatMap } from './heat_map.js';
 import { UNKNOWN, chip, figures, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
-import { shadedWords } from './words.js';
+import { joinPair, shadedWords } from './words.js';
 
 /* Labels that are shown at once; a model of ImageNet has a thousand. */
 const ROWS_SHOWN = 12;
@@ -101,9 +101,10 @@ function explainedBy(explanation) {
     return `${explanation.method}${layer}`;
 }
 
-function textOf(text, explanation) {
+function textOf({ text, pair }, explanation) {
+    const shown = pair === undefined ? [text, explanation] : joinPair(text, pair, explanation);
     return el('section', { class: 'panel text', 'aria-label': 'Text and relevance' },
-        el('h3', {}, `Words, by ${explainedBy(explanation)}`), shadedWords(text, explanation));
+        el('h3', {}, `Words, by ${explainedBy(explanation)}`), shadedWords(...shown));
 }
 
 /** Copying needs a secure context in some browsers; a selection that is copied works in all. */
@@ -159,7 +160,7 @@ function rename(panels, suffix) {
 export function evidenceOf({ input, picture, answer }, suffix) {
     const explanation = answer.explanation;
     const seen = picture !== null ? pictureOf(picture, explanation)
-        : input.kind === 'text' && explanation !== undefined ? textOf(input.text, explanation)
+        : input.kind === 'text' && explanation !== undefined ? textOf(input, explanation)
             : null;
     return seen === null ? null : rename([seen], suffix)[0];
 }

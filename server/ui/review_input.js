@@ -3,9 +3,12 @@
 import { Refusal } from './api.js';
 import { el } from './dom.js';
 import { getKept } from './review_api.js';
-import { visible } from './words.js';
+import { PAIR_BORDER, visible } from './words.js';
 
 const START_CHARACTERS = 220;
+
+/* A kept pair of texts is the JSON that asked for it. */
+const PAIR = 'application/json';
 
 /* Inputs whose bytes are kept in the page, the latest seen. */
 const KEPT_MAX = 400;
@@ -34,9 +37,13 @@ export class Inputs {
     /** @returns {Promise<import('./api.js').Input>} */
     async input(item) {
         const blob = await this.blob(item);
-        return item.media_type.startsWith('image/')
-            ? { kind: 'image', blob, name: item.id, type: item.media_type }
-            : { kind: 'text', text: await blob.text(), name: item.id };
+        if (item.media_type.startsWith('image/'))
+            return { kind: 'image', blob, name: item.id, type: item.media_type };
+        const text = await blob.text();
+        if (item.media_type !== PAIR)
+            return { kind: 'text', text, name: item.id };
+        const both = JSON.parse(text);
+        return { kind: 'text', text: both.text, pair: both.text_pair, name: item.id };
     }
 
     /**
@@ -55,8 +62,11 @@ export class Inputs {
         try {
             const blob = await this.blob(item);
             if (!isImage) {
-                const text = await blob.slice(0, 4 * START_CHARACTERS).text();
-                face.textContent = visible(text.slice(0, START_CHARACTERS));
+                const { text, pair } = item.media_type === PAIR ? await this.input(item)
+                    : { text: await blob.slice(0, 4 * START_CHARACTERS).text() };
+                const most = pair === undefined ? START_CHARACTERS : START_CHARACTERS / 2;
+                face.textContent = visible([text, ...pair === undefined ? [] : [pair]]
+                    .map((one) => one.slice(0, most)).join(PAIR_BORDER));
                 return;
             }
             const url = URL.createObjectURL(new Blob([blob], { type: item.media_type }));

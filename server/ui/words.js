@@ -36,6 +36,18 @@ export function shadeOf(relevance, max) {
  * sign: the text must look as the model read it. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu;
 
+/* Between the two texts of a pair. */
+export const PAIR_BORDER = '\n―――\n';
+
+/** Both texts as one, with the words, spans and phrases where they are in it. */
+export function joinPair(text, pair, explanation) {
+    const before = [...text + PAIR_BORDER].length;
+    const moved = (parts) => parts?.map((part) => part.of === 'text_pair'
+        ? { ...part, start: part.start + before, end: part.end + before } : part);
+    return [text + PAIR_BORDER + pair, { ...explanation, words: moved(explanation.words),
+        spans: moved(explanation.spans) }];
+}
+
 /** The text as it may be shown: what is not seen, or reorders, becomes a sign. */
 export function visible(text) {
     return text.replace(UNSEEN, (c) => {

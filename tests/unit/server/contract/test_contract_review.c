@@ -180,6 +180,38 @@ START_TEST(what_was_not_automatic_is_kept_and_given_back)
 }
 END_TEST
 
+/* A pair of texts comes back as JSON that /predict answers alike, and is in a group. */
+START_TEST(a_pair_is_given_back_as_the_call_that_asked_for_it)
+{
+    open_all("1000000", "1");
+    struct reply first =
+        post("/predict", "{\"model\": \"hard\", \"id\": \"pair\", \"text\": \"h\\u00e4ngt\\n\", "
+                         "\"text_pair\": \"\\\"x\\u0000\"}");
+    reply_expect_status(&first, 200);
+    struct reply list = await_list("", 1);
+    reply_expect_text(&list, "inputs.0.media_type", "application/json");
+    reply_free(&list);
+    struct reply input = get("/review/pair");
+    reply_expect_status(&input, 200);
+    ck_assert_str_eq(input.answer.body,
+                     "{\"text\":\"h\xc3\xa4ngt\\u000a\",\"text_pair\":\"\\\"x\\u0000\"}");
+    ck_assert_str_eq(reply_header(&input, "Content-Disposition"),
+                     "attachment; filename=\"input.json\"");
+    struct reply again = post("/predict?model=hard", input.answer.body);
+    reply_expect_status(&again, 200);
+    ck_assert_double_eq(reply_number(&again, "score"), reply_number(&first, "score"));
+    reply_free(&again);
+    reply_free(&input);
+    reply_free(&first);
+    struct reply groups = get("/review/groups?model=hard&decision=any");
+    reply_expect_status(&groups, 200);
+    ck_assert_double_eq(reply_number(&groups, "ungrouped_total"), 0);
+    reply_expect_text(&groups, "groups.0.items.0.id", "pair");
+    reply_free(&groups);
+    close_all();
+}
+END_TEST
+
 /* A path cannot hold the first two, and has another meaning with the others. */
 START_TEST(an_input_of_any_id_is_given_back_by_the_query)
 {
@@ -565,9 +597,9 @@ START_TEST(only_the_sample_tells_of_automatic_answers_also_after_a_restart)
 }
 END_TEST
 
-SUITE("server/contract/review", what_was_not_automatic_is_kept_and_given_back,
-      an_input_of_any_id_is_given_back_by_the_query, a_picture_is_given_back_byte_for_byte,
-      a_list_goes_on_where_the_one_before_ended,
+SUITE("server/contract/review", a_pair_is_given_back_as_the_call_that_asked_for_it,
+      what_was_not_automatic_is_kept_and_given_back, an_input_of_any_id_is_given_back_by_the_query,
+      a_picture_is_given_back_byte_for_byte, a_list_goes_on_where_the_one_before_ended,
       what_is_asked_wrongly_is_refused, nothing_is_kept_unless_it_is_asked_for,
       alike_inputs_are_one_group_and_a_labelled_one_is_its_nearest,
       long_texts_in_windows_are_alike_as_a_whole, the_oldest_make_room_and_the_rest_survive_a_kill,

@@ -148,22 +148,25 @@ START_TEST(kept_inputs_of_the_model_with_a_label_are_listed_as_they_came)
     keep("b", "no label");
     keep("c", "h\xc3\xa4ngt");
     keep_as("logs", "2", "d", "text/plain; charset=utf-8", "a\0b", 3);
+    keep_as("logs", "1", "pair", "application/json", "{\"text\":\"f\",\"text_pair\":\"g\"}", 28);
     keep_as("other", "1", "e", "text/plain; charset=utf-8", "x", 1);
     answered("logs", "1", "a", 0, "bad");
     answered("logs", "1", "b", 0, NULL);
     answered("logs", "1", "c", 0, "fuse");
     answered("logs", "2", "d", 0, "bad");
+    answered("logs", "1", "pair", 0, "bad");
     answered("other", "1", "e", 0, "bad");
     answered("logs", "1", "not kept", 0, "bad");
     open_review();
     ck_assert(has_any("logs") && has_any("other") && !has_any("nobody"));
     struct fits_gathered gathered = gather(ENGINE_TEXT, NULL);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-    ck_assert_uint_eq(gathered.count, 3);
-    ck_assert_str_eq(gathered.labels, "{\"bad\":2,\"fuse\":1}");
+    ck_assert_uint_eq(gathered.count, 4);
+    ck_assert_str_eq(gathered.labels, "{\"bad\":3,\"fuse\":1}");
     expect_file("fit/data.jsonl", "{\"text\":\"one \\\"two\\\"\\u000a\\\\\",\"label\":\"bad\"}\n"
                                   "{\"text\":\"h\xc3\xa4ngt\",\"label\":\"fuse\"}\n"
-                                  "{\"text\":\"a\\u0000b\",\"label\":\"bad\"}\n");
+                                  "{\"text\":\"a\\u0000b\",\"label\":\"bad\"}\n"
+                                  "{\"text\":\"f\",\"text_pair\":\"g\",\"label\":\"bad\"}\n");
     free(gathered.labels);
     end();
 }
