@@ -3,13 +3,17 @@
 #include "engine/base/clock.h"
 #include "server/http/sockets.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     SILENT_MS = 100,  /* a new connection may be shed if it has sent nothing for that long */
     ASKED_MAX = 1024, /* sockets that are asked for one to shed, at a microsecond each */
+    ARRIVAL_MS = 100, /* a socket that is not a conn after that long may be closed */
 };
 
 bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES])
@@ -27,6 +31,7 @@ bool conns_init(struct conns *conns, const unsigned limit_ms[CONN_STATES])
 void conns_deinit(struct conns *conns)
 {
     pthread_mutex_destroy(&conns->lock);
+    free(conns->arrivals);
     close(conns->wake_fd);
 }
 
@@ -86,19 +91,66 @@ static void expire_locked(struct conns *conns, struct conn *conn)
     shutdown(conn->fd, arriving ? SHUT_RD : SHUT_RDWR);
 }
 
-void conns_accepted(struct conns *conns)
+/* 0: there is no such file. */
+static uint64_t inode_of(int fd)
 {
-    atomic_fetch_add(&conns->arriving, 1);
+    struct stat status;
+    return fstat(fd, &status) == 0 ? (uint64_t)status.st_ino : 0;
 }
 
-void conns_arrived(struct conns *conns)
+/* The oldest stay in front: it is they who are taken out. */
+static void take_arrival_locked(struct conns *conns, int fd)
 {
-    atomic_fetch_sub(&conns->arriving, 1);
+    unsigned at = 0;
+    while (at < conns->arrival_count && conns->arrivals[at].fd != fd)
+        at++;
+    if (at == conns->arrival_count)
+        return;
+    conns->arrival_count--;
+    memmove(&conns->arrivals[at], &conns->arrivals[at + 1],
+            (conns->arrival_count - at) * sizeof *conns->arrivals);
+}
+
+static void forget_lost_locked(struct conns *conns, uint64_t now_ns)
+{
+    const uint64_t patience_ns = (uint64_t)ARRIVAL_MS * CLOCK_NS_PER_MS;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < conns->arrival_count; i++) {
+        const struct arrival arrival = conns->arrivals[i];
+        if (now_ns < arrival.since_ns + patience_ns || inode_of(arrival.fd) == arrival.inode)
+            conns->arrivals[kept++] = arrival;
+    }
+    conns->arrival_count = kept;
+}
+
+/* Without memory the client is not counted before it is a conn. */
+void conns_accepted(struct conns *conns, int fd)
+{
+    const struct arrival arrival = {.fd = fd, .inode = inode_of(fd), .since_ns = clock_now_ns()};
+    pthread_mutex_lock(&conns->lock);
+    take_arrival_locked(conns, fd); /* one that was lost */
+    if (conns->arrival_count == conns->arrival_room) {
+        const unsigned room = conns->arrival_room == 0 ? 64 : 2 * conns->arrival_room;
+        struct arrival *arrivals = reallocarray(conns->arrivals, room, sizeof *arrivals);
+        conns->arrivals = arrivals != NULL ? arrivals : conns->arrivals;
+        conns->arrival_room = arrivals != NULL ? room : conns->arrival_room;
+    }
+    if (conns->arrival_count < conns->arrival_room)
+        conns->arrivals[conns->arrival_count++] = arrival;
+    pthread_mutex_unlock(&conns->lock);
+}
+
+void conns_turned_away(struct conns *conns, int fd)
+{
+    pthread_mutex_lock(&conns->lock);
+    take_arrival_locked(conns, fd);
+    pthread_mutex_unlock(&conns->lock);
 }
 
 void conns_add(struct conns *conns, struct conn *conn, int fd)
 {
     pthread_mutex_lock(&conns->lock);
+    take_arrival_locked(conns, fd);
     conn->fd = fd;
     conn->has_sent = false;
     conns->count++;
@@ -202,13 +254,11 @@ void conns_shed(struct conns *conns)
     pthread_mutex_unlock(&conns->lock);
 }
 
-/* `arriving` is read first: read last, a socket could have become a conn in between, and count in
- * neither. */
 unsigned conns_count(struct conns *conns)
 {
-    unsigned count = atomic_load(&conns->arriving);
     pthread_mutex_lock(&conns->lock);
-    count += conns->count;
+    forget_lost_locked(conns, clock_now_ns());
+    const unsigned count = conns->count + conns->arrival_count;
     pthread_mutex_unlock(&conns->lock);
     return count;
 }
@@ -228,11 +278,11 @@ static bool is_expected_locked(const struct conns *conns, const struct conn *con
 unsigned conns_busy(struct conns *conns)
 {
     uint64_t now_ns = clock_now_ns();
-    unsigned busy = atomic_load(&conns->arriving); /* first, as in conns_count */
     pthread_mutex_lock(&conns->lock);
-    busy += conns->lists[CONN_HEAD].count + conns->lists[CONN_BODY].count +
-            conns->lists[CONN_HELD].count + conns->lists[CONN_REPLY].count +
-            conns->lists[CONN_PARTING].count;
+    forget_lost_locked(conns, now_ns);
+    unsigned busy = conns->arrival_count + conns->lists[CONN_HEAD].count +
+                    conns->lists[CONN_BODY].count + conns->lists[CONN_HELD].count +
+                    conns->lists[CONN_REPLY].count + conns->lists[CONN_PARTING].count;
     if (conns->drain_ns > 0)
         busy += conns->lists[CONN_IDLE].count;
     for (const struct conn *conn = conns->lists[CONN_NEW].first; conn; conn = conn->next)

@@ -15,7 +15,6 @@
 #define ATTND_SERVER_HTTP_CONNS_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,11 +46,19 @@ struct conn_list {
     unsigned count;
 };
 
+/* A socket that was accepted and is not yet a conn. */
+struct arrival {
+    int fd;
+    uint64_t inode; /* tells it from a later file with the same descriptor */
+    uint64_t since_ns;
+};
+
 struct conns {
     pthread_mutex_t lock;
     struct conn_list lists[CONN_STATES];
     unsigned count;
-    atomic_uint arriving;           /* accepted, and not yet a conn: conns_accepted */
+    struct arrival *arrivals; /* [arrival_count] */
+    unsigned arrival_count, arrival_room;
     uint64_t drain_ns;              /* when draining began; 0: not yet */
     uint64_t sweep_ns;              /* when the sweeper means to look next; UINT64_MAX: never */
     uint64_t limit_ns[CONN_STATES]; /* 0: no deadline; changed by conns_drain alone */
@@ -65,9 +72,11 @@ void conns_deinit(struct conns *conns);
 
 /* The HTTP library hands an accepted socket to an I/O thread, and only that thread makes a conn of
  * it. Meanwhile the socket counts in conns_count and conns_busy: from conns_accepted, by the thread
- * that accepts, to conns_arrived, after conns_add or when nothing becomes of it. */
-void conns_accepted(struct conns *conns);
-void conns_arrived(struct conns *conns);
+ * that accepts, to conns_add, or to conns_turned_away if nothing becomes of it. A library without
+ * memory closes the socket and tells nobody: counting then finds that the descriptor is another
+ * file, or none. */
+void conns_accepted(struct conns *conns, int fd);
+void conns_turned_away(struct conns *conns, int fd);
 
 void conns_add(struct conns *conns, struct conn *conn, int fd);
 void conns_remove(struct conns *conns, struct conn *conn);

@@ -167,7 +167,7 @@ static int accept_locked(struct edge *edge, struct sockaddr_storage *address, so
     *short_of_files =
         fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
     if (fd >= 0)
-        conns_accepted(edge->conns);
+        conns_accepted(edge->conns, fd);
     if (fd > edge->highest_fd)
         edge->highest_fd = fd;
     return fd;

@@ -182,7 +182,7 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     struct http_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
         turn_away(library, fd);
-        conns_arrived(&server->shared.conns);
+        conns_turned_away(&server->shared.conns, fd);
         return;
     }
     if (server->shared.options.tls != NULL)
@@ -192,7 +192,6 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     arena_init(&connection->arena);
     *slot = connection;
     conns_add(&server->shared.conns, &connection->conn, fd);
-    conns_arrived(&server->shared.conns);
 }
 
 static void on_closed(struct http_server *server, struct http_connection *connection)
@@ -282,7 +281,7 @@ static void admit(void *context, int fd, const struct sockaddr *address, socklen
 {
     struct http_server *server = context;
     if (MHD_add_connection(server->daemon, fd, address, len) != MHD_YES)
-        conns_arrived(&server->shared.conns);
+        conns_turned_away(&server->shared.conns, fd);
 }
 
 /* The options of TLS, if there is any, and the end. */

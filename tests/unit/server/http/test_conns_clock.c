@@ -207,8 +207,71 @@ START_TEST(there_is_no_list_without_a_descriptor)
 }
 END_TEST
 
-SUITE("conns_clock", there_is_no_list_without_a_descriptor, each_state_has_its_deadline_and_its_end,
-      the_sweeper_comes_back_for_the_nearest_deadline,
+/* The library has no memory for it, closes it and tells nobody: a stop must not wait for it, nor the
+ * limit of connections be reached by such sockets. */
+START_TEST(a_socket_that_was_closed_before_it_was_a_connection_counts_no_longer)
+{
+    struct conns conns;
+    struct conn conn;
+    const int lost = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int kept = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert(conns_init(&conns, limit_ms));
+    conns_accepted(&conns, lost);
+    conns_accepted(&conns, kept);
+    close(lost);
+    ck_assert_uint_eq(conns_count(&conns), 2);
+    now_ns += 100 * ms;
+    ck_assert_uint_eq(conns_count(&conns), 1);
+    ck_assert_uint_eq(conns_busy(&conns), 1);
+    conns_accepted(&conns, lost); /* whatever has its number now */
+    ck_assert_uint_eq(conns_count(&conns), 2);
+    ck_assert_int_eq(dup2(conns.wake_fd, lost), lost);
+    now_ns += 100 * ms;
+    ck_assert_uint_eq(conns_count(&conns), 1);
+    conns_accepted(&conns, kept);
+    ck_assert_uint_eq(conns_count(&conns), 1); /* the same one */
+    conns_add(&conns, &conn, kept);
+    ck_assert_uint_eq(conns_count(&conns), 1);
+    conns_remove(&conns, &conn);
+    conns_accepted(&conns, kept);
+    conns_turned_away(&conns, kept);
+    ck_assert_uint_eq(conns_count(&conns), 0);
+    close(lost);
+    close(kept);
+    conns_deinit(&conns);
+}
+END_TEST
+
+START_TEST(any_number_of_sockets_may_wait_to_become_connections)
+{
+    enum { SOCKETS = 300 };
+    struct conns conns;
+    struct conn conn[SOCKETS];
+    int fds[SOCKETS];
+    ck_assert(conns_init(&conns, limit_ms));
+    for (int i = 0; i < SOCKETS; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        conns_accepted(&conns, fds[i]);
+        ck_assert_uint_eq(conns_count(&conns), (unsigned)i + 1);
+    }
+    now_ns += 100 * ms;
+    for (int i = 0; i < SOCKETS; i++) {
+        const int next = i % 2 > 0 ? i - 1 : i + 1; /* I/O threads take them nearly in order */
+        conns_add(&conns, &conn[next], fds[next]);
+        ck_assert_uint_eq(conns_count(&conns), SOCKETS);
+    }
+    ck_assert_uint_eq(conns.arrival_count, 0);
+    for (int i = 0; i < SOCKETS; i++) {
+        conns_remove(&conns, &conn[i]);
+        close(fds[i]);
+    }
+    conns_deinit(&conns);
+}
+END_TEST
+
+SUITE("conns_clock", a_socket_that_was_closed_before_it_was_a_connection_counts_no_longer,
+      any_number_of_sockets_may_wait_to_become_connections, there_is_no_list_without_a_descriptor,
+      each_state_has_its_deadline_and_its_end, the_sweeper_comes_back_for_the_nearest_deadline,
       a_new_connection_is_shed_after_its_time_to_speak,
       a_silent_connection_is_found_behind_any_number_of_others,
       while_draining_the_new_are_expected_for_a_quarter_of_a_second,

@@ -101,7 +101,7 @@ static int let_in(struct bench *bench, bool waits)
         ck_assert_int_eq(read(bench->admitted[0], &fd, sizeof fd), (int)sizeof fd);
     ck_assert(fd >= 0 || !waits);
     if (fd >= 0)
-        conns_arrived(&bench->conns);
+        conns_turned_away(&bench->conns, fd);
     return fd;
 }
 
