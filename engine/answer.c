@@ -4,7 +4,6 @@
 #include "engine/answer.h"
 
 #include "engine/base/utf8.h"
-#include "engine/decide/argmax.h"
 #include "engine/decide/class_prior.h"
 
 #include <jansson.h>
@@ -79,7 +78,7 @@ static json_t *scored_label(const struct answer *answer, unsigned index)
     struct builder row = build();
     add(&row, "label", json_string(answer->info->labels[index]));
     add_class_code(&row, answer, index);
-    add(&row, "score", json_real((double)answer->scores[index]));
+    add(&row, "score", json_real((double)answer->result.scores[index]));
     return built(&row);
 }
 
@@ -87,8 +86,7 @@ static json_t *scored_label(const struct answer *answer, unsigned index)
 static json_t *best_prediction(const struct answer *answer)
 {
     json_t *rows = json_array();
-    unsigned best = argmax(answer->scores, answer->info->label_count);
-    if (json_array_append_new(rows, scored_label(answer, best)) == 0)
+    if (json_array_append_new(rows, scored_label(answer, answer->result.label)) == 0)
         return rows;
     json_decref(rows);
     return NULL;
@@ -101,7 +99,7 @@ static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max
     json_t *rows = ranked != NULL ? json_array() : NULL;
     bool failed = rows == NULL;
     for (unsigned i = 0; !failed && i < count; i++)
-        ranked[i] = (struct ranked){.score = answer->scores[i], .index = i};
+        ranked[i] = (struct ranked){.score = answer->result.scores[i], .index = i};
     if (!failed)
         qsort(ranked, count, sizeof *ranked, compare_ranked);
     for (unsigned i = 0; !failed && i < rows_max; i++)
@@ -125,9 +123,9 @@ static json_t *model_of(const struct answer *answer)
 /* A sentence that tells a person why the decision is not auto. */
 static json_t *reason_of(const struct answer *answer)
 {
-    const struct judgement *judgement = &answer->judgement;
+    const struct judgement *judgement = &answer->result.judgement;
     const char *label = answer->info->labels[judgement->label];
-    double score = (double)answer->scores[judgement->label];
+    double score = (double)answer->result.scores[judgement->label];
     double threshold = (double)judgement->threshold;
     double target = answer->info->target_precision;
     if (judgement->decision == DECISION_UNKNOWN)
@@ -155,7 +153,7 @@ static json_t *reason_of(const struct answer *answer)
 
 static void add_judgement(struct builder *reply, const struct answer *answer)
 {
-    const struct judgement *judgement = &answer->judgement;
+    const struct judgement *judgement = &answer->result.judgement;
     add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
     if (judgement->decision != DECISION_AUTO)
         add(reply, "reason", reason_of(answer));
@@ -286,28 +284,52 @@ static json_t *stats_of(const struct explanation *explanation)
     return built(&out);
 }
 
+static void add_label(struct builder *reply, const struct answer *answer)
+{
+    const struct engine_result *result = &answer->result;
+    add(reply, "label", json_string(answer->info->labels[result->label]));
+    add_class_code(reply, answer, result->label);
+    add(reply, "score", json_real((double)result->number));
+}
+
+/* The number of a regression; of one with several a member for each, by its name. */
+static void add_values(struct builder *reply, const struct answer *answer)
+{
+    const struct engine_info *info = answer->info;
+    if (info->label_count == 1) {
+        add(reply, "value", json_real((double)answer->result.number));
+        return;
+    }
+    struct builder values = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        add(&values, info->labels[i], json_real((double)answer->result.scores[i]));
+    add(reply, "values", built(&values));
+}
+
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     unsigned count = answer->info->label_count;
     unsigned rows = top_k == 0 || top_k > count ? count : top_k;
     if (count == 0)
         return NULL;
-    unsigned best = argmax(answer->scores, count);
     struct builder reply = build();
     add(&reply, "model", model_of(answer));
-    add(&reply, "label", json_string(answer->info->labels[best]));
-    add_class_code(&reply, answer, best);
-    add(&reply, "score", json_real((double)answer->scores[best]));
+    if (answer->result.task == ENGINE_REGRESS)
+        add_values(&reply, answer);
+    else
+        add_label(&reply, answer);
     add_judgement(&reply, answer);
-    add(&reply, "predictions",
-        rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
-    if (answer->truncated)
+    if (answer->result.task == ENGINE_CLASSIFY)
+        add(&reply, "predictions",
+            rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
+    if (answer->result.truncated)
         add(&reply, "truncated", json_true());
-    if (answer->windows > 0 && answer->info->kind == ENGINE_TEXT)
-        add(&reply, "windows", json_integer(answer->windows));
+    if (answer->result.windows > 0 && answer->info->kind == ENGINE_TEXT)
+        add(&reply, "windows", json_integer(answer->result.windows));
     if (answer->info->full_layers > 0)
         add(&reply, "tokens",
-            json_pack("{s:i,s:i}", "of", (int)answer->tokens, "kept", (int)answer->kept_tokens));
+            json_pack("{s:i,s:i}", "of", (int)answer->result.tokens, "kept",
+                      (int)answer->result.kept_tokens));
     if (answer->explanation != NULL)
         add(&reply, "explanation", explanation_of(answer));
     if (answer->explanation != NULL && answer->explanation->stats != NULL)

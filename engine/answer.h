@@ -17,23 +17,27 @@ enum { ANSWER_DIGITS = 9 };
 struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
-    const float *scores; /* [info->label_count], finite */
-    struct judgement judgement;
-    bool truncated;                        /* adds "truncated": true */
-    unsigned windows;                      /* of a text: adds "windows" if it is not 0 */
-    unsigned tokens, kept_tokens;          /* of a model that leaves some out: adds "tokens" */
+    struct engine_result result;           /* finite, with scores */
     const struct explanation *explanation; /* NULL: not asked for */
 };
 
-/* {"model": {...}, "label", "score", "decision", "predictions": [...]}; "reason" if the decision is
- * not auto, "ood_score" and "ood_rank" if they are known, "truncated" if so, "windows" of a text
- * that has them, "tokens" {"of", "kept"} of a model that leaves some out, "explanation" if there is
- * one (of a text {"method", "layer"?, "of_all_tokens"?, "words", "spans"}, of an image {"method",
- * "layer"?, "of_all_tokens"?, "grid", "region": [left, top, width, height] of the grid in pixels of
- * the image, "relevance", "top_patches", "overlay"?}), "attention_stats" if it has them
- * (model/attention_stats.h: each number as [layers][heads]). Predictions are the top_k with the
- * highest scores (0: all), sorted by falling score, equal scores by label index. A new reference;
- * NULL if there is no memory, or if a label or name is not UTF-8. */
+/* The text of the label that was answered; NULL of a regression. */
+static inline const char *answer_label(const struct answer *answer)
+{
+    return answer->result.task == ENGINE_CLASSIFY ? answer->info->labels[answer->result.label]
+                                                  : NULL;
+}
+
+/* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
+ * "value" in place of label, score and predictions, of one with several numbers "values": {NAME:
+ * VALUE}; "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known,
+ * "truncated" if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that
+ * leaves some out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?,
+ * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,
+ * top, width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
+ * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]).
+ * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal scores
+ * by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
 /* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,

@@ -6,9 +6,11 @@
  *     engine_session_open(&session, model, tokens_max, threads, &err);
  *     struct engine_source source = {.kind = ENGINE_TEXT, .bytes = text, .len = len};
  *     engine_prepare(model, &source, NULL, &arena, &input, &err);
- *     engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
- *     engine_scores(model, logits, scores);
- *     engine_judge(model, logits, scores, engine_features(session, 0), doubt, &verdict);
+ *     struct engine_result result = {.logits = logits, .scores = scores};
+ *     engine_run(session, (const struct engine_input *[]){&input}, 1,
+ *                (struct engine_result *[]){&result});
+ *     ... result.is_finite, engine_describe(model)->labels[result.label], result.number,
+ *         result.judgement.decision ...
  *
  * The engine knows nothing of HTTP, queues or configuration, and it never logs.
  */
@@ -73,7 +75,7 @@ struct engine_info {
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    unsigned feature_size;    /* of a row of engine_features */
+    unsigned feature_size;    /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;      /* longest sequence, special tokens included */
@@ -144,7 +146,6 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
  *         engine_encode_labels(labeller, labelled, &left, &err);
  *     while (err.code == ERR_OK && left > 0);
  *     engine_prepare(labelled, ...); engine_run(session of model, ...);
- *     engine_scores(labelled, ...); ...
  *     engine_close(labelled);
  */
 struct engine_labels {
@@ -159,7 +160,7 @@ enum { ENGINE_LABELS_MAX = 1000, ENGINE_LABELS_BYTES_MAX = 1024 * 1024 };
 enum err_code engine_check_labels(const struct engine_labels *labels, struct err *err);
 
 /* The model with other labels in place of its own: inputs prepared by it are answered in them, by
- * any session of `model`, which must outlive it; judge, score and explain them by it. Thresholds,
+ * any session of `model`, which must outlive it; explain them by it. Thresholds,
  * OOD scores and class codes are of fixed labels, and it has none. Labels are copied. Immutable
  * once its labels are encoded; yours to engine_close. ERR_UNUSABLE for a model that is not
  * zero-shot, and as engine_check_labels; ERR_NO_MEMORY. */
@@ -236,59 +237,77 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
-/* Runs inputs[0..rows) as one packed batch and writes logits[r][0..label_count). The sum of tokens
- * must fit the session, but for texts in windows and images in views: more of them than fit are
- * run in several passes. A row's logits do not depend on what shares its batch (to 1e-5). */
-void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
-                unsigned rows, float *const *logits);
+/* The kind of answer that a model gives. */
+enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS };
 
-/* What is known of a row of the last run, pooled over its windows: [classifier_size] what the
- * classifier read, and behind that the means of its tokens (model/token_mean.h): [hidden_size], or
- * of an image's four rings [4 hidden_size].
- * The session's, until it runs again. */
-const float *engine_features(const struct engine_session *session, unsigned row);
+/* The answer to an input, by the model that prepared it. logits and scores are the caller's room,
+ * [label_count] each. Without room for scores only logits and features are wanted. */
+struct engine_result {
+    float *logits;         /* NULL: not wanted, and no scores are */
+    float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
+    const float *features; /* [feature_size] below; the session's, until it runs again */
+
+    /* With scores: */
+    bool is_finite; /* false: a score is not, and nothing behind this may be used */
+    enum engine_task task;
+    unsigned label; /* the one with the highest score, the first of equal ones; regression: 0 */
+    float number;   /* the label's score; regression: the answer */
+    struct judgement judgement; /* by attnd.json (decide/policy.h) */
+    bool truncated;             /* a text of which not all was read */
+    unsigned windows;           /* of a text, or views of an image, if more than one; else 0 */
+    unsigned tokens;            /* of the input, special ones included */
+    unsigned kept_tokens;       /* that went through all layers: engine_kept_tokens */
+};
+
+/* Room for logits and scores. ERR_NO_MEMORY. */
+enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
+                                 struct arena *arena, struct err *err);
+
+/* Runs inputs[0..rows) as one packed batch and fills *results[0..rows). The sum of tokens must fit
+ * the session, but for texts in windows and images in views: more of them than fit are run in
+ * several passes. A row's logits do not depend on what shares its batch (to 1e-5). */
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, struct engine_result *const *results);
+
+/* Features of a row: [classifier_size] what the classifier read, pooled over windows, and behind
+ * that the means of its tokens (model/token_mean.h): [hidden_size], or of an image's four rings
+ * [4 hidden_size]. */
 
 /* Means are zeros unless the model's OOD score or its classifier is made from them, or this was
  * called: from the next run on they are computed. */
 void engine_session_take_means(struct engine_session *session);
 
 /* For a text whose windows, or an image whose views, were run as inputs of their own: takes the
- * features of one after the other, from 0 to windows - 1. Then engine_pooled writes the logits of
- * the whole and returns its features, both as engine_run of the whole gives them; the session's,
- * until it runs again. */
+ * features of one after the other, from 0 to windows - 1. Then engine_pooled gives the result of
+ * the whole, as engine_run of the whole does. */
 void engine_pool(struct engine_session *session, const float *features, unsigned window,
                  unsigned windows);
-const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
-                           float *logits);
+void engine_pooled(struct engine_session *session, const struct engine_input *input,
+                   struct engine_result *result);
 
 /* How many of an input's tokens go through all layers: input->tokens, unless the model leaves some
  * out. An input with a capture is run with all of them, too, which is what its explanation is of;
  * its logits are those of any other input. */
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input);
 
-/* logits -> scores [label_count] by the checkpoint's problem type, softmax, sigmoid or as is, and
- * its class_prior: the label that scores highest need not be that of the largest logit.
- * False: one of them is not finite, and the scores must not be used. */
+/* ---- from logits that were kept: calibration, evaluation ---- */
+
+/* logits -> scores [label_count]: the label that scores highest need not be that of the largest
+ * logit. False: one of them is not finite, and the scores must not be used. */
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores);
 /* The same as the checkpoint was fitted, whatever its class_prior: what its weights vouch for. */
 bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores);
-
-/* The label with the highest score, the first of equal ones. */
-unsigned engine_argmax(const struct engine_model *model, const float *scores);
 
 static inline enum input_doubt engine_input_doubt(const struct engine_input *input)
 {
     return input->truncated ? DOUBT_TRUNCATED : input->coloured ? DOUBT_COLOURED : DOUBT_NONE;
 }
 
-/* auto, review or unknown, by the checkpoint's attnd.json (decide/policy.h), for logits whose
- * scores are finite. features [feature_size] as engine_features gives them; doubt is the
- * input's (engine_input_doubt). Allocates nothing. */
-void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, enum input_doubt doubt, struct judgement *out);
-/* The same by an OOD score that another model of its kind gave the input. */
-void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
-                     enum input_doubt doubt, struct judgement *out);
+/* Fills result->scores, of which there is room, and the members behind them up to the judgement: by
+ * result->features or, if `ood` is not NULL, by that OOD score. doubt is the input's. Allocates
+ * nothing. */
+void engine_conclude(const struct engine_model *model, const float *logits, const float *ood,
+                     enum input_doubt doubt, struct engine_result *result);
 
 /* Do the bytes begin as those of a picture that engine_prepare reads, PNG or JPEG? */
 bool engine_is_picture(const void *bytes, size_t len);
@@ -314,18 +333,14 @@ enum err_code engine_relevance(const struct engine_model *model, const struct en
                                struct arena *arena, const float **relevance, struct err *err);
 
 /* The same as words and spans, or patches and boxes, the sum of views turned back; no overlay yet.
- * ERR_NO_MEMORY. */
-enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+ * With the source of a text also the phrases that the model's table of n-grams counts for the
+ * label, of a pair those of the first text. ERR_NO_MEMORY. */
+enum err_code engine_explain(const struct engine_model *model, const struct engine_source *source,
+                             const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err);
 
-/* Finds the phrases of a text that the model's table of n-grams counts for the label, and adds them
- * to the explanation of engine_explain; none for a model without a table. `text` is what was
- * prepared, of a pair the first one. ERR_NO_MEMORY. */
-enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
-                             unsigned label, struct arena *arena, struct explanation *explanation,
-                             struct err *err);
-/* Upper bound of what that takes from the arena. */
+/* Upper bound of what phrases take from the arena. */
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len);
 
 /* A heat map over the image, a PNG of its size: patches_overlay. *png is yours to free.

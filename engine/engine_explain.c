@@ -250,7 +250,31 @@ static enum err_code mean_stats(const struct engine_model *model, const struct e
     return ERR_OK;
 }
 
-enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+/* Bytes of a text as characters. */
+static uint32_t character_at(const char *text, size_t byte)
+{
+    return (uint32_t)utf8_count(text, byte);
+}
+
+static enum err_code find_phrases(const struct engine_model *model,
+                                  const struct engine_source *source, unsigned label,
+                                  struct arena *arena, struct explanation *out, struct err *err)
+{
+    struct ngram_phrase phrases[EXPLANATION_SPANS];
+    out->has_phrases = model->ngrams.weight != NULL;
+    if (!out->has_phrases ||
+        ngram_table_phrases(&model->ngrams, source->bytes, source->len, label, arena, phrases,
+                            EXPLANATION_SPANS, &out->phrase_count, err))
+        return err->code;
+    for (unsigned i = 0; i < out->phrase_count; i++)
+        out->phrases[i] = (struct excerpt){.start = character_at(source->bytes, phrases[i].start),
+                                           .end = character_at(source->bytes, phrases[i].end),
+                                           .relevance = phrases[i].evidence};
+    return ERR_OK;
+}
+
+enum err_code engine_explain(const struct engine_model *model, const struct engine_source *source,
+                             const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err)
 {
@@ -263,32 +287,11 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     if (mean_stats(model, input, arena, &out->stats, err) ||
         find_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;
-    if (input->kind == ENGINE_TEXT)
-        return explain_text(input, relevance, arena, out, err);
-    return explain_image(model, input, relevance, arena, out, err);
-}
-
-/* Bytes of a text as characters. */
-static uint32_t character_at(const char *text, size_t byte)
-{
-    return (uint32_t)utf8_count(text, byte);
-}
-
-enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
-                             unsigned label, struct arena *arena, struct explanation *explanation,
-                             struct err *err)
-{
-    struct ngram_phrase phrases[EXPLANATION_SPANS];
-    explanation->has_phrases = model->ngrams.weight != NULL;
-    if (!explanation->has_phrases ||
-        ngram_table_phrases(&model->ngrams, text, len, label, arena, phrases, EXPLANATION_SPANS,
-                            &explanation->phrase_count, err))
+    if (input->kind == ENGINE_IMAGE)
+        return explain_image(model, input, relevance, arena, out, err);
+    if (explain_text(input, relevance, arena, out, err) || source == NULL)
         return err->code;
-    for (unsigned i = 0; i < explanation->phrase_count; i++)
-        explanation->phrases[i] = (struct excerpt){.start = character_at(text, phrases[i].start),
-                                                   .end = character_at(text, phrases[i].end),
-                                                   .relevance = phrases[i].evidence};
-    return ERR_OK;
+    return find_phrases(model, source, label, arena, out, err);
 }
 
 size_t engine_phrases_bytes(const struct engine_model *model, size_t len)

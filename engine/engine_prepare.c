@@ -84,18 +84,6 @@ static enum err_code prepare_text(const struct engine_model *model,
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
-/* The input keeps the labels that it was prepared for. */
-static enum err_code prepare_patches(const struct engine_model *model, const struct image *image,
-                                     struct interrupt *interrupt, struct arena *scratch,
-                                     struct arena *arena, struct engine_input *out, struct err *err)
-{
-    if (pipeline_patches(&model->pipeline, image, NULL, interrupt, scratch, arena, out, err))
-        return err->code;
-    out->classifier = model->base != NULL ? &model->weights.classifier : NULL;
-    out->coloured = pixels_are_coloured(image);
-    return ERR_OK;
-}
-
 static enum err_code prepare_image(const struct engine_model *model,
                                    const struct engine_source *source, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -107,8 +95,9 @@ static enum err_code prepare_image(const struct engine_model *model,
     if (image == NULL && !pipeline_decode(&model->pipeline, source->bytes, source->len,
                                           source->pixels_max, interrupt, &scratch, &decoded, err))
         image = &decoded;
-    if (image != NULL)
-        prepare_patches(model, image, interrupt, &scratch, arena, out, err);
+    if (image != NULL &&
+        !pipeline_patches(&model->pipeline, image, NULL, interrupt, &scratch, arena, out, err))
+        out->coloured = pixels_are_coloured(image);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -121,8 +110,12 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (source->kind != model->info.kind)
         return err_set(err, ERR_UNUSABLE, "the model takes %s",
                        model->info.kind == ENGINE_IMAGE ? "images" : "texts");
-    return source->kind == ENGINE_TEXT ? prepare_text(model, source, interrupt, arena, out, err)
-                                       : prepare_image(model, source, interrupt, arena, out, err);
+    if (source->kind == ENGINE_TEXT)
+        prepare_text(model, source, interrupt, arena, out, err);
+    else
+        prepare_image(model, source, interrupt, arena, out, err);
+    out->model = model;
+    return err->code;
 }
 
 size_t engine_image_pixels(const void *bytes, size_t len)

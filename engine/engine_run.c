@@ -113,16 +113,39 @@ static void add_input(struct engine_session *session, const struct engine_input 
     }
 }
 
+static const struct engine_model *model_of(const struct engine_session *session,
+                                           const struct engine_input *input)
+{
+    return input->model != NULL ? input->model : session->model;
+}
+
+/* The result of an input whose features are read and whose logits are computed. */
+static void finish(const struct engine_session *session, const struct engine_input *input,
+                   unsigned row, struct engine_result *result)
+{
+    const struct engine_model *model = model_of(session, input);
+    result->features = head_features(&session->model->spec, session->last, row);
+    if (result->scores == NULL)
+        return;
+    result->truncated = input->truncated;
+    result->windows = input->windows;
+    result->tokens = input->tokens;
+    result->kept_tokens = engine_kept_tokens(model, input);
+    engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
+}
+
 /* A model that leaves tokens out runs an input with a capture twice: with all tokens for the
  * capture, then as any other for the answer. */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
-                unsigned rows, float *const *logits)
+                unsigned rows, struct engine_result *const *results)
 {
     const struct engine_model *model = session->model;
     begin_pass(&session->workspace);
     for (unsigned r = 0; r < rows; r++) {
-        session->workspace.classifiers[r] = inputs[r]->classifier;
+        const struct engine_model *asked = model_of(session, inputs[r]);
+        session->workspace.classifiers[r] = asked->base != NULL ? &asked->weights.classifier : NULL;
         session->last->evidence[r] = inputs[r]->evidence;
+        session->last->answers[r] = results[r]->logits;
         struct engine_input input = *inputs[r];
         if (input.capture != NULL && model->spec.token_pruning.full_layers > 0) {
             add_input(session, &input, r);
@@ -131,7 +154,9 @@ void engine_run(struct engine_session *session, const struct engine_input *const
         add_input(session, &input, r);
     }
     run_pass(session);
-    head_logits(&model->spec, &model->weights, session->last, rows, logits);
+    head_logits(&model->spec, &model->weights, session->last, rows);
+    for (unsigned r = 0; r < rows; r++)
+        finish(session, inputs[r], r, results[r]);
 }
 
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
@@ -152,23 +177,19 @@ void engine_pool(struct engine_session *session, const float *features, unsigned
     head_pool_mean(spec, &place, read, features + spec_features(spec));
 }
 
-const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
-                           float *logits)
+void engine_pooled(struct engine_session *session, const struct engine_input *input,
+                   struct engine_result *result)
 {
     const struct engine_model *model = session->model;
     session->last->evidence[0] = input->evidence;
-    head_logits(&model->spec, &model->weights, session->last, 1, &logits);
-    return engine_features(session, 0);
+    session->last->answers[0] = result->logits;
+    head_logits(&model->spec, &model->weights, session->last, 1);
+    finish(session, input, 0, result);
 }
 
 void engine_session_take_means(struct engine_session *session)
 {
     session->last->takes_means = true;
-}
-
-const float *engine_features(const struct engine_session *session, unsigned row)
-{
-    return head_features(&session->model->spec, session->last, row);
 }
 
 static bool is_finite(const float *scores, unsigned count)
@@ -191,19 +212,30 @@ bool engine_scores_as_fitted(const struct engine_model *model, const float *logi
     return is_finite(scores, model->spec.label_count);
 }
 
-unsigned engine_argmax(const struct engine_model *model, const float *scores)
+void engine_conclude(const struct engine_model *model, const float *logits, const float *ood,
+                     enum input_doubt doubt, struct engine_result *result)
 {
-    return argmax(scores, model->spec.label_count);
+    const struct policy *policy = &model->spec.policy;
+    result->is_finite = engine_scores(model, logits, result->scores);
+    if (!result->is_finite)
+        return;
+    result->task = model->spec.scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
+    result->label =
+        result->task == ENGINE_CLASSIFY ? argmax(result->scores, model->spec.label_count) : 0;
+    result->number = result->scores[result->label];
+    if (ood != NULL)
+        policy_judge_by(policy, result->scores, *ood, doubt, &result->judgement);
+    else
+        policy_judge(policy, logits, result->scores, result->features, doubt, &result->judgement);
 }
 
-void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, enum input_doubt doubt, struct judgement *out)
+enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
+                                 struct arena *arena, struct err *err)
 {
-    policy_judge(&model->spec.policy, logits, scores, features, doubt, out);
-}
-
-void engine_judge_by(const struct engine_model *model, const float *scores, float ood,
-                     enum input_doubt doubt, struct judgement *out)
-{
-    policy_judge_by(&model->spec.policy, scores, ood, doubt, out);
+    const unsigned labels = model->spec.label_count;
+    *out = (struct engine_result){.logits = arena_alloc_array(arena, labels, sizeof(float)),
+                                  .scores = arena_alloc_array(arena, labels, sizeof(float))};
+    return out->logits != NULL && out->scores != NULL
+               ? ERR_OK
+               : err_no_memory(err, 2 * labels * sizeof(float));
 }

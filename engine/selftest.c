@@ -1,6 +1,7 @@
 #include "engine/selftest.h"
 
 #include "engine/base/file.h"
+#include "engine/decide/argmax.h"
 #include "engine/selftest_state.h"
 
 #include <limits.h>
@@ -125,7 +126,7 @@ static enum err_code check_score(const struct run *run, const struct selftest_sc
 
 static enum err_code check_winner(const struct run *run, const char *label, struct err *err)
 {
-    unsigned at, best = engine_argmax(run->model, run->scores);
+    unsigned at, best = argmax(run->scores, run->info->label_count);
     if (label == NULL || find_label(run, label, &at, err))
         return err->code;
     if ((double)run->scores[at] >= (double)run->scores[best] - run->tolerance)
@@ -154,7 +155,7 @@ static enum err_code run_case(const struct run *run, const struct selftest_case 
     arena_init(&arena);
     if (prepare(run, item, &arena, &input, err) == ERR_OK) {
         engine_run(run->session, (const struct engine_input *[]){&input}, 1,
-                   (float *[]){run->logits});
+                   (struct engine_result *[]){&(struct engine_result){.logits = run->logits}});
         check(run, item, err);
     }
     arena_deinit(&arena);

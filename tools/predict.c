@@ -35,9 +35,9 @@ struct predict {
     struct engine_model *model;
     struct engine_model *labelled; /* with these labels; NULL: the model answers in its own */
     struct engine_session *session;
-    float *logits, *scores;
-    struct judgement judgement; /* of the current input */
-    char name[NAME_MAX + 1];    /* the model's, as its directory is called */
+    struct engine_result result; /* of the current input */
+    struct arena arena;          /* its room */
+    char name[NAME_MAX + 1];     /* the model's, as its directory is called */
     char digest[72];
     struct input_reader reader;
 };
@@ -254,32 +254,21 @@ static const struct engine_model *answering(const struct predict *predict)
 
 /* ---- output ---- */
 
-static struct answer make_answer(const struct predict *predict, const struct engine_input *input)
-{
-    const struct engine_info *info = engine_describe(answering(predict));
-    return (struct answer){.model_name = predict->name,
-                           .model_version = info->version,
-                           .model_digest = predict->digest,
-                           .info = info,
-                           .scores = predict->scores,
-                           .judgement = predict->judgement,
-                           .truncated = input->truncated,
-                           .windows = input->windows,
-                           .tokens = input->tokens,
-                           .kept_tokens = engine_kept_tokens(answering(predict), input)};
-}
-
 static enum err_code print_json(const struct predict *predict, const struct listed_input *source,
                                 const struct engine_input *input,
                                 const struct explanation *explanation, struct err *err)
 {
     const struct engine_info *info = engine_describe(answering(predict));
-    struct answer answer = make_answer(predict, input);
-    answer.explanation = explanation;
+    const struct answer answer = {.model_name = predict->name,
+                                  .model_version = info->version,
+                                  .model_digest = predict->digest,
+                                  .info = info,
+                                  .result = predict->result,
+                                  .explanation = explanation};
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
     if (ok && predict->raw_logits)
-        ok = answer_add_reals(object, "logits", predict->logits, info->label_count);
+        ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
     if (ok && source->file != NULL)
@@ -290,18 +279,13 @@ static enum err_code print_json(const struct predict *predict, const struct list
 }
 
 static enum err_code print_table(const struct predict *predict, const struct listed_input *source,
-                                 const struct engine_input *input, struct err *err)
+                                 struct err *err)
 {
-    const struct answer_table table = {.info = engine_describe(answering(predict)),
-                                       .scores = predict->scores,
-                                       .rows = predict->top_k,
-                                       .judgement = &predict->judgement,
-                                       .windows = input->windows,
-                                       .truncated = input->truncated};
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
     if (source->line > 0)
         printf(":%u", source->line);
-    return answer_table_print(&table, stdout, err);
+    return answer_table_print(engine_describe(answering(predict)), &predict->result, predict->top_k,
+                              stdout, err);
 }
 
 /* An input that failed: on stderr, and with --json its problem object in its place. */
@@ -325,18 +309,15 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
     const struct engine_model *model = answering(predict);
     if (predict->explain && engine_capture(model, input, &predict->how, arena, err))
         return err->code;
-    engine_run(predict->session, &(const struct engine_input *){input}, 1, &predict->logits);
-    if (!engine_scores(model, predict->logits, predict->scores))
+    engine_run(predict->session, &(const struct engine_input *){input}, 1,
+               &(struct engine_result *){&predict->result});
+    if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
-    engine_judge(model, predict->logits, predict->scores, engine_features(predict->session, 0),
-                 engine_input_doubt(input), &predict->judgement);
     if (!predict->explain)
         return ERR_OK;
-    unsigned best = argmax(predict->scores, engine_describe(model)->label_count);
-    if (engine_explain(model, input, &predict->how, best, arena, explanation, err) ||
-        input->kind != ENGINE_TEXT)
-        return err->code;
-    return engine_phrases(model, predict->reader.text, predict->reader.text_len, best, arena,
+    const struct engine_source text = {
+        .kind = ENGINE_TEXT, .bytes = predict->reader.text, .len = predict->reader.text_len};
+    return engine_explain(model, &text, input, &predict->how, predict->result.label, arena,
                           explanation, err);
 }
 
@@ -353,7 +334,7 @@ static bool predict_one(struct predict *predict, unsigned index)
         const struct explanation *why = predict->explain ? &explanation : NULL;
         if (predict->json)
             print_json(predict, source, &input, why, &err);
-        else if (!print_table(predict, source, &input, &err) && why != NULL)
+        else if (!print_table(predict, source, &err) && why != NULL)
             answer_table_explain(why, predict->reader.text, predict->reader.text_len, source->pair,
                                  stdout);
     }
@@ -380,12 +361,7 @@ static enum err_code open_all(struct predict *predict, struct err *err)
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-predict: dtype %s\n", info->dtype_reason);
     predict->reader.model = answering(predict);
-    unsigned labels = engine_describe(answering(predict))->label_count;
-    predict->logits = calloc(labels, sizeof *predict->logits);
-    predict->scores = calloc(labels, sizeof *predict->scores);
-    if (predict->logits == NULL || predict->scores == NULL)
-        return err_no_memory(err, labels * sizeof *predict->scores);
-    return ERR_OK;
+    return engine_result_init(&predict->result, answering(predict), &predict->arena, err);
 }
 
 static void close_all(struct predict *predict)
@@ -395,8 +371,7 @@ static void close_all(struct predict *predict)
     engine_close(predict->labelled);
     engine_close(predict->model);
     candidate_list_close(&predict->labels);
-    free(predict->logits);
-    free(predict->scores);
+    arena_deinit(&predict->arena);
     input_list_close(&predict->inputs);
 }
 

@@ -177,14 +177,14 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
 /* Each input by the classifier of its own labels, else by the model's; of none there are no logits.
  */
 static void label_logits(const struct spec *spec, const struct weights *weights,
-                         struct workspace *w, unsigned inputs, float *const *logits)
+                         struct workspace *w, unsigned inputs)
 {
     for (unsigned r = 0; r < inputs; r++) {
         const struct linear *own = w->classifiers[r];
         const struct linear *classifier = own != NULL ? own : &weights->classifier;
-        if (classifier->out > 0)
-            project(w, classifier, logits[r], w->read[0] + r * spec_row(spec), classifier->in, 1,
-                    ACTIVATION_NONE);
+        if (classifier->out > 0 && w->answers[r] != NULL)
+            project(w, classifier, w->answers[r], w->read[0] + r * spec_row(spec), classifier->in,
+                    1, ACTIVATION_NONE);
     }
 }
 
@@ -195,10 +195,10 @@ static float evidence_of(const struct workspace *w, unsigned input, size_t label
 }
 
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
-                 unsigned inputs, float *const *logits)
+                 unsigned inputs)
 {
     if (spec->family->is_zero_shot) {
-        label_logits(spec, weights, w, inputs, logits);
+        label_logits(spec, weights, w, inputs);
         return;
     }
     const size_t labels = spec->label_count;
@@ -208,10 +208,11 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
                 inputs, ACTIVATION_NONE);
     add_means(w, weights, w->read[0] + spec_features(spec), spec_row(spec), inputs, w->logits[0]);
     for (unsigned r = 0; r < inputs; r++)
-        for (size_t i = 0; i < labels; i++) {
+        for (size_t i = 0; i < labels && w->answers[r] != NULL; i++) {
             float value = w->logits[0][r * labels + i];
-            logits[r][i] = (tokens == 2 ? (value + w->logits[1][r * labels + i]) * 0.5f : value) +
-                           evidence_of(w, r, i);
+            w->answers[r][i] =
+                (tokens == 2 ? (value + w->logits[1][r * labels + i]) * 0.5f : value) +
+                evidence_of(w, r, i);
         }
 }
 

@@ -34,9 +34,10 @@ void head_pool(const struct spec *spec, const struct window_place *place, float 
 void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
                     const float *mean);
 
-/* workspace->read -> logits[i][0 .. label_count) of the first `inputs` inputs. */
+/* workspace->read -> workspace->answers[i][0 .. label_count) of the first `inputs` inputs; none
+ * where that is NULL. */
 void head_logits(const struct spec *spec, const struct weights *weights,
-                 struct workspace *workspace, unsigned inputs, float *const *logits);
+                 struct workspace *workspace, unsigned inputs);
 
 /* What the classifier read of an input of the last head_logits, and behind it the mean of its
  * tokens (token_mean.h; zeros unless the workspace takes them): [spec_row], the workspace's. Of a

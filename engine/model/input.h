@@ -9,8 +9,8 @@
 
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
-struct capture; /* model/capture.h */
-struct linear;  /* tensor/linear/linear.h */
+struct capture;      /* model/capture.h */
+struct engine_model; /* engine.h */
 
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
@@ -32,9 +32,9 @@ struct engine_input {
     const float *patches;   /* image: [views, patches, channels x patch x patch], normalised */
     size_t view_numbers;    /* image: of one view in them */
     unsigned width, height; /* image: as it was posted, in pixels */
-    const struct linear
-        *classifier;         /* zero-shot: of the labels it was prepared for; NULL: the model's */
-    struct capture *capture; /* [windows] what their tokens attend to; NULL: not kept */
+    const struct engine_model *model; /* that prepared it, and whose labels answer it; NULL: the
+                                         session's */
+    struct capture *capture;          /* [windows] what their tokens attend to; NULL: not kept */
 };
 
 /* The sequences that an input is read as, at least one. */

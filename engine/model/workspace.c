@@ -205,8 +205,9 @@ static enum err_code take_map(struct workspace *w, struct err *err)
     w->places = arena_alloc_array(&w->arena, rows, sizeof *w->places);
     w->classifiers = arena_alloc_array(&w->arena, rows, sizeof *w->classifiers);
     w->evidence = arena_alloc_array(&w->arena, rows, sizeof *w->evidence);
+    w->answers = arena_alloc_array(&w->arena, rows, sizeof *w->answers);
     if (w->offset == NULL || w->blocks == NULL || w->parts_left == NULL || w->captures == NULL ||
-        w->places == NULL || w->classifiers == NULL || w->evidence == NULL)
+        w->places == NULL || w->classifiers == NULL || w->evidence == NULL || w->answers == NULL)
         return err_no_memory(err, rows * (sizeof *w->offset + sizeof *w->blocks));
     return ERR_OK;
 }
@@ -288,8 +289,8 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
          (size_t)spec_head_tokens(spec) * spec_row(spec) + 2 * (size_t)spec->label_count) *
         sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
-                       sizeof(struct capture *) + sizeof(struct window_place) + sizeof(float *) +
-                       sizeof(struct linear *);
+                       sizeof(struct capture *) + sizeof(struct window_place) +
+                       2 * sizeof(float *) + sizeof(struct linear *);
     const size_t width = spec->hidden / spec->heads;
     const size_t fp32 = attention_scratch(width), bf16 = attention_bf16_scratch(width);
     const size_t most = larger(larger(fp32, bf16), attention_amx_scratch(width));

@@ -50,6 +50,7 @@ struct workspace {
     struct window_place *places;       /* [rows] */
     const struct linear **classifiers; /* [inputs] zero-shot: of an input's own labels, or NULL */
     const float **evidence;            /* [inputs][labels] of n-grams, or NULL */
+    float **answers;                   /* [inputs][labels] room for logits, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
     /* NULL unless the model leaves tokens out (token_pruning.h). */

@@ -95,22 +95,22 @@ void answer_table_explain(const struct explanation *explanation, const char *tex
             print_span(file, text, len, &explanation->spans[i]);
 }
 
-enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err)
+enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
+                                 unsigned rows, FILE *file, struct err *err)
 {
-    unsigned labels = table->info->label_count;
-    unsigned rows = table->rows == 0 || table->rows > labels ? labels : table->rows;
+    const unsigned labels = info->label_count;
     bool *shown = calloc(labels, sizeof *shown);
     if (shown == NULL)
         return err_no_memory(err, labels);
-    if (table->windows > 0 && table->info->kind == ENGINE_TEXT)
-        fprintf(file, " (read in %u windows)", table->windows);
-    fputs(table->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
-    for (unsigned i = 0; i < rows; i++) {
-        unsigned best = best_after(table->scores, labels, shown);
+    if (result->windows > 0 && info->kind == ENGINE_TEXT)
+        fprintf(file, " (read in %u windows)", result->windows);
+    fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
+    for (unsigned i = 0; i < labels && (rows == 0 || i < rows); i++) {
+        unsigned best = best_after(result->scores, labels, shown);
         shown[best] = true;
-        print_row(file, table->info->labels[best], table->scores[best]);
+        print_row(file, info->labels[best], result->scores[best]);
     }
-    print_judgement(file, table->judgement);
+    print_judgement(file, &result->judgement);
     free(shown);
     return ERR_OK;
 }

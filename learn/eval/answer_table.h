@@ -15,17 +15,10 @@
 
 #include <stdio.h>
 
-struct answer_table {
-    const struct engine_info *info; /* of who answers */
-    const float *scores;            /* [label_count] */
-    unsigned rows;                  /* labels to show, best first; 0: all */
-    const struct judgement *judgement;
-    unsigned windows; /* that a long text was read in; 0: in one piece; of an image not told */
-    bool truncated;
-};
-
-/* Goes on in the line that names the input. ERR_NO_MEMORY. */
-enum err_code answer_table_print(const struct answer_table *table, FILE *file, struct err *err);
+/* rows: labels to show, best first; 0: all. Goes on in the line that names the input.
+ * ERR_NO_MEMORY. */
+enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
+                                 unsigned rows, FILE *file, struct err *err);
 
 /* The grid of patches, two characters each, the darker the less relevant. For a text its spans:
  * relevance, the first words of each, character offsets; text[0..len) is what was prepared, UTF-8,

@@ -181,18 +181,17 @@ static void judge_row(const struct fit *fit, const struct engine_model *model, s
     const struct fit_rows *rows = &fit->rows;
     const enum input_doubt doubt =
         row < rows->of_data ? evaluation_doubt(&fit->evaluation, rows->items[row]) : DOUBT_NONE;
-    struct judgement judgement;
-    engine_scores(model, logits, scores);
-    engine_judge_by(model, scores, ood, doubt, &judgement);
-    const unsigned label = argmax(scores, engine_describe(model)->label_count);
-    const bool is_auto = judgement.decision == DECISION_AUTO;
+    struct engine_result result = {.scores = scores};
+    engine_conclude(model, logits, &ood, doubt, &result);
+    const enum decision decision = result.judgement.decision;
+    const bool is_auto = decision == DECISION_AUTO;
     out->decisions.count++;
     out->decisions.automatic += is_auto;
-    out->decisions.right += is_auto && label == rows->classes[row];
-    out->decisions.review += judgement.decision == DECISION_REVIEW;
-    out->decisions.unknown += judgement.decision == DECISION_UNKNOWN;
+    out->decisions.right += is_auto && result.label == rows->classes[row];
+    out->decisions.review += decision == DECISION_REVIEW;
+    out->decisions.unknown += decision == DECISION_UNKNOWN;
     out->trusted += row >= rows->of_data && is_auto && thresholds != NULL &&
-                    label < fit->labels.old_count && !isnan(thresholds[label]);
+                    result.label < fit->labels.old_count && !isnan(thresholds[result.label]);
 }
 
 enum err_code fit_trust_count(const struct fit *fit, const char *dir, const float *logits,

@@ -1,9 +1,9 @@
 #include "server/api/records.h"
 
 #include "engine/base/clock.h"
-#include "server/audit/audit_record.h"
 #include "server/api/route.h"
 #include "server/api/tracing.h"
+#include "server/audit/audit_record.h"
 #include "server/review/sample.h"
 #include "server/serve/snapshots.h"
 
@@ -24,29 +24,27 @@ static bool is_sampled(const struct request *request, const struct prediction_re
     const struct config *config = &request->snapshot->config;
     return config->keep_inputs_bytes > 0 &&
            sample_takes(config->keep_inputs_share, record->id, record->index,
-                        record->answer->judgement.decision);
+                        record->answer->result.judgement.decision);
 }
 
 static struct prediction_record record_of(const struct request *request, const struct row *row)
 {
     const struct predict_item *item = &request->call.items[row - request->rows];
     const char *own = item->context;
-    struct prediction_record record = {.id = request_reply_id(request),
-                                       .item_id = item->id,
-                                       .context = own != NULL ? own : request->call.context,
-                                       .index = (unsigned)(row - request->rows),
-                                       .key = request->grant.name,
-                                       .input_digest = row->input_digest,
-                                       .trace_id = request->trace != NULL
-                                                       ? request->trace->context.trace_id
-                                                       : NULL,
-                                       .err = row->err};
+    struct prediction_record record = {
+        .id = request_reply_id(request),
+        .item_id = item->id,
+        .context = own != NULL ? own : request->call.context,
+        .index = (unsigned)(row - request->rows),
+        .key = request->grant.name,
+        .input_digest = row->input_digest,
+        .trace_id = request->trace != NULL ? request->trace->context.trace_id : NULL,
+        .err = row->err};
     if (row->err.code != ERR_OK)
         return record;
     record.model = row->model->slot;
     record.answer = &row->answer;
     record.is_sampled = is_sampled(request, &record);
-    record.label = engine_argmax(row_engine(row), row->answer.scores);
     record.queue_s = seconds_between(row->submitted_ns, row->started_ns);
     record.inference_s = seconds_between(row->started_ns, row->done_ns);
     return record;

@@ -12,18 +12,19 @@ static void put_model(struct json_line *line, const struct answer *answer)
     json_line_text(line, "digest", answer->model_digest);
 }
 
-static void put_decision(struct json_line *line, const struct prediction_record *record)
+static void put_decision(struct json_line *line, const struct answer *answer)
 {
-    const struct answer *answer = record->answer;
-    json_line_text(line, "label", answer->info->labels[record->label]);
-    json_line_number(line, "score", (double)answer->scores[record->label]);
-    json_line_text(line, "decision", decision_name(answer->judgement.decision));
-    if (answer->judgement.has_ood)
-        json_line_number(line, "ood_score", (double)answer->judgement.ood_score);
-    if (answer->truncated)
+    const struct engine_result *result = &answer->result;
+    if (result->task == ENGINE_CLASSIFY)
+        json_line_text(line, "label", answer_label(answer));
+    json_line_number(line, result->task == ENGINE_CLASSIFY ? "score" : "value",
+                     (double)result->number);
+    json_line_text(line, "decision", decision_name(result->judgement.decision));
+    if (result->judgement.has_ood)
+        json_line_number(line, "ood_score", (double)result->judgement.ood_score);
+    if (result->truncated)
         json_line_json(line, "truncated", "true");
-    if (answer->info
-            ->has_given_labels) { /* how many it was chosen among, and what they were put into */
+    if (answer->info->has_given_labels) { /* their number, and the sentence they were put into */
         json_line_number(line, "candidate_labels", answer->info->label_count);
         json_line_text(line, "hypothesis_template", answer->info->hypothesis);
     }
@@ -43,7 +44,7 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
         json_line_text(&line, "trace_id", record->trace_id);
     json_line_text(&line, "input", record->input_digest);
     put_model(&line, record->answer);
-    put_decision(&line, record);
+    put_decision(&line, record->answer);
     if (record->is_sampled)
         json_line_json(&line, "sampled", "true");
     if (record->context != NULL)

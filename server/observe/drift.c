@@ -49,13 +49,13 @@ static void on_prediction(void *context, const struct prediction_record *record)
     if (record->err.code != ERR_OK || record->answer->info->reference == NULL)
         return;
     const struct answer *answer = record->answer;
+    const struct engine_result *result = &answer->result;
     const struct drift_reference *reference = answer->info->reference;
     const uint8_t bins[DRIFT_KINDS] = {
-        [DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, record->label),
-        [DRIFT_SCORE] =
-            (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, answer->scores[record->label]),
+        [DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, result->label),
+        [DRIFT_SCORE] = (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, result->number),
         [DRIFT_OOD] =
-            (uint8_t)drift_reference_bin(reference, DRIFT_OOD, answer->judgement.ood_score)};
+            (uint8_t)drift_reference_bin(reference, DRIFT_OOD, result->judgement.ood_score)};
     pthread_mutex_lock(&drift->lock);
     struct drift_window *window = version_table_take(&drift->windows, answer->model_name,
                                                      answer->model_version, reference->digest);

@@ -108,7 +108,7 @@ static void on_prediction(void *context, const struct prediction_record *record)
 {
     struct label_shares *shares = context;
     const struct answer *answer = record->answer;
-    if (record->err.code != ERR_OK || answer->judgement.decision == DECISION_UNKNOWN ||
+    if (record->err.code != ERR_OK || answer->result.judgement.decision == DECISION_UNKNOWN ||
         !is_estimated(answer->info))
         return;
     const struct engine_info *info = answer->info;
@@ -117,7 +117,7 @@ static void on_prediction(void *context, const struct prediction_record *record)
     struct sums *sums =
         version_table_take(&shares->sums, answer->model_name, answer->model_version, digest);
     if (sums != NULL) /* without memory the prediction is not counted */
-        put(sums, answer->scores, info->class_prior->assumed, info->label_count);
+        put(sums, answer->result.scores, info->class_prior->assumed, info->label_count);
     pthread_mutex_unlock(&shares->lock);
 }
 

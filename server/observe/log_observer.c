@@ -23,12 +23,13 @@ static void on_prediction(void *context, const struct prediction_record *record)
     if (!log_enabled(LOG_DEBUG) || record->err.code != ERR_OK)
         return;
     const struct answer *answer = record->answer;
+    const struct engine_result *result = &answer->result;
     log_event(LOG_DEBUG, "prediction", LOG_TEXT("id", record->id),
               LOG_TEXT("item_id", record->item_id), LOG_NUMBER("index", record->index),
               LOG_TEXT("model", answer->model_name), LOG_TEXT("version", answer->model_version),
-              LOG_TEXT("label", answer->info->labels[record->label]),
-              LOG_NUMBER("score", answer->scores[record->label]),
-              LOG_TEXT("decision", decision_name(answer->judgement.decision)),
+              LOG_TEXT("label", answer_label(answer)),
+              LOG_NUMBER(result->task == ENGINE_CLASSIFY ? "score" : "value", result->number),
+              LOG_TEXT("decision", decision_name(result->judgement.decision)),
               LOG_TEXT("key", record->key), LOG_TEXT("trace_id", record->trace_id),
               LOG_TEXT("context", record->context));
 }

@@ -12,13 +12,14 @@ static void on_prediction(void *context, const struct prediction_record *record)
         metrics_rejected(metrics, record->err.code);
         return;
     }
-    const struct judgement *judgement = &record->answer->judgement;
+    const struct engine_result *result = &record->answer->result;
+    const struct judgement *judgement = &result->judgement;
     metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
     metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
     metrics_prediction(metrics, record->model,
-                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL : record->label,
-                       judgement->decision, record->answer->scores[record->label]);
-    if (record->answer->truncated)
+                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL : result->label,
+                       judgement->decision, result->number);
+    if (result->truncated)
         metrics_truncated(metrics, record->model);
     if (judgement->has_ood)
         metrics_ood_score(metrics, record->model, judgement->ood_score);

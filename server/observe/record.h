@@ -21,17 +21,16 @@
 
 /* One input that was answered, or refused by itself among others that were answered. */
 struct prediction_record {
-    const char *id;      /* the reply's */
-    const char *item_id; /* the input's own; NULL: none */
-    const char *context; /* the input's, or the call's: a JSON object as text; NULL: none */
-    unsigned index;      /* of the input in its request */
-    const char *key;     /* name of the key that asked; NULL: none was needed */
+    const char *id;           /* the reply's */
+    const char *item_id;      /* the input's own; NULL: none */
+    const char *context;      /* the input's, or the call's: a JSON object as text; NULL: none */
+    unsigned index;           /* of the input in its request */
+    const char *key;          /* name of the key that asked; NULL: none was needed */
     const char *input_digest; /* "sha256:..." of the picture's bytes or the text; NULL: not made */
-    const char *trace_id; /* of the request; NULL: it is in no trace */
-    struct err err;      /* code != ERR_OK: nothing below is set */
-    unsigned model;      /* the metrics' */
+    const char *trace_id;     /* of the request; NULL: it is in no trace */
+    struct err err;           /* code != ERR_OK: nothing below is set */
+    unsigned model;           /* the metrics' */
     const struct answer *answer;
-    unsigned label; /* the one with the highest score */
     bool is_sampled; /* drawn at random among the automatic ones (server/review/sample.h) */
     double queue_s, inference_s;
 };
@@ -56,7 +55,7 @@ struct request_record {
 
 /* A reload of the configuration or another change of what is served, also one that failed. */
 struct change_record {
-    const char *action; /* "promote", ... (server/rollout); NULL: a reload */
+    const char *action;          /* "promote", ... (server/rollout); NULL: a reload */
     const char *model, *version; /* of an action; NULL: not known */
     const char *told;            /* the reason that a client gave; NULL: none */
     uint64_t generation;
@@ -70,11 +69,11 @@ struct change_record {
 struct shadow_record {
     const char *id; /* as in the prediction_record of the answer */
     unsigned index;
-    const char *model, *version;      /* the shadow's */
-    const char *label;                /* what it would have answered */
-    const char *const *labels;        /* [label_count] all that it can */
+    const char *model, *version; /* the shadow's */
+    const char *label; /* that it would have answered; NULL: a number */
+    const char *const *labels;   /* [label_count] all that it can */
     unsigned label_count;
-    bool agrees;                      /* the answer's label is the same */
+    bool agrees; /* the label is the answer's, or the number within 1 % of the larger one */
 };
 
 struct observer {

@@ -105,7 +105,6 @@ static bool make_head(const struct request *request, const struct row *row, bool
     const unsigned index = (unsigned)(row - request->rows);
     const struct predict_item *item = &request->call.items[index];
     const struct answer *answer = &row->answer;
-    const unsigned label = engine_argmax(row_engine(row), answer->scores);
     char time_text[32];
     tell_time(time_text);
     const struct kept_input input = {
@@ -114,9 +113,9 @@ static bool make_head(const struct request *request, const struct row *row, bool
         .time = time_text,
         .model = answer->model_name,
         .version = answer->model_version != NULL ? answer->model_version : "",
-        .label = answer->info->labels[label],
-        .score = (double)answer->scores[label],
-        .decision = answer->judgement.decision,
+        .label = answer->info->labels[row->answer.result.label],
+        .score = (double)row->answer.result.number,
+        .decision = row->answer.result.judgement.decision,
         .is_sampled = is_sampled,
         .media_type = media_type_of(item),
         .likeness_size = likeness_size(row),
@@ -190,7 +189,7 @@ static bool offer(struct review *review, const struct request *request, const st
     struct job *job = make_job(review, head, len, row, &request->call.items[index]);
     if (job == NULL)
         return false;
-    job->entry.decision = row->answer.judgement.decision;
+    job->entry.decision = row->answer.result.judgement.decision;
     job->entry.model = review_model(row->answer.model_name);
     review_key(review, request_reply_id(request), index, job->entry.key);
     if (enqueue(review, job))
@@ -208,7 +207,7 @@ void review_offer(struct review *review, const struct request *request)
         const struct row *row = request->good[i];
         if (row->err.code != ERR_OK)
             continue;
-        const enum decision decision = row->answer.judgement.decision;
+        const enum decision decision = row->answer.result.judgement.decision;
         const bool is_sampled = sample_takes(share, request_reply_id(request),
                                              (unsigned)(row - request->rows), decision);
         if ((decision != DECISION_AUTO || is_sampled) && !offer(review, request, row, is_sampled))

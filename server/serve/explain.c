@@ -133,16 +133,11 @@ static void explain_row(struct row *row, struct interrupt *interrupt, struct are
         return;
     }
     row->answer.explanation = explanation;
-    unsigned label = engine_argmax(row_engine(row), row->scores);
-    const struct predict_item *item = item_of(row);
-    if (engine_explain(row_engine(row), &row->input, &row->request->call.how, label, arena,
-                       explanation, &row->err))
-        return;
-    if (has_overlay(row))
+    if (!engine_explain(row_engine(row), &item_of(row)->source, &row->input,
+                        &row->request->call.how, row->answer.result.label, arena, explanation,
+                        &row->err) &&
+        has_overlay(row))
         add_overlay(row, explanation, interrupt, arena);
-    else if (row->input.kind == ENGINE_TEXT)
-        engine_phrases(row_engine(row), item->source.bytes, item->source.len, label, arena,
-                       explanation, &row->err);
 }
 
 enum err_code explain_rows(const struct service *service, struct request *request)

@@ -56,8 +56,8 @@ struct row {
     struct label_set *labels;   /* held; NULL: it is answered in the model's own */
     const char *key;            /* by which the version was chosen (versions.h) */
     struct engine_input input;
-    float *logits, *scores;   /* [label_count of row_engine], in the request's arena */
-    struct answer answer;     /* made by the worker; its explanation by explain.c */
+    struct answer answer;     /* made by the worker, its explanation by explain.c; the room of its
+                             result is in the request's arena, and a window's has none */
     struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
     int8_t *likeness;         /* [classifier_size] by the worker (likeness.h); NULL: not wanted */

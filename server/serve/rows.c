@@ -241,18 +241,14 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     struct row *row = &request->rows[index];
     struct arena *arena = &request->exchange->arena;
     const struct engine_source source = request_source(request, index);
-    unsigned labels = row_info(row)->label_count;
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_windows(service, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
-    row->logits = arena_alloc_array(arena, labels, sizeof *row->logits);
-    row->scores = arena_alloc_array(arena, labels, sizeof *row->scores);
-    if (service->audit != NULL)
-        row->input_digest = digest_source(&source, arena);
-    if (row->logits == NULL || row->scores == NULL ||
-        (service->audit != NULL && row->input_digest == NULL))
-        return err_no_memory(&row->err, 2 * labels * sizeof *row->scores);
+    if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err))
+        return row->err.code;
+    if (service->audit != NULL && (row->input_digest = digest_source(&source, arena)) == NULL)
+        return err_no_memory(&row->err, source.len);
     if (claim_has_likeness(service, row)) {
         row->likeness = arena_alloc(arena, row->model->info->classifier_size);
         if (row->likeness == NULL)

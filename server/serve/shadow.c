@@ -6,6 +6,7 @@
 #include "server/serve/snapshots.h"
 #include "server/serve/versions.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -30,6 +31,7 @@ struct job {
     size_t held; /* of the process's memory */
     unsigned index;
     const char *id, *label; /* of the answer */
+    float number;           /* likewise */
 };
 
 struct shadow {
@@ -45,7 +47,7 @@ struct shadow {
     sem_t go, done;
     struct served_model *model; /* NULL: the runner is to end */
     struct engine_input input;
-    float *logits;
+    struct engine_result result;
     /* Used only by the main thread. */
     pthread_t clerk, runner;
     bool has_clerk, has_runner;
@@ -80,14 +82,14 @@ static char *append(char *to, const void *bytes, size_t len)
 static struct job *copy_job(const struct row *row, const struct engine_source *source,
                             const char *id)
 {
-    const struct answer *answer = &row->answer;
-    const char *label = answer->info->labels[engine_argmax(row_engine(row), answer->scores)];
+    const struct engine_result *result = &row->answer.result;
+    const char *label = row->answer.info->labels[result->label];
     size_t id_len = strlen(id), label_len = strlen(label);
     struct job *job = malloc(sizeof *job + id_len + label_len + bytes_of(source) + 4);
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){.source = *source, .id = at};
+    *job = (struct job){.source = *source, .id = at, .number = result->number};
     job->label = at = append(at, id, id_len);
     job->source.bytes = at = append(at, label, label_len);
     at = append(at, source->bytes, source->len);
@@ -183,7 +185,7 @@ static void *runner_main(void *context)
         if (shadow->model == NULL)
             return NULL;
         engine_run(shadow->model->shadow, (const struct engine_input *[]){&shadow->input}, 1,
-                   (float *[]){shadow->logits});
+                   (struct engine_result *[]){&shadow->result});
         sem_post(&shadow->done);
     }
 }
@@ -198,37 +200,42 @@ static void hand_over(struct shadow *shadow, struct served_model *model)
 
 /* ---- the clerk ---- */
 
-static void tell(const struct shadow *shadow, const struct job *job, const float *scores)
+/* Numbers of a regression agree within 1 % of the larger one. */
+static bool agrees(const struct job *job, const char *label, const struct engine_result *result)
+{
+    const float larger = fmaxf(fabsf(job->number), fabsf(result->number));
+    return result->task == ENGINE_CLASSIFY ? strcmp(label, job->label) == 0
+                                           : fabsf(job->number - result->number) <= larger / 100;
+}
+
+static void tell(const struct shadow *shadow, const struct job *job)
 {
     const struct served_model *model = job->model;
-    const char *label = model->info->labels[engine_argmax(model->engine, scores)];
+    const struct engine_result *result = &shadow->result;
+    const char *label = model->info->labels[result->label];
     const struct shadow_record record = {.id = job->id,
                                          .index = job->index,
                                          .model = model->name,
                                          .version = model->info->version,
-                                         .label = label,
+                                         .label = result->task == ENGINE_CLASSIFY ? label : NULL,
                                          .labels = model->info->labels,
                                          .label_count = model->info->label_count,
-                                         .agrees = strcmp(label, job->label) == 0};
+                                         .agrees = agrees(job, label, result)};
     observers_shadow(shadow->options.observers, &record);
     count(job->model, record.agrees ? SHADOW_AGREES : SHADOW_DISAGREES);
 }
 
 static void judge(struct shadow *shadow, const struct job *job)
 {
-    const unsigned labels = job->model->info->label_count;
+    const struct engine_model *engine = job->model->engine;
     struct err err = {0};
     struct arena arena;
     arena_init(&arena);
-    shadow->logits = arena_alloc_array(&arena, labels, sizeof(float));
-    float *scores = arena_alloc_array(&arena, labels, sizeof *scores);
-    if (shadow->logits == NULL || scores == NULL)
-        err_no_memory(&err, 2 * labels * sizeof *scores);
-    else if (engine_prepare(job->model->engine, &job->source, NULL, &arena, &shadow->input, &err) ==
-             ERR_OK)
+    if (!engine_result_init(&shadow->result, engine, &arena, &err) &&
+        !engine_prepare(engine, &job->source, NULL, &arena, &shadow->input, &err))
         hand_over(shadow, job->model);
-    if (err.code == ERR_OK && engine_scores(job->model->engine, shadow->logits, scores))
-        tell(shadow, job, scores);
+    if (err.code == ERR_OK && shadow->result.is_finite)
+        tell(shadow, job);
     else
         count(job->model, SHADOW_FAILED);
     arena_deinit(&arena);

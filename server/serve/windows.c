@@ -12,9 +12,8 @@ static enum err_code open_window(struct row *row, unsigned index, struct arena *
                            .deadline_ns = row->deadline_ns,
                            .whole = row,
                            .window = index};
-    window->logits = arena_alloc_array(arena, info->label_count, sizeof *window->logits);
     window->features = arena_alloc_array(arena, info->feature_size, sizeof *window->features);
-    if (window->logits == NULL || window->features == NULL)
+    if (window->features == NULL)
         return err_no_memory(&row->err, windows_row_bytes(info));
     return ERR_OK;
 }
@@ -33,9 +32,8 @@ enum err_code windows_open(struct row *row, struct arena *arena)
 
 size_t windows_row_bytes(const struct engine_info *info)
 {
-    const size_t numbers = (size_t)info->label_count + info->feature_size;
-    return sizeof(struct row) + sizeof(struct row *) + numbers * sizeof(float) +
-           3 * (size_t)ARENA_ALIGNMENT;
+    return sizeof(struct row) + sizeof(struct row *) + info->feature_size * sizeof(float) +
+           2 * (size_t)ARENA_ALIGNMENT;
 }
 
 /* Sums the results of the windows up as the result of the text. */

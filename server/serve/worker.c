@@ -26,7 +26,7 @@ struct worker {
     bool is_started;
     struct batch batch;
     const struct engine_input **inputs; /* [batch.capacity]: what engine_run reads */
-    float **logits;                     /* [batch.capacity] */
+    struct engine_result **results;     /* [batch.capacity] */
 };
 
 struct workers {
@@ -35,34 +35,19 @@ struct workers {
     struct thread_pool **pools; /* [options.workers] */
 };
 
-/* Stores the input's likeness in the row, for the review that keeps inputs. */
-static void note_likeness(struct row *row, const float *features)
-{
-    if (row->likeness != NULL)
-        likeness_take(row->likeness, features, row->model->info->classifier_size);
-}
-
 /* JSON cannot represent infinity, and a result that is not finite must not become a confident
  * answer. */
-static void answer(struct row *row, const float *features)
+static void answer(struct row *row)
 {
-    const struct served_model *model = row->model;
-    const struct engine_model *engine = row_engine(row);
+    struct served_model *model = row->model;
     row->answer.model_name = model->name;
     row->answer.model_version = model->info->version;
     row->answer.model_digest = served_model_digest(model);
     row->answer.info = row_info(row);
-    row->answer.scores = row->scores;
-    row->answer.truncated = row->input.truncated;
-    row->answer.windows = row->input.windows;
-    row->answer.tokens = row->input.tokens;
-    row->answer.kept_tokens = engine_kept_tokens(engine, &row->input);
-    note_likeness(row, features);
-    atomic_fetch_add_explicit(&row->model->answered, 1, memory_order_relaxed);
-    if (engine_scores(engine, row->logits, row->scores))
-        engine_judge(engine, row->logits, row->scores, features, engine_input_doubt(&row->input),
-                     &row->answer.judgement);
-    else
+    if (row->likeness != NULL)
+        likeness_take(row->likeness, row->answer.result.features, model->info->classifier_size);
+    atomic_fetch_add_explicit(&model->answered, 1, memory_order_relaxed);
+    if (!row->answer.result.is_finite)
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
 }
 
@@ -72,7 +57,8 @@ static void join(const struct worker *worker, struct row *row)
     struct engine_session *session = row->model->sessions[worker->index];
     for (unsigned i = 0; i < row->input.windows; i++)
         engine_pool(session, row->windows[i].features, i, row->input.windows);
-    answer(row, engine_pooled(session, &row->input, row->logits));
+    engine_pooled(session, &row->input, &row->answer.result);
+    answer(row);
 }
 
 /* Afterwards the row may be gone. */
@@ -105,12 +91,13 @@ static void drop_abandoned(struct worker *worker)
     batch->row_count = kept;
 }
 
-static void keep_result(struct row *row, const float *features)
+static void keep_result(struct row *row)
 {
     if (row->whole == NULL)
-        answer(row, features);
+        answer(row);
     else
-        memcpy(row->features, features, row->model->info->feature_size * sizeof *features);
+        memcpy(row->features, row->answer.result.features,
+               row->model->info->feature_size * sizeof *row->features);
 }
 
 static void run_batch(struct worker *worker)
@@ -122,14 +109,14 @@ static void run_batch(struct worker *worker)
     for (unsigned i = 0; i < batch->row_count; i++) {
         batch->rows[i]->started_ns = started;
         worker->inputs[i] = &batch->rows[i]->input;
-        worker->logits[i] = batch->rows[i]->logits;
+        worker->results[i] = &batch->rows[i]->answer.result;
     }
-    engine_run(session, worker->inputs, batch->row_count, worker->logits);
+    engine_run(session, worker->inputs, batch->row_count, worker->results);
     uint64_t done = clock_now_ns();
     batcher_computed(worker->options->batcher, model, batch->tokens, done - started);
     metrics_batch(worker->options->metrics, model->slot, batch->row_count, batch->tokens);
     for (unsigned i = 0; i < batch->row_count; i++) {
-        keep_result(batch->rows[i], engine_features(session, i));
+        keep_result(batch->rows[i]);
         batch->rows[i]->done_ns = done;
     }
     for (unsigned i = 0; i < batch->row_count; i++)
@@ -178,8 +165,8 @@ static enum err_code worker_open(struct workers *all, unsigned index, struct err
                             err))
         return err->code;
     worker->inputs = calloc(rows, sizeof *worker->inputs);
-    worker->logits = calloc(rows, sizeof *worker->logits);
-    if (worker->inputs == NULL || worker->logits == NULL)
+    worker->results = calloc(rows, sizeof *worker->results);
+    if (worker->inputs == NULL || worker->results == NULL)
         return err_no_memory(err, 2 * rows * sizeof *worker->inputs);
     int failure = pthread_create(&worker->thread, NULL, worker_main, worker);
     if (failure != 0)
@@ -235,7 +222,7 @@ void worker_free(struct workers *workers)
         return;
     for (unsigned i = 0; i < workers->options.workers; i++) {
         free(workers->workers[i].inputs);
-        free(workers->workers[i].logits);
+        free(workers->workers[i].results);
         batch_deinit(&workers->workers[i].batch);
         thread_pool_close(workers->pools[i]);
     }

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "tests/bench/runner.h"
 #include "tests/bench/stopwatch.h"
+#include "tests/support/run_logits.h"
 
 enum { TURNS = 15, BERT_TOKENS = 128, BERT_TOKENS_LONG = 512 };
 
@@ -26,7 +27,7 @@ static double explained_ms(const struct bout *bout, const struct explain_options
     uint64_t start = clock_now_ns();
     arena_init(&arena);
     if (!engine_capture(model, &input, how, &arena, bout->err)) {
-        engine_run(bout->runner->session, &(const struct engine_input *){&input}, 1,
+        run_logits(bout->runner->session, &(const struct engine_input *){&input}, 1,
                    bout->inputs->logits);
         engine_relevance(model, &input, how, 0, &arena, &relevance, bout->err);
     }

@@ -3,7 +3,7 @@
  * 1000 + (7919 t + 104729 r) mod 29000 and pixel i, counted over [channel, y, x], sin(0.37 i + r).
  *
  *     inputs_texts(&inputs, info, 8, 128, &err);
- *     engine_run(session, inputs.rows, inputs.count, inputs.logits);
+ *     run_logits(session, inputs.rows, inputs.count, inputs.logits);
  *     inputs_free(&inputs);
  */
 #ifndef ATTND_TESTS_BENCH_INPUTS_H

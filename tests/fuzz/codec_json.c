@@ -6,6 +6,7 @@
 #include "server/bounds/limits.h"
 #include "server/protocol/protocol.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "tests/support/results.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void check_reply(const struct predict_call *call, struct arena *arena)
     static const char *const labels[] = {"Center", "Scratch"};
     static const struct engine_info info = {
         .kind = ENGINE_IMAGE, .scores = "softmax", .labels = labels, .label_count = 2};
-    static const float scores[] = {0.25f, 0.75f};
+    float scores[] = {0.25f, 0.75f};
     static const struct protocol_timing timing = {.queue_ms = 0.1};
     struct row rows[INPUTS_MAX];
     size_t len = 0;
@@ -50,7 +51,7 @@ static void check_reply(const struct predict_call *call, struct arena *arena)
                                .answer = {.model_name = call->model != NULL ? call->model : "a",
                                           .model_version = "1",
                                           .info = &info,
-                                          .scores = scores}};
+                                          .result = result_of(scores, 2)}};
     struct codec_reply *making = codec_reply_begin(call, call->id, rows, 0, arena);
     FUZZ_CLAIM(making != NULL);
     const char *reply = codec_reply_end(making, &timing, &len);

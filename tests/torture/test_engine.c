@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "engine/text/tokenizer.h"
 #include "tests/support/encoder_model.h"
+#include "tests/support/run_logits.h"
 #include "tests/torture/drill.h"
 
 #include <math.h>
@@ -68,7 +69,7 @@ static enum err_code explain(const struct engine_model *model, const struct engi
     struct explanation explanation;
     char *png;
     size_t len;
-    if (engine_explain(model, prepared, how, 0, arena, &explanation, err))
+    if (engine_explain(model, NULL, prepared, how, 0, arena, &explanation, err))
         return err->code;
     if (prepared->kind == ENGINE_IMAGE && !engine_overlay(&explanation, NULL, &png, &len, err))
         free(png);
@@ -84,7 +85,7 @@ static enum err_code predict(const struct subject *subject, const struct engine_
     arena_init(&arena);
     if (!prepare(subject, model, &arena, &prepared, err) &&
         (!subject->explain || !engine_capture(model, &prepared, &how, &arena, err))) {
-        engine_run(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+        run_logits(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
         if (subject->explain)
             explain(model, &prepared, &how, &arena, err);
     }
@@ -407,7 +408,7 @@ static enum err_code answer_in(struct engine_model *labelled, struct engine_mode
                                                 .len = input.len,
                                                 .pixels_max = 1 << 22},
                         NULL, &arena, &prepared, err))
-        engine_run(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+        run_logits(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
     engine_labeller_close(labeller);
     engine_session_close(session);
     arena_deinit(&arena);

@@ -14,8 +14,8 @@ struct answers {
     const struct answers_model *model;
     struct engine_session *session;
     unsigned tokens_max; /* of a batch */
-    float *scores;       /* [label_count] */
-    float *logits;       /* [BATCH_ROWS][label_count] */
+    struct engine_result results[BATCH_ROWS];
+    struct arena arena; /* their room */
     struct answers_row rows[BATCH_ROWS];
     unsigned row_count, tokens;
     const struct answers_source *source; /* of this run */
@@ -54,10 +54,10 @@ enum err_code answers_open(struct answers **out, const struct answers_model *mod
         return err_no_memory(err, sizeof *answers);
     answers->model = model;
     answers->tokens_max = info->tokens_max > BATCH_TOKENS ? info->tokens_max : BATCH_TOKENS;
-    answers->scores = calloc(info->label_count, sizeof *answers->scores);
-    answers->logits = calloc(BATCH_ROWS, info->label_count * sizeof *answers->logits);
-    if (answers->scores == NULL || answers->logits == NULL)
-        return err_no_memory(err, BATCH_ROWS * info->label_count * sizeof *answers->logits);
+    arena_init(&answers->arena);
+    for (unsigned i = 0; i < BATCH_ROWS; i++)
+        if (engine_result_init(&answers->results[i], model->engine, &answers->arena, err))
+            return err->code;
     return engine_session_open(&answers->session, model->engine, answers->tokens_max, 1, err);
 }
 
@@ -66,8 +66,7 @@ void answers_close(struct answers *answers)
     if (answers == NULL)
         return;
     engine_session_close(answers->session);
-    free(answers->scores);
-    free(answers->logits);
+    arena_deinit(&answers->arena);
     free(answers);
 }
 
@@ -88,57 +87,41 @@ static enum err_code prepare(struct answers *answers, struct answers_row *row)
 static void run(struct answers *answers)
 {
     const struct engine_input *inputs[BATCH_ROWS];
-    float *logits[BATCH_ROWS];
+    struct engine_result *results[BATCH_ROWS];
     unsigned good = 0;
-    unsigned labels = engine_describe(answers->model->engine)->label_count;
     for (unsigned i = 0; i < answers->row_count; i++) {
         if (answers->rows[i].err.code != ERR_OK)
             continue;
-        logits[good] = answers->logits + (size_t)good * labels;
+        results[good] = &answers->results[i];
         inputs[good++] = &answers->rows[i].prepared;
     }
     if (good > 0)
-        engine_run(answers->session, inputs, good, logits);
+        engine_run(answers->session, inputs, good, results);
 }
 
-static enum err_code explain(const struct answers *answers, struct answers_row *row,
-                             struct explanation *out)
-{
-    const struct engine_model *engine = answers->model->engine;
-    unsigned best = engine_argmax(engine, answers->scores);
-    if (engine_explain(engine, &row->prepared, &answers->model->options->how, best, &row->arena,
-                       out, &row->err) ||
-        row->prepared.kind != ENGINE_TEXT)
-        return row->err.code;
-    return engine_phrases(engine, row->text, row->text_len, best, &row->arena, out, &row->err);
-}
-
-/* The answer of the good-th row that was run; NULL with the row's error. */
-static struct json_t *answer_of(const struct answers *answers, struct answers_row *row,
-                                unsigned good)
+/* The answer of a row that was run; NULL with the row's error. */
+static struct json_t *answer_of(const struct answers *answers, struct answers_row *row)
 {
     const struct answers_model *model = answers->model;
     const struct engine_info *info = engine_describe(model->engine);
-    const float *logits = answers->logits + (size_t)good * info->label_count;
+    const struct engine_result *result = &answers->results[row - answers->rows];
+    const struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = row->text, .len = row->text_len};
     struct explanation explanation;
     struct answer answer = {.model_name = model->name,
                             .model_version = info->version,
                             .model_digest = model->digest,
                             .info = info,
-                            .scores = answers->scores,
-                            .truncated = row->prepared.truncated,
-                            .windows = row->prepared.windows,
-                            .tokens = row->prepared.tokens,
-                            .kept_tokens = engine_kept_tokens(model->engine, &row->prepared)};
-    if (!engine_scores(model->engine, logits, answers->scores)) {
+                            .result = *result,
+                            .explanation = model->options->explain ? &explanation : NULL};
+    if (!result->is_finite) {
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;
     }
-    engine_judge(model->engine, logits, answers->scores, engine_features(answers->session, good),
-                 engine_input_doubt(&row->prepared), &answer.judgement);
-    if (model->options->explain && explain(answers, row, &explanation) != ERR_OK)
+    if (model->options->explain &&
+        engine_explain(model->engine, &source, &row->prepared, &model->options->how, result->label,
+                       &row->arena, &explanation, &row->err))
         return NULL;
-    answer.explanation = model->options->explain ? &explanation : NULL;
     struct json_t *object = answer_prediction(&answer, model->options->top_k);
     if (object == NULL)
         err_set(&row->err, ERR_NO_MEMORY, "no memory for an answer");
@@ -147,12 +130,11 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
 
 /* ---- hand over ---- */
 
-static enum err_code give_row(struct answers *answers, struct answers_row *row, unsigned *good,
-                              struct err *err)
+static enum err_code give_row(struct answers *answers, struct answers_row *row, struct err *err)
 {
     struct json_t *object = NULL;
     if (row->err.code == ERR_OK)
-        object = answer_of(answers, row, (*good)++);
+        object = answer_of(answers, row);
     if (err_is_of_system(row->err.code))
         return err_set(err, row->err.code, "%s", row->err.text);
     if (row->err.code != ERR_OK)
@@ -167,12 +149,11 @@ static enum err_code give_row(struct answers *answers, struct answers_row *row, 
 /* Runs what is prepared and hands it over; then there is room for the next batch. */
 static enum err_code finish_batch(struct answers *answers, struct err *err)
 {
-    unsigned good = 0;
     run(answers);
     for (unsigned i = 0; i < answers->row_count; i++) {
         struct answers_row *row = &answers->rows[i];
         if (err->code == ERR_OK)
-            give_row(answers, row, &good, err);
+            give_row(answers, row, err);
         arena_deinit(&row->arena);
     }
     answers->row_count = answers->tokens = 0;

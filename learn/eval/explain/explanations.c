@@ -97,17 +97,14 @@ static enum err_code run_whole(struct subject *subject, struct err *err)
 {
     const struct engine_model *model = subject->out->source.model;
     const struct explain_options all = {.method = EXPLAIN_GRADIENT};
-    unsigned labels = engine_describe(model)->label_count;
-    float *logits = arena_alloc_array(subject->arena, 2 * (size_t)labels, sizeof *logits);
-    if (logits == NULL)
-        return err_no_memory(err, 2 * labels * sizeof *logits);
-    if (engine_capture(model, &subject->input, &all, subject->arena, err))
+    struct engine_result result;
+    if (engine_result_init(&result, model, subject->arena, err) ||
+        engine_capture(model, &subject->input, &all, subject->arena, err))
         return err->code;
     uint64_t start = clock_now_ns();
-    probe_run(subject->probe, &subject->input, logits);
+    probe_run(subject->probe, &subject->input, &result);
     subject->out->inference_ms += clock_ms_between(start, clock_now_ns());
-    engine_scores(model, logits, logits + labels);
-    subject->explained->winner = engine_argmax(model, logits + labels);
+    subject->explained->winner = result.label;
     return ERR_OK;
 }
 
@@ -117,8 +114,8 @@ static enum err_code explain(struct subject *subject, unsigned method, struct er
     const struct engine_model *model = subject->out->source.model;
     uint64_t start = clock_now_ns();
     const struct explain_options how = {.method = (enum explain_method)method};
-    if (engine_explain(model, &subject->input, &how, subject->explained->winner, subject->arena,
-                       &found, err))
+    if (engine_explain(model, NULL, &subject->input, &how, subject->explained->winner,
+                       subject->arena, &found, err))
         return err->code;
     subject->out->ms[method] += clock_ms_between(start, clock_now_ns());
     for (unsigned i = 0; i < subject->parts.count; i++)

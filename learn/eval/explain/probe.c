@@ -83,17 +83,19 @@ static void flush(void *context)
     struct probe *probe = context;
     unsigned labels = engine_describe(probe->model)->label_count;
     const struct engine_input *inputs[PROBE_ROWS];
-    float *logits[PROBE_ROWS];
+    struct engine_result results[PROBE_ROWS] = {0}, *listed[PROBE_ROWS];
     for (unsigned r = 0; r < probe->rows; r++) {
         inputs[r] = &probe->inputs[r];
-        logits[r] = probe->logits + (size_t)r * labels;
+        results[r].logits = probe->logits + (size_t)r * labels;
+        listed[r] = &results[r];
     }
     if (probe->rows > 0)
-        engine_run(probe->session, inputs, probe->rows, logits);
+        engine_run(probe->session, inputs, probe->rows, listed);
     for (unsigned r = 0; r < probe->rows; r++) {
-        engine_scores(probe->model, logits[r], probe->scores);
+        const float *logits = results[r].logits;
+        engine_scores(probe->model, logits, probe->scores);
         probe->out[r]->on[SCORE_PROBABILITY] = (double)probe->scores[probe->label];
-        probe->out[r]->on[SCORE_LOG_ODDS] = probe_log_odds(probe->model, logits[r], probe->label);
+        probe->out[r]->on[SCORE_LOG_ODDS] = probe_log_odds(probe->model, logits, probe->label);
     }
     probe->rows = 0;
     probe->tokens = 0;
@@ -118,9 +120,9 @@ struct scorer probe_scorer(struct probe *probe)
     return (struct scorer){.ask = ask, .flush = flush, .context = probe};
 }
 
-void probe_run(struct probe *probe, const struct engine_input *input, float *logits)
+void probe_run(struct probe *probe, const struct engine_input *input, struct engine_result *result)
 {
     struct engine_input encoded = *input;
     encoded.evidence = NULL;
-    engine_run(probe->session, (const struct engine_input *[]){&encoded}, 1, &logits);
+    engine_run(probe->session, (const struct engine_input *[]){&encoded}, 1, &result);
 }

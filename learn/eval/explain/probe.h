@@ -64,10 +64,10 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
                          struct err *err);
 struct scorer probe_scorer(struct probe *probe);
 
-/* The whole input, with its capture if it has one, run at once and alone: logits [labels]. As of
- * inputs with removed parts, they are the encoder's: what a table of n-grams says of the text is
- * left out, and explained by phrases of its own. */
-void probe_run(struct probe *probe, const struct engine_input *input, float *logits);
+/* The whole input, with its capture if it has one, run at once and alone. As of inputs with
+ * removed parts, they are the encoder's: what a table of n-grams says of the text is left out, and
+ * explained by phrases of its own. */
+void probe_run(struct probe *probe, const struct engine_input *input, struct engine_result *result);
 
 /* Log-odds of a class, after temperature. logits [labels]. */
 double probe_log_odds(const struct engine_model *model, const float *logits, unsigned label);

@@ -109,14 +109,13 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
 }
 
 /* Keeps the features of the batch that was just run; its rows are the logits of their items. */
-static void keep_features(const struct runner *runner, float *const *logits, unsigned rows)
+static void keep_features(struct evaluation *out, const struct engine_result *results,
+                          unsigned rows)
 {
-    const struct evaluation *out = runner->out;
     size_t width = out->feature_size;
     for (unsigned r = 0; r < rows; r++) {
-        size_t item = (size_t)(logits[r] - out->logits) / out->label_count;
-        memcpy(out->features + item * width, engine_features(runner->session, r),
-               width * sizeof *out->features);
+        size_t item = (size_t)(results[r].logits - out->logits) / out->label_count;
+        memcpy(out->features + item * width, results[r].features, width * sizeof *out->features);
     }
 }
 
@@ -125,7 +124,7 @@ static void run_batch(struct runner *runner, unsigned *at)
 {
     const struct chunk *chunk = &runner->chunk;
     const struct engine_input *inputs[CHUNK_ITEMS];
-    float *logits[CHUNK_ITEMS];
+    struct engine_result results[CHUNK_ITEMS] = {0}, *listed[CHUNK_ITEMS];
     unsigned rows = 0, tokens = 0;
     for (; *at < chunk->count; ++*at) {
         const struct engine_input *input = &chunk->inputs[*at];
@@ -133,16 +132,17 @@ static void run_batch(struct runner *runner, unsigned *at)
             continue;
         if (rows > 0 && tokens + input->tokens > runner->tokens_max)
             break; /* but a text in windows, run in several passes, may be longer */
-        logits[rows] = row_of(runner->out, chunk->first + *at);
+        results[rows].logits = row_of(runner->out, chunk->first + *at);
+        listed[rows] = &results[rows];
         runner->out->truncated[chunk->first + *at] = input->truncated;
         runner->out->coloured[chunk->first + *at] = input->coloured;
         inputs[rows++] = input;
         tokens += input->tokens;
     }
     if (rows > 0)
-        engine_run(runner->session, inputs, rows, logits);
+        engine_run(runner->session, inputs, rows, listed);
     if (runner->out->features != NULL)
-        keep_features(runner, logits, rows);
+        keep_features(runner->out, results, rows);
 }
 
 static bool is_finite(const float *logits, unsigned count)
@@ -374,13 +374,12 @@ enum input_doubt evaluation_doubt(const struct evaluation *evaluation, size_t it
 void evaluation_judge(const struct evaluation *evaluation, const struct engine_model *model,
                       size_t item, float *scores, struct judgement *out)
 {
-    const float *logits = evaluation_logits(evaluation, item);
-    const enum input_doubt doubt = evaluation_doubt(evaluation, item);
-    engine_scores(model, logits, scores);
-    if (evaluation->ood != NULL)
-        engine_judge_by(model, scores, evaluation->ood[item], doubt, out);
-    else
-        engine_judge(model, logits, scores, evaluation_features(evaluation, item), doubt, out);
+    struct engine_result result = {.scores = scores,
+                                   .features = evaluation_features(evaluation, item)};
+    engine_conclude(model, evaluation_logits(evaluation, item),
+                    evaluation->ood != NULL ? &evaluation->ood[item] : NULL,
+                    evaluation_doubt(evaluation, item), &result);
+    *out = result.judgement;
 }
 
 enum err_code evaluation_measure(const struct evaluation *evaluation, const unsigned *classes,

@@ -1,5 +1,6 @@
 #include "engine/answer.h"
 #include "engine/decide/class_prior.h"
+#include "tests/support/results.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -23,11 +24,14 @@ static const struct engine_info info = {.kind = ENGINE_IMAGE,
                                         .weight_file_count = 1};
 
 /* The prediction as text; to be freed. NULL if there is none. */
-static char *predict(const float *scores, unsigned top_k)
+static char *predict(const float scores[4], unsigned top_k)
 {
+    float copy[4];
+    memcpy(copy, scores, sizeof copy);
+    const struct engine_result result = result_of(copy, 4);
     struct json_t *json = answer_prediction(
         &(struct answer){
-            .model_name = "wafer-vit", .model_version = "1", .info = &info, .scores = scores},
+            .model_name = "wafer-vit", .model_version = "1", .info = &info, .result = result},
         top_k);
     char *text =
         json != NULL ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) : NULL;
@@ -60,11 +64,9 @@ START_TEST(answer_tells_the_codes_of_the_fab)
         {.number = 3}, {.number = -17}, {.text = "S1"}, {.number = 0}};
     struct engine_info coded = info;
     coded.class_codes = codes;
-    struct json_t *json =
-        answer_prediction(&(struct answer){.model_name = "wafer-vit",
-                                           .info = &coded,
-                                           .scores = (const float[]){0.25f, 0.125f, 0.5f, 0.125f}},
-                          2);
+    const struct engine_result result = result_of((float[]){0.25f, 0.125f, 0.5f, 0.125f}, 4);
+    struct json_t *json = answer_prediction(
+        &(struct answer){.model_name = "wafer-vit", .info = &coded, .result = result}, 2);
     ck_assert_str_eq(json_string_value(json_object_get(json, "class_code")), "S1");
     const json_t *rows = json_object_get(json, "predictions");
     ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(rows, 1), "class_code")), 3);
@@ -89,11 +91,10 @@ END_TEST
 START_TEST(answer_tells_how_many_tokens_went_through_all_layers_where_not_all_do)
 {
     struct engine_info pruned = info;
-    struct answer answer = {.model_name = "m",
-                            .info = &info,
-                            .scores = (const float[]){0.25f, 0.125f, 0.5f, 0.125f},
-                            .tokens = 197,
-                            .kept_tokens = 96};
+    const struct engine_result result = result_of((float[]){0.25f, 0.125f, 0.5f, 0.125f}, 4);
+    struct answer answer = {.model_name = "m", .info = &info, .result = result};
+    answer.result.tokens = 197;
+    answer.result.kept_tokens = 96;
     struct json_t *json = answer_prediction(&answer, 1);
     ck_assert_ptr_null(json_object_get(json, "tokens"));
     json_decref(json);
@@ -124,11 +125,14 @@ START_TEST(answer_gives_a_regression_its_raw_value)
     const char *const single[] = {"thickness"};
     const struct engine_info regression = {
         .kind = ENGINE_TEXT, .scores = "none", .labels = single, .label_count = 1};
-    const float value = -1234.5f;
+    struct engine_result result = result_of((float[]){-1234.5f}, 1);
+    result.task = ENGINE_REGRESS;
     struct json_t *json = answer_prediction(
-        &(struct answer){.model_name = "m", .info = &regression, .scores = &value}, 1);
-    ck_assert_str_eq(json_string_value(json_object_get(json, "label")), "thickness");
-    ck_assert_double_eq(json_real_value(json_object_get(json, "score")), -1234.5);
+        &(struct answer){.model_name = "m", .info = &regression, .result = result}, 1);
+    ck_assert_double_eq(json_real_value(json_object_get(json, "value")), -1234.5);
+    static const char *const none[] = {"label", "score", "predictions"};
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_ptr_null(json_object_get(json, none[i]));
     json_decref(json);
 }
 END_TEST
@@ -137,11 +141,10 @@ END_TEST
 static void expect_judged(const struct engine_info *model, struct judgement judgement,
                           const char *expected)
 {
-    const float scores[4] = {0.125f, 0.5f, 0.25f, 0.125f};
-    struct json_t *json = answer_prediction(
-        &(struct answer){
-            .model_name = "m", .info = model, .scores = scores, .judgement = judgement},
-        1);
+    struct engine_result result = result_of((float[]){0.125f, 0.5f, 0.25f, 0.125f}, 4);
+    result.judgement = judgement;
+    struct json_t *json =
+        answer_prediction(&(struct answer){.model_name = "m", .info = model, .result = result}, 1);
     ck_assert_ptr_nonnull(json);
     json_object_del(json, "predictions");
     char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
@@ -216,12 +219,12 @@ END_TEST
 
 START_TEST(answer_says_truncated_only_if_it_is)
 {
-    const float scores[4] = {0};
-    struct answer answer = {.model_name = "m", .info = &info, .scores = scores};
+    const struct engine_result result = result_of((float[4]){0}, 4);
+    struct answer answer = {.model_name = "m", .info = &info, .result = result};
     struct json_t *json = answer_prediction(&answer, 1);
     ck_assert_ptr_null(json_object_get(json, "truncated"));
     json_decref(json);
-    answer.truncated = true;
+    answer.result.truncated = true;
     json = answer_prediction(&answer, 1);
     ck_assert(json_is_true(json_object_get(json, "truncated")));
     json_decref(json);
@@ -383,7 +386,8 @@ END_TEST
 /* The parts of an answer whose bytes come from files. */
 static bool has_answer(struct answer answer, unsigned top_k)
 {
-    answer.scores = (const float[]){0.25f, 0.75f};
+    const struct engine_result result = result_of((float[]){0.25f, 0.75f}, 2);
+    answer.result = result;
     struct json_t *json = answer_prediction(&answer, top_k);
     json_decref(json);
     return json != NULL;

@@ -1,5 +1,6 @@
 /* What an explanation looks like as JSON, compared as a whole. */
 #include "engine/answer.h"
+#include "tests/support/results.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -11,11 +12,11 @@ static const struct engine_info info = {.labels = labels, .label_count = 2};
 /* The members from "explanation" on. */
 static void expect_explanation(const struct explanation *explanation, const char *expected)
 {
-    struct json_t *json = answer_prediction(&(struct answer){.model_name = "m",
-                                                             .info = &info,
-                                                             .scores = (const float[]){0.75f, 0},
-                                                             .explanation = explanation},
-                                            1);
+    const struct engine_result result = result_of((float[]){0.75f, 0}, 2);
+    struct json_t *json = answer_prediction(
+        &(struct answer){
+            .model_name = "m", .info = &info, .result = result, .explanation = explanation},
+        1);
     ck_assert_ptr_nonnull(json);
     json_t *part = json_object(), *stats = json_object_get(json, "attention_stats");
     json_object_set(part, "explanation", json_object_get(json, "explanation"));

@@ -103,11 +103,13 @@ static struct answered answer(const struct engine_model *model)
     arena_init(&arena);
     prepare(model, &arena, &input);
     ck_assert_msg(!engine_session_open(&session, model, TOKENS, 1, &err), "%s", err.text);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){out.logits});
-    memcpy(out.features, engine_features(session, 0), info->feature_size * sizeof(float));
-    ck_assert(engine_scores(model, out.logits, out.scores));
+    struct engine_result result = {.logits = out.logits, .scores = out.scores};
+    engine_run(session, (const struct engine_input *[]){&input}, 1,
+               (struct engine_result *[]){&result});
+    ck_assert(result.is_finite);
+    memcpy(out.features, result.features, info->feature_size * sizeof(float));
     ck_assert(engine_scores_as_fitted(model, out.logits, out.fitted));
-    engine_judge(model, out.logits, out.scores, out.features, false, &out.judgement);
+    out.judgement = result.judgement;
     engine_session_close(session);
     arena_deinit(&arena);
     return out;

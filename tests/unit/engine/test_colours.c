@@ -40,17 +40,15 @@ static void drop(void)
 static struct judgement ask(void)
 {
     struct engine_input input;
-    struct judgement judgement;
     struct err err = {0};
-    float logits[16], scores[16], *out = logits;
+    float logits[16], scores[16];
+    struct engine_result result = {.logits = logits, .scores = scores};
     const struct engine_input *inputs[] = {&input};
     ck_assert(!engine_prepare(model, &(struct engine_source){.kind = ENGINE_IMAGE, .image = &map},
                               NULL, &arena, &input, &err));
-    engine_run(session, inputs, 1, &out);
-    ck_assert(engine_scores(model, logits, scores));
-    engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
-                 &judgement);
-    return judgement;
+    engine_run(session, inputs, 1, (struct engine_result *[]){&result});
+    ck_assert(result.is_finite);
+    return result.judgement;
 }
 
 START_TEST(a_map_in_red_on_grey_is_reviewed_or_unknown_and_never_automatic)

@@ -190,22 +190,27 @@ END_TEST
 
 START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
 {
-    static const float logits[] = {0, 1, 0}, features[16];
+    static const float features[16];
     static const struct {
         float scores[3];
         unsigned winner;
         enum decision decision;
         float threshold;
-    } cases[] = {{{0.5f, 0.25f, 0.25f}, 0, DECISION_AUTO, 0},
+    } cases[] = {{{0.52f, 0.24f, 0.24f}, 0, DECISION_AUTO, 0},
                  {{0.1f, 0.7f, 0.2f}, 1, DECISION_REVIEW, 0.75f},
                  {{0.1f, 0.8f, 0.1f}, 1, DECISION_AUTO, 0},
                  {{0.2f, 0.4f, 0.4f}, 1, DECISION_REVIEW, 0.75f},
                  {{0.0f, 0.0f, 1.0f}, 2, DECISION_REVIEW, 0}};
     struct engine_model *model = open_bert(attnd, &(struct engine_options){0});
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct judgement judgement = {.decision = DECISION_UNKNOWN};
-        ck_assert_uint_eq(engine_argmax(model, cases[i].scores), cases[i].winner);
-        engine_judge(model, logits, cases[i].scores, features, false, &judgement);
+        float logits[3], scores[3];
+        struct engine_result result = {.scores = scores, .features = features};
+        for (unsigned c = 0; c < 3; c++) /* of a temperature of 2.5, and of low energy */
+            logits[c] = 10 + 2.5f * logf(cases[i].scores[c] + 1e-9f);
+        engine_conclude(model, logits, NULL, DOUBT_NONE, &result);
+        const struct judgement judgement = result.judgement;
+        ck_assert_uint_eq(result.label, cases[i].winner);
+        ck_assert_float_eq(result.number, scores[result.label]);
         ck_assert_int_eq(judgement.decision, cases[i].decision);
         ck_assert(judgement.has_ood);
         if (cases[i].decision == DECISION_REVIEW && cases[i].threshold > 0)

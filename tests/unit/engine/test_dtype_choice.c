@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "engine/tensor/linear/precision_speed.h"
 #include "tests/support/checkpoint_writer.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -151,7 +152,7 @@ static void run_text(const char *dir, const char *dtype, float logits[3], char c
                 model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "w7 w8 w9", .len = 8},
                 NULL, &arena, &input, &err),
         "%s", err.text);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     snprintf(chosen, 8, "%s", engine_describe(model)->dtype);
     engine_session_close(session);
     engine_close(model);

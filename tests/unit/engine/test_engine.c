@@ -1,6 +1,7 @@
 #include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -149,7 +150,7 @@ static void run_text(struct engine_session *session, const struct engine_model *
                         &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "a b c", .len = 5},
                         NULL, &arena, &input, &why),
         "%s", why.text);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     arena_deinit(&arena);
 }
 

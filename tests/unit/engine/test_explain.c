@@ -8,6 +8,7 @@
 #include "engine/model/capture.h"
 #include "engine/vision/png.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static void capture_and_run(struct fixture *f, const struct explain_options *opt
     const struct engine_input *input = &f->input;
     float logits[LABELS_MAX], *row = logits;
     ck_assert(!engine_capture(f->model, &f->input, options, &f->arena, &f->err));
-    engine_run(f->session, &input, 1, &row);
+    run_logits(f->session, &input, 1, &row);
 }
 
 /* Which layers' means a request keeps: [from, to). */
@@ -160,12 +161,14 @@ START_TEST(the_default_method_is_that_of_the_kind)
     struct explain_options options = {.method = EXPLAIN_DEFAULT};
     setup(&f, TEXT_MODEL, "wafer");
     capture_and_run(&f, &options);
-    ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
+    ck_assert(
+        !engine_explain(f.model, NULL, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
     ck_assert_int_eq(explanation.method, EXPLAIN_GRADIENT_LAST);
     drop(&f);
     setup(&f, IMAGE_MODEL, NULL);
     capture_and_run(&f, &options);
-    ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
+    ck_assert(
+        !engine_explain(f.model, NULL, &f.input, &options, LABEL, &f.arena, &explanation, &f.err));
     ck_assert_int_eq(explanation.method, EXPLAIN_ROLLOUT);
     drop(&f);
 }
@@ -205,7 +208,7 @@ START_TEST(a_text_is_explained_by_its_words_and_spans)
     setup(&f, TEXT_MODEL, "the wafer, the die and a scratch: pin 7 of lot 12");
     capture_and_run(&f, &options);
     memset(&found, 0x55, sizeof found);
-    ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
+    ck_assert(!engine_explain(f.model, NULL, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     expect_head(&f, &found, &options);
     ck_assert_uint_le(f.input.tokens, 64);
     unsigned count = words_fold(&f.input, expected_relevance(&f, &options), words);
@@ -230,7 +233,7 @@ START_TEST(an_image_is_explained_by_its_patches_and_boxes)
     setup(&f, IMAGE_MODEL, NULL);
     capture_and_run(&f, &options);
     memset(&found, 0x55, sizeof found);
-    ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
+    ck_assert(!engine_explain(f.model, NULL, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     expect_head(&f, &found, &options);
     float *patches = arena_alloc(&f.arena, f.spec.patches * sizeof *patches);
     patches_fold(&f.spec, expected_relevance(&f, &options), patches);
@@ -257,7 +260,7 @@ START_TEST(the_overlay_is_a_png_of_the_image_s_size)
     unsigned width, height;
     setup(&f, IMAGE_MODEL, NULL);
     capture_and_run(&f, &options);
-    ck_assert(!engine_explain(f.model, &f.input, &options, LABEL, &f.arena, &found, &f.err));
+    ck_assert(!engine_explain(f.model, NULL, &f.input, &options, LABEL, &f.arena, &found, &f.err));
     ck_assert(!engine_overlay(&found, NULL, &png, &len, &f.err));
     ck_assert(png_probe(png, len, &width, &height));
     ck_assert_uint_eq(width, WIDTH);

@@ -5,6 +5,7 @@
 #include "engine/vision/preprocess.h"
 #include "engine/vision/resize_lines.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -97,7 +98,7 @@ static void explain(struct fixture *f, const struct engine_input *input,
         out->patches++; /* the class token's */
         return;
     }
-    ck_assert(!engine_explain(f->model, input, how, LABEL, &f->arena, &explanation, &f->err));
+    ck_assert(!engine_explain(f->model, NULL, input, how, LABEL, &f->arena, &explanation, &f->err));
     out->patches = explanation.patches;
 }
 
@@ -109,8 +110,8 @@ static void ask(struct fixture *f, const struct image *image, enum explain_metho
     float *logits[] = {out->logits};
     const struct explain_options how = {.method = method};
     ck_assert(!engine_capture(f->model, &input, &how, &f->arena, &f->err));
-    engine_run(f->session, inputs, 1, logits);
-    memcpy(out->features, engine_features(f->session, 0), sizeof out->features);
+    run_logits(f->session, inputs, 1, logits);
+    memcpy(out->features, run_features[0], sizeof out->features);
     ck_assert(engine_scores(f->model, out->logits, out->scores));
     explain(f, &input, &how, out);
 }
@@ -202,11 +203,11 @@ START_TEST(a_second_method_explains_the_views_as_it_would_alone)
     struct engine_input input = prepare(&f, &image);
     const struct engine_input *inputs[] = {&input};
     ck_assert(!engine_capture(f.model, &input, &all, &f.arena, &f.err));
-    engine_run(f.session, inputs, 1, &out);
+    run_logits(f.session, inputs, 1, &out);
     for (unsigned turn = 0; turn < 2; turn++)
         for (unsigned m = EXPLAIN_ROLLOUT; m < EXPLAIN_METHODS; m++) {
             const struct explain_options how = {.method = m};
-            ck_assert(!engine_explain(f.model, &input, &how, LABEL, &f.arena,
+            ck_assert(!engine_explain(f.model, NULL, &input, &how, LABEL, &f.arena,
                                       turn == 0 ? &first[m] : &again, &f.err));
             ask(&f, &image, m, &alone);
             ck_assert_mem_eq(first[m].patches, alone.patches, PATCHES * sizeof *alone.patches);
@@ -254,14 +255,15 @@ START_TEST(views_that_run_by_themselves_are_joined_to_the_same_answer)
         const struct engine_input view = engine_input_window(&input, v);
         const struct engine_input *inputs[] = {&view};
         ck_assert_uint_eq(view.tokens, TOKENS);
-        engine_run(f.session, inputs, 1, (float *[]){logits});
-        memcpy(features[v], engine_features(f.session, 0), sizeof features[v]);
+        run_logits(f.session, inputs, 1, (float *[]){logits});
+        memcpy(features[v], run_features[0], sizeof features[v]);
     }
     for (unsigned v = 0; v < 4; v++)
         engine_pool(f.session, features[v], v, 4);
-    const float *pooled = engine_pooled(f.session, &input, logits);
+    struct engine_result pooled = {.logits = logits};
+    engine_pooled(f.session, &input, &pooled);
     ck_assert_double_lt(numbers_difference(logits, whole.logits, LABELS), 1e-6);
-    ck_assert_double_lt(numbers_difference(pooled, whole.features, FEATURES), 1e-6);
+    ck_assert_double_lt(numbers_difference(pooled.features, whole.features, FEATURES), 1e-6);
     drop(&f);
 }
 END_TEST

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -86,8 +87,8 @@ static struct engine_input prepare(struct fixture *f, const char *text,
 
 static void run(struct fixture *f, const struct engine_input *input, float *logits, float *features)
 {
-    engine_run(f->session, &input, 1, &logits);
-    memcpy(features, engine_features(f->session, 0), FEATURES * sizeof *features);
+    run_logits(f->session, &input, 1, &logits);
+    memcpy(features, run_features[0], FEATURES * sizeof *features);
 }
 
 START_TEST(a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so)
@@ -152,8 +153,9 @@ START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
         }
         for (unsigned w = 0; w < 4; w++)
             engine_pool(f.session, parts[w], w, 4);
-        const float *found = engine_pooled(f.session, &input, pooled);
-        ck_assert_double_lt(numbers_difference(found, features, FEATURES), 5e-6);
+        struct engine_result found = {.logits = pooled};
+        engine_pooled(f.session, &input, &found);
+        ck_assert_double_lt(numbers_difference(found.features, features, FEATURES), 5e-6);
         ck_assert_double_lt(numbers_difference(pooled, logits, LABELS), 5e-6);
         ck_assert_double_gt(numbers_difference(one, logits, LABELS), 2e-5);
         drop(&f);
@@ -175,7 +177,7 @@ START_TEST(texts_with_and_without_windows_share_a_run)
         rows[i] = together[i];
         run(&f, &inputs[i], alone[i], features);
     }
-    engine_run(f.session, batch, 3, rows);
+    run_logits(f.session, batch, 3, rows);
     for (unsigned i = 0; i < 3; i++)
         ck_assert_double_lt(numbers_difference(together[i], alone[i], LABELS), 1e-5);
     drop(&f);
@@ -246,7 +248,7 @@ START_TEST(an_explanation_is_of_the_whole_text)
         sum = 0;
         ck_assert(!engine_capture(f.model, &input, &options, &f.arena, &f.err));
         run(&f, &input, logits, features);
-        ck_assert(!engine_explain(f.model, &input, &options, 1, &f.arena, &found, &f.err));
+        ck_assert(!engine_explain(f.model, NULL, &input, &options, 1, &f.arena, &found, &f.err));
         ck_assert_uint_eq(found.word_count, 25);
         for (unsigned i = 0; i < 25; i++) {
             sum += found.words[i].relevance;
@@ -299,13 +301,13 @@ static void check_again(struct fixture *f, struct engine_input *input, enum expl
     ck_assert(!engine_capture(f->model, input, &all, &f->arena, &f->err));
     run(f, input, logits, features);
     how.method = second;
-    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &alone, &f->err));
+    ck_assert(!engine_explain(f->model, NULL, input, &how, 1, &f->arena, &alone, &f->err));
     ck_assert(!engine_capture(f->model, input, &all, &f->arena, &f->err));
     run(f, input, logits, features);
     how.method = first;
-    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &before, &f->err));
+    ck_assert(!engine_explain(f->model, NULL, input, &how, 1, &f->arena, &before, &f->err));
     how.method = second;
-    ck_assert(!engine_explain(f->model, input, &how, 1, &f->arena, &after, &f->err));
+    ck_assert(!engine_explain(f->model, NULL, input, &how, 1, &f->arena, &after, &f->err));
     ck_assert_uint_eq(after.word_count, alone.word_count);
     for (unsigned i = 0; i < alone.word_count; i++)
         ck_assert_float_eq(after.words[i].relevance, alone.words[i].relevance);

@@ -4,6 +4,7 @@
 #include "engine/format/head_file.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -100,7 +101,7 @@ static void run(struct fixture *f, const struct engine_model *model, bool in_win
         rows[i] = logits[i];
     }
     ck_assert(!engine_session_open(&session, model, 64, 1, &f->err));
-    engine_run(session, batch, INPUTS, rows);
+    run_logits(session, batch, INPUTS, rows);
     engine_session_close(session);
 }
 
@@ -140,12 +141,12 @@ START_TEST(windows_that_run_by_themselves_are_pooled_with_the_evidence)
     engine_session_take_means(session);
     for (unsigned w = 0; w < input.windows; w++) {
         const struct engine_input window = engine_input_window(&input, w);
-        engine_run(session, &(const struct engine_input *){&window}, 1, &(float *){one});
-        memcpy(parts[w], engine_features(session, 0), sizeof parts[w]);
+        run_logits(session, &(const struct engine_input *){&window}, 1, &(float *){one});
+        memcpy(parts[w], run_features[0], sizeof parts[w]);
     }
     for (unsigned w = 0; w < input.windows; w++)
         engine_pool(session, parts[w], w, input.windows);
-    engine_pooled(session, &input, pooled);
+    engine_pooled(session, &input, &(struct engine_result){.logits = pooled});
     ck_assert_double_lt(numbers_difference(pooled, whole[2], LABELS), 5e-6);
     engine_session_close(session);
     drop(&f);
@@ -155,14 +156,24 @@ END_TEST
 START_TEST(phrases_are_told_in_characters)
 {
     const char text[] = "\xc3\xbc\xc3\xbc\xc3\xbc, w30";
-    struct explanation explanation = {0};
+    const struct engine_source source = {
+        .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1};
+    const struct explain_options how = {.method = EXPLAIN_GRADIENT};
+    struct explanation explanation;
+    struct engine_input input;
     struct fixture f;
+    float logits[LABELS];
     setup(&f);
-    ck_assert(!engine_phrases(f.without, text, strlen(text), 0, &f.arena, &explanation, &f.err));
+    struct engine_session *session;
+    ck_assert(!engine_session_open(&session, f.with, 64, 1, &f.err));
+    ck_assert(!engine_prepare(f.with, &source, NULL, &f.arena, &input, &f.err));
+    ck_assert(!engine_capture(f.with, &input, &how, &f.arena, &f.err));
+    run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    ck_assert(!engine_explain(f.without, &source, &input, &how, 0, &f.arena, &explanation, &f.err));
     ck_assert(!explanation.has_phrases);
     for (unsigned label = 0, found = 0; label < LABELS; label++) {
         ck_assert(
-            !engine_phrases(f.with, text, strlen(text), label, &f.arena, &explanation, &f.err));
+            !engine_explain(f.with, &source, &input, &how, label, &f.arena, &explanation, &f.err));
         ck_assert(explanation.has_phrases);
         for (unsigned i = 0; i < explanation.phrase_count; i++, found++) {
             const struct excerpt *phrase = &explanation.phrases[i];
@@ -171,6 +182,7 @@ START_TEST(phrases_are_told_in_characters)
         }
         ck_assert(label < LABELS - 1 || found > 0);
     }
+    engine_session_close(session);
     ck_assert_uint_gt(engine_phrases_bytes(f.with, 100), 0);
     ck_assert_uint_eq(engine_phrases_bytes(f.without, 100), 0);
     drop(&f);

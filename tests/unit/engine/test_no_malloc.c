@@ -149,7 +149,7 @@ struct subject {
     struct engine_session *session;
     struct arena arena;
     struct engine_input inputs[ROWS_MAX];
-    float *logits[ROWS_MAX];
+    float *logits[ROWS_MAX], *scores[ROWS_MAX];
 };
 
 static void *file_bytes(const char *path, size_t *len)
@@ -188,6 +188,9 @@ static void prepare_inputs(struct subject *subject)
         ck_assert_msg(err.code == ERR_OK, "%s", err.text);
         subject->logits[i] = arena_alloc_array(
             &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));
+        subject->scores[i] = arena_alloc_array(
+            &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));
+        ck_assert_ptr_nonnull(subject->scores[i]);
         ck_assert_ptr_nonnull(subject->logits[i]);
     }
 }
@@ -233,11 +236,13 @@ static void run_batches(struct subject *subject, unsigned runs)
             batch[rows++] = input;
             tokens += input->tokens;
         }
-        engine_run(subject->session, batch, rows, subject->logits);
-        struct judgement judgement;
-        engine_judge(subject->model, subject->logits[0], subject->logits[0],
-                     engine_features(subject->session, 0), true, &judgement);
-        engine_scores(subject->model, subject->logits[0], subject->logits[0]);
+        struct engine_result results[ROWS_MAX], *listed[ROWS_MAX];
+        for (unsigned r = 0; r < rows; r++) {
+            results[r] =
+                (struct engine_result){.logits = subject->logits[r], .scores = subject->scores[r]};
+            listed[r] = &results[r];
+        }
+        engine_run(subject->session, batch, rows, listed);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "engine/model/capture.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -66,7 +67,7 @@ static void run(struct fixture *f, unsigned first, unsigned count, float (*logit
         for (size_t c = 0; c < LABELS_MAX; c++)
             logits[r][c] = 77;
     }
-    engine_run(f->session, inputs, count, rows);
+    run_logits(f->session, inputs, count, rows);
     for (unsigned r = 0; r < count; r++)
         for (size_t c = f->labels; c < LABELS_MAX; c++)
             ck_assert_float_eq(logits[r][c], 77);
@@ -79,12 +80,11 @@ START_TEST(a_row_has_the_logits_and_features_that_it_has_alone)
     setup(&f, NULL);
     run(&f, 0, ROWS, all);
     for (unsigned r = 0; r < ROWS; r++)
-        memcpy(features[r], engine_features(f.session, r), f.width * sizeof(float));
+        memcpy(features[r], run_features[r], f.width * sizeof(float));
     for (unsigned r = 0; r < ROWS; r++) {
         run(&f, r, 1, one);
         ck_assert_double_lt(numbers_difference(one[0], all[r], f.labels), 1e-5);
-        ck_assert_double_lt(numbers_difference(engine_features(f.session, 0), features[r], f.width),
-                            1e-4);
+        ck_assert_double_lt(numbers_difference(run_features[0], features[r], f.width), 1e-4);
     }
     ck_assert_double_lt(numbers_difference(all[0], all[3], f.labels), 1e-5); /* the same text */
     ck_assert_double_gt(numbers_difference(all[0], all[1], f.labels), 1e-3);

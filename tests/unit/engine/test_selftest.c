@@ -1,5 +1,7 @@
 /* attnd-selftest.json: what is read and what is refused, and the model that passes it or not. */
+#include "engine/decide/argmax.h"
 #include "engine/selftest.h"
+#include "tests/support/run_logits.h"
 
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -182,7 +184,7 @@ static void bench_open(struct bench *bench)
                                         .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1},
                                     NULL, &arena, &input, &err),
                      ERR_OK);
-    engine_run(bench->session, (const struct engine_input *[]){&input}, 1,
+    run_logits(bench->session, (const struct engine_input *[]){&input}, 1,
                (float *[]){bench->scores});
     ck_assert(engine_scores(bench->model, bench->scores, bench->scores));
     arena_deinit(&arena);
@@ -213,7 +215,7 @@ static void one_case(const struct bench *bench, double off, unsigned winner, cha
     snprintf(out, 1024,
              CASES("{" TEXT ", \"label\": \"%s\"}, {" TEXT
                    ", \"scores\": {\"%s\": %.9g}, \"label\": \"%s\"}"),
-             info->labels[engine_argmax(bench->model, bench->scores)], info->labels[0],
+             info->labels[argmax(bench->scores, info->label_count)], info->labels[0],
              (double)bench->scores[0] + off, info->labels[winner]);
 }
 
@@ -223,7 +225,7 @@ START_TEST(a_model_passes_within_the_tolerance_and_not_beyond)
     struct err err = {0};
     char json[1024];
     bench_open(&bench);
-    unsigned winner = engine_argmax(bench.model, bench.scores);
+    unsigned winner = argmax(bench.scores, engine_describe(bench.model)->label_count);
     one_case(&bench, 0.0009, winner, json);
     ck_assert_msg(run(&bench, json, &err) == ERR_OK, "%s", err.text);
     one_case(&bench, -0.0011, winner, json);
@@ -259,7 +261,7 @@ START_TEST(another_label_must_not_win)
     struct err err = {0};
     char json[1024];
     bench_open(&bench);
-    unsigned winner = engine_argmax(bench.model, bench.scores);
+    unsigned winner = argmax(bench.scores, engine_describe(bench.model)->label_count);
     one_case(&bench, 0, winner == 0 ? 1 : 0, json);
     ck_assert_int_eq(run(&bench, json, &err), ERR_UNUSABLE);
     ck_assert_ptr_nonnull(strstr(err.text, "case 2 of 2: expected the label \""));

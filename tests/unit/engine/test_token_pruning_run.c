@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -79,7 +80,7 @@ static void run(struct fixture *f, unsigned first, unsigned count, float (*logit
         inputs[r] = &f->inputs[first + r];
         rows[r] = logits[r];
     }
-    engine_run(f->session, inputs, count, rows);
+    run_logits(f->session, inputs, count, rows);
 }
 
 START_TEST(logits_are_those_of_pytorch)
@@ -202,8 +203,7 @@ START_TEST(means_are_of_all_tokens)
         ck_assert_uint_le(width, FEATURES_MAX);
         engine_session_take_means(f.session);
         run(&f, 0, ROWS, logits);
-        memcpy(means[i], engine_features(f.session, 1) + info->classifier_size,
-               width * sizeof(float));
+        memcpy(means[i], run_features[1] + info->classifier_size, width * sizeof(float));
         ck_assert_float_ne(means[i][0], 0);
         if (i == 1)
             ck_assert_mem_eq(means[0], means[1], width * sizeof(float));

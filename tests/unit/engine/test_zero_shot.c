@@ -4,6 +4,7 @@
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -140,7 +141,7 @@ static double check_case(struct zero_shot *z, const struct json_t *one)
     numbers(one, "probs", shares);
     ck_assert_uint_eq(engine_describe(labelled)->label_count, count);
     prepare_case(z, labelled, one, &input);
-    engine_run(z->session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    run_logits(z->session, &(const struct engine_input *){&input}, 1, &(float *){logits});
     ck_assert(engine_scores(labelled, logits, scores));
     ck_assert(relative(scores, shares, count) < 1e-4);
     engine_close(labelled);
@@ -185,10 +186,10 @@ START_TEST(a_batch_may_have_other_labels_for_each_image)
     }
     engine_session_close(z.session);
     ck_assert(!engine_session_open(&z.session, z.model, 500, 2, &z.err));
-    engine_run(z.session, batch, ROWS, rows);
+    run_logits(z.session, batch, ROWS, rows);
     for (unsigned r = 0; r < ROWS; r++) {
         const unsigned count = engine_describe(labelled[r])->label_count;
-        engine_run(z.session, &batch[r], 1, &(float *){alone});
+        run_logits(z.session, &batch[r], 1, &(float *){alone});
         ck_assert(numbers_difference(alone, together[r], count) < 1e-5);
         engine_close(labelled[r]);
     }
@@ -211,7 +212,7 @@ static double score_difference(const char *backend, const char *dtype)
             struct engine_model *labelled = label_case(&z[m], one);
             struct engine_input input;
             prepare_case(&z[m], labelled, one, &input);
-            engine_run(z[m].session, &(const struct engine_input *){&input}, 1,
+            run_logits(z[m].session, &(const struct engine_input *){&input}, 1,
                        &(float *){scores[m]});
             ck_assert(engine_scores(labelled, scores[m], scores[m]));
             count = engine_describe(labelled)->label_count;
@@ -247,7 +248,7 @@ START_TEST(images_are_explained_for_the_label_that_won)
     struct engine_input input;
     prepare_case(&z, labelled, one, &input);
     ck_assert(!engine_capture(labelled, &input, &rollout, &z.arena, &z.err));
-    engine_run(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits});
     ck_assert(!engine_relevance(labelled, &input, &rollout, 0, &z.arena, &relevance, &z.err));
     const size_t count = numbers(one, "rollout", expected);
     for (size_t i = 0; i < count; i++)
@@ -347,7 +348,7 @@ START_TEST(a_label_does_not_depend_on_those_beside_it)
         struct engine_model *labelled = label(&z, &labels[k]);
         struct engine_input input;
         prepare(&z, labelled, "0_center.png", &input);
-        engine_run(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits[k]});
+        run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits[k]});
         engine_close(labelled);
     }
     ck_assert(numbers_difference(logits[0] + 500, logits[1], 7) < 1e-4);
@@ -416,10 +417,10 @@ START_TEST(labels_of_attnd_json_make_it_a_model_like_any)
     ck_assert_str_eq(info->hypothesis, "a {}");
     ck_assert(!engine_session_open(&session, model, 0, 1, &z.err));
     prepare(&z, model, "0_center.png", &input);
-    engine_run(session, &(const struct engine_input *){&input}, 1, &(float *){own});
+    run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){own});
     struct engine_model *labelled = label(&z, &labels);
     prepare(&z, labelled, "0_center.png", &input);
-    engine_run(z.session, &(const struct engine_input *){&input}, 1, &(float *){given});
+    run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){given});
     ck_assert(numbers_difference(own, given, 3) < 1e-5);
     engine_close(labelled);
     engine_session_close(session);

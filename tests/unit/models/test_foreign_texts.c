@@ -35,7 +35,6 @@ static bool passes(const struct engine_model *model, struct engine_session *sess
                    const struct dataset_item *item)
 {
     struct engine_input input;
-    struct judgement judgement;
     struct arena arena;
     struct err err = {0};
     float logits[LABELS_MAX], scores[LABELS_MAX];
@@ -46,12 +45,12 @@ static bool passes(const struct engine_model *model, struct engine_session *sess
                                                           .len = item->input_len},
                                   NULL, &arena, &input, &err),
                   "%s: %s", item->name, err.text);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
-    ck_assert(engine_scores(model, logits, scores));
-    engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
-                 &judgement);
+    struct engine_result result = {.logits = logits, .scores = scores};
+    engine_run(session, (const struct engine_input *[]){&input}, 1,
+               (struct engine_result *[]){&result});
+    ck_assert(result.is_finite);
     arena_deinit(&arena);
-    return judgement.decision == DECISION_AUTO;
+    return result.judgement.decision == DECISION_AUTO;
 }
 
 static void run_model(unsigned index, const struct dataset *dataset)

@@ -344,8 +344,45 @@ void engine_session_close(struct engine_session *session)
     atomic_fetch_sub(&fake_sessions_open, 1);
 }
 
+/* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
+static bool fake_scores(float logit, float *scores)
+{
+    scores[0] = logit == (float)'N' ? NAN : logit / 256;
+    scores[1] = isnan(scores[0]) ? 0.5f : logit == (float)'M' ? NAN : 1 - scores[0];
+    return !isnan(scores[0]) && !isnan(scores[1]);
+}
+
+/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte, of a text. */
+static void fake_answer(const struct engine_model *model, float logit,
+                        const struct engine_input *input, struct engine_result *result)
+{
+    struct judgement *judgement = &result->judgement;
+    if (result->logits != NULL) {
+        result->logits[0] = logit;
+        result->logits[1] = 0;
+    }
+    if (result->scores == NULL)
+        return;
+    result->is_finite = fake_scores(logit, result->scores);
+    result->label = result->scores[1] > result->scores[0];
+    result->number = result->scores[result->label];
+    result->truncated = input->truncated;
+    result->windows = input->windows;
+    result->tokens = result->kept_tokens = input->tokens;
+    *judgement = (struct judgement){.threshold = 0.5f};
+    if (model->info.ood_method != NULL) {
+        judgement->has_ood = true;
+        judgement->ood_score = logit;
+    }
+    if (logit == (float)'R')
+        judgement->decision = DECISION_REVIEW;
+    if (logit == (float)'U')
+        judgement->decision = DECISION_UNKNOWN;
+}
+
+/* Features of a row are its first token; a text has the sum of its windows'. */
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
-                unsigned rows, float *const *logits)
+                unsigned rows, struct engine_result *const *results)
 {
     pthread_mutex_lock(&fake_lock);
     fake_seen.runs[session->model->info.kind == ENGINE_IMAGE]++;
@@ -358,18 +395,12 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     session->inside--;
     pthread_mutex_unlock(&fake_lock);
     for (unsigned i = 0; i < rows; i++) {
-        logits[i][0] = (float)inputs[i]->ids[0];
-        logits[i][1] = 0;
-        session->features[i] = logits[i][0];
+        session->features[i] = (float)inputs[i]->ids[0];
+        fake_answer(session->model, session->features[i], inputs[i], results[i]);
+        results[i]->features = &session->features[i];
     }
     atomic_fetch_add(&fake_runs, 1);
     atomic_fetch_add(&fake_rows, rows);
-}
-
-/* What a row was read as is its first token; a text has the sum of its windows'. */
-const float *engine_features(const struct engine_session *session, unsigned row)
-{
-    return &session->features[row];
 }
 
 void engine_pool(struct engine_session *session, const float *features, unsigned window,
@@ -385,51 +416,27 @@ unsigned engine_kept_tokens(const struct engine_model *model, const struct engin
     return input->tokens;
 }
 
-const float *engine_pooled(struct engine_session *session, const struct engine_input *input,
-                           float *logits)
+void engine_pooled(struct engine_session *session, const struct engine_input *input,
+                   struct engine_result *result)
 {
-    (void)input;
-    logits[0] = session->features[0];
-    logits[1] = 0;
-    return session->features;
+    fake_answer(session->model, session->features[0], input, result);
+    result->features = session->features;
 }
 
-/* 'N' yields a NaN for the first label, 'M' for the last; else the scores sum to 1. */
+/* Scores as those of fake_answer. */
 bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores)
 {
-    return engine_scores(model, logits, scores);
+    (void)model;
+    return fake_scores(logits[0], scores);
 }
 
-bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
+enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
+                                 struct arena *arena, struct err *err)
 {
     (void)model;
-    scores[0] = logits[0] == (float)'N' ? NAN : logits[0] / 256;
-    scores[1] = isnan(scores[0]) ? 0.5f : logits[0] == (float)'M' ? NAN : 1 - scores[0];
-    return !isnan(scores[0]) && !isnan(scores[1]);
-}
-
-/* 'R' is reviewed, 'U' is unknown; ood_score is the first byte, of a text. */
-void engine_judge(const struct engine_model *model, const float *logits, const float *scores,
-                  const float *features, enum input_doubt doubt, struct judgement *out)
-{
-    (void)scores;
-    (void)features;
-    (void)doubt;
-    *out = (struct judgement){.threshold = 0.5f};
-    if (model->info.ood_method != NULL) {
-        out->has_ood = true;
-        out->ood_score = logits[0];
-    }
-    if (logits[0] == (float)'R')
-        out->decision = DECISION_REVIEW;
-    if (logits[0] == (float)'U')
-        out->decision = DECISION_UNKNOWN;
-}
-
-unsigned engine_argmax(const struct engine_model *model, const float *scores)
-{
-    (void)model;
-    return scores[1] > scores[0];
+    *out = (struct engine_result){.logits = arena_alloc_array(arena, 2, sizeof(float)),
+                                  .scores = arena_alloc_array(arena, 2, sizeof(float))};
+    return out->logits != NULL && out->scores != NULL ? ERR_OK : err_no_memory(err, 16);
 }
 
 /* Attention of 100 bytes a token; layer 9 is one too many. */
@@ -453,8 +460,10 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
     return options->layer == 9 ? err_set(err, ERR_UNUSABLE, "explain_layer is 9") : ERR_OK;
 }
 
-/* One word, the first character; 'E' has no memory for it. Of an image also a view so wide. */
-enum err_code engine_explain(const struct engine_model *model, const struct engine_input *input,
+/* One word, the first character; 'E' has no memory for it. Of an image also a view so wide. A text
+ * that begins with 'P' has a phrase, all of it. */
+enum err_code engine_explain(const struct engine_model *model, const struct engine_source *source,
+                             const struct engine_input *input,
                              const struct explain_options *options, unsigned label,
                              struct arena *arena, struct explanation *out, struct err *err)
 {
@@ -467,6 +476,10 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
         options->method == EXPLAIN_DEFAULT ? EXPLAIN_ATTENTION : options->method;
     *out = (struct explanation){.method = method, .words = word, .word_count = 1};
     out->view.width = (unsigned)input->ids[0];
+    out->has_phrases =
+        source->kind == ENGINE_TEXT && source->len > 0 && *(const char *)source->bytes == 'P';
+    out->phrases[0] = (struct excerpt){.end = (uint32_t)source->len, .relevance = 1};
+    out->phrase_count = out->has_phrases;
     return input->ids[0] == 'E' ? err_no_memory(err, 1) : ERR_OK;
 }
 
@@ -475,20 +488,6 @@ size_t engine_phrases_bytes(const struct engine_model *model, size_t len)
     (void)model;
     (void)len;
     return 0;
-}
-
-/* A text that begins with 'P' has a phrase, all of it. */
-enum err_code engine_phrases(const struct engine_model *model, const char *text, size_t len,
-                             unsigned label, struct arena *arena, struct explanation *explanation,
-                             struct err *err)
-{
-    (void)model;
-    (void)label;
-    (void)arena;
-    explanation->has_phrases = len > 0 && text[0] == 'P';
-    explanation->phrases[0] = (struct excerpt){.end = (uint32_t)len, .relevance = 1};
-    explanation->phrase_count = explanation->has_phrases;
-    return err->code;
 }
 
 enum err_code engine_overlay(const struct explanation *explanation, struct interrupt *interrupt,

@@ -5,6 +5,7 @@
 #include "engine/model/spec.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/outcome.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/server_process.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -53,7 +54,7 @@ static void tiny_logits(const char *dir, const char *dtype, float logits[2])
                           &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "w7 w8", .len = 5},
                           NULL, &arena, &input, &err),
                   "%s", err.text);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, &logits);
+    run_logits(session, (const struct engine_input *[]){&input}, 1, &logits);
     engine_session_close(session);
     engine_close(model);
     arena_deinit(&arena);

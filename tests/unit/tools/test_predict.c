@@ -398,7 +398,6 @@ START_TEST(predict_judges_as_the_engine_does)
     struct engine_model *model;
     struct engine_session *session;
     struct engine_input input;
-    struct judgement judgement;
     struct arena arena;
     struct err err = {0};
     float logits[64], scores[64];
@@ -408,10 +407,10 @@ START_TEST(predict_judges_as_the_engine_does)
     ck_assert(!engine_prepare(
         model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
         NULL, &arena, &input, &err));
-    engine_run(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
-    engine_scores(model, logits, scores);
-    engine_judge(model, logits, scores, engine_features(session, 0), engine_input_doubt(&input),
-                 &judgement);
+    struct engine_result result = {.logits = logits, .scores = scores};
+    engine_run(session, (const struct engine_input *[]){&input}, 1,
+               (struct engine_result *[]){&result});
+    const struct judgement judgement = result.judgement;
     struct json_t *found = outcome_json(RUN("--model", dir, "--text", text, "--json"));
     ck_assert(judgement.has_ood && strcmp(engine_describe(model)->ood_method, "energy") != 0);
     ck_assert_double_eq_tol(outcome_number(found, "ood_score"), (double)judgement.ood_score,

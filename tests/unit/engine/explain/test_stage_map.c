@@ -3,6 +3,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/engine.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -94,7 +95,7 @@ static const float *map_of(struct asked *asked, size_t index, const struct expla
     prepare(asked, index, &inputs[1]);
     engine_capture(asked->model, &inputs[1], how, &asked->arena, &err);
     must(&err);
-    engine_run(asked->session, batch, 2, rows);
+    run_logits(asked->session, batch, 2, rows);
     engine_relevance(asked->model, &inputs[1], how, LABEL, &asked->arena, &relevance, &err);
     must(&err);
     return relevance;

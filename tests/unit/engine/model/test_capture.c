@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "engine/model/capture.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -59,7 +60,7 @@ static void setup(struct fixture *f, size_t i, const char *dtype)
     ck_assert(!engine_capture(f->model, &f->input, &options, &f->arena, &err));
     ck_assert(!engine_session_open(&session, f->model, f->input.tokens, 2, &err));
     for (int times = 0; times < 2; times++) /* a run forgets the one before */
-        engine_run(session, &(const struct engine_input *){&f->input}, 1, &row);
+        run_logits(session, &(const struct engine_input *){&f->input}, 1, &row);
     engine_session_close(session);
     f->capture = f->input.capture;
     f->layers = info->layers;

@@ -1,12 +1,14 @@
 /* The encoders of texts against transformers, by token ids: RoBERTa, XLM-R, ELECTRA, ALBERT, MPNet,
  * DeBERTa, Longformer, ModernBERT, and pairs of BERT. tests/data/encoders/NOTICE.md says where they
  * come from. */
+#include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "engine/model/embed.h"
 #include "engine/model/weights.h"
 #include "engine/tensor/linear/linear.h"
 #include "tests/support/encoder_model.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -43,7 +45,7 @@ static void close_opened(struct opened *opened)
 
 static void run(const struct opened *opened, const struct engine_input *input, float *logits)
 {
-    engine_run(opened->session, &input, 1, &logits);
+    run_logits(opened->session, &input, 1, &logits);
 }
 
 /* max |a - b| / max |b| */
@@ -191,7 +193,7 @@ static void check_batch(const char *name, const char *dtype, double bound)
         batch[count] = &cases[count].input;
         rows[count] = together[count];
     }
-    engine_run(opened.session, batch, count, rows);
+    run_logits(opened.session, batch, count, rows);
     for (unsigned r = 0; r < count; r++) {
         run(&opened, batch[r], alone);
         ck_assert_msg(numbers_relative_difference(alone, together[r], opened.labels) < bound,
@@ -225,8 +227,8 @@ static void check_rounded(const char *name, const char *backend, const char *dty
         engine_scores(exact.model, scores[0], scores[0]);
         engine_scores(exact.model, scores[1], scores[1]);
         worst = fmax(worst, numbers_difference(scores[0], scores[1], one.labels));
-        unsigned winner = engine_argmax(exact.model, scores[0]);
-        unsigned other = engine_argmax(exact.model, scores[1]);
+        unsigned winner = argmax(scores[0], one.labels);
+        unsigned other = argmax(scores[1], one.labels);
         same += winner == other;
         all++;
         ck_assert_msg(scores[0][winner] - scores[0][other] < 2 * (float)bound,

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/format/safetensors.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -172,7 +173,7 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
     if (doc_member(one, "rollout") == NULL && input->kind == ENGINE_IMAGE) /* over its patches */
         return;
     ck_assert_int_eq(engine_capture(model, input, &rollout, arena, &err), ERR_OK);
-    engine_run(session, &(const struct engine_input *){input}, 1, &row);
+    run_logits(session, &(const struct engine_input *){input}, 1, &row);
     ck_assert_mem_eq(captured, logits, engine_describe(model)->label_count * sizeof *logits);
     ck_assert_int_eq(engine_relevance(model, input, &rollout, 0, arena, &relevance, &err), ERR_OK);
     for (size_t i = 0; i < count; i++)
@@ -196,7 +197,7 @@ static double check_case(const struct engine_model *model, struct engine_session
     if (prepare_case(model, one, &arena, &input)) {
         size_t labels = numbers(one, "logits", expected, LABELS);
         ck_assert_uint_eq(labels, engine_describe(model)->label_count);
-        engine_run(session, &(const struct engine_input *){&input}, 1, &row);
+        run_logits(session, &(const struct engine_input *){&input}, 1, &row);
         difference = relative(logits, expected, labels);
         engine_scores(model, logits, scores);
         numbers(one, "probs", probabilities, LABELS);
@@ -289,10 +290,10 @@ static void check_batches(const char *name, const char *backend)
             rows[filled] = together[filled];
             filled++;
         }
-    engine_run(session, batch, filled, rows);
+    run_logits(session, batch, filled, rows);
     for (unsigned r = 0; r < filled; r++) {
         unsigned labels = engine_describe(model)->label_count;
-        engine_run(session, &batch[r], 1, &(float *){alone});
+        run_logits(session, &batch[r], 1, &(float *){alone});
         engine_scores(model, alone, alone);
         engine_scores(model, together[r], together[r]);
         ck_assert_msg(numbers_difference(alone, together[r], labels) < 1e-5, "%s row %u", name, r);
@@ -328,7 +329,7 @@ static double score_difference(const char *name, const char *dtype, const char *
              m++) {
             struct engine_session *session;
             ck_assert_int_eq(engine_session_open(&session, models[m], 1, 1, &err), ERR_OK);
-            engine_run(session, &(const struct engine_input *){&input}, 1, &(float *){scores[m]});
+            run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){scores[m]});
             engine_scores(models[m], scores[m], scores[m]);
             engine_session_close(session);
             if (m == 1)
@@ -409,8 +410,8 @@ static void check_features(const char *name, const char *backend)
         struct engine_input input;
         arena_init(&arena);
         if (prepare_case(model, doc_array_item(cases, i), &arena, &input)) {
-            engine_run(session, &(const struct engine_input *){&input}, 1, &row);
-            const float *features = engine_features(session, 0);
+            run_logits(session, &(const struct engine_input *){&input}, 1, &row);
+            const float *features = run_features[0];
             for (unsigned l = 0; l < info->label_count; l++) {
                 again[l] = (double)bias[l];
                 for (unsigned d = 0; d < info->classifier_size; d++)

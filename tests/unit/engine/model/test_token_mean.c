@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "engine/model/token_mean.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -189,12 +190,12 @@ static void run_text(struct run *out, const char *dir, const char *dtype, const 
     ck_assert(!engine_prepare(
         model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = beside, .len = strlen(beside)},
         NULL, &arena, &inputs[1], &err));
-    engine_run(session, (const struct engine_input *[]){&inputs[1], &inputs[0]}, 2,
+    run_logits(session, (const struct engine_input *[]){&inputs[1], &inputs[0]}, 2,
                (float *[]){other, out->logits});
     const struct engine_info *info = engine_describe(model);
     ck_assert_uint_le(info->feature_size, FEATURES_MAX);
     ck_assert_uint_eq(info->feature_size, info->classifier_size + info->hidden_size);
-    memcpy(out->features, engine_features(session, 1), info->feature_size * sizeof(float));
+    memcpy(out->features, run_features[1], info->feature_size * sizeof(float));
     engine_session_close(session);
     engine_close(model);
     arena_deinit(&arena);

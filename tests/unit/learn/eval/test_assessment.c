@@ -80,12 +80,12 @@ static void close_all(void)
 static struct judgement judge(size_t item)
 {
     const struct evaluation *evaluation = &assessment.evaluation;
-    struct judgement judgement;
     float scores[LABELS];
-    engine_scores(assessment.model, evaluation_logits(evaluation, item), scores);
-    engine_judge(assessment.model, evaluation_logits(evaluation, item), scores,
-                 evaluation_features(evaluation, item), evaluation->truncated[item], &judgement);
-    return judgement;
+    struct engine_result result = {.scores = scores,
+                                   .features = evaluation_features(evaluation, item)};
+    engine_conclude(assessment.model, evaluation_logits(evaluation, item), NULL,
+                    evaluation->truncated[item] ? DOUBT_TRUNCATED : DOUBT_NONE, &result);
+    return result.judgement;
 }
 
 static const char deciding[] =

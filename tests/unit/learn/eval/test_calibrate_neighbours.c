@@ -146,11 +146,12 @@ START_TEST(the_model_that_carries_them_scores_by_them)
     assess();
     ck_assert_str_eq(engine_describe(assessment.model)->ood_method, "neighbours");
     for (size_t i = 0; i < assessment.evaluation.count; i++) {
-        struct judgement judgement;
-        const float *row = evaluation_features(&assessment.evaluation, i), scores[2] = {0.5f, 0.5f};
-        engine_judge(assessment.model, evaluation_logits(&assessment.evaluation, i), scores, row,
-                     false, &judgement);
-        ck_assert_double_eq_tol((double)judgement.ood_score,
+        const float *row = evaluation_features(&assessment.evaluation, i);
+        float scores[2];
+        struct engine_result result = {.scores = scores, .features = row};
+        engine_conclude(assessment.model, evaluation_logits(&assessment.evaluation, i), NULL,
+                        DOUBT_NONE, &result);
+        ck_assert_double_eq_tol((double)result.judgement.ood_score,
                                 expected_score(&bank, row + spec_features(&spec),
                                                spec_features(&spec),
                                                spec.policy.ood.neighbours.nearest, 0),

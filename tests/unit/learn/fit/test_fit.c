@@ -213,12 +213,12 @@ START_TEST(decisions_are_fitted_on_what_was_not_learnt_or_kept)
     ck_assert_int_eq(fit_write(&fit, NULL, &err), ERR_OK);
     ck_assert_int_eq(engine_open(&model, out, &(struct engine_options){0}, &err), ERR_OK);
     float logits[3] = {0}, scores[3] = {0};
-    struct judgement judgement;
+    struct engine_result result = {.scores = scores,
+                                   .features = evaluation_features(&fit.evaluation, 0)};
     unsigned pale = label_of(model, "pale");
     logits[pale] = 1000;
-    engine_scores(model, logits, scores);
-    engine_judge(model, logits, scores, evaluation_features(&fit.evaluation, 0), false, &judgement);
-    ck_assert_int_ne(judgement.decision, DECISION_AUTO); /* no threshold of its own yet */
+    engine_conclude(model, logits, NULL, DOUBT_NONE, &result);
+    ck_assert_int_ne(result.judgement.decision, DECISION_AUTO); /* no threshold of its own yet */
     ck_assert_str_eq(engine_describe(model)->version, "2");
     engine_close(model);
     fit_close(&fit);

@@ -10,6 +10,7 @@
 #include "engine/model/spec.h"
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/outcome.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
@@ -54,7 +55,7 @@ START_TEST(a_run_learns_and_its_checkpoint_is_served)
         model,
         &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "grey red green red", .len = 18},
         NULL, &arena, &input, &err);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, rows);
+    run_logits(session, (const struct engine_input *[]){&input}, 1, rows);
     ck_assert(logits[1] > logits[0]);
     arena_deinit(&arena);
     engine_session_close(session);

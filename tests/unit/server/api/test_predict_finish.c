@@ -1,6 +1,7 @@
 /* The end of POST /predict alone: of a request whose moments lie seconds apart, because the test
  * wrote them so, what the reply and the metrics say of them. */
 #include "tests/support/exposition.h"
+#include "tests/support/results.h"
 #include "tests/unit/server/stage.h"
 
 enum { ROWS = 3, AGE_S = 1000 };
@@ -46,11 +47,10 @@ static void bench_open(struct bench *bench, bool envelope)
         bench->good[i] = &bench->rows[i];
         bench->rows[i] = (struct row){.request = request,
                                       .model = bench->stage.snapshot->models[0],
-                                      .scores = bench->scores[i],
                                       .answer = {.model_name = "logs",
                                                  .model_version = "1",
                                                  .info = &fake_models[0].info,
-                                                 .scores = bench->scores[i]},
+                                                 .result = result_of(bench->scores[i], 2)},
                                       .submitted_ns = after(bench, moments[i][0]),
                                       .started_ns = after(bench, moments[i][1]),
                                       .done_ns = after(bench, moments[i][2])};
@@ -163,8 +163,8 @@ START_TEST(a_row_that_failed_is_told_and_counts_as_rejected)
     struct bench bench;
     bench_open(&bench, true);
     err_set(&bench.rows[1].err, ERR_DEADLINE, "too late");
-    bench.rows[2].answer.judgement.decision = DECISION_REVIEW;
-    bench.rows[2].answer.truncated = true;
+    bench.rows[2].answer.result.judgement.decision = DECISION_REVIEW;
+    bench.rows[2].answer.result.truncated = true;
     const char *body = bench_finish(&bench);
     ck_assert_uint_eq(bench.exchange.reply.status, 200);
     expect(body, "\"detail\":\"too late\"");

@@ -8,7 +8,8 @@ enum { KEPT = 8 };
 static struct {
     unsigned begun, predictions, requests;
     struct prediction_record prediction[KEPT];
-    float score[KEPT]; /* of its label */
+    float score[KEPT];
+    unsigned label[KEPT]; /* of its label */
     char context[KEPT][32];
     struct request_record request;
     char id[32], request_context[32];
@@ -30,7 +31,9 @@ static void keep_prediction(void *context, const struct prediction_record *recor
     snprintf(kept.context[i], sizeof kept.context[i], "%s",
              record->context != NULL ? record->context : "none");
     if (record->err.code == ERR_OK)
-        kept.score[i] = record->answer->scores[record->label];
+        kept.label[i] = record->answer->result.label;
+    if (record->err.code == ERR_OK)
+        kept.score[i] = record->answer->result.number;
     ck_assert_uint_eq(kept.requests, 0); /* the request's own record is the last */
 }
 
@@ -83,7 +86,7 @@ START_TEST(every_input_of_an_answer_has_a_record)
     }
     ck_assert_str_eq(kept.id, "w7");
     ck_assert_uint_eq(kept.prediction[1].model, 0);
-    ck_assert_uint_eq(kept.prediction[1].label, 1);
+    ck_assert_uint_eq(kept.label[1], 1);
     ck_assert_float_eq_tol(kept.score[1], 1 - 97 / 256.0f, 1e-6f);
     ck_assert(kept.prediction[1].queue_s > 0 && kept.prediction[1].inference_s > 0);
     ck_assert_uint_eq(kept.prediction[2].model, 1);

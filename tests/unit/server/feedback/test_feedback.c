@@ -45,12 +45,11 @@ static const char *asker; /* the name of the key that asks; NULL: none is needed
 static void predicted_as(const char *version, const char *id, unsigned index, unsigned label,
                          enum decision decision)
 {
-    const struct answer answer = {.model_name = "wafer",
-                                  .model_version = version,
-                                  .info = &info,
-                                  .judgement.decision = decision};
+    const struct engine_result result = {.label = label, .judgement.decision = decision};
+    const struct answer answer = {
+        .model_name = "wafer", .model_version = version, .info = &info, .result = result};
     const struct prediction_record record = {
-        .id = id, .index = index, .key = asker, .answer = &answer, .label = label};
+        .id = id, .index = index, .key = asker, .answer = &answer};
     const struct observer observer = feedback_observer(feedback);
     observer.prediction(observer.context, &record);
     if (audit == NULL)
@@ -856,8 +855,10 @@ static void *label_and_predict(void *context)
         struct feedback_accuracy now;
         struct err failed = {0};
         snprintf(id, sizeof id, "%u-%u", thread, i);
-        const struct answer answer = {.model_name = "wafer", .model_version = "1", .info = &info};
-        const struct prediction_record record = {.id = id, .answer = &answer, .label = i % 3};
+        const struct engine_result result = {.label = i % 3};
+        const struct answer answer = {
+            .model_name = "wafer", .model_version = "1", .info = &info, .result = result};
+        const struct prediction_record record = {.id = id, .answer = &answer};
         const struct observer observer = feedback_observer(feedback);
         observer.prediction(observer.context, &record);
         struct feedback_item items[] = {{.id = id, .label = labels[(i + i % 2) % 3]},
@@ -962,8 +963,8 @@ SUITE("feedback", a_label_is_compared_with_what_was_predicted,
       a_version_more_takes_the_place_of_the_one_that_was_longest_unused,
       a_label_of_any_version_in_service_is_known,
       labels_of_a_list_are_judged_in_order_and_by_themselves,
-      the_first_of_many_wrong_labels_are_told_the_nearest,
-      without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
+      the_first_of_many_wrong_labels_are_told_the_nearest, without_a_window_nothing_is_remembered,
+      accuracy_is_by_decision_class_and_pair,
       labels_go_on_counting_when_their_prediction_has_left_the_window,
       series_exist_once_a_label_was_given_and_counters_never_fall,
       a_models_own_label_other_makes_one_series_with_those_that_it_lacks,

@@ -30,8 +30,10 @@ static void closed(void)
 
 static void answered(const char *id, unsigned label)
 {
-    const struct answer answer = {.model_name = "wafer", .model_version = "1", .info = &info};
-    const struct prediction_record record = {.id = id, .answer = &answer, .label = label};
+    const struct engine_result result = {.label = label};
+    const struct answer answer = {
+        .model_name = "wafer", .model_version = "1", .info = &info, .result = result};
+    const struct prediction_record record = {.id = id, .answer = &answer};
     const struct observer observer = feedback_observer(feedback);
     observer.prediction(observer.context, &record);
 }

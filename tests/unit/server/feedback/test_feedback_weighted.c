@@ -30,14 +30,15 @@ static void closed(void)
 /* Predictions of "Center", with the ids PREFIX-0 and so on. */
 static void predicted(const char *prefix, unsigned count, enum decision decision, bool is_sampled)
 {
+    const struct engine_result result = {.label = 1, .judgement.decision = decision};
     const struct answer answer = {
-        .model_name = "wafer", .model_version = "1", .info = &info, .judgement.decision = decision};
+        .model_name = "wafer", .model_version = "1", .info = &info, .result = result};
     const struct observer observer = feedback_observer(feedback);
     for (unsigned i = 0; i < count; i++) {
         char id[32];
         snprintf(id, sizeof id, "%s-%u", prefix, i);
         const struct prediction_record record = {
-            .id = id, .answer = &answer, .label = 1, .is_sampled = is_sampled};
+            .id = id, .answer = &answer, .is_sampled = is_sampled};
         observer.prediction(observer.context, &record);
     }
 }

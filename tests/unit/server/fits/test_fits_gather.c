@@ -67,8 +67,10 @@ static void keep(const char *id, const char *text)
 static void answered(const char *model, const char *version, const char *id, unsigned predicted,
                      const char *right)
 {
-    const struct answer answer = {.model_name = model, .model_version = version, .info = &info};
-    const struct prediction_record record = {.id = id, .answer = &answer, .label = predicted};
+    const struct engine_result result = {.label = predicted};
+    const struct answer answer = {
+        .model_name = model, .model_version = version, .info = &info, .result = result};
+    const struct prediction_record record = {.id = id, .answer = &answer};
     const struct observer observer = feedback_observer(feedback);
     struct feedback_item item = {.id = id, .label = right, .is_new = true};
     struct arena arena;

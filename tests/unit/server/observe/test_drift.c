@@ -52,15 +52,12 @@ static void open_drift(unsigned window)
 static void predict_of(const char *model, const struct engine_info *of, unsigned label, float score,
                        float ood_score)
 {
-    float scores[LABELS] = {0};
     const struct observer observer = drift_observer(drift);
-    const struct answer answer = {.model_name = model,
-                                  .model_version = of->version,
-                                  .info = of,
-                                  .scores = scores,
-                                  .judgement = {.has_ood = true, .ood_score = ood_score}};
-    const struct prediction_record record = {.answer = &answer, .label = label};
-    scores[label] = score;
+    const struct engine_result result = {
+        .label = label, .number = score, .judgement = {.has_ood = true, .ood_score = ood_score}};
+    const struct answer answer = {
+        .model_name = model, .model_version = of->version, .info = of, .result = result};
+    const struct prediction_record record = {.answer = &answer};
     observer.prediction(observer.context, &record);
 }
 

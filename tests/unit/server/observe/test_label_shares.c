@@ -33,11 +33,11 @@ static void open_shares(void)
 static void predict_of(const struct engine_info *of, const float *scores, enum decision decision)
 {
     const struct observer observer = label_shares_observer(shares);
-    const struct answer answer = {.model_name = "m",
-                                  .model_version = of->version,
-                                  .info = of,
-                                  .scores = scores,
-                                  .judgement = {.decision = decision}};
+    float copy[LABELS];
+    memcpy(copy, scores, sizeof copy);
+    const struct engine_result result = {.scores = copy, .judgement = {.decision = decision}};
+    const struct answer answer = {
+        .model_name = "m", .model_version = of->version, .info = of, .result = result};
     observer.prediction(observer.context, &(struct prediction_record){.answer = &answer});
 }
 
@@ -161,8 +161,7 @@ START_TEST(what_is_unknown_or_failed_does_not_count)
     open_shares();
     predict_of(&info, sure, DECISION_UNKNOWN);
     const struct observer observer = label_shares_observer(shares);
-    observer.prediction(observer.context,
-                        &(struct prediction_record){.err.code = ERR_UNUSABLE});
+    observer.prediction(observer.context, &(struct prediction_record){.err.code = ERR_UNUSABLE});
     ck_assert_uint_eq(figures().count, 0);
     label_shares_close(shares);
 }

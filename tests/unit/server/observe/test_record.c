@@ -164,13 +164,13 @@ END_TEST
 
 START_TEST(a_prediction_counts_its_label_score_and_times)
 {
-    static const float scores[] = {0.25f, 0.75f};
-    struct answer answer = {
-        .info = &infos[0],
-        .scores = scores,
+    const struct engine_result result = {
+        .label = 1,
+        .number = 0.75f,
         .judgement = {.decision = DECISION_REVIEW, .has_ood = true, .ood_score = -7.5f}};
+    struct answer answer = {.info = &infos[0], .result = result};
     struct prediction_record record = {
-        .model = 0, .answer = &answer, .label = 1, .queue_s = 3, .inference_s = 4};
+        .model = 0, .answer = &answer, .queue_s = 3, .inference_s = 4};
     struct bench bench;
     bench_open(&bench);
     observers_prediction(&bench.observers, &record);
@@ -179,8 +179,7 @@ START_TEST(a_prediction_counts_its_label_score_and_times)
     expect(&bench, "attnd_ood_score_sum{model=\"logs\"}", -7.5);
     expect(&bench, "attnd_stage_duration_seconds_sum{model=\"logs\",stage=\"queue\"}", 3);
     expect(&bench, "attnd_stage_duration_seconds_sum{model=\"logs\",stage=\"inference\"}", 4);
-    answer.judgement = (struct judgement){.decision = DECISION_AUTO};
-    record.label = 0;
+    answer.result = (struct engine_result){.number = 0.25f};
     observers_prediction(&bench.observers, &record);
     expect(&bench, "attnd_predictions_total{model=\"logs\",label=\"fail\",decision=\"auto\"}", 1);
     expect(&bench, "attnd_prediction_score_sum{model=\"logs\"}", 1);
@@ -192,14 +191,14 @@ END_TEST
 /* Whatever a client calls it, it is one series, also after those of the model's own labels. */
 START_TEST(a_prediction_in_given_labels_counts_as_other)
 {
-    static const float scores[] = {0.25f, 0.5f, 0.25f};
     static const char *const given[] = {"mine", "yours", "theirs"};
     static const struct engine_info own = {
         .version = "1", .labels = labels, .label_count = 2, .is_zero_shot = true};
     const struct engine_info info = {
         .labels = given, .label_count = 3, .is_zero_shot = true, .has_given_labels = true};
-    const struct answer answer = {.info = &info, .scores = scores};
-    struct prediction_record record = {.answer = &answer, .label = 1};
+    const struct engine_result result = {.label = 1, .number = 0.5f};
+    const struct answer answer = {.info = &info, .result = result};
+    struct prediction_record record = {.answer = &answer};
     struct bench bench;
     struct err err = {0};
     bench_open(&bench);

@@ -4,6 +4,7 @@
 #include "server/protocol/protocol.h"
 #include "server/serve/served_model.h"
 #include "tests/support/call_fixture.h"
+#include "tests/support/results.h"
 #include "tests/support/suite.h"
 
 #include <jansson.h>
@@ -23,7 +24,7 @@ static const struct engine_info info = {.kind = ENGINE_IMAGE,
                                         .scores = "softmax",
                                         .labels = labels,
                                         .label_count = 2};
-static const float scores[] = {0.25f, 0.75f};
+static float scores[] = {0.25f, 0.75f};
 static const struct protocol_timing timing = {
     .queue_ms = 0.1, .prepare_ms = 0.80049, .inference_ms = 12.4, .total_ms = 13.5006};
 
@@ -38,7 +39,7 @@ static struct row good_row(void)
                                    .model_version = "1",
                                    .model_digest = "sha256:00",
                                    .info = &info,
-                                   .scores = scores}};
+                                   .result = result_of(scores, 2)}};
 }
 
 /* At once. */
@@ -69,7 +70,7 @@ START_TEST(reply_has_the_members_of_the_contract_in_its_order)
     const char *reply = reply_to(&fixture, "{\"text\": \"a\"}", "x-1", &row);
     ck_assert_str_eq(reply, "{\"id\":\"x-1\"," MODEL "," BEST "," ROW "," TIMING "}");
     call_fixture_drop(&fixture);
-    row.answer.truncated = true;
+    row.answer.result.truncated = true;
     reply = reply_to(&fixture, "{\"text\": \"a\", \"context\": {\"lot\": \"A1\"}}", "x-1", &row);
     ck_assert_str_eq(reply, "{\"id\":\"x-1\"," MODEL "," BEST "," ROW ",\"truncated\":true," TIMING
                             ",\"context\":{\"lot\":\"A1\"}}");
@@ -208,8 +209,8 @@ START_TEST(a_reply_takes_no_more_than_its_bound_whatever_the_texts_are)
             rows[r] = good_row();
             rows[r].model = &model;
             rows[r].answer.info = &infos[i % 3];
-            rows[r].answer.scores = many_scores;
-            rows[r].answer.judgement = (struct judgement){.decision = DECISION_REVIEW};
+            rows[r].answer.result = result_of(many_scores, infos[i % 3].label_count);
+            rows[r].answer.result.judgement = (struct judgement){.decision = DECISION_REVIEW};
         }
         all = codec_reply_bytes(&fixture.call, "x-1", rows, &text);
         now_bytes = most_bytes = 0;
@@ -278,7 +279,7 @@ START_TEST(reply_of_a_thousand_labels_is_whole_and_sorted)
     many.label_count = LABELS;
     struct row row = good_row();
     row.answer.info = &many;
-    row.answer.scores = values;
+    row.answer.result = result_of(values, LABELS);
     struct call_fixture fixture;
     struct json_t *tree;
     struct err err = {0};
@@ -419,7 +420,7 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
 {
     struct row rows[] = {good_row(), good_row()};
     struct call_fixture fixture;
-    rows[0].answer.judgement =
+    rows[0].answer.result.judgement =
         (struct judgement){.decision = DECISION_REVIEW, .has_ood = true, .has_rank = true};
     err_set(&rows[1].err, ERR_UNUSABLE, "$.inputs[1].text: empty");
     call_fixture_setup(&fixture, "{\"inputs\": [{\"text\": \"a\"}, {\"text\": \"\"}], "

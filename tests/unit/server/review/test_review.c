@@ -4,6 +4,7 @@
 
 #include "server/feedback/feedback.h"
 #include "server/serve/request.h"
+#include "tests/support/results.h"
 #include "tests/support/tempdir.h"
 #include "tests/unit/server/models.h"
 
@@ -64,15 +65,16 @@ static void end(void)
 /* A request of one text that was answered. */
 static void offer(const char *id, const char *text)
 {
-    static const float scores[] = {0.25f, 0.75f};
+    float scores[] = {0.25f, 0.75f};
     struct predict_item item = {
         .source = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .is_utf8 = true}};
     struct request request = {.id = id, .snapshot = &snapshot, .good_count = 1};
-    struct row row = {
-        .request = &request,
-        .model = model,
-        .answer = {
-            .model_name = "logs", .model_version = "1", .info = model->info, .scores = scores}};
+    struct row row = {.request = &request,
+                      .model = model,
+                      .answer = {.model_name = "logs",
+                                 .model_version = "1",
+                                 .info = model->info,
+                                 .result = result_of(scores, 2)}};
     struct row *good = &row;
     request.call = (struct predict_call){.items = &item, .item_count = 1, .id = id, .keep = true};
     request.rows = &row;

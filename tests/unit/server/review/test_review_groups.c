@@ -54,7 +54,9 @@ static void keep_as(const char *id, unsigned kind, unsigned size, enum decision 
 
 static void predicted(const char *id)
 {
-    const struct answer answer = {.model_name = "wafer", .model_version = "1", .info = &info};
+    const struct engine_result result = {.is_finite = true};
+    const struct answer answer = {
+        .model_name = "wafer", .model_version = "1", .info = &info, .result = result};
     const struct prediction_record record = {.id = id, .answer = &answer};
     const struct observer observer = feedback_observer(feedback);
     observer.prediction(observer.context, &record);

@@ -4,6 +4,7 @@
 
 #include "server/api/route.h"
 #include "server/protocol/protocol.h"
+#include "tests/support/results.h"
 #include "tests/unit/server/stage.h"
 
 #include <string.h>
@@ -41,7 +42,7 @@ static void bench_open(struct bench *bench, enum engine_kind kind, unsigned toke
             (struct row){.request = bench->request,
                          .model = bench->stage.snapshot->models[kind == ENGINE_IMAGE],
                          .input = {.kind = kind, .tokens = tokens, .ids = &bench->ids[i]},
-                         .scores = bench->scores};
+                         .answer.result = result_of(bench->scores, 2)};
     }
 }
 
@@ -110,7 +111,7 @@ START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
         bench.rows[i].answer = (struct answer){.model_name = "logs",
                                                .model_version = "1",
                                                .info = bench.rows[i].model->info,
-                                               .scores = bench.scores};
+                                               .result = result_of(bench.scores, 2)};
     fake_explained_by = pthread_self();
     enter_phases(bench.request, REQUEST_PREPARE);
     ck_assert_int_eq(keep(&bench, 0), ERR_OK);

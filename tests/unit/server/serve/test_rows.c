@@ -218,8 +218,9 @@ START_TEST(rows_that_are_well_are_prepared_in_order)
     ck_assert_uint_eq(fake_seen.pixels_max, 1234);
     ck_assert_uint_eq(fake_seen.prepared_len[1], strlen("7 pixels"));
     for (unsigned i = 0; i < 2; i++) {
-        ck_assert(request->good[i]->logits != NULL && request->good[i]->scores != NULL);
-        ck_assert_ptr_ne(request->good[i]->logits, request->good[i]->scores);
+        const struct engine_result *result = &request->good[i]->answer.result;
+        ck_assert(result->logits != NULL && result->scores != NULL);
+        ck_assert_ptr_ne(result->logits, result->scores);
     }
     ck_assert_int_eq(request->rows[0].input.kind, ENGINE_TEXT);
     ck_assert_int_eq(request->rows[2].input.kind, ENGINE_IMAGE);

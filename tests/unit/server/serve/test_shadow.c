@@ -4,6 +4,7 @@
 
 #include "engine/base/clock.h"
 #include "server/serve/versions.h"
+#include "tests/support/results.h"
 #include "tests/unit/server/models.h"
 
 #include <sys/resource.h>
@@ -82,7 +83,7 @@ static void offer(const struct bench *bench, unsigned at, const char *text, enum
         .source = {.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .is_utf8 = true}};
     struct row row = {.model = bench->snapshot->models[at], .key = "lot", .err.code = failure};
     row.answer.info = row.model->info;
-    row.answer.scores = scores;
+    row.answer.result = result_of(scores, 2);
     struct row *good[] = {&row};
     struct request request = {.exchange = &exchange,
                               .snapshot = bench->snapshot,

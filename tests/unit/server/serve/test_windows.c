@@ -173,8 +173,8 @@ START_TEST(texts_with_windows_and_without_share_a_call)
     const struct request *request = exchange.state;
     ck_assert_uint_eq(request->good_count, 2);
     ck_assert_uint_eq(request->queued_count, 3);
-    ck_assert_uint_eq(request->rows[0].answer.windows, 0);
-    ck_assert_uint_eq(request->rows[1].answer.windows, 2);
+    ck_assert_uint_eq(request->rows[0].answer.result.windows, 0);
+    ck_assert_uint_eq(request->rows[1].answer.result.windows, 2);
     exchange_done(&stage, &exchange);
     stage_close(&stage);
 }

@@ -123,9 +123,9 @@ START_TEST(a_row_tells_when_it_began_and_was_done_and_what_it_is)
         ck_assert_str_eq(row->answer.model_version, "1");
         ck_assert_ptr_null(row->answer.model_digest);
         ck_assert_ptr_eq(row->answer.info, &fake_models[i].info);
-        ck_assert_ptr_eq(row->answer.scores, row->scores);
-        ck_assert_int_eq(row->answer.judgement.has_ood, i == 0);
-        ck_assert(!row->answer.truncated);
+        ck_assert(row->answer.result.is_finite);
+        ck_assert_int_eq(row->answer.result.judgement.has_ood, i == 0);
+        ck_assert(!row->answer.result.truncated);
     }
     ck_assert_uint_eq(fake_seen.runs[0], 2);
     ck_assert_uint_eq(fake_seen.runs[1], 2);

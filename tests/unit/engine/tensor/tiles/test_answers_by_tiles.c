@@ -1,6 +1,7 @@
 /* Whole models with products and attention by tiles. */
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void run(struct fixture *f, unsigned first, unsigned count, float (*logit
         inputs[r] = &f->inputs[first + r];
         rows[r] = logits[first + r];
     }
-    engine_run(f->session, inputs, count, rows);
+    run_logits(f->session, inputs, count, rows);
 }
 
 static const char *const models[] = {"models/testlog-bert", "models/kernel-bert"};

@@ -2,6 +2,7 @@
  */
 #include "learn/eval/explain/explanations.h"
 #include "tests/support/labels_model.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -160,9 +161,9 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
                                           &(struct pictures){0}, &arena, &input, &err) &&
                       !engine_capture(made.model, &input, &how, &arena, &err) &&
                       !engine_session_open(&session, made.model, 32, 1, &err));
-            engine_run(session, (const struct engine_input *[]){&input}, 1, rows);
-            ck_assert(
-                !engine_explain(made.model, &input, &how, explained->winner, &arena, &found, &err));
+            run_logits(session, (const struct engine_input *[]){&input}, 1, rows);
+            ck_assert(!engine_explain(made.model, NULL, &input, &how, explained->winner, &arena,
+                                      &found, &err));
             ck_assert_uint_eq(found.word_count, explained->parts);
             for (unsigned p = 0; p < explained->parts; p++) {
                 ck_assert(fabsf(found.words[p].relevance - exhibit->relevance[method][p]) < 1e-6f);

@@ -227,8 +227,8 @@ static void replay_relevance(struct replay *replay, const struct explanations_ex
         struct explanation found;
         float logits[LABELS_MAX];
         FINE(engine_capture(made.model, &replay->input, &how, &replay->arena, &err));
-        probe_run(&replay->probe, &replay->input, logits);
-        FINE(engine_explain(made.model, &replay->input, &how, exhibit->explained->winner,
+        probe_run(&replay->probe, &replay->input, &(struct engine_result){.logits = logits});
+        FINE(engine_explain(made.model, NULL, &replay->input, &how, exhibit->explained->winner,
                             &replay->arena, &found, &err));
         for (unsigned p = 0; p < replay->parts.count; p++)
             expect((double)exhibit->relevance[method][p],

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "engine/prepare/windows.h"
 #include "learn/eval/explain/perturbation.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -237,14 +238,14 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
         NULL, &arena, &input, &err);
     const struct explain_options how = {.method = EXPLAIN_ATTENTION};
     engine_capture(model, &input, &how, &arena, &err);
-    engine_run(session, (const struct engine_input *[]){&input}, 1, &row);
-    engine_explain(model, &input, &how, 0, &arena, &explanation, &err);
+    run_logits(session, (const struct engine_input *[]){&input}, 1, &row);
+    engine_explain(model, NULL, &input, &how, 0, &arena, &explanation, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &parts_arena);
     ck_assert_uint_eq(parts.count, explanation.word_count);
     perturbation_keep(&parts, (const bool[64]){false}, arena_alloc(&arena, 4096), &out);
     ck_assert_uint_eq(out.tokens, 2);
-    engine_run(session, (const struct engine_input *[]){&out}, 1, &row);
+    run_logits(session, (const struct engine_input *[]){&out}, 1, &row);
     for (unsigned i = 0; i < engine_describe(model)->label_count; i++)
         ck_assert(isfinite(logits[i]));
     arena_deinit(&parts_arena);

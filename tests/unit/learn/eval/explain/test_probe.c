@@ -46,7 +46,7 @@ static void open_probe_with(struct fixture *fixture, const char *model, const ch
     perturbation_open(&fixture->parts, &fixture->input, info->patch_size, info->image_height,
                       PERTURBATION_MEDIAN, &fixture->arena, &err);
     probe_open(&fixture->probe, fixture->model, 1, &err);
-    probe_run(&fixture->probe, &fixture->input, fixture->logits);
+    probe_run(&fixture->probe, &fixture->input, &(struct engine_result){.logits = fixture->logits});
     engine_scores(fixture->model, fixture->logits, fixture->scores);
     probe_take(&fixture->probe, &fixture->parts, 1, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);

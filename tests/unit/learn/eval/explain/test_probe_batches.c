@@ -123,7 +123,7 @@ START_TEST(probe_gives_each_question_its_own_answer)
             fixture.model,
             &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)}, NULL,
             &fixture.arena, &alone, &err);
-        probe_run(&fixture.probe, &alone, logits);
+        probe_run(&fixture.probe, &alone, &(struct engine_result){.logits = logits});
         engine_scores(fixture.model, logits, probabilities);
         double p = (double)probabilities[1];
         ck_assert(fabs(scores[i].on[SCORE_PROBABILITY] - p) < 1e-6);

@@ -1,4 +1,5 @@
 #include "learn/eval/measure/evaluation.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -39,9 +40,8 @@ static void run_alone(const struct engine_model *model, const struct dataset_ite
         NULL, &arena, &input, &err);
     ck_assert_int_eq(err.code, ERR_OK);
     engine_session_take_means(session);
-    engine_run(session, &(const struct engine_input *){&input}, 1, &logits);
-    memcpy(features, engine_features(session, 0),
-           engine_describe(model)->feature_size * sizeof *features);
+    run_logits(session, &(const struct engine_input *){&input}, 1, &logits);
+    memcpy(features, run_features[0], engine_describe(model)->feature_size * sizeof *features);
     engine_session_close(session);
     arena_deinit(&arena);
 }

@@ -9,6 +9,7 @@
 #include "learn/train/checkpoint/vocab_files.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -38,7 +39,7 @@ static void logits_of(const char *dir, const struct dataset *dataset, float *log
                                                                 .len = dataset->items[i].input_len},
                                         NULL, &arena, &input, &err),
                          ERR_OK);
-        engine_run(session, (const struct engine_input *[]){&input}, 1,
+        run_logits(session, (const struct engine_input *[]){&input}, 1,
                    (float *[]){logits + i * LABELS});
         arena_deinit(&arena);
     }

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "learn/train/network/network.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/step.h"
 #include "tests/support/suite.h"
 
@@ -122,7 +123,7 @@ START_TEST(network_logits_are_the_engines)
         golden_open(&golden, dir, 1 + (unsigned)i % 3);
         for (unsigned r = 0; r < golden.rows; r++)
             rows[r] = logits[r];
-        engine_run(golden.session, golden.pointers, golden.rows, rows);
+        run_logits(golden.session, golden.pointers, golden.rows, rows);
         network_forward(golden.network,
                         &(struct network_batch){.inputs = golden.pointers, .rows = golden.rows});
         for (unsigned r = 0; r < golden.rows; r++) {

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "learn/train/network/network.h"
 #include "tests/support/numbers.h"
+#include "tests/support/run_logits.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -107,7 +108,7 @@ START_TEST(logits_and_features_of_windows_are_the_engines)
     float logits[2][LABELS_MAX];
     setup(&f, WINDOW_MAX); /* as the engine, which reads no attnd.json here */
     ck_assert(!engine_session_open(&session, f.model, IDS_MAX, 1, &f.err));
-    engine_run(session, (const struct engine_input *[]){&f.text, &f.parts[WINDOWS - 1]}, 2,
+    run_logits(session, (const struct engine_input *[]){&f.text, &f.parts[WINDOWS - 1]}, 2,
                (float *[]){logits[0], logits[1]});
     const float *found = forward_both(&f), *features = network_features(f.network);
     for (unsigned i = 0; i < 2; i++) {
@@ -115,7 +116,7 @@ START_TEST(logits_and_features_of_windows_are_the_engines)
                                                         f.spec.label_count),
                             1e-5);
         ck_assert_double_lt(numbers_relative_difference(features + (size_t)i * f.spec.hidden,
-                                                        engine_features(session, i), f.spec.hidden),
+                                                        run_features[i], f.spec.hidden),
                             1e-5);
     }
     engine_session_close(session);
