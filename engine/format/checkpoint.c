@@ -1,12 +1,12 @@
 /* checkpoint.c - see checkpoint.h.
  *
- * A directory holds either model.safetensors or an index that names shards (as transformers looks
- * for them, in this order). The index alone is not trusted: the shards' headers say which tensors
- * exist, and the index's entries are checked against them. A tensor that a shard holds and the
- * index does not mention is used too.
+ * A directory holds either model.safetensors or an index that names shards; transformers looks for
+ * them in this order. The index alone is not trusted: the shards' headers list the tensors, and the
+ * index's entries are checked against them. A tensor that a shard holds and the index does not
+ * mention is used too.
  *
  * Shard names come from a file that may be hostile and become paths, so only plain names of
- * safetensors files in the same directory are taken.
+ * safetensors files in the same directory are accepted.
  */
 #include "engine/format/checkpoint.h"
 
@@ -54,7 +54,7 @@ struct checkpoint {
     struct arena strings;
 };
 
-/* Letters, digits and -_. only: also safe to print. */
+/* True for a name of letters, digits and -_. only, which is also safe to print. */
 static bool is_plain_name(const char *name)
 {
     static const char allowed[] =

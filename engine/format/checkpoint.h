@@ -21,18 +21,18 @@ size_t checkpoint_count(const struct checkpoint *checkpoint);
 const struct tensor_info *checkpoint_at(const struct checkpoint *checkpoint, size_t index);
 const struct tensor_info *checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 
-/* As safetensors_check_f32 and safetensors_read_f32, in whichever shard holds the tensor; errors
- * name file and tensor. */
+/* Same as safetensors_check_f32 and safetensors_read_f32, in the shard that holds the tensor;
+ * errors name file and tensor. */
 enum err_code checkpoint_check_f32(const struct checkpoint *checkpoint,
                                    const struct tensor_info *info, struct err *err);
 enum err_code checkpoint_read_f32(const struct checkpoint *checkpoint,
                                   const struct tensor_info *info, size_t first, size_t count,
                                   float *out, struct err *err);
 
-/* Index of the file that holds the tensor: with its offset, where in the checkpoint it lies. */
+/* Index of the file that holds the tensor. File and offset are its place in the checkpoint. */
 unsigned checkpoint_file_of(const struct checkpoint *checkpoint, const struct tensor_info *info);
 
-/* Paths of the weight files, sorted by name: what a digest hashes, in this order. */
+/* Paths of the weight files, sorted by name: a digest hashes them in this order. */
 unsigned checkpoint_file_count(const struct checkpoint *checkpoint);
 const char *checkpoint_file_path(const struct checkpoint *checkpoint, unsigned index);
 

@@ -1,5 +1,5 @@
-/* directory.c - see directory.h. Names of files that somebody else chose are printed by
- * printable_name; a path that the user gave is printed as it is. */
+/* directory.c - see directory.h. Names of files found in a directory are printed by printable_name;
+ * a path that the user gave is printed unchanged. */
 #include "engine/format/directory.h"
 
 #include "engine/base/file.h"
@@ -29,7 +29,7 @@ static bool exists_in(const char *dir, const char *name)
     return !file_path(path, dir, name, &ignored) && stat(path, &status) == 0;
 }
 
-/* The first entry, by name, of which `is_it` holds; false: none. */
+/* Finds the first entry, by name, for which `is_it` is true; false: none. */
 static bool find_entry(const char *dir, bool (*is_it)(const char *dir, const char *name),
                        char out[NAME_MAX + 1])
 {
@@ -59,7 +59,7 @@ static bool is_shard_of_pickle(const char *dir, const char *name)
     return strncmp(name, "pytorch_model-", 14) == 0 && ends_in(name, ".bin");
 }
 
-/* "model.fp16.safetensors", or of another name altogether. */
+/* True for "model.fp16.safetensors" and for safetensors files of any other name. */
 static bool is_safetensors(const char *dir, const char *name)
 {
     (void)dir;
@@ -69,7 +69,7 @@ static bool is_safetensors(const char *dir, const char *name)
 /* ---- other formats ---- */
 
 static const struct {
-    const char *tail; /* of a file's name */
+    const char *tail; /* end of a file's name */
     const char *format;
 } formats[] = {
     {".onnx", "ONNX"},
@@ -125,7 +125,7 @@ static bool is_pointer(const char *path)
     return is;
 }
 
-/* Files of the names that are read. */
+/* True for the names of files that are read. */
 static bool is_read(const char *name)
 {
     static const char *const names[] = {"config.json",
@@ -203,7 +203,7 @@ static enum err_code refuse_missing(const char *dir, struct err *err)
     return err_set(err, ERR_IO, "there is no directory %s", dir);
 }
 
-/* Says what a directory without config.json holds instead, and what to do. */
+/* Refuses a directory without config.json: the text names its content and the next step. */
 static enum err_code refuse_without_config(const char *dir, struct err *err)
 {
     char name[NAME_MAX + 1], snapshots[PATH_MAX];
@@ -237,7 +237,7 @@ enum err_code directory_check(const char *dir, struct err *err)
     struct stat status;
     char name[NAME_MAX + 1], path[PATH_MAX];
     bool found;
-    if (stat(dir, &status) != 0) /* what else is wrong with a path is said of its first file */
+    if (stat(dir, &status) != 0) /* other faults of a path are reported for its first file */
         return errno == ENOENT ? refuse_missing(dir, err) : ERR_OK;
     if (!S_ISDIR(status.st_mode))
         return refuse_file(dir, err);
@@ -256,7 +256,7 @@ enum err_code directory_check(const char *dir, struct err *err)
         return err->code;
     if (!found)
         return refuse_without_config(dir, err);
-    /* transformers would answer by both; without weights directory_no_weights says more */
+    /* transformers would combine both; without weights directory_no_weights has the better text */
     const bool has_weights =
         exists_in(dir, "model.safetensors") || exists_in(dir, "model.safetensors.index.json");
     if (has_weights && exists_in(dir, "adapter_config.json"))

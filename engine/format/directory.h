@@ -1,5 +1,5 @@
-/* directory.h - what lies where a Hugging Face checkpoint should: the one place that looks at a
- * directory as a whole, so that what cannot be read is called by its name, with the next command.
+/* directory.h - looks at a directory that should be a Hugging Face checkpoint, so that the error
+ * for one that cannot be read names its kind and the next command.
  *
  *     if (directory_check(dir, &err))               // before any file of it is read
  *         return err.code;
@@ -12,13 +12,13 @@
 
 #include "engine/base/err.h"
 
-/* ERR_UNSUPPORTED for an archive or another file in place of a directory, for a directory without
- * config.json, with what it is instead (an adapter, a directory above the model, another format),
- * and for a file that would be read and is a Git LFS pointer or a link to nothing. ERR_IO: there is
- * no such directory. */
+/* ERR_UNSUPPORTED for an archive or another file in place of a directory; for a directory without
+ * config.json, naming what it is (an adapter, a directory above the model, another format); and for
+ * a file that would be read and is a Git LFS pointer or a dangling link. ERR_IO: there is no such
+ * directory. */
 enum err_code directory_check(const char *dir, struct err *err);
 
-/* ERR_UNSUPPORTED, always: which weights the directory has instead of model.safetensors. */
+/* ERR_UNSUPPORTED, always: the text names the directory's weights other than model.safetensors. */
 enum err_code directory_no_weights(const char *dir, struct err *err);
 
 #endif

@@ -21,7 +21,7 @@ struct head_file {
     const struct tensor_info *features, *logits, *classes, *digests;
     const struct tensor_info *weight, *bias;       /* NULL: it has no classifier */
     const struct tensor_info *ngrams, *ngram_bias; /* NULL: it has no table */
-    const struct tensor_info *lists, *list_ends;   /* of examples; NULL: their n-grams are not
+    const struct tensor_info *lists, *list_ends;   /* the examples' n-grams; NULL: they are not
                                                       known */
 };
 
@@ -39,7 +39,7 @@ static enum err_code check_form(const struct safetensors *file, struct err *err)
     return ERR_OK;
 }
 
-/* rows 0: any number of them; columns 0: a list. */
+/* Finds a tensor and checks its form. rows 0: any number of them; columns 0: a list. */
 static enum err_code find(const struct head_file *file, const char *name, enum dtype dtype,
                           size_t rows, size_t columns, const struct tensor_info **out,
                           struct err *err)
@@ -60,7 +60,7 @@ static bool has(const struct head_file *file, const char *name)
     return safetensors_find(file->tensors, name) != NULL;
 }
 
-/* All of it or nothing. */
+/* Finds the bank: all of its tensors or none. */
 static enum err_code find_bank(struct head_file *file, struct err *err)
 {
     if (!has(file, "bank.features") && !has(file, "bank.logits") && !has(file, "bank.classes") &&
@@ -82,7 +82,7 @@ static enum err_code find_bank(struct head_file *file, struct err *err)
     return find(file, "bank.ngram_ends", DTYPE_U64, file->rows, 0, &file->list_ends, err);
 }
 
-/* Both or neither. */
+/* Finds weight and bias: both or neither. */
 static enum err_code find_matrix(struct head_file *file, struct err *err)
 {
     if (!has(file, "head.weight") && !has(file, "head.bias"))
@@ -143,7 +143,8 @@ static uint32_t packed(const struct ngram_entry *entry, unsigned block)
     return entry->row | often << ROW_BITS | (uint32_t)block << (ROW_BITS + OFTEN_BITS);
 }
 
-/* Blocks follow each other. ERR_UNSUPPORTED for an entry that comes never, or before its block. */
+/* Unpacks an entry. Blocks follow each other. ERR_UNSUPPORTED for a count of 0 and for an entry out
+ * of its block's order. */
 static enum err_code unpack(struct ngram_list *out, const uint32_t *from, struct err *err)
 {
     unsigned block = 0;
@@ -262,7 +263,7 @@ enum err_code head_file_matrix(const struct head_file *file, struct head_matrix 
 
 /* ---- metadata ---- */
 
-/* A number of the metadata, at most `most`. */
+/* Reads a number of the metadata, at most `most`. */
 static enum err_code take_number(const struct head_file *file, const char *key, unsigned most,
                                  unsigned *out, struct err *err)
 {
@@ -338,12 +339,12 @@ enum err_code head_file_ngrams(const struct head_file *file, struct ngram_table 
 
 enum { TENSORS_MAX = 10, METADATA_MAX = 8 };
 
-/* What is written, in order. */
+/* The tensors and metadata to write, in order. */
 struct writing {
     struct tensor_out tensors[TENSORS_MAX];
     struct metadata_out metadata[METADATA_MAX];
     unsigned tensor_count, metadata_count;
-    struct arena arena; /* of what is made for it */
+    struct arena arena; /* memory of converted values */
 };
 
 static void add(struct writing *writing, struct tensor_out tensor)

@@ -1,4 +1,4 @@
-/* printable.h - a name from a file as error texts show it: cut, and with '?' for everything but
+/* printable.h - makes a name from a file fit for error texts: cut, and with '?' for all but
  * printable ASCII, so that a hostile file cannot write to an operator's terminal.
  *
  *     err_set(err, ERR_UNSUPPORTED, "tensor '%s' ...", printable_name(name).text);

@@ -4,10 +4,10 @@
  *
  *     {"classifier.weight": {"dtype": "F32", "shape": [9, 768], "data_offsets": [0, 27648]}, ...}
  *
- * The order of checks is the order of trust. The file's size, which the kernel tells, bounds the
- * header length; the header's bytes bound the tree; each entry alone must fit the data and agree
- * with its own shape; only then are the entries sorted by offset and laid end to end. After open
- * every tensor_info can be used without further checks, so reading is a loop of pread.
+ * Each check relies only on checked values. The file's size, from the kernel, bounds the header
+ * length; the header's bytes bound the tree; each entry alone must fit the data and agree with its
+ * own shape; then the entries, sorted by offset, must be without gaps. After open every tensor_info
+ * can be used without further checks, so reading is a loop of pread.
  *
  * The header is parsed with exact 64-bit integers, not as the reals that checkpoint configuration
  * needs: an offset above 2^53 must not be rounded into a valid one. A larger number than fits is an
@@ -51,12 +51,12 @@ struct metadata {
 struct safetensors {
     int fd;
     uint64_t file_bytes;
-    uint64_t data_offset; /* of the first tensor byte, from the start of the file */
+    uint64_t data_offset; /* offset of the first tensor byte in the file */
     size_t count;
     struct tensor_info *tensors; /* sorted by name once open */
     size_t metadata_count;
     struct metadata *metadata;
-    struct arena names; /* of tensors, and all of the metadata */
+    struct arena names; /* names of tensors, and all metadata */
 };
 
 static const struct {
@@ -103,7 +103,7 @@ static enum err_code open_file(struct safetensors *file, const char *path, struc
     return ERR_OK;
 }
 
-/* A length has NULs in its upper bytes. */
+/* True if the bytes are text and no length: a length has NULs in its upper bytes. */
 static bool is_text(const unsigned char bytes[LENGTH_BYTES])
 {
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -148,7 +148,7 @@ static bool is_a(const struct json_t *value, const char *type)
     return strcmp(doc_type_name(value), type) == 0;
 }
 
-/* A broken header is a broken rule whatever kind of JSON error it was. */
+/* Parses the header. Every JSON error becomes ERR_UNSUPPORTED, a broken rule. */
 static enum err_code parse_tree(struct json_t **out, const char *bytes, size_t len, struct err *err)
 {
     struct err cause = {0};
@@ -178,7 +178,7 @@ static enum err_code read_dtype(struct tensor_info *info, const struct json_t *v
     return err_set(err, ERR_UNSUPPORTED, "dtype '%s' is not supported", printable_name(name).text);
 }
 
-/* Item `index` of an array of sizes or offsets. */
+/* Reads item `index` of an array of sizes or offsets. */
 static enum err_code read_size(const struct json_t *array, size_t index, const char *what,
                                uint64_t *out, struct err *err)
 {
@@ -282,7 +282,7 @@ static enum err_code add_metadata(struct safetensors *file, const struct json_t 
                                   struct err *err)
 {
     size_t members = doc_object_count(value);
-    if (is_a(value, "null")) /* what writers of other languages make of none */
+    if (is_a(value, "null")) /* some writers write null for no metadata */
         return ERR_OK;
     if (!is_a(value, "an object"))
         return err_set(err, ERR_UNSUPPORTED, "__metadata__: expected an object, found %s",
@@ -310,7 +310,7 @@ static enum err_code add_member(void *context, const char *key, const struct jso
     return ERR_OK;
 }
 
-/* By start, then end: a tensor without bytes stands before the one that begins where it does. */
+/* Compares starts, then ends: a tensor without bytes comes before the one with the same start. */
 static int compare_offsets(const void *left, const void *right)
 {
     const struct tensor_info *a = left, *b = right;
@@ -453,8 +453,8 @@ static enum err_code check_finite(const float *numbers, size_t count, size_t fir
     return err_set(err, ERR_UNSUPPORTED, "number %zu is not finite", first + i);
 }
 
-/* Rounded to the nearest, as PyTorch does; one that is too large becomes infinite, and is refused
- * then. */
+/* Rounds to the nearest, as PyTorch does. A number that is too large becomes infinite and is then
+ * refused. */
 static enum err_code read_doubles(const struct safetensors *file, const struct tensor_info *info,
                                   size_t first, size_t count, float *out, struct err *err)
 {
@@ -467,7 +467,7 @@ static enum err_code read_doubles(const struct safetensors *file, const struct t
     return ERR_OK;
 }
 
-/* Numbers first to first + count of the tensor, at most CHUNK_COUNT. */
+/* Reads numbers first to first + count of the tensor, at most CHUNK_COUNT. */
 static enum err_code read_chunk(const struct safetensors *file, const struct tensor_info *info,
                                 size_t first, size_t count, float *out, struct err *err)
 {

@@ -8,8 +8,8 @@
  *
  * The rules are those of the reference reader (huggingface/safetensors): a u64 little-endian header
  * length of at most 100 MB and inside the file; a header that is one UTF-8 JSON object without
- * duplicate keys; every entry exactly dtype, shape, data_offsets; sorted by offset each begins
- * where the last ended and the last ends at the file's end; shape x dtype equals the bytes.
+ * duplicate keys; every entry exactly dtype, shape, data_offsets; sorted by offset, each begins at
+ * the end of the one before, and the last ends at the file's end; shape x dtype equals the bytes.
  *
  * The file is read with pread into the caller's memory, never mapped: a file that shrinks while it
  * is read is an error here and not a SIGBUS, and the weights are held once.
@@ -76,7 +76,7 @@ size_t safetensors_count(const struct safetensors *file);
 const struct tensor_info *safetensors_at(const struct safetensors *file, size_t index);
 const struct tensor_info *safetensors_find(const struct safetensors *file, const char *name);
 
-/* A text of "__metadata__", up to its first NUL; NULL if it has none of this name. */
+/* Returns a text of "__metadata__", up to its first NUL; NULL if there is none of this name. */
 const char *safetensors_metadata(const struct safetensors *file, const char *key);
 
 /* ERR_UNSUPPORTED unless the tensor's numbers can be read as fp32: F32, F16, BF16 or F64. */
@@ -88,8 +88,8 @@ enum err_code safetensors_check_f32(const struct tensor_info *info, struct err *
 enum err_code safetensors_read_f32(const struct safetensors *file, const struct tensor_info *info,
                                    size_t first, size_t count, float *out, struct err *err);
 
-/* Reads a whole tensor as it lies in the file, whatever its numbers are, into out[bytes].
- * ERR_UNSUPPORTED if it is of another dtype than this; ERR_IO. */
+/* Reads the bytes of a whole tensor, unconverted and unchecked, into out[bytes]. ERR_UNSUPPORTED if
+ * it has another dtype than `dtype`; ERR_IO. */
 enum err_code safetensors_read_as(const struct safetensors *file, const struct tensor_info *info,
                                   enum dtype dtype, void *out, struct err *err);
 

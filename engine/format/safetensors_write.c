@@ -4,10 +4,10 @@
  * data begins at a multiple of 8 bytes, as the reference writer does. Then numbers are checked and
  * converted a chunk at a time on their way to the file.
  *
- * What is written must be what safetensors_open accepts, so its rules are checked here as well:
- * UTF-8 names that are all different, none of them "__metadata__", at most TENSOR_RANK_MAX
- * dimensions, a header within its limits. The rest (offsets without gaps, sizes that agree with
- * shapes) holds by construction.
+ * safetensors_open must accept the file, so its rules are checked here as well: UTF-8 names that
+ * are all different, none of them "__metadata__", at most TENSOR_RANK_MAX dimensions, a header
+ * within its limits. The other rules (offsets without gaps, sizes that agree with shapes) hold by
+ * construction.
  */
 #include "engine/format/safetensors_write.h"
 
@@ -34,7 +34,7 @@ enum {
 
 /* ---- checks ---- */
 
-/* 0 if it cannot be written. */
+/* Returns the bytes of a number; 0: the dtype cannot be written. */
 static size_t number_bytes(enum dtype dtype)
 {
     switch (dtype) {
@@ -51,7 +51,7 @@ static size_t number_bytes(enum dtype dtype)
     }
 }
 
-/* The product of the shape, whose size in bytes fits a size_t. */
+/* Computes the product of the shape, whose size in bytes must fit a size_t. */
 static enum err_code count_numbers(const struct tensor_out *tensor, size_t *count, struct err *err)
 {
     size_t bytes = number_bytes(tensor->dtype);
@@ -190,8 +190,8 @@ static enum err_code make_header(const struct tensor_out *tensors, size_t count,
 
 /* ---- numbers ---- */
 
-/* Index of the first number that the dtype cannot hold, or `count`. A NaN compares as no number
- * does. The first pass has no early exit, so that it becomes vector code. */
+/* Returns the index of the first number that the dtype cannot hold, or `count`. A NaN fails every
+ * comparison. The first pass has no early exit, so that it becomes vector code. */
 static size_t find_bad(const float *numbers, size_t count, float limit)
 {
     unsigned bad = 0;

@@ -16,10 +16,10 @@ struct tensor_out {
     const char *name;
     enum dtype dtype; /* F32 or F16, rounded to nearest even from fp32; ERR_UNSUPPORTED if a number
                          is not finite (in f16: or beyond 65504), with its tensor and index.
-                         F64, U64 or U32: as they are, whatever they are */
+                         F64, U64 or U32: written unchanged and unchecked */
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];
-    const void *values; /* fp32, or of the dtype where it is written as it is */
+    const void *values; /* fp32; for F64, U64 and U32 numbers of the dtype */
 };
 
 struct metadata_out {
