@@ -12,7 +12,8 @@ struct reader {
     bool little_endian;
 };
 
-/* An unsigned number of `size` bytes; the caller has checked that it lies inside the block. */
+/* Reads an unsigned number of `size` bytes; the caller has checked that it lies inside the
+ * block. */
 static unsigned long number(const struct reader *reader, size_t at, unsigned size)
 {
     unsigned long value = 0;
@@ -21,14 +22,15 @@ static unsigned long number(const struct reader *reader, size_t at, unsigned siz
     return value;
 }
 
-/* The standard requires SHORT; PIL reads LONG as well, and takes no other type for a number. */
+/* Returns the bytes of a type. The standard requires SHORT; PIL also reads LONG, and no other
+ * type. */
 static unsigned type_size(unsigned long type)
 {
     return type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
 }
 
-/* The first value of an entry: in the entry if all of its values fit there, else where it points.
- * PIL takes the first, too, if there are more than the one that the standard allows. */
+/* Returns the first value of an entry: from the entry itself if all values fit, else from the place
+ * that it points to. PIL also takes the first if there are more than the one value allowed. */
 static unsigned long entry_value(const struct reader *reader, size_t entry)
 {
     unsigned size = type_size(number(reader, entry + 2, 2));
@@ -69,13 +71,13 @@ unsigned exif_orientation(const unsigned char *block, size_t len)
                                                                     : UPRIGHT;
 }
 
-/* An orientation is three bits: whether the file's columns become rows, and which of its two
- * directions run backwards. 6, say, as a camera on its side writes it: the file's rows become
- * columns, the first of them at the right. */
+/* An orientation is three bits: columns of the file become rows; its x runs backwards; its y runs
+ * backwards. For example 6, from a camera on its side: the file's rows become columns, the first of
+ * them at the right. */
 struct exif_placement exif_placement(unsigned orientation, unsigned width, unsigned height)
 {
     static const struct {
-        bool transpose, flip_x, flip_y; /* the flips are of the file's x and y */
+        bool transpose, flip_x, flip_y; /* flips of the file's x and y */
     } table[] = {
         [1] = {false, false, false}, [2] = {false, true, false}, [3] = {false, true, true},
         [4] = {false, false, true},  [5] = {true, false, false}, [6] = {true, false, true},

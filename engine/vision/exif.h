@@ -1,5 +1,5 @@
-/* exif.h - the orientation in an EXIF block, the only entry that changes pixels, and where pixels
- * go by it. Threads: no state. */
+/* exif.h - the orientation in an EXIF block, the only entry that changes pixels, and the placement
+ * of pixels by it. Threads: no state. */
 #ifndef ATTND_ENGINE_VISION_EXIF_H
 #define ATTND_ENGINE_VISION_EXIF_H
 
@@ -12,7 +12,7 @@ unsigned exif_orientation(const unsigned char *block, size_t len);
 
 /* Pixel (x, y) of the file goes to pixel origin + x * step_x + y * step_y of the image. */
 struct exif_placement {
-    bool on_side; /* width and height change places */
+    bool on_side; /* width and height are swapped */
     ptrdiff_t origin, step_x, step_y;
 };
 /* The placement for a file of width x height pixels. */

@@ -2,13 +2,13 @@
  * struct that holds everything a decoding owns, one function that sets the jump, and one place that
  * frees. The settings are libjpeg's defaults (slow integer DCT, fancy upsampling), which are PIL's.
  *
- * What is refused: a file that ends before its last pixel, more scans than any real encoder writes
+ * Refused are: a file that ends before its last pixel, more scans than any real encoder writes
  * (each scan of a progressive file costs a pass over the whole image), two components, more than
- * four, and what libjpeg lacks. Its other warnings are tolerated, as PIL does.
+ * four, and features that libjpeg lacks. Its other warnings are tolerated, as PIL does.
  *
  * Rows are decoded into the arena's pixels. If the image is CMYK, or EXIF says that it lies on its
- * side, they go through one row of memory and are scattered to where they belong, so a rotated
- * image does not exist twice. */
+ * side, each row is decoded into a buffer and scattered to its place, so a rotated image does not
+ * exist twice. */
 #include "engine/vision/jpeg.h"
 
 #include "engine/vision/exif.h"
@@ -29,7 +29,7 @@ struct decoder {
     struct jpeg_source_mgr source;
     jmp_buf leave;
     struct interrupt *interrupt; /* NULL: none */
-    struct err *err;             /* what ended the decoding, if that was the interrupt */
+    struct err *err;             /* the interrupt's error, if that ended the decoding */
     size_t len;
     bool cut_off, too_many_scans, exif_seen;
     unsigned orientation;
@@ -54,12 +54,12 @@ static void look(struct decoder *decoder)
         longjmp(decoder->leave, 1);
 }
 
-/* Level -1 is a warning. These two mean that libjpeg has begun to make pixels up because the data
- * ends. A marker met too early that only begins the next restart interval is not the end: libjpeg
- * resynchronises there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests).
+/* Level -1 is a warning. The two codes here mean that libjpeg invents pixels because the data ends.
+ * An early marker that only begins the next restart interval is not the end: libjpeg resynchronises
+ * there, and PIL shows the picture with its flaw (hopper_bad_exif of its tests).
  *
- * Higher levels capture: there is one message at least for each marker, of which a file may have
- * millions before its pixels. */
+ * Messages of higher levels check the interrupt: each marker has at least one, and a file may have
+ * millions of markers before its pixels. */
 static void on_message(j_common_ptr jpeg, int level)
 {
     struct decoder *decoder = jpeg->client_data;
@@ -80,7 +80,7 @@ static void on_source_event(j_decompress_ptr jpeg)
     (void)jpeg;
 }
 
-/* All bytes are there from the start, so a request for more means the end of the input. */
+/* All bytes are in memory from the start, so a request for more means the end of the input. */
 static boolean on_fill(j_decompress_ptr jpeg)
 {
     leave_cut_off((j_common_ptr)jpeg);
@@ -97,7 +97,7 @@ static void on_skip(j_decompress_ptr jpeg, long count)
 }
 
 /* Called for each scanline, and for each row of blocks while all scans of a progressive file are
- * gathered. */
+ * read. */
 static void on_progress(j_common_ptr jpeg)
 {
     struct decoder *decoder = jpeg->client_data;
@@ -132,8 +132,8 @@ static boolean on_app1(j_decompress_ptr jpeg)
     return TRUE;
 }
 
-/* Called inside the jump, since even creating may fail. jpeg_create_decompress clears the struct
- * but keeps err and client_data. */
+/* Called after setjmp, because even creating may fail. jpeg_create_decompress clears the struct but
+ * keeps err and client_data. */
 static void open_and_read_header(struct decoder *decoder, const void *bytes)
 {
     struct jpeg_decompress_struct *jpeg = &decoder->jpeg;
@@ -159,8 +159,9 @@ static unsigned multiply_255(unsigned a, unsigned b)
     return ((product >> 8) + product) >> 8;
 }
 
-/* PIL takes every four-component JPEG for Adobe's, which stores inverted ink, and lets black scale
- * the rest: with inverted values c and k, k - (255 - c) * k / 255. In place, front to back. */
+/* PIL treats every four-component JPEG as Adobe's, which stores inverted ink, and scales the
+ * colours by black: with inverted values c and k, k - (255 - c) * k / 255. In place, front to
+ * back. */
 static void cmyk_to_rgb(unsigned char *row, unsigned width)
 {
     for (size_t x = 0; x < width; x++) {
@@ -222,7 +223,7 @@ static enum err_code decode(struct decoder *decoder, struct image *out,
     return ERR_OK;
 }
 
-/* After an interrupt err is set already, and stays as it is. */
+/* Sets the error. After an interrupt err is already set and does not change. */
 static enum err_code explain(const struct decoder *decoder, struct err *err)
 {
     if (decoder->errors.msg_code == JERR_OUT_OF_MEMORY)
@@ -246,7 +247,8 @@ static void decoder_init(struct decoder *decoder, size_t len)
     decoder->errors.output_message = on_output_message;
 }
 
-/* Nothing that is live across the jump is changed after setjmp: results go through pointers. */
+/* No local variable that is live across the jump changes after setjmp: results go through
+ * pointers. */
 static enum err_code decode_or_explain(struct decoder *decoder, const void *bytes,
                                        struct image *out, const struct image_options *options,
                                        struct arena *arena, struct err *err)
@@ -293,8 +295,8 @@ bool jpeg_probe(const void *bytes, size_t len, unsigned *width, unsigned *height
 
 /* Blocks are whole, and so are the groups of them that one step decodes: width_in_blocks is rounded
  * up to the sampling factor, as jinit_d_coef_controller does. A file in several scans (progressive
- * or not interleaved) keeps all its coefficients, two bytes each. What is in the making of a row is
- * at most 12 lines of blocks (jdmainct's groups with their context) and the upsampled rows. */
+ * or not interleaved) keeps all its coefficients, two bytes each. Decoding a row takes at most 12
+ * lines of blocks (jdmainct's groups with their context) and the upsampled rows. */
 static size_t component_bytes(const struct jpeg_decompress_struct *jpeg,
                               const jpeg_component_info *component, bool several_scans)
 {

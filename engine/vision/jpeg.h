@@ -10,7 +10,7 @@ enum err_code jpeg_decode(struct image *out, const void *bytes, size_t len,
                           struct err *err);
 bool jpeg_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
-/* Upper bound of what jpeg_decode takes, the pixels included; from the header. */
+/* Upper bound of the bytes that jpeg_decode takes, the pixels included; reads the header only. */
 size_t jpeg_decode_bytes(const void *bytes, size_t len);
 
 #endif

@@ -23,9 +23,10 @@ struct image_options {
     struct interrupt *interrupt; /* checked for each row; NULL: none */
 };
 
-/* Does it have colours, as a drawn map has? A pixel has if its channels differ by more than
- * PIXELS_CHROMA of 255, which the noise of a grey JPEG does not reach; an image if one pixel of
- * PIXELS_COLOURED_SHARE has, and at least PIXELS_COLOURED_MIN. Stops at the last that it takes. */
+/* Returns true if the image has colours, like a drawn map. A pixel is coloured if its channels
+ * differ by more than PIXELS_CHROMA of 255; noise of a grey JPEG is below. An image is coloured if
+ * one of PIXELS_COLOURED_SHARE pixels is, and at least PIXELS_COLOURED_MIN. Stops as soon as it
+ * is. */
 enum { PIXELS_CHROMA = 48, PIXELS_COLOURED_SHARE = 1000, PIXELS_COLOURED_MIN = 4 };
 bool pixels_are_coloured(const struct image *image);
 

@@ -3,18 +3,17 @@
  * frees. (Its simplified interface returns errors, but inflates chunks that we skip.) Rows are read
  * straight into the arena's pixels; nothing else of the image's size is allocated.
  *
- * Of the chunks libpng reads only IHDR, PLTE, sBIT, IDAT and IEND. All others are skipped by length
- * without being stored or inflated: they cannot change the pixels that PIL's convert("RGB") gives
- * (alpha and tRNS are dropped, gamma and profiles ignored), and their parsers are where libpng's
- * memory bombs and most of its CVEs live. The orientation in eXIf is read in place, as a JPEG's is.
+ * libpng reads only the chunks IHDR, PLTE, sBIT, IDAT and IEND. All others are skipped by length,
+ * neither stored nor inflated. They cannot change the pixels of PIL's convert("RGB") (alpha and
+ * tRNS are dropped, gamma and profiles ignored), and their parsers have libpng's memory bombs and
+ * most of its CVEs. The orientation in eXIf is read in place, like a JPEG's.
  *
- * Inflating is bounded by the pixels, but for one thing: once the last row is complete libpng
- * inflates whatever image data still follows, to its end. 300 KB of it took 0.6 s, 30 MB would take
- * a minute. So from that moment on a budget of input is kept.
+ * The pixels bound the inflating, with one exception: after the last row libpng inflates all image
+ * data that still follows. 300 KB of it took 0.6 s, 30 MB would take a minute. So the input after
+ * that row has a limit.
  *
- * libpng would skip chunks in front of IHDR if they are of a kind that is skipped. Such a file has
- * no size for png_probe, from which the server estimates the memory and time of an image: it is
- * refused. */
+ * libpng would skip chunks in front of IHDR if they are of a skipped kind. Such a file has no size
+ * for png_probe, from which the server estimates the memory and time of an image: it is refused. */
 #include "engine/vision/png.h"
 
 #include "engine/vision/exif.h"
@@ -37,7 +36,7 @@ struct decoder {
     size_t len, at;
     bool cut_off, no_memory;
     bool in_last_row, rows_complete;
-    size_t surplus; /* bytes read since the rows were complete */
+    size_t surplus; /* bytes read after the last row was complete */
     const struct image_options *options;
     struct arena *arena;
     struct image *out;
@@ -96,7 +95,7 @@ static void on_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
-/* What is known of the samples of a 16-bit grey image once all are read. */
+/* Statistics of all samples of a 16-bit grey image. */
 struct grey16 {
     unsigned min, max;
     unsigned bits; /* all samples or-ed */
@@ -127,9 +126,9 @@ struct grey16_scale {
 };
 
 /* sBIT says how many bits of the 16 were measured. By the PNG specification (11.3.2.4) they are the
- * upper ones, with the lower filled by zeros or by repetition. Frame grabbers also leave an n-bit
- * value as it is, in the lower bits. The two cannot be confused: a sample that follows the
- * specification and is below 2^n has zeros in its lower 16 - n bits. */
+ * upper ones, with the lower filled by zeros or by repetition. Some frame grabbers write an n-bit
+ * value unchanged, in the lower bits. The two differ: a sample that follows the specification and
+ * is below 2^n has zeros in its lower 16 - n bits. */
 static struct grey16_scale grey16_choose(struct grey16 seen, unsigned bits, bool minmax)
 {
     if (minmax)
@@ -140,7 +139,7 @@ static struct grey16_scale grey16_choose(struct grey16 seen, unsigned bits, bool
     return (struct grey16_scale){.shift = in_lower_bits ? 0 : unused, .range = range};
 }
 
-/* The samples lie at the head of each RGB row, two bytes each, so the row is rewritten from its
+/* The samples are at the start of each RGB row, two bytes each, so the row is rewritten from its
  * end: pixel x is written at 3x and read at 2x. */
 static enum err_code grey16_expand(struct image *image, struct grey16_scale scale,
                                    struct interrupt *interrupt, struct err *err)
@@ -196,8 +195,8 @@ static void set_transforms(const struct decoder *decoder, bool grey16)
     png_set_strip_16(png); /* keeps the high byte, as PIL does */
 }
 
-/* The last of Adam7's passes fills the odd rows, so a last row with an even index holds no data in
- * it: it only ends the image, and all rows are complete when it begins. */
+/* Begins the last row. The last of Adam7's passes fills the odd rows, so a last row with an even
+ * index has no data in it: all rows are complete when it begins. */
 static void begin_last_row(struct decoder *decoder, const struct image *image, bool interlaced)
 {
     decoder->in_last_row = true;
@@ -242,8 +241,8 @@ static unsigned read_u32(const unsigned char *bytes)
     return (unsigned)bytes[0] << 24 | (unsigned)bytes[1] << 16 | (unsigned)bytes[2] << 8 | bytes[3];
 }
 
-/* The last eXIf chunk counts, before the image data or behind them (PNG 11.3.4.5). As PIL reads it,
- * the block may begin with the letters that it has in a JPEG. */
+/* Reads the orientation. The last eXIf chunk counts, before the image data or behind them (PNG
+ * 11.3.4.5). As in PIL, the block may begin with the letters that it has in a JPEG. */
 static unsigned orientation_of(const unsigned char *bytes, size_t len)
 {
     enum { SIGNATURE = 8, HEAD = 8, CRC = 4, UPRIGHT = 1 };
@@ -267,7 +266,7 @@ static unsigned orientation_of(const unsigned char *bytes, size_t len)
     return orientation;
 }
 
-/* Into an image of its own: a file on its side cannot be turned in place row by row. */
+/* Rotates into a new image: a file on its side cannot be rotated in place row by row. */
 static enum err_code turn(const struct decoder *decoder, struct image *image)
 {
     const unsigned orientation = orientation_of(decoder->bytes, decoder->len);
@@ -309,7 +308,7 @@ static void decode(struct decoder *decoder)
     *decoder->out = image;
 }
 
-/* After an interrupt err is set already, and stays as it is. */
+/* Sets the error. After an interrupt err is already set and does not change. */
 static void explain(const struct decoder *decoder)
 {
     if (decoder->no_memory)
@@ -320,7 +319,7 @@ static void explain(const struct decoder *decoder)
         err_set(decoder->err, ERR_UNUSABLE, "the PNG is damaged near byte %zu", decoder->at);
 }
 
-/* The only local that is live across the jump is the parameter, which nothing changes. */
+/* The only local variable that is live across the jump is the parameter, which never changes. */
 static void decode_or_explain(struct decoder *decoder)
 {
     if (setjmp(png_jmpbuf(decoder->png)) == 0)
@@ -361,7 +360,7 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     return true;
 }
 
-/* Besides the pixels, twice if they are turned: zlib's window and state, a chunk (set_limits), and
+/* Counts the pixels (twice if they are rotated), zlib's window and state, a chunk (set_limits), and
  * libpng's two rows of at most eight bytes a pixel, one of which it may have to grow. */
 size_t png_decode_bytes(const void *bytes, size_t len)
 {

@@ -8,11 +8,11 @@
 enum err_code png_decode(struct image *out, const void *bytes, size_t len,
                          const struct image_options *options, struct arena *arena, struct err *err);
 
-/* The other way: 8-bit grey if all pixels are, else RGB. *out is yours to free; ERR_NO_MEMORY, or
- * ERR_TOO_LARGE where libpng has no room for the size. */
+/* Encodes an image: as 8-bit grey if all pixels are grey, else as RGB. *out is yours to free;
+ * ERR_NO_MEMORY, or ERR_TOO_LARGE if libpng has no room for the size. */
 enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err);
 
-/* The same of 8-bit RGBA pixels, [height, width, 4], alpha not multiplied in; the interrupt (NULL:
+/* The same for 8-bit RGBA pixels, [height, width, 4], alpha not multiplied in; the interrupt (NULL:
  * none) is checked for each row. */
 enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned height,
                               const unsigned char *rgba, struct interrupt *interrupt,
@@ -20,7 +20,7 @@ enum err_code png_encode_rgba(char **out, size_t *len, unsigned width, unsigned 
 
 bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height);
 
-/* Upper bound of what png_decode takes, the pixels included; from the header. */
+/* Upper bound of the bytes that png_decode takes, the pixels included; reads the header only. */
 size_t png_decode_bytes(const void *bytes, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
-/* png_write.c - writing; see png.h. As in png.c, libpng leaves by longjmp from one function that
- * sets the jump and nothing else. (Its simplified interface writes the same bytes, but cannot be
- * interrupted, and four megapixels take it half a second.) */
+/* png_write.c - writing; see png.h. As in png.c, one function only sets the jump, to which libpng
+ * returns by longjmp. (Its simplified interface writes the same bytes, but cannot be interrupted,
+ * and takes half a second for four megapixels.) */
 #include "engine/vision/png.h"
 
 #include <png.h>
@@ -14,12 +14,12 @@ struct encoder {
     png_infop info;
     struct interrupt *interrupt; /* NULL: none */
     struct err *err;
-    /* What is to be written. */
+    /* The pixels to write. */
     unsigned width, height;
     int colour; /* PNG_COLOR_TYPE_... */
     size_t pixel_bytes;
     const unsigned char *pixels;
-    /* What has been. */
+    /* The bytes written so far. */
     char *bytes; /* malloc */
     size_t len, capacity;
 };
@@ -88,7 +88,7 @@ static void explain_failure(struct encoder *encoder)
                 encoder->width, encoder->height);
 }
 
-/* The only local that is live across the jump is the parameter, which nothing changes. */
+/* The only local variable that is live across the jump is the parameter, which never changes. */
 static void encode_or_explain(struct encoder *encoder)
 {
     if (setjmp(png_jmpbuf(encoder->png)) == 0)
@@ -126,11 +126,11 @@ static bool is_grey(const struct image *image)
     return true;
 }
 
-/* The first channel alone; to be freed. */
+/* Returns the first channel alone; the caller frees it. */
 static unsigned char *grey_of(const struct image *image)
 {
     size_t pixels = (size_t)image->width * image->height;
-    unsigned char *grey = calloc(pixels, 1); /* cleared: gcc 12 takes it for unread otherwise */
+    unsigned char *grey = calloc(pixels, 1); /* cleared: gcc 12 warns about it otherwise */
     for (size_t i = 0; grey != NULL && i < pixels; i++)
         grey[i] = image->rgb[3 * i];
     return grey;

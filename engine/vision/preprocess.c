@@ -1,7 +1,6 @@
-/* preprocess.c - see preprocess.h. A crop is not made after the resize but decides which part of
- * the resized image is computed. Normalisation has 256 possible inputs a channel, so it is a table,
- * whose entries are rounded where the reference rounds: pixel x factor in double, then single
- * precision to the end.
+/* preprocess.c - see preprocess.h. A crop is not a step after the resize: only its part of the
+ * resized image is computed. Normalisation has 256 possible inputs a channel, so it is a table. Its
+ * entries are rounded as in the reference: pixel x factor in double, then single precision.
  */
 #include "engine/vision/preprocess.h"
 
@@ -23,8 +22,8 @@ void preprocess_table(const struct preprocess *preprocess, size_t channel, float
     }
 }
 
-/* The size before the crop. transformers' get_resize_output_image_size computes the longer side as
- * int(edge * longer / shorter), one product and one division in double. */
+/* Computes the size before the crop. transformers' get_resize_output_image_size computes the longer
+ * side as int(edge * longer / shorter), one product and one division in double. */
 static enum err_code resized_size(const struct preprocess *preprocess, const struct image *image,
                                   unsigned *height, unsigned *width, struct err *err)
 {
@@ -46,7 +45,7 @@ static enum err_code resized_size(const struct preprocess *preprocess, const str
     return ERR_OK;
 }
 
-/* One direction of transformers' center_crop: which pixels are kept, and where they land in a crop
+/* One direction of transformers' center_crop: the pixels that are kept, and their place in a crop
  * that is larger than the image. */
 struct crop_span {
     unsigned from, to, count;
@@ -60,7 +59,7 @@ static struct crop_span crop_span(const struct preprocess *preprocess, unsigned 
                               .count = side};
 }
 
-/* Sets `part` in the middle of black. */
+/* Puts `part` into the middle of a black image. */
 static enum err_code pad(const struct image *part, struct crop_span rows, struct crop_span columns,
                          struct arena *arena, struct image *out, struct err *err)
 {
@@ -73,7 +72,7 @@ static enum err_code pad(const struct image *part, struct crop_span rows, struct
     return ERR_OK;
 }
 
-/* Each pixel halfway from what the filter gave to what its lines give. */
+/* Replaces each pixel of the filter by the mean of it and of resize_lines's. */
 static enum err_code lift_lines(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, struct interrupt *interrupt,
                                 struct arena *arena, struct image *out, struct err *err)
@@ -120,7 +119,7 @@ size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, uns
     unsigned resized_height, resized_width;
     if (width == 0 || height == 0 ||
         resized_size(preprocess, &image, &resized_height, &resized_width, &ignored))
-        return 0; /* refused before anything is taken */
+        return 0; /* refused before any memory is taken */
     bool crop = preprocess->do_center_crop;
     unsigned crop_width = crop ? preprocess->crop_width : resized_width;
     unsigned crop_height = crop ? preprocess->crop_height : resized_height;
@@ -135,7 +134,7 @@ size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, uns
            lines + (size_t)crop_width * crop_height * 3;
 }
 
-/* One direction of the view: where it begins and how long it is, in pixels of the image. */
+/* Computes one direction of the view: its start and its length, in pixels of the image. */
 static void view_span(const struct preprocess *preprocess, unsigned side, unsigned resized,
                       unsigned crop, double *start, double *length)
 {
@@ -161,7 +160,7 @@ struct image_region preprocess_view(const struct preprocess *preprocess, unsigne
     return view;
 }
 
-/* One patch: out[channel, y, x] of the square whose first pixel is `corner`. */
+/* Writes one patch: out[channel, y, x] of the square whose first pixel is `corner`. */
 static void write_patch(const unsigned char *corner, size_t stride, unsigned patch,
                         float tables[3][256], float *out)
 {

@@ -2,7 +2,8 @@
  * preprocessor_config.json or processor_config.json: resize, centre crop, rescale, normalise, as
  * the image processors of transformers 4.57 do it over PIL (ViTImageProcessor, DeiTImageProcessor,
  * BeitImageProcessor, BitImageProcessor, CLIPImageProcessor, SiglipImageProcessor). Their fast
- * classes (ViTImageProcessorFast, ...) are read by their own rules: they crop and take other sizes.
+ * classes (ViTImageProcessorFast and so on) have their own rules: they crop, and accept other
+ * sizes.
  *
  *     preprocess_open(&preprocess, "models/wafer-vit", "ViT", 224, &err);
  *     preprocess_geometry(&preprocess, &image, &arena, &fitted, &err);
@@ -24,37 +25,36 @@ struct preprocess {
     unsigned resize_height, resize_width; /* both 0: by shortest_edge */
     unsigned shortest_edge;               /* 0: by height and width */
     unsigned crop_height, crop_width;
-    /* A crop larger than the image gets a margin. If that is odd, a fast class puts the larger half
+    /* A crop larger than the image gets a margin. If it is odd, a fast class puts the larger half
      * behind the image, a slow class before it. */
     bool pads_more_behind;
     enum resample resample;
     /* If an image is shrunk, a pixel is the mean of the filter's and of resize_lines.h's, the best
-     * of the ways that were tried (resize_lines.h). preprocess_open says false. */
+     * of the methods tried there. preprocess_open sets false. */
     bool keeps_lines;
     double rescale_factor;
     float mean[3], std[3];
 };
 
-/* The file of DIR that says how images are prepared; *name NULL: there is none. ERR_IO. */
+/* Finds the file of DIR that configures the preprocessing; *name NULL: there is none. ERR_IO. */
 enum err_code preprocess_file(const char *dir, const char **name, struct err *err);
 
-/* Reads that file; one that names no class is read by `family_class` ("ViT": ViTImageProcessor).
- * `image_size` (from config.json) is the model's input size: a configuration that does not end in
- * image_size x image_size is ERR_UNSUPPORTED, and so is a missing file. Error texts start with the
- * file's name. */
+/* Reads that file. If it names no class, `family_class` counts ("ViT": ViTImageProcessor).
+ * `image_size` (from config.json) is the model's input size: ERR_UNSUPPORTED if the result is not
+ * image_size x image_size, or if the file is missing. Error texts start with the file's name. */
 enum err_code preprocess_open(struct preprocess *out, const char *dir, const char *family_class,
                               unsigned image_size, struct err *err);
 
-/* The side of the square that the file makes of every image. Errors as preprocess_open. */
+/* Returns the side of the square that every image becomes. Errors as preprocess_open. */
 enum err_code preprocess_size(const char *dir, const char *family_class, unsigned *image_size,
                               struct err *err);
 
 /* Rescale and normalise, for one channel and every value of a byte. */
 void preprocess_table(const struct preprocess *preprocess, size_t channel, float table[256]);
 
-/* Resize and crop only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
- * image so thin that its resized length would exceed IMAGE_SIDE_MAX; what the interrupt (or NULL)
- * returns. */
+/* Resizes and crops only: 8-bit RGB [image_size, image_size, 3] in the arena. ERR_UNUSABLE for an
+ * image so thin that its resized length would exceed IMAGE_SIDE_MAX; or the interrupt's error
+ * (NULL: no interrupt). */
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct image *out, struct err *err);
@@ -62,8 +62,8 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
 /* Upper bound of what preprocess_geometry takes for a width x height image, its result included. */
 size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, unsigned height);
 
-/* The part that the model sees of a width x height image that preprocess_geometry takes: a crop
- * cuts it smaller, one that pads makes it larger. */
+/* Returns the part of a width x height image that the model sees after preprocess_geometry. A crop
+ * makes it smaller than the image, a crop that pads larger. */
 struct image_region preprocess_view(const struct preprocess *preprocess, unsigned width,
                                     unsigned height);
 

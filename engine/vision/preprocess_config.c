@@ -1,10 +1,11 @@
 /* preprocess_config.c - the files of preprocess.h. The image processors of transformers differ in
- * their defaults and in four habits, so they are rows of a table; what a file spells out overrides
- * the row, and a member that the row's class does not know changes nothing, as in transformers.
+ * their defaults and in four rules, so they are rows of a table. A member of a file overrides the
+ * row; a member that the row's class does not know changes nothing, as in transformers.
  *
- * A null is not an absence: it makes a switch false. Where it stands for a size or a mean, a slow
- * class takes its default, and a fast one has none and fails if it is needed (ViTImageProcessor's
- * __init__; BaseImageProcessorFast.__init__ and validate_fast_preprocess_arguments).
+ * A null is not the same as an absent member. It makes a switch false. As a size or a mean, a slow
+ * class takes its default for it; a fast one has none and fails if it is needed
+ * (ViTImageProcessor's __init__; BaseImageProcessorFast.__init__ and
+ * validate_fast_preprocess_arguments).
  */
 #include "engine/vision/preprocess.h"
 
@@ -20,7 +21,7 @@ enum { FILE_BYTES_MAX = 1 << 20, SIDE_MAX = 16384 };
 /* ---- the classes ---- */
 
 /* transformers.utils.constants: ViT and DeiT default to IMAGENET_STANDARD, one half throughout,
- * which is not ImageNet's mean (IMAGENET_DEFAULT; checkpoints that want that one say so). */
+ * which is not ImageNet's mean (IMAGENET_DEFAULT; checkpoints that need that one name it). */
 #define HALVES .mean = {0.5f, 0.5f, 0.5f}, .std = {0.5f, 0.5f, 0.5f}
 #define CLIP                                                                                       \
     .mean = {0.48145466f, 0.4578275f, 0.40821073f}, .std = {0.26862954f, 0.26130258f, 0.27577711f}
@@ -28,7 +29,7 @@ enum { FILE_BYTES_MAX = 1 << 20, SIDE_MAX = 16384 };
 #define CROP(side) .do_center_crop = true, .crop_height = (side), .crop_width = (side)
 
 static const struct processor {
-    const char *name; /* without ImageProcessor and what is behind it */
+    const char *name; /* without ImageProcessor and the rest */
     bool is_fast;     /* the class's name ends in Fast */
     bool crops;       /* obeys do_center_crop */
     bool takes_edge;  /* resizes to a shortest edge, too */
@@ -119,8 +120,8 @@ static struct preprocess defaults_of(const struct processor *processor)
     return out;
 }
 
-/* "ViTImageProcessor", "ViTImageProcessorFast", "ViTFeatureExtractor" of older files, or
- * "ViTImageProcessorPil", as transformers 5 calls the slow one. */
+/* Matches "ViTImageProcessor", "ViTImageProcessorFast", "ViTFeatureExtractor" of older files, and
+ * "ViTImageProcessorPil", the slow class's name in transformers 5. */
 static bool name_matches(const char *name, const struct processor *processor)
 {
     static const char *const slow[] = {"ImageProcessor", "FeatureExtractor", "ImageProcessorPil"};
@@ -135,7 +136,7 @@ static bool name_matches(const char *name, const struct processor *processor)
     return false;
 }
 
-/* A file that names no class is read by that of the model's family. */
+/* Finds the class that the file names, else the class of the model's family. */
 static enum err_code find_processor(const struct json_t *root, const char *family_class,
                                     const struct processor **out, struct err *err)
 {
@@ -211,8 +212,8 @@ static enum err_code check_needs(const struct json_t *root, const struct process
 
 /* ---- sizes ---- */
 
-/* A size in the spellings of transformers' get_size_dict: height and width, or the edge, the rest
- * is zero. */
+/* A size in the spellings of transformers' get_size_dict: height and width, or the edge; the other
+ * fields are zero. */
 struct size {
     unsigned height, width, edge;
     bool has_longest; /* the longest edge is bounded, too */
@@ -349,7 +350,7 @@ static enum err_code read_normalisation(const struct json_t *root, struct prepro
 
 /* ---- the result ---- */
 
-/* Padding to the size that an image has already changes nothing. */
+/* Checks do_pad. Padding to the size that an image already has changes nothing. */
 static enum err_code check_padding(const struct json_t *root, const struct processor *processor,
                                    unsigned height, unsigned width, struct err *err)
 {
@@ -367,7 +368,7 @@ static enum err_code check_padding(const struct json_t *root, const struct proce
                    size.height, size.width);
 }
 
-/* The result must have the model's input size, for every image; of 0, it has to be a square. */
+/* Checks that every image gets the model's input size; with size 0, that it becomes a square. */
 static enum err_code check_result(const struct json_t *root, const struct processor *processor,
                                   const struct preprocess *out, unsigned image_size,
                                   struct err *err)

@@ -1,19 +1,19 @@
-/* resize.c - see resize.h. The arithmetic of record is Pillow's (libImaging/Resample.c,
- * Geometry.c): a filter's weights are computed in double, normalised to sum to one, rounded to
- * integers of 22 fractional bits, and both passes are then exact integer sums, rounded and clipped
- * to a byte. Since only the weights are floating point, any order of summation gives the same
- * bytes, which leaves two freedoms that are used here.
+/* resize.c - see resize.h. The arithmetic is Pillow's (libImaging/Resample.c, Geometry.c). A
+ * filter's weights are computed in double, normalised to sum to one, and rounded to integers of 22
+ * fractional bits. Both passes are exact integer sums, rounded and clipped to a byte. Only the
+ * weights are floating point, so any order of summation gives the same bytes. This allows two
+ * optimisations.
  *
  * A weight is split into coarse x 4096 + fine, both 16 bits wide. A dot product of 16-bit pixels
- * and 16-bit weights is one instruction on every CPU of interest (pmaddwd, smlal), where a 32-bit
- * one is not: 4096 x 4096 to 224 x 224, on one core, bilinear 21 ms instead of 35, Lanczos 39
- * instead of 66 (Pillow 12.3: 48 and 134).
+ * and 16-bit weights is one instruction on every CPU of interest (pmaddwd, smlal), but a 32-bit one
+ * is not: 4096 x 4096 to 224 x 224, on one core, bilinear 21 ms instead of 35, Lanczos 39 instead
+ * of 66 (Pillow 12.3: 48 and 134).
  *
- * Source rows are visited once, in order. Each is resampled horizontally into one row of bytes and
+ * Source rows are read once, in order. Each is resampled horizontally into one row of bytes and
  * added, weighted, to the sums of the few output rows that it touches. The image between the two
- * passes, which for a tall source is larger than the source, is never stored. (Newer Pillows, 12.3
- * for one, save that memory by taking the passes in the other order if the height is over a hundred
- * times the width, and so round such images differently. We do not.)
+ * passes, which for a tall source is larger than the source, is never stored. (Newer Pillows, for
+ * example 12.3, save that memory by the other order of passes if the height is over a hundred times
+ * the width, and so round such images differently. This file does not.)
  */
 #include "engine/vision/resize.h"
 
@@ -50,7 +50,7 @@ static double filter_hamming(double x)
     if (x >= 1.0)
         return 0.0;
     x *= M_PI;
-    return sin(x) / x * (0.54f + 0.46f * cos(x)); /* single-precision constants, as there */
+    return sin(x) / x * (0.54f + 0.46f * cos(x)); /* single-precision constants, as in Pillow */
 }
 
 /* Keys's cubic convolution with a = -1/2. */
@@ -91,7 +91,7 @@ static const struct filter {
 struct axis {
     unsigned outputs;
     size_t taps;     /* weights an output, the unused ones zero */
-    unsigned *first; /* [outputs], never falling */
+    unsigned *first; /* [outputs], never descending */
     unsigned *end;   /* [outputs], one past the last source with a weight */
     int32_t *weight; /* [outputs, taps] */
 };
@@ -102,7 +102,8 @@ static int32_t fixed_point(double weight)
     return (int32_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
 }
 
-/* Weights of the output pixel at `at`, in Pillow's precompute_coeffs and normalize_coeffs_8bpc. */
+/* Computes the weights of the output pixel at `at`: Pillow's precompute_coeffs and
+ * normalize_coeffs_8bpc. */
 static void axis_weigh(struct axis *axis, unsigned index, unsigned at, unsigned source,
                        double scale, const struct filter *filter, double *raw)
 {
@@ -123,7 +124,7 @@ static void axis_weigh(struct axis *axis, unsigned index, unsigned at, unsigned 
     axis->end[index] = end;
 }
 
-/* Weights an output, with room for whole vectors. */
+/* Returns the weights of an output, with room for whole vectors. */
 static size_t taps_of(unsigned source, unsigned target, const struct filter *filter)
 {
     double scale = (double)source / target;
@@ -132,7 +133,7 @@ static size_t taps_of(unsigned source, unsigned target, const struct filter *fil
     return (taps + TAPS_ALIGNMENT - 1) / TAPS_ALIGNMENT * TAPS_ALIGNMENT;
 }
 
-/* Outputs [offset, offset + count) of a resampling from `source` to `target` pixels. */
+/* Prepares outputs [offset, offset + count) of a resampling from `source` to `target` pixels. */
 static enum err_code axis_init(struct axis *axis, unsigned source, unsigned target, unsigned offset,
                                unsigned count, const struct filter *filter, struct arena *arena,
                                struct err *err)
@@ -187,7 +188,7 @@ static enum err_code row_pass_init(struct row_pass *pass, const struct axis *axi
     return ERR_OK;
 }
 
-/* Both parts carry the weight's sign, so no partial sum exceeds that of the absolute weights: twice
+/* Both parts have the weight's sign, so no partial sum exceeds that of the absolute weights: twice
  * 2^22 x 255 at worst, inside an int32. taps is a multiple of TAPS_ALIGNMENT. */
 static int32_t dot(const int16_t *pixels, const int16_t *coarse, const int16_t *fine, size_t taps)
 {
@@ -226,7 +227,8 @@ static void add_weighted(int32_t *sums, const unsigned char *row, size_t count, 
 }
 
 /* Runs the rows of the source through the horizontal pass into the sums of the output rows. Borders
- * never fall from one output to the next, so the outputs that a row touches are a sliding range. */
+ * never descend from one output to the next, so the outputs that a row touches are a sliding
+ * range. */
 static enum err_code sum_rows(const struct image *image, struct row_pass *pass,
                               const struct axis *vertical, struct interrupt *interrupt,
                               int32_t *sums, struct err *err)
@@ -272,8 +274,9 @@ static enum err_code resize_filtered(const struct image *image, unsigned width, 
 
 enum { OUTSIDE = -1 };
 
-/* Source index of each output of a window, or OUTSIDE, in Pillow's ImagingScaleAffine: the position
- * is accumulated, not multiplied, and its rounding errors decide ties, so it starts at zero. */
+/* Returns the source index of each output of a window, or OUTSIDE. As in Pillow's
+ * ImagingScaleAffine, the position is accumulated, not multiplied, and its rounding errors decide
+ * ties, so it starts at zero. */
 static int *nearest_index(unsigned source, unsigned target, unsigned offset, unsigned count,
                           struct arena *arena)
 {
@@ -338,7 +341,7 @@ enum err_code resize_rgb_window(const struct image *image, unsigned width, unsig
     return code;
 }
 
-/* What axis_init takes for `count` outputs, and row_pass_init for the same axis. */
+/* Bytes that axis_init takes for `count` outputs, and row_pass_init for the same axis. */
 static size_t axis_bytes(unsigned source, unsigned target, unsigned count,
                          const struct filter *filter)
 {
@@ -351,7 +354,7 @@ static size_t axis_bytes(unsigned source, unsigned target, unsigned count,
 size_t resize_bytes(const struct image *image, unsigned width, unsigned height,
                     struct resize_window window, enum resample resample)
 {
-    enum { BLOCKS_BYTES = 32 * 1024 }; /* what an arena's blocks have to spare */
+    enum { BLOCKS_BYTES = 32 * 1024 }; /* unused rest of an arena's blocks */
     size_t pixels = (size_t)window.width * window.height;
     size_t bytes = pixels * 3 + BLOCKS_BYTES;
     if (resample == RESAMPLE_NEAREST)

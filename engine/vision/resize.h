@@ -32,14 +32,14 @@ enum err_code resize_rgb(const struct image *image, unsigned width, unsigned hei
                          enum resample resample, struct arena *arena, struct image *out,
                          struct err *err);
 
-/* The same for a window alone, at the window's cost: what a centre crop removes is never computed.
+/* The same for a window alone, at the window's cost: pixels outside a centre crop are not computed.
  * out: [window.height, window.width, 3]. The interrupt (or NULL) is checked for each row. */
 enum err_code resize_rgb_window(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, enum resample resample,
                                 struct interrupt *interrupt, struct arena *arena, struct image *out,
                                 struct err *err);
 
-/* Upper bound of what resize_rgb_window takes, its result included. */
+/* Upper bound of the bytes that resize_rgb_window takes, its result included. */
 size_t resize_bytes(const struct image *image, unsigned width, unsigned height,
                     struct resize_window window, enum resample resample);
 

@@ -1,8 +1,8 @@
-/* resize_lines.c - see resize_lines.h. A row of output pixels is made at once: each row of samples
+/* resize_lines.c - see resize_lines.h. A row of output pixels is made at once. Each row of samples
  * is read once from left to right, into its own means and into the sums of the columns that it
- * crosses; diagonals are few samples and are looked up. Sums are whole numbers and means are
- * rounded to the nearest byte, so any order gives the same bytes. On one core 146 x 146
- * to 48 x 48 takes 0.15 ms (the bilinear filter 0.10), 4096 x 4096 23 ms (25).
+ * crosses; diagonals have few samples and are looked up. Sums are whole numbers and means are
+ * rounded to the nearest byte, so any order gives the same bytes. On one core 146 x 146 to 48 x 48
+ * takes 0.15 ms (the bilinear filter 0.10), 4096 x 4096 23 ms (25).
  */
 #include "engine/vision/resize_lines.h"
 
@@ -12,7 +12,7 @@
 
 enum { CHANNELS = 3 };
 
-/* One direction: the source pixels of the samples of output `offset` and those behind it. */
+/* One direction: the source pixels of the samples of output `offset` and the outputs behind it. */
 struct span {
     unsigned source, target, offset;
 };
@@ -28,7 +28,7 @@ static unsigned samples_of(unsigned source, unsigned target)
     return (source + target - 1) / target;
 }
 
-/* What a row of output pixels is made of. */
+/* The inputs and buffers of a row of output pixels. */
 struct lines {
     const struct image *image;
     struct span across, down;
@@ -36,11 +36,11 @@ struct lines {
     unsigned columns, rows, diagonal; /* samples of a cell */
     size_t *place;                    /* [width, columns] the source column of each sample */
     size_t *slanted;                  /* [width, diagonal] the same along a diagonal */
-    uint32_t *sums;                   /* [width, columns, 3] down each column of samples */
+    uint32_t *sums;                   /* [width, columns, 3] sum of each column of samples */
     unsigned char *brightest;         /* [width, 3], the caller's */
 };
 
-/* The mean of `count` bytes that have this sum, if it is brighter. */
+/* Takes the mean of `count` bytes that have this sum, if it is brighter. */
 static void raise(unsigned char *brightest, uint32_t sum, unsigned count)
 {
     const unsigned mean = (2 * sum + count) / (2 * count);
@@ -81,7 +81,7 @@ static void take_columns(struct lines *lines)
                 raise(&lines->brightest[x * CHANNELS + c], *sums, lines->rows);
 }
 
-/* Both diagonals: the second one's samples are the first one's, from the other side. */
+/* Takes both diagonals: the second one's samples are the first one's, mirrored. */
 static void take_diagonals(struct lines *lines, unsigned y)
 {
     const unsigned count = lines->diagonal;
@@ -183,7 +183,7 @@ enum err_code resize_lines(const struct image *image, unsigned width, unsigned h
 size_t resize_lines_bytes(const struct image *image, unsigned width, unsigned height,
                           struct resize_window window)
 {
-    enum { BLOCKS_BYTES = 32 * 1024 }; /* what an arena's blocks have to spare */
+    enum { BLOCKS_BYTES = 32 * 1024 }; /* unused rest of an arena's blocks */
     const struct lines lines = lines_of(image, width, height, window);
     const size_t places = (size_t)window.width * (lines.columns + lines.diagonal);
     return (size_t)window.width * window.height * CHANNELS + BLOCKS_BYTES + sums_bytes(&lines) +
