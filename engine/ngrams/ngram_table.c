@@ -28,7 +28,7 @@ enum err_code ngram_table_evidence(const struct ngram_table *table, const char *
 
 enum { GAP_MAX = 8 }; /* bytes between two words of a phrase */
 
-/* What a word says where it stands. */
+/* A word of the text, and its evidence for the label. */
 struct share {
     size_t start, end;
     double evidence;
@@ -42,7 +42,7 @@ struct shares {
     size_t count;
 };
 
-/* What a row says for the label, against the average of all labels. */
+/* Returns a row's evidence for the label, minus the average over all labels. */
 static double says(const struct ngram_table *table, uint32_t row, unsigned label)
 {
     const float *weights = table->weight + (size_t)row * table->labels;
@@ -58,7 +58,7 @@ static int by_row(const void *a, const void *b)
     return left->row < right->row ? -1 : left->row > right->row;
 }
 
-/* The list's entry of an n-gram of the same text. */
+/* Returns the list's entry of an n-gram of the same text. */
 static const struct ngram_entry *entry_of(const struct ngram_list *list, const struct ngram *ngram)
 {
     const struct ngram_entry key = {.row = ngram->row};
@@ -85,7 +85,7 @@ static int by_place(const void *a, const void *b)
     return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Every word once, in the order of the text. Returns how many there are. */
+/* Merges equal words, in the order of the text. Returns their number. */
 static size_t merge(struct share *words, size_t count)
 {
     size_t kept = 0;
@@ -104,7 +104,7 @@ static bool go_on(const char *text, const struct share *word, const struct share
            memchr(text + word->end, '\n', next->start - word->end) == NULL;
 }
 
-/* Among the strongest so far, which are in order. */
+/* Inserts a phrase among the strongest so far, which are sorted. */
 static unsigned insert(struct ngram_phrase *out, unsigned count, unsigned most,
                        struct ngram_phrase phrase)
 {
@@ -154,7 +154,7 @@ enum err_code ngram_table_phrases(const struct ngram_table *table, const char *t
     return ERR_OK;
 }
 
-/* Each n-gram has a share for each of its words. */
+/* Each n-gram takes a share for each of its words. */
 size_t ngram_table_phrases_bytes(const struct ngram_table *table, size_t len)
 {
     const size_t ngrams = ngrams_most(&table->reading, len);

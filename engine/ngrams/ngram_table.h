@@ -1,9 +1,9 @@
-/* ngram_table.h - a linear classifier on hashed n-grams (ngrams.h), which stands beside an encoder:
+/* ngram_table.h - a linear classifier on hashed n-grams (ngrams.h), which is added to an encoder:
  *
  *     logits = encoder's logits + evidence,   evidence[c] = bias[c] + sum over rows of value W[c]
  *
- * The encoder reads what words mean together, and only as far as its window goes; the table knows
- * words and phrases from anywhere that gave a class away. learn/ngrams fits it.
+ * The encoder reads words in context, but only within its window. The table has words and phrases
+ * that are typical of a class, and reads them anywhere in the text. learn/ngrams fits it.
  *
  * Threads: immutable once it is made.
  */
@@ -17,30 +17,30 @@ struct ngram_table {
     unsigned labels;
     const float *weight; /* [reading.rows, labels]; NULL: there is no table */
     const float *bias;   /* [labels] */
-    double scale;        /* what weight and bias were multiplied by after they were fitted */
+    double scale;        /* factor of weight and bias, applied after they were fitted */
 };
 
-/* evidence [labels] of a text that was read already. */
+/* Computes evidence [labels] from the n-grams of a text. */
 void ngram_table_add_up(const struct ngram_table *table, const struct ngram_list *list,
                         float *evidence);
 
-/* evidence [labels]. The arena is for what passes. ERR_NO_MEMORY. */
+/* Computes evidence [labels] of a text. The arena is for temporary memory. ERR_NO_MEMORY. */
 enum err_code ngram_table_evidence(const struct ngram_table *table, const char *text, size_t len,
                                    struct arena *arena, float *evidence, struct err *err);
 
-/* A stretch of neighbouring words that speaks for a label. */
+/* A stretch of neighbouring words that supports a label. */
 struct ngram_phrase {
     size_t start, end; /* bytes of the text, end exclusive */
-    float evidence;    /* what it adds to the label's logit, less what it adds to all on average */
+    float evidence;    /* its part of the label's logit, minus the average over all labels */
 };
 
-/* The phrases that speak most for a label, the strongest first; at most `most`. An n-gram's share
- * is its words' in equal parts; neighbouring words with a share above 0 make a phrase. Returns in
- * *count how many there are. The arena is for what passes. ERR_NO_MEMORY. */
+/* Finds the phrases that support a label most, the strongest first; at most `most`. An n-gram's
+ * evidence is split equally among its words; neighbouring words with evidence above 0 make a
+ * phrase. *count: their number. The arena is for temporary memory. ERR_NO_MEMORY. */
 enum err_code ngram_table_phrases(const struct ngram_table *table, const char *text, size_t len,
                                   unsigned label, struct arena *arena, struct ngram_phrase *out,
                                   unsigned most, unsigned *count, struct err *err);
-/* Upper bound of what that takes from the arena. */
+/* Upper bound of the bytes that ngram_table_phrases takes from the arena. */
 size_t ngram_table_phrases_bytes(const struct ngram_table *table, size_t len);
 
 #endif

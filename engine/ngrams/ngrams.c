@@ -45,7 +45,7 @@ struct word {
     bool is_number;
 };
 
-/* What a byte counts as in a word; 0: it ends one. */
+/* Returns the byte of a word that a byte of the text becomes; 0: it ends the word. */
 static unsigned char folded(char byte)
 {
     const unsigned char c = (unsigned char)byte;
@@ -60,7 +60,7 @@ static uint64_t fnv(uint64_t hash, unsigned char byte)
     return (hash ^ byte) * FNV_PRIME;
 }
 
-/* The word at or behind `at`, before `end`; false: there is none. */
+/* Finds the word at or behind `at`, before `end`; false: there is none. */
 static bool next_word(const char *text, size_t at, size_t end, struct word *out)
 {
     while (at < end && folded(text[at]) == 0)
@@ -84,12 +84,12 @@ struct reader {
     void (*take)(void *context, const struct ngram *ngram);
     void *context;
     enum ngram_block block;
-    struct word words[NGRAM_WORDS_MAX]; /* the last ones of the block, the newest last */
+    struct word words[NGRAM_WORDS_MAX]; /* the last words of the block, the newest last */
     unsigned word_count;
 };
 
-/* Every bit of a hash reaches every bit of the row (the finaliser of splitmix64, Steele et al.
- * 2014). */
+/* Returns the row of a hash. Every bit of the hash changes every bit of the row (the finaliser of
+ * splitmix64, Steele et al. 2014). */
 static uint32_t row_of(uint64_t hash, uint32_t rows)
 {
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -97,7 +97,7 @@ static uint32_t row_of(uint64_t hash, uint32_t rows)
     return (uint32_t)(hash ^ (hash >> 31)) & (rows - 1);
 }
 
-/* The n-gram of the newest `count` words. */
+/* Passes on the n-gram of the newest `count` words. */
 static void give(const struct reader *reader, unsigned count)
 {
     struct ngram ngram = {.block = reader->block, .words = count};
@@ -136,7 +136,7 @@ static void read_words(struct reader *reader, size_t at, size_t end)
 
 /* ---- blocks ---- */
 
-/* Which bytes a key word begins with: most places of a text are passed by with one look. */
+/* The set of first bytes of key words: most places of a text need only one look. */
 struct beginnings {
     bool of_word[256];
 };
@@ -185,7 +185,7 @@ static void read_lines(struct reader *reader, size_t len)
     }
 }
 
-/* Bytes of the first `characters` characters. */
+/* Returns the bytes of the first `characters` characters. */
 static size_t head_bytes(const char *text, size_t len, unsigned characters)
 {
     size_t at = 0;
@@ -227,7 +227,7 @@ static int by_row(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Each row once, with how often it comes. */
+/* Adds each row once, with its count. */
 static void add_block(struct ngram_list *list, uint32_t *row, size_t count)
 {
     qsort(row, count, sizeof *row, by_row);
@@ -238,7 +238,7 @@ static void add_block(struct ngram_list *list, uint32_t *row, size_t count)
     }
 }
 
-/* A block's values, of this length together. */
+/* Computes a block's values, a vector of this length. */
 static void weigh_block(struct ngram_entry *entries, size_t count, double length)
 {
     double squares = 0;
@@ -254,12 +254,12 @@ static void weigh_block(struct ngram_entry *entries, size_t count, double length
 void ngrams_weigh(struct ngram_list *list)
 {
     const size_t lines = list->first[NGRAM_HEAD], head = list->count - lines;
-    const double length = lines > 0 && head > 0 ? M_SQRT1_2 : 1; /* they hardly share a row */
+    const double length = lines > 0 && head > 0 ? M_SQRT1_2 : 1; /* blocks hardly share a row */
     weigh_block(list->entries, lines, length);
     weigh_block(list->entries + lines, head, length);
 }
 
-/* Tokenizers drop NULs, wherever they are: a word with one in it is the word. */
+/* Returns the text without NULs. Tokenizers drop them, so a word with a NUL is the word without. */
 static const char *without_nuls(const char *text, size_t *len, struct arena *arena, struct err *err)
 {
     const size_t whole = *len;
@@ -302,7 +302,7 @@ enum err_code ngrams_list(const struct ngram_reading *reading, const char *text,
     return ERR_OK;
 }
 
-/* Words are at least a byte long and a byte apart. */
+/* Words have at least one byte and are at least one byte apart. */
 size_t ngrams_most(const struct ngram_reading *reading, size_t len)
 {
     enum { BYTES_OF_CHARACTER = 4 };
