@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Of the last layer every head is kept, of the others their mean. */
+/* Averages the heads of the last layer. A capture keeps its heads one by one, and the mean of the
+ * other layers. */
 static void last_layer(const struct spec *spec, const struct capture *capture, float *relevance)
 {
     size_t n = capture->tokens, heads = spec_heads(spec, spec->layers - 1);
@@ -35,7 +36,7 @@ static void step_down(float *r, const float *a, size_t n, float *scratch)
         r[j] /= 2;
 }
 
-/* Through the layers below `layer`, counted from 1. */
+/* Carries r down through the layers below `layer`, counted from 1. */
 static void carry_down(const struct capture *capture, unsigned layer, float *relevance,
                        float *scratch)
 {
@@ -54,7 +55,7 @@ void attention_map_rollout(const struct spec *spec, const struct capture *captur
                            float *relevance, float *scratch)
 {
     attention_map_layer(spec, capture, layers, relevance);
-    relevance[0] += 1; /* the residual of [CLS] itself */
+    relevance[0] += 1; /* the residual connection of [CLS] */
     for (size_t j = 0; j < capture->tokens; j++)
         relevance[j] /= 2;
     carry_down(capture, layers, relevance, scratch);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* gradient [N] of one head of a token that sees all: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
+/* gradient [N] of one head of a global token: dO . (W_v x_j + b_v) = W_v^T dO . x_j + c. */
 static void global_head(const struct gradient_path *path, const struct capture *capture,
                         size_t head, float *gradient)
 {
@@ -70,8 +70,8 @@ bool gradient_normalise(float *relevance, size_t n)
     return total > 0;
 }
 
-/* One head of a block of queries from `first` on: their attention, computed once more from what the
- * capture has, with the gradient that dO and the values give. */
+/* Adds one head of a block of queries from `first` on. Their attention is computed again from the
+ * capture; the gradient comes from dO and the values. */
 static void add_block(const struct gradient_path *path, const struct capture *capture, size_t head,
                       size_t first, float *attention, float *scratch, float *relevance)
 {

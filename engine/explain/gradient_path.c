@@ -44,7 +44,7 @@ static void unpack(const struct linear *linear, size_t column, float *weight)
     linear->backend->unpack(linear, column, weight);
 }
 
-/* y = norm(x) of all rows. */
+/* y = norm(x) for all rows. */
 static void norm_rows(const struct gradient_path *path, const struct norm *norm, float *y,
                       const float *x)
 {
@@ -53,7 +53,7 @@ static void norm_rows(const struct gradient_path *path, const struct norm *norm,
                               path->spec->norm_eps);
 }
 
-/* dx = d norm(x) / dx . dy of so many rows, dx may be dy; plus the residual gradient. */
+/* dx = d norm(x) / dx . dy, plus the residual gradient, for `rows` rows; dx may be dy. */
 static void norm_back(const struct gradient_path *path, const struct norm *norm, float *dx,
                       const float *x, const float *residual, size_t rows)
 {
@@ -67,8 +67,8 @@ static void norm_back(const struct gradient_path *path, const struct norm *norm,
 
 /* ---- the head ---- */
 
-/* hidden = dy / dfeatures; y = c . z / |z|, z = W features, of one row: dy / dz is what of c lies
- * across z, over |z|. */
+/* hidden = dy / dfeatures; y = c . z / |z|, z = W features, for one row: dy / dz is the part of c
+ * that is orthogonal to z, divided by |z|. */
 static void projection_back(const struct gradient_path *path, const struct linear *classifier,
                             unsigned label)
 {
@@ -88,7 +88,7 @@ static void projection_back(const struct gradient_path *path, const struct linea
     }
 }
 
-/* What output c of the pooler was before its activation. */
+/* Returns output c of the pooler before its activation. */
 static float pooler_before(const struct gradient_path *path, size_t c)
 {
     const struct linear *pooler = &path->weights->pooler;
@@ -96,8 +96,8 @@ static float pooler_before(const struct gradient_path *path, size_t c)
     return dot(path->column[0], path->features, path->spec->hidden) + pooler->bias[c];
 }
 
-/* Back through the norm that some families have behind the pooler: read is dy / d(its output), then
- * dy / d(its input), which is computed once more for that. */
+/* Goes back through the norm that some families have behind the pooler: read is dy / d(its output),
+ * then dy / d(its input). The input is computed again for that. */
 static void head_norm_back(const struct gradient_path *path)
 {
     size_t hidden = path->spec->hidden;
@@ -110,7 +110,7 @@ static void head_norm_back(const struct gradient_path *path)
     norm_back(path, &path->weights->head_norm, path->read, pooled, NULL, 1);
 }
 
-/* hidden = dy / dfeatures; y = classifier(norm(pooler(features))) [label], of one row. */
+/* hidden = dy / dfeatures; y = classifier(norm(pooler(features))) [label], for one row. */
 static void head_back(const struct gradient_path *path, const struct linear *classifier,
                       unsigned label)
 {
@@ -139,8 +139,8 @@ static bool is_patch(const struct gradient_path *path, size_t row)
     return path->token + row >= spec_image_specials(path->spec);
 }
 
-/* The gradient of the patches' mean, back through the norm that a family has behind it. `mean` is
- * computed for that from the sums of all tokens (there is no norm before it then). */
+/* Takes the gradient of the patches' mean back through the norm behind it, if the family has one.
+ * `mean` is computed for that from the sums of all tokens (there is no norm before it then). */
 static void pooled_back(const struct gradient_path *path, const struct capture *capture,
                         float *gradient)
 {
@@ -156,7 +156,7 @@ static void pooled_back(const struct gradient_path *path, const struct capture *
     norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
 }
 
-/* x / rows to each row of y, of which x may be the first. */
+/* Writes share * x to each row of y; x may be the first row. */
 static void spread(float *y, const float *x, size_t rows, size_t width, float share)
 {
     for (size_t r = rows; r > 0; r--)
@@ -164,8 +164,8 @@ static void spread(float *y, const float *x, size_t rows, size_t width, float sh
             y[(r - 1) * width + c] = x[c] * share;
 }
 
-/* The same where a mean of all tokens goes through a pooler: it reads the mean of the sums behind
- * the last norm. */
+/* The same for a pooler on a mean of all tokens: it reads the mean of the sums behind the last
+ * norm. */
 static void tokens_back(const struct gradient_path *path, const struct capture *capture,
                         unsigned label)
 {
@@ -182,7 +182,7 @@ static void tokens_back(const struct gradient_path *path, const struct capture *
     spread(path->hidden, path->hidden, path->rows, hidden, share);
 }
 
-/* hidden = dy / dnormed of tokens that a pooling reads. */
+/* hidden = dy / dnormed for the tokens that a pooling reads. */
 static void pooling_back(const struct gradient_path *path, const struct capture *capture,
                          unsigned label)
 {
@@ -202,7 +202,7 @@ static void pooling_back(const struct gradient_path *path, const struct capture 
 
 /* ---- the block ---- */
 
-/* inner = dy / d(what W_2 reads) */
+/* inner = dy / d(input of W_2) */
 static void mlp_out_back(const struct gradient_path *path)
 {
     size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
@@ -215,14 +215,14 @@ static void mlp_out_back(const struct gradient_path *path)
     }
 }
 
-/* What output c of W_1 was for a row. */
+/* Returns output c of W_1 for a row. */
 static float mlp_before(const struct gradient_path *path, const float *column, size_t c, size_t row)
 {
     size_t hidden = path->spec->hidden;
     return dot(column, path->normed + row * hidden, hidden) + path->layer->mlp_in.bias[c];
 }
 
-/* Back through column c of W_1, and, of a gated MLP, column F + c. */
+/* Goes back through column c of W_1 and, in a gated MLP, column F + c. */
 static void mlp_column_back(const struct gradient_path *path, size_t c)
 {
     const struct spec *spec = path->spec;
@@ -255,7 +255,7 @@ static void mlp_back(const struct gradient_path *path)
     }
 }
 
-/* BERT: y of h = norm_2(s_2), s_2 = z + MLP(z), z = norm_1(s_1). hidden = dy / ds_1. */
+/* BERT: y depends on h = norm_2(s_2), s_2 = z + MLP(z), z = norm_1(s_1). hidden = dy / ds_1. */
 static void norm_after_back(const struct gradient_path *path, const struct linear *classifier,
                             unsigned label)
 {
@@ -271,7 +271,8 @@ static void norm_after_back(const struct gradient_path *path, const struct linea
               path->rows);
 }
 
-/* ViT: y of h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1, from dy / dh. */
+/* ViT: y depends on h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1, from dy /
+ * dh. */
 static void norm_before_back(const struct gradient_path *path)
 {
     size_t numbers = path->rows * path->spec->hidden;
@@ -299,7 +300,7 @@ static void head_before_back(const struct gradient_path *path, const struct capt
     }
 }
 
-/* normed [rows, A] = dy / dO, O the heads' outputs side by side. */
+/* normed [rows, A] = dy / dO, where O is the heads' outputs side by side. */
 static void attention_back(const struct gradient_path *path)
 {
     size_t hidden = path->spec->hidden, attended = path->layer->attended;
@@ -330,7 +331,7 @@ enum err_code gradient_path_back(struct gradient_path *path, const struct spec *
     if (open_path(path, arena, err))
         return err->code;
     if (spec->family->block.norm == NORM_AFTER) {
-        assert(!spec_head_reads_all(spec)); /* no family pools so */
+        assert(!spec_head_reads_all(spec)); /* no family does both */
         norm_after_back(path, classifier, label);
     } else {
         head_before_back(path, capture, classifier, label);

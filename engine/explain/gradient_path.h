@@ -1,5 +1,5 @@
-/* gradient_path.h - the way of a gradient back from a class's logit to what the last block's
- * attention put out, through the head and that block. Private to gradient.c.
+/* gradient_path.h - takes a gradient back from a class's logit to the output of the last block's
+ * attention, through the head and that block. Private to gradient.c.
  *
  *     gradient_path_back(&path, spec, weights, capture, label, token, rows, arena, &err);
  *     ... path.normed [rows, A]: dy / dO ...
@@ -21,29 +21,29 @@
 struct gradient_path {
     const struct spec *spec;
     const struct weights *weights;
-    const struct layer *layer; /* the last */
+    const struct layer *layer; /* the last layer */
     const struct kernels *kernels;
     const struct backward *backward;
-    const float *attention_sum, *mlp_sum; /* [rows, D] of the capture */
-    unsigned token;                       /* the first one's number */
-    unsigned kind;                        /* of the sequence, for its bias */
+    const float *attention_sum, *mlp_sum; /* [rows, D] the capture's */
+    unsigned token;                       /* number of the first token */
+    unsigned kind;                        /* the sequence's kind, for its bias */
     size_t rows;
-    float *column[2]; /* [D, F or P] an output's weights; two of a gated MLP */
-    float *normed;    /* [rows, D] what the MLP reads */
-    float *features;  /* [rows, D] what the pooler reads, then the residual gradient of the MLP */
+    float *column[2]; /* [D, F or P] an output's weights; two for a gated MLP */
+    float *normed;    /* [rows, D] input of the MLP */
+    float *features;  /* [rows, D] input of the pooler, then the residual gradient of the MLP */
     float *hidden;    /* [rows, D] gradients */
     float *inner;     /* [rows, F] gradients */
-    float *read;      /* [spec_features] the gradient of what the classifier reads */
+    float *read;      /* [spec_features] gradient of the classifier's input */
 };
 
-/* normed [rows, A] = dy / dO of the tokens from `token` on, O the heads' outputs side by side. The
- * arena owns the numbers. ERR_NO_MEMORY. */
+/* normed [rows, A] = dy / dO for the tokens from `token` on, where O is the heads' outputs side by
+ * side. The arena owns the numbers. ERR_NO_MEMORY. */
 enum err_code gradient_path_back(struct gradient_path *path, const struct spec *spec,
                                  const struct weights *weights, const struct capture *capture,
                                  unsigned label, unsigned token, size_t rows, struct arena *arena,
                                  struct err *err);
 
-/* How many numbers that takes. */
+/* Numbers that gradient_path_back takes of the arena. */
 size_t gradient_path_floats(const struct spec *spec, size_t rows);
 
 #endif

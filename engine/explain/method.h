@@ -12,23 +12,24 @@ enum explain_method {
     EXPLAIN_GRADIENT,      /* "gradient": attention weighted with one class's gradient */
     EXPLAIN_GRADIENT_LAST, /* "gradient-last": the same, of the last layer's tokens */
     EXPLAIN_METHODS,
-    EXPLAIN_DEFAULT = EXPLAIN_METHODS, /* the most faithful one, as measured: method_default */
+    EXPLAIN_DEFAULT = EXPLAIN_METHODS, /* the most faithful one by measurement: method_default */
 };
 
-/* How an answer is to be explained. */
+/* Options of an explanation. */
 struct explain_options {
     enum explain_method method;
-    unsigned layer; /* 1 is the lowest: rollout through the layers up to it, attention of it; 0: the
-                       last. Gradients are of the last only. */
-    bool statistics; /* of the attention, per layer and head (attention_stats.h) */
+    unsigned layer;  /* 1 is the lowest: rollout up to this layer, attention of this layer; 0: the
+                       last. Gradients exist for the last only. */
+    bool statistics; /* also return statistics of each layer and head (attention_stats.h) */
 };
 
-/* What EXPLAIN_DEFAULT stands for (models/README.md has the tables): rollout for images, where it
- * points to the defect and the last layer's methods beside it; gradient-last for texts. */
+/* Returns the method of EXPLAIN_DEFAULT (models/README.md has the tables). For images it is
+ * rollout, which shows the defect, while the last layer's methods miss it; for texts
+ * gradient-last. */
 enum explain_method method_default(enum engine_kind kind);
 
 const char *method_name(enum explain_method method);
-/* False for a name that is none of them; "default" is none. */
+/* Finds a method by name. False for any other name, and for "default". */
 bool method_find(const char *name, enum explain_method *method);
 /* "rollout, attention, ...": for error texts and help. */
 const char *method_names(void);

@@ -12,7 +12,7 @@ struct patches_view patches_view(const struct spec *spec, const struct preproces
                                  unsigned width, unsigned height)
 {
     unsigned across = spec->image_size / spec->patch;
-    /* Pixels behind the last whole patch belong to none. */
+    /* Pixels behind the last whole patch belong to no patch. */
     double covered = (double)(across * spec->patch) / spec->image_size;
     struct patches_view view = {.width = width,
                                 .height = height,
@@ -89,10 +89,10 @@ static void colour(unsigned step, unsigned char rgba[4])
     rgba[3] = (unsigned char)(255 * fmin(1, 0.15 + 0.75 * sqrt(t)) + 0.5);
 }
 
-/* Between two neighbours of a row or column of patch centres. */
+/* A place between two neighbours of a row or column of patch centres. */
 struct between {
     unsigned low, high;
-    float share; /* of the higher one */
+    float share; /* weight of the higher one */
     bool outside;
 };
 

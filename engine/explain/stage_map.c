@@ -32,7 +32,7 @@ static void step_down(const struct spec *stage, const struct capture *capture, u
         r[p] /= 2;
 }
 
-/* The patches of the stage below: a quarter of what each became has. */
+/* Goes down to the patches of the stage below: each gets a quarter of its merged patch. */
 static void unmerge(const struct spec *stage, float *r, float *scratch)
 {
     const unsigned grid = spec_grid(stage), below = 2 * grid;
@@ -41,8 +41,8 @@ static void unmerge(const struct spec *stage, float *r, float *scratch)
         r[p] = scratch[p / below / 2 * grid + p % below / 2] / 4;
 }
 
-/* From what layer `layers` reads, if `rolls` through the layers up to it, down to the first
- * stage's patches. Layer 0: what there is before the first. */
+/* Carries r from the input of layer `layers` down to the first stage's patches; if `rolls`, through
+ * the layers up to it. Layer 0: the state before the first layer. */
 static void carry_down(const struct spec *spec, const struct capture *capture, unsigned stages,
                        unsigned layers, bool rolls, float *r, float *scratch)
 {
@@ -69,7 +69,7 @@ void stage_map_rollout(const struct spec *spec, const struct capture *capture, u
     carry_down(spec, capture, top + 1, layers, true, relevance, scratch);
 }
 
-/* Over the stage's tokens. */
+/* Averages over the stage's tokens. */
 static void average(const struct spec *stage, const struct capture *capture, unsigned layer,
                     float *relevance, float *scratch)
 {
@@ -87,7 +87,7 @@ void stage_map_layer(const struct spec *spec, const struct capture *capture, uns
     carry_down(spec, capture, top + 1, layer, false, relevance, scratch);
 }
 
-/* Window by window: the paths of its tokens, to those of the same. */
+/* Adds the gradient window by window: paths stay within a window. */
 static enum err_code add_gradient(const struct spec *stage, const struct weights *weights,
                                   const struct capture *capture, unsigned label,
                                   struct arena *arena, float *relevance, float *scratch,

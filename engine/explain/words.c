@@ -11,7 +11,9 @@ static bool is_ours(const struct engine_input *input, unsigned token)
     return input->ends[token] == 0; /* [CLS] or [SEP] */
 }
 
-/* Adds the tokens of a window from `first` on to the words found so far, whose last may go on. */
+/* Adds the tokens of a window from `first` on to the words found so far; the last word may
+ * continue.
+ */
 static unsigned fold(const struct engine_input *window, const float *relevance, unsigned first,
                      struct excerpt *out, unsigned count)
 {
@@ -29,7 +31,7 @@ static unsigned fold(const struct engine_input *window, const float *relevance, 
     return count;
 }
 
-/* Adds the first `overlap` tokens of a window, which the one before had too, to their words. */
+/* Adds the first `overlap` tokens of a window, which the window before has too, to their words. */
 static void add_again(const struct engine_input *window, const float *relevance, unsigned overlap,
                       struct excerpt *words, unsigned count)
 {
@@ -53,7 +55,7 @@ static void normalise(struct excerpt *words, unsigned count)
 
 unsigned words_fold(const struct engine_input *input, const float *relevance, struct excerpt *out)
 {
-    unsigned count = 0, seen = 0; /* words; tokens of the text that windows had so far */
+    unsigned count = 0, seen = 0; /* words; tokens of the text in the windows so far */
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
         const struct engine_input window = engine_input_window(input, i);
         const unsigned overlap = input->windows > 0 ? seen - input->window_first[i] : 0;
@@ -74,14 +76,15 @@ struct stretch {
     float excess, relevance;
 };
 
-/* The best stretch of words first .. last - 1; its excess is 0 if none is denser than `density`. */
+/* Finds the best stretch of words first .. last - 1; its excess is 0 if none is denser than
+ * `density`. */
 static struct stretch densest(const struct excerpt *words, unsigned first, unsigned last,
                               float density)
 {
     struct stretch best = {0}, now = {.first = first};
     for (unsigned i = first; i < last; i++) {
         if (i > first && words[i].of_pair != words[i - 1].of_pair)
-            now = (struct stretch){.first = i}; /* no stretch is of two texts */
+            now = (struct stretch){.first = i}; /* no stretch spans two texts */
         now.excess += words[i].relevance - density;
         now.relevance += words[i].relevance;
         now.last = i + 1;
@@ -93,7 +96,7 @@ static struct stretch densest(const struct excerpt *words, unsigned first, unsig
     return best;
 }
 
-/* The best stretch that touches none of `taken`, which ascend. */
+/* Finds the best stretch that touches none of `taken`, which ascend. */
 static struct stretch next_span(const struct excerpt *words, unsigned count,
                                 const struct stretch *taken, unsigned taken_count, float density)
 {
@@ -109,7 +112,7 @@ static struct stretch next_span(const struct excerpt *words, unsigned count,
     return best;
 }
 
-/* Keeps `taken` ascending. */
+/* Inserts a stretch and keeps `taken` ascending. */
 static void insert(struct stretch *taken, unsigned count, struct stretch new)
 {
     unsigned at = count;
