@@ -53,7 +53,7 @@ static void *block_take(struct arena_block *block, size_t bytes)
     return memory;
 }
 
-/* A large allocation goes behind the newest block, whose free space stays in use. */
+/* Puts a large allocation behind the newest block, whose free space stays in use. */
 static void *alloc_large(struct arena *arena, size_t bytes)
 {
     struct arena_block *block = block_create(HEADER_BYTES + bytes);
@@ -84,8 +84,7 @@ static void *take(struct arena *arena, size_t bytes)
     return block_take(block, bytes);
 }
 
-/* AddressSanitizer gets the requested size, so that it detects overruns as it does malloc's.
- */
+/* AddressSanitizer gets the requested size, so that it detects overruns as with malloc. */
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)

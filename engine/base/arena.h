@@ -1,4 +1,4 @@
-/* arena.h - memory that is given back all at once.
+/* arena.h - memory that is freed all at once.
  *
  * A request, a loaded checkpoint's metadata and a parsed file each own one arena: everything they
  * hold is allocated from it and freed by a single arena_deinit, so no error path frees piecemeal.
@@ -23,15 +23,15 @@ struct arena_block;
 
 struct arena {
     struct arena_block *blocks; /* newest first */
-    size_t bytes;               /* handed out so far */
+    size_t bytes;               /* allocated so far */
 };
 
 void arena_init(struct arena *arena);
 
-/* Frees everything the arena handed out; the arena may be used again. */
+/* Frees all memory of the arena; the arena may be used again. */
 void arena_deinit(struct arena *arena);
 
-/* Uninitialised memory, aligned to ARENA_ALIGNMENT. NULL if there is no memory. */
+/* Returns uninitialised memory, aligned to ARENA_ALIGNMENT. NULL if there is no memory. */
 void *arena_alloc(struct arena *arena, size_t bytes);
 
 /* The same, zeroed, for count x size bytes; NULL also when the product overflows. */

@@ -12,7 +12,7 @@ enum {
     ENCODE_PIECE = 51,      /* libb64 breaks the line after 54 bytes; a multiple of 3 */
 };
 
-/* Without branches, so that the compiler vectorises the loop around it. */
+/* Has no branches, so that the compiler vectorises the loop around it. */
 static bool in_alphabet(char character)
 {
     unsigned char c = (unsigned char)character;
@@ -44,7 +44,7 @@ size_t base64_decoded_size(size_t len)
     return len / 4 * 3 + 1;
 }
 
-/* *data_len: the characters before the padding. */
+/* Checks the text. *data_len: the characters before the padding. */
 static enum err_code check(const char *text, size_t len, size_t origin, size_t *data_len,
                            struct err *err)
 {
@@ -67,8 +67,8 @@ static enum err_code check(const char *text, size_t len, size_t origin, size_t *
     return ERR_OK;
 }
 
-/* Padding is not passed on: at the end of its input libb64 writes the whole bytes of an open group.
- */
+/* Padding is not passed to libb64: at the end of its input it writes the whole bytes of an open
+ * group. */
 enum err_code base64_decode_while(char *out, size_t *out_len, const char *text, size_t len,
                                   size_t origin, struct interrupt *interrupt, struct err *err)
 {
@@ -95,7 +95,7 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
 
 /* ---- as people send it ---- */
 
-/* 0 to 63; of the URL-safe alphabet's two characters those of the other's. */
+/* Returns 0 to 63. The URL-safe alphabet's two own characters have the values of + and /. */
 static unsigned value_of(char c)
 {
     return (unsigned)base64_decode_value(c == '-' ? '+' : c == '_' ? '/' : c);
@@ -105,7 +105,7 @@ static unsigned value_of(char c)
 struct sent {
     size_t data, padding; /* characters */
     bool is_url_safe, is_standard;
-    unsigned bits; /* that are not yet written */
+    unsigned bits; /* bits that are not yet written */
     size_t last_at;
 };
 
@@ -137,7 +137,7 @@ static enum err_code take_sent(struct sent *sent, char c, size_t at, char **out,
     return ERR_OK;
 }
 
-/* The last group, which needs no padding in the URL-safe alphabet (RFC 4648, section 5). */
+/* Ends the last group, which needs no padding in the URL-safe alphabet (RFC 4648, section 5). */
 static enum err_code end_sent(const struct sent *sent, char **out, struct err *err)
 {
     size_t rest = sent->data % 4;
@@ -189,8 +189,8 @@ size_t base64_encoded_size(size_t len)
     return len / 3 * 4 + (len % 3 != 0 ? 4 : 0) + 1;
 }
 
-/* A state of its own for each piece keeps libb64's line counter below the line's end; the newline
- * that base64_encode_blockend appends takes the place of the NUL. */
+/* A new state for each piece keeps libb64's line counter below the line's end. The newline that
+ * base64_encode_blockend appends is replaced by the NUL. */
 void base64_encode(char *out, const char *bytes, size_t len)
 {
     for (size_t at = 0; at < len; at += ENCODE_PIECE) {

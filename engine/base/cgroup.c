@@ -70,8 +70,8 @@ int cgroup_read(const struct cgroup *cgroup, const char *name, long long out[2])
     return count;
 }
 
-/* The part of a group's path below the mount. Without a cgroup namespace the path starts with the
- * mount's root; a group outside what is mounted ("/../x") is judged by the mount point alone. */
+/* Returns the part of a group's path below the mount. Without a cgroup namespace the path starts
+ * with the mount's root. For a group outside the mount ("/../x") only the mount point counts. */
 static const char *path_below_mount(const char *group, const char *mount_root)
 {
     size_t len = strcmp(mount_root, "/") == 0 ? 0 : strlen(mount_root);
@@ -146,7 +146,7 @@ static bool parse_mount(const struct search *search, char *line, struct mount *o
     return out->is_unified || (strcmp(type, "cgroup") == 0 && list_has(tail, search->controller));
 }
 
-/* The next line without its newline, in a buffer that getline owns. */
+/* Reads the next line without its newline, into a buffer that getline owns. */
 static bool next_line(FILE *file, char **line, size_t *size)
 {
     if (getline(line, size, file) < 0)
@@ -168,7 +168,8 @@ static void read_groups(struct search *search)
     fclose(file);
 }
 
-/* Without mountinfo: where distributions mount them. Version 1 keeps processors in a joint one. */
+/* Returns the limit of the usual mount points, if there is no mountinfo. Version 1 has a joint
+ * mount for processors. */
 static unsigned long long limit_of_usual_mounts(const struct search *search)
 {
     char own[128];

@@ -16,16 +16,16 @@ struct cgroup {
     bool is_unified;        /* version 2 */
 };
 
-/* The smallest limit of the groups from this process's up to the root; 0 stands for none, both here
- * and from limit_of_group. */
+/* Returns the smallest limit of the groups from this process's up to the root. 0 means no limit,
+ * both here and from limit_of_group. */
 unsigned long long cgroup_smallest(const char *root, const char *controller,
                                    unsigned long long (*limit_of_group)(const struct cgroup *));
 
-/* Reads up to two numbers from one of the group's files and returns how many there are; "max" and
- * everything else that is no number ends the reading. */
+/* Reads up to two numbers from one of the group's files and returns their number; "max" and all
+ * else that is no number ends the reading. */
 int cgroup_read(const struct cgroup *cgroup, const char *name, long long out[2]);
 
-/* 0 stands for none. */
+/* Returns the smaller limit; 0 means no limit. */
 unsigned long long cgroup_smaller(unsigned long long a, unsigned long long b);
 
 #endif

@@ -1,9 +1,9 @@
 /* clock.h - time. Deadlines and durations are monotonic nanoseconds, never the wall clock: they
  * survive a clock step. The wall clock is only for people to read. Threads: any.
  *
- * The monotonic clock of Linux begins when the machine does. Ours is a day ahead of it: an hour
- * before any moment is a moment too, on a machine that was started a second ago, and 0 is long
- * before all of them. Who hands a moment to the kernel takes the day off. */
+ * The monotonic clock of Linux begins at boot. This one is a day ahead of it, so that an hour
+ * before any time is a valid time even a second after boot, and 0 is long before all times. Code
+ * that passes a time to the kernel subtracts the day. */
 #ifndef ATTND_ENGINE_BASE_CLOCK_H
 #define ATTND_ENGINE_BASE_CLOCK_H
 
@@ -19,7 +19,7 @@ static inline uint64_t clock_now_ns(void)
     return ((uint64_t)now.tv_sec + CLOCK_AHEAD_S) * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Processor time of the calling thread, which stands still while others have its processor. */
+/* Processor time of the calling thread, which stops while other threads have its processor. */
 static inline uint64_t clock_thread_ns(void)
 {
     struct timespec now;

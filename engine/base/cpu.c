@@ -1,7 +1,7 @@
 /* cpu.c - see cpu.h.
  *
- * The quota of a group of processes: cpu.max of version 2, "quota period" or "max period";
- * cpu.cfs_quota_us and cpu.cfs_period_us of version 1, where a quota of -1 is none. */
+ * The quota of a group of processes: cpu.max in version 2, "quota period" or "max period";
+ * cpu.cfs_quota_us and cpu.cfs_period_us in version 1, where a quota of -1 means none. */
 #include "engine/base/cpu.h"
 
 #include "engine/base/cgroup.h"

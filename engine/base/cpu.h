@@ -10,12 +10,11 @@
  * is less; at least 1. `root` is prepended to every path read: "" normally, a fixture in tests. */
 unsigned cpu_quota_threads(const char *root);
 
-/* The cgroup quota alone, in processors rounded up: the smallest on the way from this process's
- * group to the root, cgroup v1 and v2. 0: no quota. What cannot be read or understood is no quota.
- */
+/* The cgroup quota alone, in processors rounded up: the smallest of this process's group and its
+ * ancestors, cgroup v1 and v2. 0: no quota. A quota that cannot be read or parsed is no quota. */
 unsigned cpu_quota_limit(const char *root);
 
-/* Bytes of the data cache of level 1, 2 or 3 as one core sees it; 0 if unknown. */
+/* Bytes of the data cache of level 1, 2 or 3 that one core can use; 0 if unknown. */
 size_t cpu_cache_bytes(unsigned level);
 
 /* Widest vector instructions that processor and kernel support, weakest first. */
@@ -23,8 +22,8 @@ enum cpu_level { CPU_SSE2, CPU_AVX2, CPU_AVX512, CPU_AVX512_VNNI };
 
 enum cpu_level cpu_level(void);
 
-/* Multiplies bf16 pairs (AVX512_BF16); bytes and bf16 by tiles (AMX), if tile_state.h says that it
- * may; bytes in 256-bit registers (AVX_VNNI). */
+/* True if the CPU multiplies bf16 pairs (AVX512_BF16); bytes and bf16 by tiles (AMX; also needs
+ * tile_state_permitted); bytes in 256-bit registers (AVX_VNNI). */
 bool cpu_has_bf16(void);
 bool cpu_has_tiles(void);
 bool cpu_has_avx_vnni(void);

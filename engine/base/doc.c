@@ -17,7 +17,7 @@ const struct doc_limits doc_limits_file = {
     .depth_max = 16, .tokens_max = 4 * 1000 * 1000, .integers_as_reals = true};
 const struct doc_limits doc_limits_request = {.depth_max = 16, .tokens_max = 4096};
 
-/* Index just after the string that opens at `at`. */
+/* Returns the index just after the string that opens at `at`. */
 static size_t skip_string(const char *bytes, size_t len, size_t at)
 {
     for (at++; at < len && bytes[at] != '"'; at++)
@@ -86,7 +86,7 @@ static enum err_code parse_error(const json_error_t *jerr, const struct origin *
     }
 }
 
-/* Length of a word that Python writes for a number that is none, or 0. */
+/* Returns the length of NaN or Infinity as Python writes them; 0: it is neither. */
 static size_t nan_bytes(const char *bytes, size_t left)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -96,8 +96,8 @@ static size_t nan_bytes(const char *bytes, size_t left)
     return 0;
 }
 
-/* Copies the text to `out` with null in the place of each such word outside strings; its length.
- * out has room for a third more. */
+/* Copies the text to `out` with null in place of each such word outside strings; returns its
+ * length. out has room for a third more. */
 static size_t without_nan(const char *bytes, size_t len, char *out)
 {
     size_t to = 0;
@@ -280,7 +280,7 @@ bool doc_as_integer(const struct json_t *value, long long *out)
 
 bool doc_number_text(const struct json_t *value, char out[DOC_NUMBER_BYTES])
 {
-    enum { DIGITS_MIN = 15, DIGITS_MAX = 17 }; /* every double survives so many */
+    enum { DIGITS_MIN = 15, DIGITS_MAX = 17 }; /* 17 digits are enough for every double */
     static const double exact_max = 9007199254740992.0;
     double number = json_number_value(value);
     out[0] = '\0';

@@ -2,7 +2,7 @@
  *
  * Two layers. doc_parse turns bytes into a tree with our limits (depth, tokens, duplicate keys,
  * integers of any size), and an error text that carries a byte offset and never the input. The
- * json_get_* functions read members of an object by name and type; a wrong type is an error that
+ * doc_get_* functions read members of an object by name and type; a wrong type is an error that
  * names the path ("config.json: $.hidden_size: expected an integer, found a string").
  *
  *     struct json_t *root;
@@ -27,9 +27,9 @@ struct json_t;
 struct doc_limits {
     unsigned depth_max;     /* nesting of objects and arrays */
     size_t tokens_max;      /* values, keys and brackets, counted before the tree is built */
-    size_t bytes_max;       /* of what is parsed; 0: any number */
+    size_t bytes_max;       /* bytes of the text; 0: any number */
     bool integers_as_reals; /* accept integers of any size; every number becomes a real */
-    bool nan_is_null; /* read NaN and Infinity, which Python writes and JSON has not, as null */
+    bool nan_is_null;       /* read NaN and Infinity, which Python writes but JSON lacks, as null */
 };
 
 extern const struct doc_limits doc_limits_file;    /* a checkpoint's or a configuration file */
@@ -56,14 +56,13 @@ void doc_free(struct json_t *value);
 
 /* The member `key` of an object, borrowed; NULL if absent or null. */
 const struct json_t *doc_member(const struct json_t *object, const char *key);
-/* Whether the member is there and null, where that means something else than its absence. */
+/* True if the member is present and null, for callers to whom absence means something else. */
 bool doc_has_null(const struct json_t *object, const char *key);
 
-/* Getters of optional members: absent or null leaves *out as it is and succeeds. `path` is the
- * object's own path, for the error text. A number with a fraction is not an integer; a spelled-out
- * huge integer (1e30 written in digits) is out of range unless max says otherwise. An error that is
- * in `err` already is returned by those that succeed: several may be called before one is checked.
- */
+/* Getters of optional members: absent or null leaves *out unchanged and succeeds. `path` is the
+ * object's own path, for the error text. A number with a fraction is not an integer; a huge integer
+ * (1e30 written in digits) is out of range unless max allows it. A getter that succeeds returns an
+ * error that is already in `err`: several may be called before the check. */
 enum err_code doc_get_integer(const struct json_t *object, const char *path, const char *key,
                               long long min, long long max, long long *out, struct err *err);
 enum err_code doc_get_number(const struct json_t *object, const char *path, const char *key,
@@ -90,17 +89,17 @@ size_t doc_object_count(const struct json_t *value); /* 0 if it is not an object
 size_t doc_array_count(const struct json_t *value);
 const struct json_t *doc_array_item(const struct json_t *value, size_t index);
 
-/* A value by itself: NULL or false if it is of another type. */
+/* Conversions of a value: NULL or false if it has another type. */
 const char *doc_as_string(const struct json_t *value); /* NULL also with an embedded NUL */
-/* With its length; it may hold NUL characters. */
+/* Returns a string with its length; it may hold NUL characters. */
 const char *doc_text(const struct json_t *value, size_t *len);
 bool doc_as_number(const struct json_t *value, double *out);
-/* Exact: false for a number with a fraction or an exponent, and for any number of a tree that was
- * parsed with integers_as_reals. */
+/* Exact: false for a number with a fraction or an exponent, and for every number of a tree parsed
+ * with integers_as_reals. */
 bool doc_as_integer(const struct json_t *value, long long *out);
 
-/* A number as its shortest decimal text: 42, -1.5. False, and out is "", for a value that is no
- * number, and for one that a double may have changed: a real from 2^53 on. */
+/* Writes a number as its shortest decimal text: 42, -1.5. False, and out is "", for a value that is
+ * no number, and for one that a double may have changed: a real from 2^53 on. */
 enum { DOC_NUMBER_BYTES = 32 };
 bool doc_number_text(const struct json_t *value, char out[DOC_NUMBER_BYTES]);
 

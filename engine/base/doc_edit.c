@@ -1,8 +1,8 @@
 /* doc_edit.c - see doc_edit.h.
  *
  * doc_parse reads numbers either as 64-bit integers or all as reals. A file that is written again
- * needs the first: a reader that asks for an integer gets none for "96.0". Only if a number is out
- * of range the file is read again as reals, and those that are integers are made integers again.
+ * needs integers: a reader that expects one refuses "96.0". Only if a number is out of range is the
+ * file read again as reals, and whole numbers are made integers again.
  */
 #include "engine/base/doc_edit.h"
 
@@ -25,7 +25,7 @@ static const struct doc_limits exact_limits = {.depth_max = 16, .tokens_max = 4 
 
 /* ---- open ---- */
 
-/* What a real becomes: an integer where it is one and exact. NULL: it stays. */
+/* Returns an integer for a real that is whole and exact. NULL: it stays a real. */
 static json_t *integer_of(const json_t *value)
 {
     double real = json_real_value(value);
@@ -96,7 +96,7 @@ enum err_code doc_edit_new(struct json_t **out, struct err *err)
 
 /* ---- members ---- */
 
-/* Takes the value over. */
+/* Sets a member and takes ownership of the value. */
 static enum err_code set(json_t *object, const char *key, json_t *value, struct err *err)
 {
     if (value == NULL || json_object_set_new(object, key, value) != 0)
@@ -214,7 +214,7 @@ enum err_code doc_edit_rename(struct json_t *object, const char *key, const char
 
 /* ---- save ---- */
 
-/* The number of digits with which every real of the tree can be read back exactly. */
+/* Returns the digits with which every real of the tree can be read back exactly. */
 static int digits_of(const json_t *value)
 {
     if (json_is_real(value)) {

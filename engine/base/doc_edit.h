@@ -1,4 +1,4 @@
-/* doc_edit.h - changes members of a JSON file and keeps all others as they are.
+/* doc_edit.h - changes members of a JSON file and keeps all others unchanged.
  *
  *     struct json_t *root;
  *     doc_edit_open(&root, "config.json", &err);            doc_edit_new for an empty object
@@ -21,9 +21,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The object in a file of at most 64 MB. An integer of more than 64 bits ("model_max_length" has
- * one) becomes a real. Errors begin with the path; ERR_UNSUPPORTED if it is not an object. Yours to
- * doc_free. */
+/* Reads the object in a file of at most 64 MB. An integer of more than 64 bits ("model_max_length"
+ * has one) becomes a real. Errors begin with the path; ERR_UNSUPPORTED if it is not an object.
+ * Yours to doc_free. */
 enum err_code doc_edit_open(struct json_t **out, const char *path, struct err *err);
 enum err_code doc_edit_new(struct json_t **out, struct err *err);
 
@@ -35,25 +35,25 @@ enum err_code doc_edit_integer(struct json_t *object, const char *key, long long
 enum err_code doc_edit_number(struct json_t *object, const char *key, double value,
                               struct err *err);
 enum err_code doc_edit_bool(struct json_t *object, const char *key, bool value, struct err *err);
-/* An array of texts. */
+/* Sets an array of texts. */
 enum err_code doc_edit_texts(struct json_t *object, const char *key, const char *const *texts,
                              size_t count, struct err *err);
-/* An array of whole numbers. */
+/* Sets an array of whole numbers. */
 enum err_code doc_edit_integers(struct json_t *object, const char *key, const long long *values,
                                 size_t count, struct err *err);
-/* What the JSON text says, an object or an array. ERR_UNUSABLE: it is none. */
+/* Sets the value of a JSON text, an object or an array. ERR_UNUSABLE: the text is neither. */
 enum err_code doc_edit_json(struct json_t *object, const char *key, const char *json,
                             struct err *err);
-/* An empty object, borrowed. */
+/* Sets an empty object; *child is borrowed. */
 enum err_code doc_edit_object(struct json_t *object, const char *key, struct json_t **child,
                               struct err *err);
-/* The member if it is an object, borrowed; else NULL. */
+/* Returns the member if it is an object, borrowed; else NULL. */
 struct json_t *doc_edit_member(struct json_t *object, const char *key);
-/* The item of a member that is an array, if it is an object, borrowed; else NULL. */
+/* Returns the item of a member that is an array, if the item is an object, borrowed; else NULL. */
 struct json_t *doc_edit_item(struct json_t *object, const char *key, size_t index);
-/* An absent member is fine. */
+/* Removes a member; it may be absent. */
 void doc_edit_remove(struct json_t *object, const char *key);
-/* Moves a member's value to another name; what has that name is replaced. Absent: nothing. */
+/* Renames a member; a member of the new name is replaced. Does nothing if it is absent. */
 enum err_code doc_edit_rename(struct json_t *object, const char *key, const char *name,
                               struct err *err);
 

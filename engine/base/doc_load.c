@@ -1,13 +1,13 @@
-/* doc_load.c - see doc_load.h. jansson 2.14 does not check whether the buffer of the string that it
- * reads could grow (lex_save in its load.c drops the result of strbuffer_append_byte); it goes on
- * with fewer bytes than it counts, and unescapes the string past the end of its memory. Other
- * versions may have other such places, so none is relied on: while json_loadb runs, an allocation
- * that fails does not return. It jumps back here, and everything that the parse had taken is freed.
+/* doc_load.c - see doc_load.h. jansson 2.14 does not check whether the buffer of a string could
+ * grow (lex_save in its load.c drops the result of strbuffer_append_byte). It continues with fewer
+ * bytes than it counts, and unescapes the string past the end of its memory. Other versions may
+ * have other such faults, so none is relied on: while json_loadb runs, an allocation that fails
+ * does not return. It jumps back here, and all memory that the parse had taken is freed.
  *
  * The blocks that a parse has allocated form a linked list. The links lie at the end of each block
- * (malloc_usable_size tells where that is), so that a block is an ordinary malloc block outside of
- * this file: any code may free a tree, and outside of a parse jansson's allocations are malloc and
- * free. Within one it frees only what it has taken itself.
+ * (found by malloc_usable_size), so that a block is an ordinary malloc block outside of this file:
+ * any code may free a tree, and outside of a parse jansson's allocations are malloc and free.
+ * During a parse jansson frees only its own blocks.
  *
  * The jump passes over jansson's frames only. They hold no lock and no state but memory; the seed
  * of its hash tables, its one global, is set before main, as are the allocators. The two
@@ -21,15 +21,15 @@
 
 /* At the end of each block that a parse allocated. */
 struct links {
-    struct links *next, **from; /* from: what points here */
+    struct links *next, **from; /* from: the pointer to this one */
     void *block;
 };
 
-/* Room for the links wherever the block's last byte is. */
+/* Room for the links at any alignment of the block's end. */
 enum { EXTRA_BYTES = sizeof(struct links) + _Alignof(struct links) - 1 };
 
 static _Thread_local jmp_buf *no_memory; /* NULL: no parse runs on this thread */
-static _Thread_local struct links *held; /* by that parse */
+static _Thread_local struct links *held; /* blocks of that parse */
 
 static struct links *links_of(void *block)
 {

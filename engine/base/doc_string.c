@@ -18,7 +18,7 @@ static struct doc_string_piece control(unsigned code, size_t taken)
     return piece;
 }
 
-/* U+2028 to U+202E and U+2066 to U+2069; 0: another character. */
+/* Returns the character if it is U+2028 to U+202E or U+2066 to U+2069; 0: another character. */
 static unsigned line_or_direction(const char *text, size_t taken)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -29,7 +29,7 @@ static unsigned line_or_direction(const char *text, size_t taken)
     return byte[1] == 0x81 && byte[2] >= 0xA6 && byte[2] <= 0xA9 ? 0x2040u + byte[2] - 0x80 : 0;
 }
 
-/* A character that JSON itself would let pass. */
+/* Escapes a character that JSON itself need not escape. */
 static struct doc_string_piece for_terminal(const char *text, size_t len)
 {
     unsigned char byte = (unsigned char)text[0];

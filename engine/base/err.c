@@ -13,7 +13,7 @@ static const char *const names[ERR_CODE_COUNT] = {
 #undef X
 };
 
-/* Cuts a UTF-8 sequence that the buffer's end left incomplete. */
+/* Removes a UTF-8 sequence that is incomplete at the buffer's end. */
 static void trim_partial_character(char *text)
 {
     size_t len = strlen(text);

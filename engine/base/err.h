@@ -1,7 +1,7 @@
 /* err.h - an error is a value.
  *
- * A function that can fail returns an enum err_code and takes a `struct err *` last. The code says
- * what kind of failure it was, the text says what, where and the limit. The first error recorded is
+ * A function that can fail returns an enum err_code and takes a `struct err *` last. The code is
+ * the kind of failure; the text has the fault, its place and the limit. The first error recorded is
  * kept, so the deepest function tells the cause; callers prepend context:
  *
  *     struct err err = {0};
@@ -63,15 +63,15 @@ enum err_code err_prefix(struct err *err, const char *format, ...)
 /* Shorthand for a failed allocation of `bytes`. */
 enum err_code err_no_memory(struct err *err, size_t bytes);
 
-/* Shorthand for a thread that pthread_create could not start: `failure` is what it returned. */
+/* Shorthand for a thread that pthread_create could not start: `failure` is its result. */
 enum err_code err_no_thread(struct err *err, int failure);
 
 /* The err_code of a system call's errno: ERR_NO_MEMORY (also for EAGAIN, which pthread_create
  * returns then) or ERR_IO. */
 enum err_code err_code_of_errno(int error);
 
-/* Whether it is a failure of the system (no memory, input or output) and not of the function's
- * input: if one input of many fails in this way, the run must end instead of skipping the input. */
+/* True for a failure of the system (no memory, input or output), not of the function's input: if
+ * one input of many fails in this way, the run must end instead of skipping the input. */
 bool err_is_of_system(enum err_code code);
 
 /* The kind's name: "too_large". */

@@ -20,7 +20,7 @@ void file_open_standard(void)
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            _exit(EXIT_FAILURE); /* there is no way left to say why */
+            _exit(EXIT_FAILURE); /* no stream is left for an error text */
 }
 
 enum err_code file_path(char out[PATH_MAX], const char *dir, const char *name, struct err *err)
@@ -64,7 +64,7 @@ static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct 
     return ERR_OK;
 }
 
-/* *error: the errno of a failure of the file's. */
+/* Reads the whole stream. *error: errno, if the file failed. */
 static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t bytes_max, int *error,
                               struct err *err)
 {
@@ -102,8 +102,8 @@ static enum err_code check_regular(mode_t mode, struct err *err)
                                     : "device");
 }
 
-/* Looked at first, since opening a device can already do something (rewind a tape, start a
- * watchdog), and again once it is open, since the name may be another file's by then. */
+/* Checks the type before opening, because opening a device can have an effect (rewind a tape, start
+ * a watchdog), and after it, because the name may then be another file's. */
 enum err_code file_open(int *fd, const char *path, struct err *err)
 {
     struct stat status;
@@ -139,8 +139,8 @@ enum err_code file_open_stream(FILE **out, const char *path, struct err *err)
     return err_no_memory(err, BUFSIZ);
 }
 
-/* The names of an open descriptor, as a shell's <(...) becomes one: the caller has opened it, so
- * opening it again waits for nobody. */
+/* True for the name of an open descriptor, which a shell makes of <(...). The caller has opened it,
+ * so opening it again does not wait. */
 static bool is_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -191,7 +191,7 @@ enum err_code file_read_given(char **out, size_t *len, const char *path, size_t 
     return read_path(out, len, path, NAMED_BY_CALLER, bytes_max, &error, err);
 }
 
-/* An error that is not listed counts as a failure of the system. */
+/* True for errors of the path. All others count as failures of the system. */
 static bool is_of_path(int error)
 {
     static const int errors[] = {ENOENT, ENOTDIR,      EISDIR, EACCES, EPERM,

@@ -35,7 +35,7 @@ static bool has_magic(const void *bytes, size_t len)
     return len >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
 }
 
-/* Behind a member: another one, or what gzip(1) ignores there. Zeros pad a tape's blocks. */
+/* True if another member follows. gzip(1) ignores all else there; zeros pad a tape's blocks. */
 static bool has_another(z_stream *stream)
 {
     return has_magic(stream->next_in, stream->avail_in) && inflateReset(stream) == Z_OK;
@@ -44,14 +44,14 @@ static bool has_another(z_stream *stream)
 static enum err_code refuse_data(const z_stream *stream, int status, struct err *err)
 {
     if (status == Z_MEM_ERROR)
-        return err_no_memory(err, (size_t)1 << MAX_WBITS); /* for its window */
+        return err_no_memory(err, (size_t)1 << MAX_WBITS); /* zlib's window */
     if (status == Z_OK || status == Z_BUF_ERROR)
         return err_set(err, ERR_MALFORMED, "the gzip data are cut off");
     return err_set(err, ERR_MALFORMED, "the gzip data are damaged near byte %zu",
                    (size_t)stream->total_in);
 }
 
-/* A file may hold several members one after another: they are one text (RFC 1952, 2.2). */
+/* Unpacks all members. A file may have several, which are one text (RFC 1952, 2.2). */
 static enum err_code inflate_all(z_stream *stream, struct unpacked *out, size_t bytes_max,
                                  struct err *err)
 {

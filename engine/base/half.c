@@ -17,8 +17,8 @@ static inline float number_of(uint32_t bits)
 }
 
 /* binary16 is 1 sign, 5 exponent (bias 15) and 10 fraction bits; binary32 is 1, 8 (bias 127) and 23
- * (IEEE 754-2019, 3.6). A normal number needs its exponent moved by 112 = 127 - 15, an infinity or
- * a NaN by twice that (31 -> 255), and a subnormal is its fraction times 2^-24, which is a normal
+ * (IEEE 754-2019, 3.6). The exponent of a normal number is raised by 112 = 127 - 15, that of an
+ * infinity or a NaN by twice that (31 -> 255). A subnormal is its fraction times 2^-24, a normal
  * fp32 number: no step depends on the processor's treatment of subnormals. */
 static inline uint32_t widen_f16(uint32_t half)
 {
@@ -49,8 +49,8 @@ void half_bf16_to_f32(float *restrict out, const uint16_t *restrict in, size_t c
 
 /* Below 2^-14 binary16 is fixed point in steps of 2^-24, and so are the fractions of fp32 numbers
  * in [0.5, 1): adding 0.5 rounds to such a step, ties to even, and leaves the step's number in the
- * low bits. Above, the 13 bits that go are rounded by adding just less than half their range, plus
- * one if the bit that stays is odd; a carry into the exponent is what rounding up means there. */
+ * low bits. Above, the 13 dropped bits are rounded by adding just less than half their range, plus
+ * one if the lowest kept bit is odd; a carry into the exponent is correct rounding up. */
 static inline uint32_t narrow_f16(float number)
 {
     const uint32_t infinity = 0x7F800000u, rounds_to_infinity = 0x477FF000u; /* 65520 */

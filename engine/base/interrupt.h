@@ -1,7 +1,7 @@
 /* interrupt.h - cancels long work whose result is no longer needed.
  *
- * The caller supplies a function and how often to call it; the work calls it between rows, pieces
- * and passes, and ends with the error code that it returns:
+ * The caller supplies a function and the interval of its calls. The work calls it between rows,
+ * pieces and passes, and ends with the error code that it returns:
  *
  *     struct interrupt interrupt = {.look = look, .context = request, .interval_ns = 2000000};
  *     for (size_t y = 0; y < height; y++) {
@@ -14,7 +14,7 @@
  * about a microsecond calls it once in several iterations. NULL stands for work that is never
  * cancelled.
  *
- * Threads: one at a time, as the work itself.
+ * Threads: one at a time, like the work itself.
  */
 #ifndef ATTND_ENGINE_BASE_INTERRUPT_H
 #define ATTND_ENGINE_BASE_INTERRUPT_H
@@ -29,8 +29,8 @@ struct interrupt {
     /* ERR_OK: go on. Else the work ends with this code, which is also set in err. */
     enum err_code (*look)(void *context, struct err *err);
     void *context;
-    uint64_t interval_ns; /* `look` is not called again before; 0: at every look */
-    uint64_t next_ns;     /* when it may be called again; zero to begin with */
+    uint64_t interval_ns; /* shortest time between two calls of `look`; 0: call it every time */
+    uint64_t next_ns;     /* time of the next call; initially 0 */
 };
 
 static inline enum err_code interrupt_look(struct interrupt *interrupt, struct err *err)

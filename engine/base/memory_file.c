@@ -8,7 +8,7 @@
 
 enum { FIRST_BYTES = 4096 };
 
-/* For len more bytes and the NUL. */
+/* Makes room for len more bytes and the NUL. */
 static bool make_room(struct memory_file *file, size_t len)
 {
     size_t capacity = file->capacity > 0 ? file->capacity : FIRST_BYTES;

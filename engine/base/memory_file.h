@@ -1,4 +1,4 @@
-/* memory_file.h - a stream into memory that reports on close whether all that was written is there.
+/* memory_file.h - a stream into memory that reports on close if any written byte was lost.
  *
  *     struct memory_file file;
  *     if (memory_file_open(&file, err))
@@ -6,7 +6,7 @@
  *     fprintf(file.stream, ...);
  *     return memory_file_save(&file, path, err);
  *
- * open_memstream does not: if its buffer cannot grow, glibc 2.36's stream drops bytes without
+ * open_memstream does not. If its buffer cannot grow, glibc 2.36's stream drops bytes without
  * setting the error indicator; if that happens in fclose, the buffer is NULL and fclose returns 0.
  * A file written from it may be truncated, or have a hole.
  *
@@ -26,7 +26,7 @@ struct memory_file {
     FILE *stream;
     char *bytes; /* [len], then a NUL; whole only after memory_file_close */
     size_t len, capacity;
-    bool failed; /* something was not kept */
+    bool failed; /* a byte was lost */
 };
 
 /* ERR_NO_MEMORY. */

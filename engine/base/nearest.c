@@ -13,9 +13,9 @@ static size_t smallest(size_t a, size_t b, size_t c)
     return least < c ? least : c;
 }
 
-/* Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance of the
- * first i bytes of `a` to the first k of `b`. A distance beyond `far` may end early, as SIZE_MAX.
- * *cells rises by those that were computed. */
+/* Computes Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance
+ * of the first i bytes of `a` to the first k of `b`. A distance beyond `far` may end early, as
+ * SIZE_MAX. *cells rises by the cells computed. */
 static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b_len, size_t far,
                             size_t *cells)
 {
@@ -45,7 +45,7 @@ const char *nearest_name(const char *name, const char *const *known, size_t coun
     size_t len = strlen(name);
     if (len > NAME_BYTES_MAX)
         return NULL;
-    size_t far = len / 3 + 1; /* so that one slip in a short name is still near */
+    size_t far = len / 3 + 1; /* one typing error in a short name is still near */
     size_t cells = 0;
     for (size_t i = 0; i < count; i++) {
         size_t known_len = strlen(known[i]);

@@ -10,13 +10,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The first of the names known[0..count) with the smallest edit distance to `name`, if at most one
- * byte more than a third of `name` has to change, else NULL. Names of more than 64 bytes are near
- * to nothing, and so is one that is too much to compare: a millisecond at most is spent. */
+/* Returns the first of the names known[0..count) with the smallest edit distance to `name`, if that
+ * is at most a third of `name`'s bytes plus one; else NULL. Also NULL for names of more than 64
+ * bytes, and if the comparison would take more than about a millisecond. */
 const char *nearest_name(const char *name, const char *const *known, size_t count);
 
-/* Appends ", name" to a list of known names for an error text, list[size] being "" at first. False
- * if that does not fit: the list then ends with "..." and takes no more. size is at least 8. */
+/* Appends ", name" to a list of known names for an error text; list[size] is "" at first. False if
+ * that does not fit: the list then ends with "..." and is full. size is at least 8. */
 bool nearest_list(char *list, size_t size, const char *name);
 
 #endif

@@ -1,10 +1,10 @@
 /* openblas.c - see openblas.h.
  *
- * OpenBLAS 0.3.21 chooses its kernels by processor model and does not know those newer than itself:
- * it takes Prescott (SSE3) for an Emerald Rapids and Haswell (AVX2) for a Zen 5. The variable that
- * overrides the choice is read by the library's constructor. An unrecognised word such as "auto"
- * makes the library choose by features instead, which never picks what the processor lacks; a
- * recognised one could.
+ * OpenBLAS 0.3.21 chooses its kernels by processor model and does not know newer ones: it takes
+ * Prescott (SSE3) for an Emerald Rapids and Haswell (AVX2) for a Zen 5. The library's constructor
+ * reads a variable that overrides the choice. An unrecognised word such as "auto" makes the library
+ * choose by features, which never picks instructions that the processor lacks; a recognised word
+ * could.
  *
  * sgemm on one thread of a Zen 5 (AVX-512), GFLOP/s, best of 12, 2026-11:
  *
@@ -30,7 +30,7 @@
 static struct {
     pthread_once_t once;
     struct openblas functions;
-    struct err err;      /* why it could not be opened */
+    struct err err;      /* the error of opening */
     atomic_bool is_open; /* publishes functions.core; partner: openblas_core */
 } the = {.once = PTHREAD_ONCE_INIT};
 
@@ -45,7 +45,8 @@ void openblas_set_environment(void)
     setenv("GOMP_SPINCOUNT", "0", 0);
 }
 
-/* A function of the library; an object's address does not convert to a function's by itself. */
+/* Finds a function of the library. The address is copied, because C does not convert a pointer to
+ * an object into one to a function. */
 static bool find(void *handle, const char *name, void *out, size_t size)
 {
     void *symbol = dlsym(handle, name);

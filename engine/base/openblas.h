@@ -9,8 +9,8 @@
  *         return err.code;
  *     openblas_functions()->sgemm(CblasRowMajor, ...);
  *
- * It is not linked: the variables that choose its kernels and its threads are read by the library's
- * constructor, and a program that does not use it runs without it installed.
+ * It is not linked, for two reasons. The library's constructor reads the variables that choose its
+ * kernels and threads. And a program that does not use it runs without it installed.
  *
  * Threads: openblas_set_environment before any is started; openblas_open from any. The functions
  * run on the calling thread alone.
@@ -26,10 +26,10 @@ struct openblas {
     const char *core; /* the kernels in use, such as "Haswell" or "SkylakeX" */
     __typeof__(&cblas_sgemm) sgemm;
     /* LAPACK, column by column, all arguments by address (Anderson et al. 1999). */
-    /* Eigenvalues, rising, and eigenvectors of a symmetric matrix. */
+    /* All eigenvalues, ascending, and eigenvectors of a symmetric matrix. */
     void (*dsyev)(const char *jobz, const char *uplo, const int *n, double *a, const int *lda,
                   double *w, double *work, const int *lwork, int *info);
-    /* Those from the il-th to the iu-th. */
+    /* The same for the il-th to the iu-th eigenvalue only. */
     void (*dsyevr)(const char *jobz, const char *range, const char *uplo, const int *n, double *a,
                    const int *lda, const double *vl, const double *vu, const int *il, const int *iu,
                    const double *abstol, int *m, double *w, double *z, const int *ldz, int *isuppz,
@@ -38,12 +38,12 @@ struct openblas {
     void (*dpotrf)(const char *uplo, const int *n, double *a, const int *lda, int *info);
 };
 
-/* Called first in every main that computes. Lets the library choose its kernels by what the
- * processor can do instead of by its model, and keeps it to the calling thread. What an operator
- * has set for the kernels stays. */
+/* Called first in every main that computes. Lets the library choose its kernels by the processor's
+ * features instead of its model, and keeps it to the calling thread. An operator's setting for the
+ * kernels stays. */
 void openblas_set_environment(void);
 
-/* ERR_UNSUPPORTED if the library is missing, lacks a function or is of a version that attnd is not
+/* ERR_UNSUPPORTED if the library is missing, lacks a function or has a version that attnd is not
  * tested with (versions.h). It stays open. */
 enum err_code openblas_open(struct err *err);
 

@@ -1,11 +1,10 @@
-/* Huge pages are asked for; a system that refuses them serves 4 KB pages. pages_alloc asks only for
- * those inside the request, so that its end costs no memory it does not use. Filling 438 MB with
- * pread by two threads on a Zen 5 (2 cores, kernel 6.18): 130 ms with 4 KB pages, 37 ms with huge
- * ones.
+/* Huge pages are requested; a system that refuses them gives 4 KB pages. pages_alloc requests only
+ * huge pages inside its memory, so that the end costs no unused memory. Filling 438 MB with pread
+ * by two threads on a Zen 5 (2 cores, kernel 6.18): 130 ms with 4 KB pages, 37 ms with huge ones.
  *
- * A matrix of BERT-base has 0.6 to 9 MB: of its own it has few huge pages or none. Side by side all
- * lie in huge pages. 16 tokens through BERT-base, beside pages_alloc: int8 0.89 to 0.93 x the time,
- * bf16 0.97 x, fp32 0.98 x (Zen 4); 0.92 x on Granite Rapids.
+ * A matrix of BERT-base has 0.6 to 9 MB: alone it has few huge pages or none. Side by side all are
+ * in huge pages. 16 tokens through BERT-base, compared with pages_alloc: int8 0.89 to 0.93 x the
+ * time, bf16 0.97 x, fp32 0.98 x (Zen 4); 0.92 x on Granite Rapids.
  */
 #include "engine/base/pages.h"
 
@@ -35,18 +34,18 @@ struct chunk {
     struct chunk *next;
     char *memory;
     size_t bytes, used;
-    unsigned shares; /* that are not returned */
+    unsigned shares; /* shares not yet returned */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct chunk *chunks; /* with `lock` */
+static struct chunk *chunks; /* guarded by `lock` */
 
 static size_t round_up(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Adds a chunk of at least so many bytes; false if there is no memory. */
+/* Adds a chunk of at least `bytes` bytes; false if there is no memory. */
 static bool add_chunk(size_t bytes)
 {
     struct chunk *chunk = malloc(sizeof *chunk);

@@ -13,8 +13,8 @@ static enum err_code failed(const struct replacement *file, const char *what, st
     return err_set(err, ERR_IO, "%s: cannot be %s: %s", file->path, what, strerror(errno));
 }
 
-/* O_NOFOLLOW: a symbolic link of that name is not an unfinished write; O_NONBLOCK: a FIFO is none
- * either, and its reader is not waited for. */
+/* O_NOFOLLOW: a symbolic link of that name is not an unfinished write. O_NONBLOCK: neither is a
+ * FIFO, and opening it must not wait for a reader. */
 enum err_code replace_open(struct replacement *file, const char *path, struct err *err)
 {
     static const char suffix[] = ".partial";
@@ -33,7 +33,7 @@ enum err_code replace_open(struct replacement *file, const char *path, struct er
     if (is_known && S_ISREG(status.st_mode))
         return ERR_OK;
     if (is_known)
-        errno = ENXIO; /* somebody else's FIFO, which has a reader: it stays */
+        errno = ENXIO; /* another program's FIFO, which has a reader: it stays */
     failed(file, "written", err);
     if (file->fd >= 0 && !is_known)
         unlink(file->partial);

@@ -1,4 +1,4 @@
-/* replace.h - writes a file that is either whole or as it was before, also after a kill or a power
+/* replace.h - replaces a file so that the old or the new one is whole, also after a kill or a power
  * cut at any moment.
  *
  *     struct replacement file;
@@ -30,12 +30,12 @@ enum err_code replace_open(struct replacement *file, const char *path, struct er
 enum err_code replace_write(struct replacement *file, const void *bytes, size_t len,
                             struct err *err);
 
-/* Ends the replacement: by success, or as replace_abandon does. */
+/* Ends the replacement: it succeeds, or the old file stays as after replace_abandon. */
 enum err_code replace_commit(struct replacement *file, struct err *err);
-/* Leaves the old file. Nothing happens to a replacement that failed to open or has ended. */
+/* Leaves the old file. Does nothing if the replacement failed to open or has ended. */
 void replace_abandon(struct replacement *file);
 
-/* All of it for bytes in memory. */
+/* Opens, writes and commits bytes in memory. */
 enum err_code replace_file(const char *path, const void *bytes, size_t len, struct err *err);
 
 #endif

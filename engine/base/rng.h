@@ -1,5 +1,5 @@
-/* rng.h - random numbers that are a function of a seed and a place, so that any thread can draw any
- * of them in any order: the same seed gives the same training run for any number of threads.
+/* rng.h - random numbers that are a function of a seed and an index, so that any thread can draw
+ * any of them in any order: the same seed gives the same training run for any number of threads.
  *
  *     struct rng rng = rng_for(seed, RNG_SHUFFLE, epoch);      a stream of its own
  *     uint32_t i = rng_below(&rng, n);
@@ -16,7 +16,7 @@ struct rng {
     uint64_t state;
 };
 
-/* A stream for each (seed, purpose, index); any numbers. */
+/* Returns the stream of (seed, purpose, index), which may be any numbers. */
 struct rng rng_for(uint64_t seed, uint64_t purpose, uint64_t index);
 uint64_t rng_next(struct rng *rng);
 /* Uniform in 0 .. n-1, n >= 1, without bias (Lemire 2019). */

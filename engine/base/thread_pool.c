@@ -5,20 +5,20 @@
  *
  * A waiting thread spins for SPIN_NS, bounded in time because a pause takes 40 to 140 cycles
  * depending on the processor, and then sleeps on a condition. The lock is taken only by a thread
- * that sleeps and by one that sees a sleeper. That no wake-up is lost is Dekker's argument, which
- * needs all four accesses to be sequentially consistent:
+ * that sleeps and by one that sees a sleeper. No wake-up is lost, by Dekker's argument, which needs
+ * all four accesses to be sequentially consistent:
  *
  *     waiter: sleepers += 1;   if (generation is old) sleep
  *     waker:  generation += 1; if (sleepers > 0) lock, signal
  *
  * and in the other direction caller_waits and arrived.
- * In the one order of all four, either the waiter's read comes after the waker's write, and it does
- * not sleep; or the waiter's write came before the waker's read, and the waker takes the lock. The
- * waiter holds that lock from before its write until it is on the condition, so the signal finds it
- * there or already gone.
+ * In the single order of all four, either the waiter's read comes after the waker's write, and it
+ * does not sleep; or the waiter's write comes before the waker's read, and the waker takes the
+ * lock. The waiter holds that lock from before its write until it waits on the condition, so the
+ * signal reaches it, or it has already gone on.
  *
- * What the caller writes and what the members write lie on cache lines of their own, so that a spin
- * reads from its own cache until the value changes.
+ * The caller's fields and the members' fields are on separate cache lines, so that a spin reads
+ * from its own cache until the value changes.
  */
 #include "engine/base/thread_pool.h"
 
@@ -66,8 +66,8 @@ static void relax(void)
 #endif
 }
 
-/* Whether the counter became `value` (`equal`) or left it within SPIN_NS. Between readings of the
- * clock it yields: with more threads than cores, the awaited thread may need this core. */
+/* Returns true if the counter became `value` (`equal`) or left it within SPIN_NS. Yields between
+ * readings of the clock: with more threads than cores, the awaited thread may need this core. */
 static bool spin(const atomic_uint *counter, unsigned value, bool equal)
 {
     uint64_t end_ns = 0, now_ns = 0;

@@ -3,7 +3,7 @@
  *     thread_pool_run(pool, scale_rows, &args);     calls scale_rows(&args, index, count) for each
  *                                            index = 0 .. count - 1
  *
- * The caller is member 0. A waiting thread spins for up to 80 us, since kernels follow each other
+ * The caller is member 0. A waiting thread spins for up to 80 us, because kernels follow each other
  * closely, and then sleeps: an idle pool uses no CPU. While all spin, a fork-join costs 0.1 us (two
  * threads on two cores of an AMD EPYC; with a thread more than cores, 3 us). Threads: a pool
  * belongs to one caller.
@@ -17,8 +17,8 @@ struct thread_pool;
 
 /* threads >= 1, the caller included. Yours to close. */
 enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struct err *err);
-/* The same, with member i bound to processor cpus[i] [threads]; the caller, member 0, sees to that
- * itself. A member that may not run there is not bound. */
+/* The same, with member i bound to processor cpus[i] [threads]; the caller, member 0, binds itself.
+ * A member that may not run there is not bound. */
 enum err_code thread_pool_open_on(struct thread_pool **out, unsigned threads,
                                   const unsigned short *cpus, struct err *err);
 void thread_pool_close(struct thread_pool *pool);

@@ -1,4 +1,4 @@
-/* utf8.h - is this well-formed UTF-8? Length of the character at the head of some bytes.
+/* utf8.h - checks UTF-8, measures its first character, and makes other bytes printable.
  *
  * Threads: no state.
  */
@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Bytes (1 to 4) of the well-formed character that opens text[0..len), or 0: RFC 3629, section 4,
- * so no overlong forms, no surrogates, nothing above U+10FFFF. A NUL is a character of one byte. */
+/* Returns the bytes (1 to 4) of the well-formed character that begins text[0..len), or 0: RFC 3629,
+ * section 4, so no overlong forms, no surrogates, nothing above U+10FFFF. A NUL is a character of
+ * one byte. */
 static inline size_t utf8_character_bytes(const char *text, size_t len)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -29,7 +30,7 @@ static inline size_t utf8_character_bytes(const char *text, size_t len)
     return need;
 }
 
-/* Whether all of text[0..len) is well formed. */
+/* Returns true if all of text[0..len) is well formed. */
 static inline bool utf8_is_valid(const char *text, size_t len)
 {
     for (size_t at = 0, bytes; at < len; at += bytes)
@@ -38,8 +39,8 @@ static inline bool utf8_is_valid(const char *text, size_t len)
     return true;
 }
 
-/* What an editor made of a text that must be plain UTF-8, by its first bytes, for an error text;
- * NULL: they show nothing of the kind. */
+/* Returns, for an error text, the fault that the first bytes of a text show, such as a byte order
+ * mark in a text that must be plain UTF-8. NULL: they show none. */
 static inline const char *utf8_fault_of_mark(const char *bytes, size_t len)
 {
     if (len >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
@@ -52,9 +53,9 @@ static inline const char *utf8_fault_of_mark(const char *bytes, size_t len)
 
 enum { UTF8_ESCAPED_BYTES = 8192 };
 
-/* The text, or, if it is not UTF-8, as the name of a file may be, a copy in which each byte that is
- * not is spelled out: caf\xE9.png, so that the file can be found. A copy that would be too long
- * ends early, with three dots. */
+/* Returns the text, or, if it is not UTF-8, which is possible for the name of a file, a copy with
+ * each other byte in hexadecimal: caf\xE9.png, so that the file can be found. A copy that would be
+ * too long ends early, with three dots. */
 static inline const char *utf8_escape(const char *text, char out[UTF8_ESCAPED_BYTES])
 {
     enum { ESCAPE = 4, DOTS = 4 }; /* with the NUL */
@@ -83,7 +84,7 @@ static inline const char *utf8_escape(const char *text, char out[UTF8_ESCAPED_BY
     return out;
 }
 
-/* For one expression: the room is the caller's, to the end of its block. */
+/* For use in an expression: the buffer lives until the end of the caller's block. */
 #define UTF8_SHOWN(text) utf8_escape(text, (char[UTF8_ESCAPED_BYTES]){0})
 
 #endif

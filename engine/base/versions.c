@@ -1,9 +1,8 @@
 /* versions.c - see versions.h.
  *
- * A program asks only those libraries that it is linked with: the functions below are weak, so a
- * program without GnuTLS has NULL in the place of GnuTLS's, and the linker needs no library for
- * them. Their headers would make this file depend on all libraries; the prototypes are those of the
- * manuals. */
+ * A program asks only libraries that it is linked with: the functions below are weak, so in a
+ * program without GnuTLS its function is NULL, and the linker needs no library for them. Their
+ * headers would make this file depend on all libraries, so the prototypes come from the manuals. */
 #include "engine/base/versions.h"
 
 #include <stdint.h>
@@ -66,7 +65,7 @@ static const char *ask_zlib(char text[VERSION_BYTES])
 static const struct {
     const char *name;
     unsigned major, oldest, newest;               /* minor versions */
-    const char *(*ask)(char text[VERSION_BYTES]); /* NULL: it is not linked, but opened */
+    const char *(*ask)(char text[VERSION_BYTES]); /* NULL: opened at run time, not linked */
 } libraries[] = {
     {"GnuTLS", 3, 7, 8, ask_gnutls},      {"OpenBLAS", 0, 3, 3, NULL},
     {"jansson", 2, 14, 14, ask_jansson},  {"libpng", 1, 6, 6, ask_libpng},
