@@ -18,10 +18,10 @@ struct run {
     const struct spec *spec;
     const struct workspace *workspace;
     const struct layer *layer;
-    struct lanes lanes; /* of heads, in rounds of blocks: cut as the columns of project_qkv are */
+    struct lanes lanes; /* heads, in rounds of blocks: cut like the columns of project_qkv */
 };
 
-/* How many of a row's queries, out of `kept` as attention_plan has it. */
+/* Counts a row's queries; `kept` as in attention_plan. */
 static unsigned count_queries(const struct spec *spec, const struct workspace *workspace,
                               unsigned row, unsigned kept)
 {
@@ -31,8 +31,8 @@ static unsigned count_queries(const struct spec *spec, const struct workspace *w
     return kept > 0 ? kept : tokens;
 }
 
-/* Cuts the first or last `kept` queries of every sequence (0: all) into blocks of `queries`, the
- * last of each perhaps smaller. */
+/* Cuts the first or last `kept` queries of every sequence (0: all) into blocks of `queries`; the
+ * last block of a sequence may be smaller. */
 static void cut(const struct spec *spec, struct workspace *workspace, unsigned kept,
                 unsigned queries)
 {
@@ -78,13 +78,14 @@ void attention_relative(const struct spec *spec, const struct workspace *workspa
                         block->count, block->sequence_tokens, matrix, scratch);
 }
 
-/* Whether the first query of a block is the sequence's first token and sees all. */
+/* True if the first query of a block is the sequence's global token. */
 static bool has_global_query(const struct run *run, const struct query_block *block)
 {
     return spec_has_global(run->spec) && block->first == block->sequence;
 }
 
-/* What a layer with relative places adds to a head of a block; nothing of another layer. */
+/* Returns the bias of a layer with relative positions for a head of a block; empty for another
+ * layer. */
 static struct attention_bias relative_of(const struct run *run, const struct query_block *block,
                                          unsigned head, float *scratch)
 {
@@ -97,7 +98,8 @@ static struct attention_bias relative_of(const struct run *run, const struct que
     return (struct attention_bias){.at = matrix, .key_step = ATTENTION_QUERIES};
 }
 
-/* Keys and bias of a head of a block, whose first query is number `first` of its sequence. */
+/* Returns keys and bias of a head of a block, whose first query is number `first` of its
+ * sequence. */
 static struct key_span keys_of(const struct run *run, const struct query_block *block,
                                unsigned head, unsigned first, struct attention_bias *bias,
                                float *scratch)
@@ -115,7 +117,7 @@ static struct key_span keys_of(const struct run *run, const struct query_block *
     return span;
 }
 
-/* One head of a block, over the keys that it reaches; but for a token that sees all. */
+/* Computes one head of a block, over the keys in its reach; without the global token. */
 static void attend(const struct run *run, const struct query_block *block, unsigned head,
                    float *scratch)
 {
@@ -145,7 +147,7 @@ static void attend(const struct run *run, const struct query_block *block, unsig
                               stride, count, span.count, width, scratch);
 }
 
-/* All heads of the token that sees all, if the block has it. */
+/* Computes all heads of the global token, if the block has it. */
 static void attend_global(const struct run *run, const struct query_block *block, float *scratch)
 {
     const struct workspace *w = run->workspace;
@@ -160,8 +162,8 @@ static void attend_global(const struct run *run, const struct query_block *block
         global_token_attend(&token, w->context + block->out * w->hidden_stride, scratch);
 }
 
-/* All of a row: behind the outputs of a layer's heads there are zeros, as operand.h demands, where
- * a layer before it had more of them. */
+/* Stores whole rows: if the layer before had more heads, zeros follow the outputs of this layer's,
+ * as operand.h requires. */
 static void store_rows(const struct run *run, const struct query_block *block)
 {
     const struct workspace *workspace = run->workspace;
@@ -173,7 +175,7 @@ static void store_rows(const struct run *run, const struct query_block *block)
     }
 }
 
-/* A block's tasks: its heads and, before them, that of a token that sees all. */
+/* Counts a block's tasks: its heads and, before them, one for the global token. */
 static unsigned parts_of(const struct spec *spec, const struct layer *layer)
 {
     return layer->heads + spec_has_global(spec);
@@ -209,7 +211,7 @@ void attention_run(const struct spec *spec, struct workspace *workspace, const s
     thread_pool_run(workspace->pool, attend_share, &run);
 }
 
-/* ---- what tokens receive ---- */
+/* ---- the attention that tokens receive ---- */
 
 struct receiving {
     const struct spec *spec;
@@ -217,7 +219,8 @@ struct receiving {
     const struct layer *layer;
 };
 
-/* received [tokens of the sequence] = the larger of itself and what a block's queries give. */
+/* received [tokens of the sequence] = the maximum of itself and the attention of a block's
+ * queries. */
 static void receive(const struct receiving *run, const struct query_block *block, float *received,
                     float *scratch)
 {

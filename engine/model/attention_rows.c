@@ -12,8 +12,8 @@ size_t attention_rows_scratch(size_t tokens, size_t width)
     return simd_round_up(fp32 > bf16 ? fp32 : bf16);
 }
 
-/* The kernel has written row i over the span, masked keys too, and in front of it what the row has
- * for the first token, if all see that: it goes to its place, and zeros beyond the reach. */
+/* Finishes row i. The kernel has written it over the span, masked keys too, and the number of the
+ * global token in front: it is moved to its place, and keys beyond the reach get zeros. */
 static void finish_row(const struct attention_rows *rows, const struct key_span *span, size_t i,
                        float *row)
 {
@@ -29,7 +29,7 @@ static void finish_row(const struct attention_rows *rows, const struct key_span 
         row[0] = front;
 }
 
-/* out: of the first key, or of the one in front of it. */
+/* out: place of the first key, or of the global key in front of it. */
 static void average(const struct attention_rows *rows, size_t query, size_t key,
                     const struct attention_bias *bias, size_t count, size_t keys, size_t heads,
                     float *out, size_t out_stride, float *scratch)

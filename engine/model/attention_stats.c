@@ -8,7 +8,7 @@ static size_t gap(size_t a, size_t b)
     return a > b ? a - b : b - a;
 }
 
-/* Rows and columns between two patches. */
+/* The distance of two patches in rows and columns. */
 struct step {
     size_t down, across;
 };
@@ -38,7 +38,7 @@ static bool is_neighbour(const struct attention_layout *layout, size_t i, size_t
     return step.down <= 1 && step.across <= 1;
 }
 
-/* The statistics of a query's row that count all tokens. */
+/* Adds the statistics of a query's row that count all tokens. */
 static void add_spread(struct attention_stats *sums, const struct attention_layout *layout,
                        const float *row)
 {
@@ -53,7 +53,7 @@ static void add_spread(struct attention_stats *sums, const struct attention_layo
     sums->sparsity += (float)sparse / (float)layout->tokens;
 }
 
-/* Those that depend on the tokens' positions. */
+/* Adds the statistics that depend on the tokens' positions. */
 static void add_reach(struct attention_stats *sums, const struct attention_layout *layout,
                       const float *row, size_t i)
 {

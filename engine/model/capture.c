@@ -11,13 +11,13 @@ static bool has_last(const struct spec *spec)
     return spec_end_layer(spec) == spec->layers;
 }
 
-/* Windows have no token that the classifier reads before others. */
+/* False for windows: the classifier reads all their tokens. */
 static bool has_first_token(const struct spec *spec)
 {
     return spec->window == 0;
 }
 
-/* Of one sequence. */
+/* Computes the sizes of one sequence's arrays. */
 static void array_sizes(const struct spec *spec, unsigned tokens, const struct capture_wish *wish,
                         size_t sizes[ARRAYS])
 {
@@ -29,7 +29,7 @@ static void array_sizes(const struct spec *spec, unsigned tokens, const struct c
     sizes[5] = wish->logits ? spec->label_count : 0;
 }
 
-/* A wish for the layers of a stage alone. */
+/* Returns the part of a wish that concerns the layers of a stage. */
 static struct capture_wish wish_in(const struct spec *stage, const struct capture_wish *wish)
 {
     const unsigned first = spec_first_layer(stage), end = spec_end_layer(stage);
@@ -138,7 +138,7 @@ struct capture *capture_window(const struct capture *capture, const struct spec 
                                unsigned window)
 {
     size_t before = 0;
-    for (unsigned i = 0; i < stage->stage; i++) { /* half as many across in the next */
+    for (unsigned i = 0; i < stage->stage; i++) { /* the next stage has half as many across */
         const size_t across = (size_t)spec_windows_across(stage) << (stage->stage - i);
         before += across * across;
     }

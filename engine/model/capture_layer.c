@@ -1,4 +1,4 @@
-/* capture_layer.c - what a capture keeps of a layer while the encoder runs: see capture.h. */
+/* capture_layer.c - records a layer into captures while the encoder runs: see capture.h. */
 #include "engine/model/attention.h"
 #include "engine/model/attention_rows.h"
 #include "engine/model/capture.h"
@@ -12,7 +12,7 @@ struct taking {
     const struct spec *spec;
     const struct workspace *workspace;
     const struct layer *layer;
-    unsigned index;   /* of the layer */
+    unsigned index;   /* the layer's number */
     atomic_uint next; /* the next block of queries; partners: the members of the pool */
 };
 
@@ -31,20 +31,21 @@ static bool is_last(const struct taking *taking)
     return taking->index + 1 == taking->spec->layers;
 }
 
-/* The lower layers are read where they lie, in the encoder's precision. */
+/* True for the last layer, which is copied. Lower layers are read in place, in the encoder's
+ * precision. */
 static bool is_copied(const struct taking *taking)
 {
     return is_last(taking) && !spec_has_global(taking->spec);
 }
 
-/* Whether the layer is kept head by head, of the tokens that the classifier reads; windows have
- * none that it reads before others. */
+/* True if the layer is kept head by head, for the tokens that the classifier reads; not for
+ * windows, all of whose tokens it reads. */
 static bool is_by_head(const struct taking *taking)
 {
     return is_last(taking) && taking->spec->window == 0;
 }
 
-/* What a row's queries attend to in this layer. */
+/* Returns the attention of a row's queries in this layer. */
 static struct attention_rows rows_of(const struct taking *taking, unsigned row)
 {
     const struct spec *spec = taking->spec;
@@ -69,8 +70,8 @@ static struct attention_rows rows_of(const struct taking *taking, unsigned row)
     return rows;
 }
 
-/* What a layer with relative places adds for `heads` heads from `head` on to the scores of `count`
- * queries of a row, from query `first` on; nothing of another layer. `scratch` is the member's. */
+/* Returns the bias of a layer with relative positions for `heads` heads from `head` on and `count`
+ * queries of a row, from query `first` on; empty for another layer. `scratch` is the member's. */
 static struct attention_bias relative_of(const struct taking *taking, unsigned row, size_t first,
                                          size_t count, size_t head, size_t heads, float *scratch)
 {
@@ -90,8 +91,8 @@ static struct attention_bias relative_of(const struct taking *taking, unsigned r
     return (struct attention_bias){.at = matrix, .key_step = ATTENTION_QUERIES, .head_step = step};
 }
 
-/* Rows [count][N] of a row's queries, the mean of `heads` heads from `head` on. `scratch` is the
- * member's, from the probabilities of a block on. */
+/* Computes [count][N] probabilities of a row's queries, the mean of `heads` heads from `head` on.
+ * `scratch` is the member's, from the probabilities of a block on. */
 static void average_rows(const struct taking *taking, unsigned row, size_t first, size_t count,
                          size_t head, size_t heads, float *out, size_t out_stride, float *scratch)
 {
@@ -102,7 +103,7 @@ static void average_rows(const struct taking *taking, unsigned row, size_t first
                         scratch + taking->workspace->capture_block_floats);
 }
 
-/* A block of a row's queries: out [count][N]. Returns the count. */
+/* Computes a block of a row's queries: out [count][N]. Returns the count. */
 static size_t average(const struct taking *taking, unsigned row, size_t block, size_t head,
                       size_t heads, float *out, float *scratch)
 {
@@ -112,7 +113,7 @@ static size_t average(const struct taking *taking, unsigned row, size_t block, s
     return count;
 }
 
-/* The token that sees all, as the layer finds it. */
+/* Returns the global token with the layer's input. */
 static struct global_token global_of(const struct taking *taking, unsigned row)
 {
     const struct workspace *w = taking->workspace;
@@ -125,7 +126,7 @@ static struct global_token global_of(const struct taking *taking, unsigned row)
                                  .hidden = taking->spec->hidden};
 }
 
-/* Its row: out [N] <- the mean over the heads. */
+/* Computes the global token's row: out [N] <- the mean over the heads. */
 static void average_global(const struct taking *taking, unsigned row, float *out, float *scratch)
 {
     const struct global_token token = global_of(taking, row);
@@ -147,10 +148,10 @@ static void take_block(const struct taking *taking, unsigned row, size_t block, 
     float *out = capture_mean(capture, taking->index) + first * n;
     average(taking, row, block, 0, taking->layer->heads, out, scratch);
     if (first == 0 && spec_has_global(taking->spec))
-        average_global(taking, row, out, scratch); /* whose row is zero so far */
+        average_global(taking, row, out, scratch); /* its row is zero so far */
 }
 
-/* The last layer: one head of the tokens that the classifier reads. */
+/* Takes one head of the last layer, for the tokens that the classifier reads. */
 static void take_head(const struct taking *taking, unsigned row, size_t head, float *scratch)
 {
     const struct spec *spec = taking->spec;
@@ -165,7 +166,7 @@ static void take_head(const struct taking *taking, unsigned row, size_t head, fl
                  taking->layer->heads * (size_t)capture->tokens, scratch);
 }
 
-/* Whether a row keeps anything of this layer. */
+/* True if a row keeps anything of this layer. */
 static bool is_taken(const struct capture *capture, const struct spec *spec, unsigned layer)
 {
     if (capture == NULL)
@@ -173,7 +174,7 @@ static bool is_taken(const struct capture *capture, const struct spec *spec, uns
     return layer + 1 == spec->layers || (layer >= capture->from && layer < capture->to);
 }
 
-/* Tasks of a row: heads of the last layer, or blocks of queries where the mean is kept. */
+/* Counts the tasks of a row: heads of the last layer, or blocks of queries if the mean is kept. */
 static size_t part_count(const struct taking *taking, const struct capture *capture)
 {
     if (is_by_head(taking))
@@ -205,7 +206,7 @@ static void take_share(void *context, unsigned index, unsigned count)
     }
 }
 
-/* One head of a row that wants statistics, all queries. */
+/* Computes statistics of one head of a row that wants them, over all queries. */
 static void judge_head(const struct taking *taking, unsigned row, size_t head, float *scratch)
 {
     const struct spec *spec = taking->spec;

@@ -17,7 +17,7 @@ static const float *type_row(const struct spec *spec, const struct weights *weig
     return weights->token_type + type * spec_embedding(spec);
 }
 
-/* x = norm(x) of so many tokens, where the family has that norm. */
+/* x = norm(x) for `tokens` tokens, if the family has that norm. */
 static void normalise(const struct spec *spec, const struct weights *weights,
                       const struct workspace *workspace, float *x, size_t stride, size_t tokens,
                       size_t width)

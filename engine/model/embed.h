@@ -1,10 +1,10 @@
 /* embed.h - a prepared input -> token vectors, the rows of workspace->x from `first` on.
  *
  *   text   x[t] = norm(word[id[t]] + position[p(t)] + token_type[type[t]])  (Devlin et al. 2019)
- *          without positions where they are rotary or added to the scores, and without types in
- *          some families;
- *          where embeddings have another size than blocks, times W_e + b_e     (Lan et al. 2020)
- *          p(t) is t, or as position_next says
+ *          without positions if they are rotary or added to the scores, and without types in some
+ *          families;
+ *          if embeddings have another size than blocks, times W_e + b_e        (Lan et al. 2020)
+ *          p(t) is t, or see position_next
  *   image  x[0] = [CLS] + position[0], (x[1] = distillation token + position[1],) then registers,
  *          which have no position (Darcet et al. 2024), then
  *          x[s + p] = W_patch patch[p] + b + position[s + p]     (Dosovitskiy et al. 2021, eq. 1)
@@ -18,7 +18,7 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
-/* The position of a text's next token, whose id is `id`; *counted starts at 0 with the text. */
+/* Returns the position of a text's next token, whose id is `id`; *counted is 0 at its start. */
 static inline unsigned position_next(const struct spec *spec, int32_t id, unsigned *counted)
 {
     if (spec->family->positions == POSITION_INDEX)

@@ -9,16 +9,16 @@
 
 /* ---- work on rows, shared out ---- */
 
-/* Rows of x [T, width], normalised into y if `norm` is given, and into the operand that the next
- * linear layer reads, while the row is in the first-level cache. */
+/* Converts rows of x [T, width] into the operand of the next linear layer, normalised into y if
+ * `norm` is given, while the row is in the first-level cache. */
 struct row_run {
     const struct kernels *kernels;
     const struct norm *norm;
     float *y; /* may be x */
     const float *x;
-    size_t stride;        /* of x and y */
+    size_t stride;        /* stride of x and y */
     const unsigned *from; /* row r of an image is its row from[r] of x; NULL: r itself */
-    float *moved;         /* with `from`: the rows as they are read */
+    float *moved;         /* with `from`: the rows in the new order */
     size_t image;         /* with `from`: rows of an image */
     const struct operand *operand;
     size_t rows, width;
@@ -28,7 +28,7 @@ struct row_run {
 /* Rows that the norm computes at a time, to hide the latency of its sums. */
 enum { ROWS_AT_ONCE = 4 };
 
-/* The rows of x that are rows r and on of the new order, side by side. */
+/* Returns the rows of x that are rows r and on of the new order, side by side. */
 static const float *move_rows(const struct row_run *run, size_t r, size_t rows)
 {
     float *moved = run->moved + r * run->stride;
@@ -57,7 +57,7 @@ static void run_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-/* normed = y = norm(x); of a norm that the block lacks normed = x */
+/* normed = y = norm(x); normed = x if the block lacks the norm */
 static void norm(const struct spec *spec, struct workspace *workspace, const struct norm *norm,
                  float *y, const float *x)
 {
@@ -73,8 +73,8 @@ static void norm(const struct spec *spec, struct workspace *workspace, const str
     thread_pool_run(workspace->pool, run_rows, &run);
 }
 
-/* x in the order of the layer's windows, and normed = y = norm(x) or, without the norm, x. The rows
- * are moved while the norm reads them, for no pass of their own. */
+/* Brings x into the order of the layer's windows; normed = y = norm(x) or, without the norm, x. The
+ * norm moves the rows while it reads them, which saves a pass. */
 static void enter_layer(const struct spec *spec, struct workspace *w, const struct norm *norm,
                         unsigned index)
 {
@@ -97,7 +97,7 @@ static void enter_layer(const struct spec *spec, struct workspace *w, const stru
     }
 }
 
-/* operand = x in the operand's precision; nothing to do if it is x itself. */
+/* operand = x in the operand's precision. Does nothing if the operand is x itself. */
 static void store(struct workspace *workspace, const struct operand *operand, const float *x,
                   size_t stride, size_t width)
 {
@@ -130,14 +130,14 @@ static void gate_rows(void *context, unsigned index, unsigned count)
     }
 }
 
-/* Query and key of every token turned where they lie, by its place in its sequence. */
+/* Rotates query and key of every token in place, by its position in its sequence. */
 struct turn_run {
     const struct spec *spec;
     const struct workspace *workspace;
     const float *table;
 };
 
-/* The two lie side by side: 2 H heads. */
+/* Rotates one token. Query and key are side by side: 2 H heads. */
 static void turn_token(const struct turn_run *run, size_t token, size_t place)
 {
     const struct workspace *w = run->workspace;
@@ -216,8 +216,8 @@ static void activate(const struct spec *spec, struct workspace *w, const struct 
         store(w, &w->activated, w->mlp, w->mlp_stride, spec->intermediate);
 }
 
-/* From here on only what the head reads is carried: the first tokens of each sequence, or the last,
- * side by side. In the last block nothing else is worth more than its key and value. */
+/* Keeps only the tokens that the head reads, the first or the last of each sequence, side by side.
+ * In the last block the other tokens are only keys and values. */
 static void keep_head_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned kept = spec_head_tokens(spec);
@@ -238,8 +238,8 @@ static bool prunes_at(const struct spec *spec, unsigned index)
     return spec->token_pruning.full_layers > 0 && index == spec->token_pruning.full_layers;
 }
 
-/* chosen <- the tokens that go on, of each sequence from its offset on; their queries become the
- * first ones of the sequence. All keys and values stay where they are. */
+/* chosen <- the tokens that stay, for each sequence from its offset on. Their queries move to the
+ * front of the sequence. All keys and values stay in place. */
 static void choose_tokens(const struct spec *spec, struct workspace *w, const struct layer *layer)
 {
     const bool is_bf16 = w->qkv_bf16 != NULL;
@@ -258,7 +258,7 @@ static void choose_tokens(const struct spec *spec, struct workspace *w, const st
     attention_plan(spec, w, ATTENTION_PRUNED);
 }
 
-/* From here on the batch is the chosen tokens, side by side. */
+/* Reduces the batch to the chosen tokens, side by side. */
 static void keep_chosen_tokens(const struct spec *spec, struct workspace *w)
 {
     unsigned tokens = 0;
@@ -275,9 +275,9 @@ static void keep_chosen_tokens(const struct spec *spec, struct workspace *w)
     attention_plan(spec, w, 0);
 }
 
-/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach. A token
- * that sees all is the only one of its sequence that the head reads: in the last block nobody's
- * query, key and value count then. */
+/* out = W_o attention(normed W_qkv) + x, with the layer's bias in the scores and its reach. If
+ * there is a global token, the head reads only that: in the last block no query, key or value is
+ * needed then. */
 static void attention(const struct spec *spec, const struct layer *layer, struct workspace *w,
                       float *out, unsigned index)
 {
@@ -312,8 +312,8 @@ static void mlp(const struct spec *spec, const struct layer *layer, struct works
         capture_sum(spec, w, CAPTURE_MLP, out);
 }
 
-/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Each block finds x
- * stored in `normed` and leaves it so. */
+/* x = norm(x + attention(x)); x = norm(x + mlp(x))  (Vaswani et al. 2017; BERT). Before and after
+ * each block, x is also stored in `normed`. */
 static void norm_after_block(const struct spec *spec, const struct layer *layer,
                              struct workspace *w, unsigned index)
 {

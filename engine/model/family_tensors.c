@@ -8,7 +8,7 @@
 
 /* ---- the list ---- */
 
-/* A dimension, as the spec tells it. */
+/* A dimension, which the spec has. */
 enum dim {
     NONE,
     ONE,
@@ -87,8 +87,8 @@ static const struct entry image_embeddings[] = {
     END,
 };
 
-/* Query, key and value side by side: weights, then biases, are those of one [3 A, D] product, A
- * being D but where heads were pruned. */
+/* Query, key and value are side by side: weights, then biases, of one [3 A, D] product; A is D
+ * unless heads were pruned. */
 static const struct entry block[] = {
     {TENSOR_QUERY, TENSOR_WEIGHT, {ATTENDED, HIDDEN}},
     {TENSOR_KEY, TENSOR_WEIGHT, {ATTENDED, HIDDEN}},
@@ -142,13 +142,13 @@ static const struct entry *list_of(const struct tensor_walk *walk)
     return walk->head == HEAD_MLM ? masked_language_model : classifier;
 }
 
-/* A stage merges patches behind its last block, but for the last stage. */
+/* True if a stage merges patches behind this layer: its last block, except in the last stage. */
 static bool merges(const struct spec *spec, unsigned layer)
 {
     return layer + 1 == spec_end_layer(spec) && layer + 1 < spec->layers;
 }
 
-/* `spec` is that of the stage. */
+/* True if the model has the tensor. `spec` is the stage's. */
 static bool exists(const struct spec *spec, const struct tensor_walk *walk,
                    const struct entry *entry)
 {
@@ -175,7 +175,7 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
     return spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS;
 }
 
-/* `layer` is that of a block's tensor. */
+/* Returns a dimension. `layer` is the block's. */
 static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
 {
     switch (dim) {
@@ -232,8 +232,8 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
     return 0;
 }
 
-/* "%u" in a family's name becomes the layer's number, or the first that of the group or stage and
- * the second that in the group or stage; what the part is called is appended. */
+/* Formats a name. "%u" becomes the layer's number; two "%u" become the number of the group or stage
+ * and the layer's number in it. The part's name is appended. */
 static void format_name(const struct spec *spec, struct tensor_row *row, const char *base)
 {
     static const char *const endings[] = {
@@ -278,7 +278,8 @@ static void fill(const struct spec *spec, const struct tensor_walk *walk, const 
     format_name(spec, row, spec->family->tensors[entry->field]);
 }
 
-/* Embeddings have the sizes of the first stage, the head those of the last. */
+/* Returns the stage's spec. Embeddings have the sizes of the first stage, the head those of the
+ * last. */
 static struct spec spec_at_depth(const struct tensor_walk *walk)
 {
     const struct spec *spec = walk->spec;

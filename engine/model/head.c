@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Token `token` of every sequence, normalised if the family asks for it, into cls [rows, D]. */
+/* Copies token `token` of every sequence, normalised if the family does so, into cls [rows, D]. */
 static void gather(const struct spec *spec, const struct weights *weights, struct workspace *w,
                    unsigned token)
 {
@@ -27,7 +27,7 @@ static void add_mean(float *out, const float *x, size_t stride, size_t rows, siz
             out[c] += x[r * stride + c] / (float)rows;
 }
 
-/* All tokens' rows: normalised where they lie, then pooled into cls [rows, spec_features]. */
+/* Normalises all tokens' rows in place, then pools them into cls [rows, spec_features]. */
 static void pool(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
     size_t hidden = spec->hidden, stride = w->hidden_stride;
@@ -50,8 +50,8 @@ static void pool(const struct spec *spec, const struct weights *weights, struct 
     }
 }
 
-/* Each row over its length (Radford et al. 2021, figure 3). A length of zero gives NaN, as the
- * reference does. */
+/* Divides each row by its length (Radford et al. 2021, figure 3). A length of zero gives NaN, as in
+ * the reference. */
 static void scale_to_unit(float *x, size_t rows, size_t width)
 {
     for (size_t r = 0; r < rows; r++, x += width) {
@@ -72,7 +72,7 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
-/* The features of every sequence at its token `token`, [rows, D]. */
+/* Returns the features of every sequence at its token `token`, [rows, D]. */
 static const float *features_of(const struct spec *spec, const struct weights *weights,
                                 struct workspace *w, unsigned token)
 {
@@ -97,7 +97,7 @@ static const float *features_of(const struct spec *spec, const struct weights *w
     return w->pooled;
 }
 
-/* to = the mean of what was read so far and of one more window, or the largest. */
+/* to = the mean, or the maximum, of the windows so far and one more. */
 static void pool_window(const struct window_place *place, enum window_pooling pooling, float *to,
                         const float *from, size_t width)
 {
@@ -132,7 +132,7 @@ static const struct linear *classifier_of(const struct weights *weights, unsigne
     return token == 0 ? &weights->classifier : &weights->distillation_classifier;
 }
 
-/* logits [rows, labels] += what the means say, if the model has a classifier of them. */
+/* logits [rows, labels] += the logits of the means, if the model has a classifier of means. */
 static void add_means(struct workspace *w, const struct weights *weights, const float *means,
                       size_t stride, unsigned rows, float *logits)
 {
@@ -144,7 +144,7 @@ static void add_means(struct workspace *w, const struct weights *weights, const 
         logits[i] += w->mean_logits[i];
 }
 
-/* What a captured window alone would answer. */
+/* Computes the logits of a captured window alone. */
 static void capture_logits(const struct weights *weights, struct workspace *w,
                            const float *features, unsigned row)
 {
@@ -174,8 +174,8 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
     }
 }
 
-/* Each input by the classifier of its own labels, else by the model's; of none there are no logits.
- */
+/* Computes each input's logits by the classifier of its own labels, else by the model's; if there
+ * is neither, it has no logits. */
 static void label_logits(const struct spec *spec, const struct weights *weights,
                          struct workspace *w, unsigned inputs)
 {
@@ -188,7 +188,7 @@ static void label_logits(const struct spec *spec, const struct weights *weights,
     }
 }
 
-/* What n-grams say of the input, beside the encoder. */
+/* Returns the evidence of n-grams for a label, which is added to the encoder's logit. */
 static float evidence_of(const struct workspace *w, unsigned input, size_t label)
 {
     return w->evidence[input] != NULL ? w->evidence[input][label] : 0;

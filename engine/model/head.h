@@ -2,14 +2,14 @@
  *
  *     logits = W_c act(W_p pooling(norm(x))) + b_c
  *
- * where a family may lack the final norm (most of texts) or the pooler (ViT, DeiT). The pooling is
- * the [CLS] row, the mean of the patches' rows, both side by side (Oquab et al. 2023), or the mean
- * of all rows (Warner et al. 2024); a norm of its own may follow it (BEiT) or the pooler
+ * A family may lack the final norm (most families of texts) or the pooler (ViT, DeiT). The pooling
+ * is the [CLS] row, the mean of the patches' rows, both side by side (Oquab et al. 2023), or the
+ * mean of all rows (Warner et al. 2024). A further norm may follow it (BEiT) or the pooler
  * (ModernBERT). A zero-shot model has
  *
  *     logits = W_c z / |z|,   z = W_p norm(x)[CLS]       (Radford et al. 2021, figure 3)
  *
- * where W_c are its labels, encoded (engine/text_tower.h). A distilled DeiT has a second classifier
+ * where W_c are its encoded labels (engine/text_tower.h). A distilled DeiT has a second classifier
  * on the second token; its logits are the mean of both (Touvron et al. 2021, section 4).
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H
@@ -19,18 +19,18 @@
 #include "engine/model/weights.h"
 #include "engine/model/workspace.h"
 
-/* Reads workspace->x; pools what the classifier reads of every sequence of the batch into its
- * input's row of workspace->read (spec->long_text), and writes the logits of windows that have a
- * capture. The windows of an input come in their order, in one batch or several. */
+/* Reads workspace->x; pools the features of every sequence of the batch into its input's row of
+ * workspace->read (spec->long_text), and writes the logits of windows that have a capture. The
+ * windows of an input come in order, in one batch or several. */
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
-/* read [spec_row]: its first numbers = the mean or the largest of what was read so far and of one
- * more window, features [spec_features]; of an image's views the mean, which is the mean of their
- * logits, since the classifier is linear. */
+/* read [spec_row]: its first numbers = the mean or the maximum of the windows so far and one more,
+ * features [spec_features]. For an image's views it is the mean, which is the mean of their logits,
+ * because the classifier is linear. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
-/* Those behind them = the mean of the token means so far and of one more window, mean
- * [spec_means]. */
+/* read [spec_row]: the numbers behind them = the mean of the token means so far and of one more
+ * window, mean [spec_means]. */
 void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
                     const float *mean);
 
@@ -39,17 +39,17 @@ void head_pool_mean(const struct spec *spec, const struct window_place *place, f
 void head_logits(const struct spec *spec, const struct weights *weights,
                  struct workspace *workspace, unsigned inputs);
 
-/* What the classifier read of an input of the last head_logits, and behind it the mean of its
- * tokens (token_mean.h; zeros unless the workspace takes them): [spec_row], the workspace's. Of a
- * distilled DeiT, the class token's. */
+/* Returns the classifier's input for an input of the last head_logits, and behind it the mean of
+ * the input's tokens (token_mean.h; zeros unless the workspace takes them): [spec_row], the
+ * workspace's. For a distilled DeiT these are the class token's features. */
 const float *head_features(const struct spec *spec, const struct workspace *workspace,
                            unsigned input);
 
-/* With the shifts of the class prior. scores may be logits. */
+/* Computes scores with the shifts of the class prior. scores may be logits. */
 void head_scores(const struct spec *spec, const struct kernels *kernels, const float *logits,
                  float *scores);
 
-/* The same without them: as the checkpoint was fitted. */
+/* The same without the shifts: the scores of the fitted checkpoint. */
 void head_scores_as_fitted(const struct spec *spec, const struct kernels *kernels,
                            const float *logits, float *scores);
 

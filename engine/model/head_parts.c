@@ -93,7 +93,8 @@ enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_pa
 
 /* ---- the classifier ---- */
 
-/* The columns [first, first + in) of the head's weight, and the bias or zeros. */
+/* Opens a linear layer of the columns [first, first + in) of the head's weight, and the bias or
+ * zeros. */
 static enum err_code open_part(struct linear *linear, const struct head_matrix *head, size_t first,
                                size_t in, const float *bias, const struct linear_backend *backend,
                                struct err *err)
@@ -130,7 +131,7 @@ enum err_code head_parts_classify(struct weights *weights, const struct spec *sp
 
 /* ---- memory ---- */
 
-/* Two bytes of the file become four; its other tensors leave room for what rounding takes. */
+/* Two bytes of the file become four; the room of its other tensors is enough for alignment. */
 size_t head_parts_bytes(const char *dir)
 {
     char path[PATH_MAX];

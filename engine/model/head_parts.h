@@ -1,13 +1,13 @@
-/* head_parts.h - what the head's file (format/head_file.h) gives a model that the others do not:
- * examples that its OOD score compares with (decide/neighbours.h), a table of n-grams
- * (ngrams/ngram_table.h), and a classifier that also reads the mean of the tokens:
+/* head_parts.h - the parts of a model from the head's file (format/head_file.h): examples that its
+ * OOD score compares with (decide/neighbours.h), a table of n-grams (ngrams/ngram_table.h), and a
+ * classifier that also reads the mean of the tokens:
  *
  *     logits = W_c features + W_m mean + b
  *
- * with W_c, W_m and b in place of model.safetensors' classifier, which stays for those who read no
- * such file. What [CLS] cannot say of a class that the encoder never learnt, the mean often can:
- * attnd-fit on kernel-bert and ten test logs of a new label finds 20 of 30 others, without the mean
- * 12. W_c is weights->classifier, so that explanations follow it: what the mean adds does not go
+ * with W_c, W_m and b in place of model.safetensors' classifier, which stays there for other
+ * readers. For a class that the encoder never learnt, the mean often has information that [CLS]
+ * lacks: attnd-fit on kernel-bert and ten test logs of a new label finds 20 of 30 others, without
+ * the mean 12. W_c is weights->classifier, so explanations follow it. The mean's part does not go
  * through the last block, whose attention the gradients follow.
  *
  * Threads: as spec_read and weights.h.
@@ -19,16 +19,16 @@
 #include "engine/model/spec.h"
 #include "engine/model/weights.h"
 
-/* Without numbers where the file has none. */
+/* A part that the file lacks has no numbers. */
 struct head_parts {
     struct head_matrix matrix;
     struct ngram_table ngrams;
 };
 
-/* Checks the file of a spec that names one, so that a file that does not fit is told before it is
- * served, and gives its examples to an OOD score that is made from them. The rest of it is *parts,
- * which may be NULL. Numbers are the arena's. Errors as head_file_open; ERR_UNSUPPORTED for such an
- * OOD score without examples, and a table of a model that reads images. */
+/* Checks the file, if the spec names one, before the model is served, and gives its examples to an
+ * OOD score that uses them. The other parts go to *parts, which may be NULL. The arena owns the
+ * numbers. Errors as head_file_open; ERR_UNSUPPORTED for such an OOD score without examples, and
+ * for a table of n-grams in a model of images. */
 enum err_code head_parts_open(struct spec *spec, const char *dir, struct head_parts *parts,
                               struct arena *arena, struct err *err);
 
@@ -42,19 +42,19 @@ enum err_code head_parts_check_means(const struct spec *spec, const struct head_
 enum err_code head_parts_neighbours(struct ood *ood, const struct head_bank *bank,
                                     struct arena *arena, struct err *err);
 
-/* Exchanges the classifier of opened weights. ERR_UNSUPPORTED for a family whose answer is the mean
+/* Replaces the classifier of opened weights. ERR_UNSUPPORTED for a family whose answer is the mean
  * of two classifiers; ERR_NO_MEMORY. */
 enum err_code head_parts_classify(struct weights *weights, const struct spec *spec,
                                   const struct head_matrix *head,
                                   const struct linear_backend *backend, struct err *err);
 
-/* Whether its classifier reads means. */
+/* Returns true if the model's classifier reads means. */
 static inline bool head_parts_reads_means(const struct weights *weights)
 {
     return weights->mean_classifier.out > 0;
 }
 
-/* Upper bound of what all that takes for the directory. */
+/* Upper bound of the bytes that these parts take for the directory. */
 size_t head_parts_bytes(const char *dir);
 
 #endif

@@ -1,22 +1,22 @@
 /* loader.c - see loader.h.
  *
  * The plan is a list of chunks of about 256 KB, sorted by their place in the files. The members of
- * a pool take them from one counter, so that a file is read from front to back, and read each into
- * its place (tables) or into a buffer of their own that stays in the second level cache until
- * linear_fill has repacked it (matrices).
+ * a pool take them from one counter, so that a file is read from front to back. A chunk of a table
+ * is read into its place. A chunk of a matrix is read into the member's buffer, which stays in the
+ * second-level cache until linear_fill has repacked it.
  *
- * A matrix may be stacked of several tensors (query, key, value), while linear_fill wants whole
- * groups of LINEAR_FILL_ROWS rows of the stack: a chunk of a matrix is counted in rows of the
- * stack, and read_rows reads it from as many tensors as it crosses. It lies in the files where its
- * first number does.
+ * A matrix may be a stack of several tensors (query, key, value), and linear_fill needs whole
+ * groups of LINEAR_FILL_ROWS rows of the stack. So a chunk of a matrix is counted in rows of the
+ * stack, and read_rows reads it from all tensors that it crosses. Its place is that of its first
+ * number.
  *
- * Errors are the same from run to run: chunks are taken in order and a chunk that was taken is
- * finished, so when one fails every earlier one has been taken too; of the members' first errors
+ * Errors are the same in every run: chunks are taken in order, and a chunk that was taken is
+ * finished. So if one fails, every earlier one has been taken too. Of the members' first errors,
  * that of the earliest chunk is reported.
  *
  * BERT-base fp32, 438 MB in the page cache, exec to ready on a shared Zen 5 of two cores, minima of
- * 8 alternating runs (2026-11): 347 ms with one thread and zeroed 4 KB pages, 169 ms so. A virtual
- * machine whose host takes free memory back pays 10 us more for each 4 KB that it gets back.
+ * 8 alternating runs (2026-11): 347 ms with one thread and zeroed 4 KB pages, 169 ms with this. A
+ * virtual machine whose host reclaims free memory pays 10 us more for each 4 KB.
  */
 #include "engine/model/loader.h"
 
@@ -30,18 +30,18 @@
 
 enum { CHUNK_FLOATS = 64 * 1024 };
 
-/* Where tensors go: a table in memory or the rows of a linear. */
+/* The destination of tensors: a table in memory or the rows of a linear. */
 struct load_target {
     float *table;
     struct linear *linear; /* NULL for a table */
     const struct tensor_info *parts[LOADER_PARTS_MAX];
-    const struct tensor_info *scale; /* of the linear's outputs; NULL: none */
-    size_t multiplied;               /* how many of its first outputs have `factor` */
+    const struct tensor_info *scale; /* factors of the linear's outputs; NULL: none */
+    size_t multiplied;               /* number of first outputs that have `factor` */
     float factor;
 };
 
 struct load_chunk {
-    uint64_t offset; /* of its first byte in the file */
+    uint64_t offset; /* offset of its first byte in the file */
     unsigned file;
     unsigned target;
     size_t first, count; /* numbers of the table, or rows of the linear */
@@ -49,15 +49,15 @@ struct load_chunk {
 
 /* One member of the pool. */
 struct lane {
-    float *buffer; /* [buffer_floats], then as many as a matrix's chunk has rows */
+    float *buffer; /* [buffer_floats], then a number for each row of a matrix's chunk */
     struct err err;
-    size_t failed; /* index of the chunk that `err` is about */
+    size_t failed; /* index of the chunk of `err` */
 };
 
 struct run {
     const struct loader *loader;
     struct lane *lanes;
-    atomic_size_t next; /* chunk; partners: the lanes among themselves */
+    atomic_size_t next; /* the next chunk; partners: the other lanes */
 };
 
 void loader_init(struct loader *loader, const struct checkpoint *checkpoint)
@@ -74,7 +74,7 @@ void loader_deinit(struct loader *loader)
 
 /* ---- the plan ---- */
 
-/* Room for one more item in an array of count items; NULL if there is no memory. */
+/* Makes room for one more item in an array of count items; NULL if there is no memory. */
 static void *grow(void *items, size_t count, size_t *max, size_t size)
 {
     if (count < *max)
@@ -98,7 +98,7 @@ static enum err_code add_target(struct loader *loader, const struct load_target 
     return ERR_OK;
 }
 
-/* A chunk of the newest target. It begins at number `from` of the tensor. */
+/* Adds a chunk of the newest target, which begins at number `from` of the tensor. */
 static enum err_code add_chunk(struct loader *loader, const struct tensor_info *info, size_t from,
                                size_t first, size_t count, struct err *err)
 {
@@ -133,14 +133,14 @@ enum err_code loader_add_table(struct loader *loader, const struct tensor_info *
     return ERR_OK;
 }
 
-/* About CHUNK_FLOATS numbers in whole groups of rows, at least one group. */
+/* Returns the rows of a chunk: about CHUNK_FLOATS numbers, in whole groups, at least one group. */
 static size_t chunk_rows(const struct linear *linear)
 {
     size_t groups = CHUNK_FLOATS / LINEAR_FILL_ROWS / linear->in;
     return smaller(groups > 0 ? groups * LINEAR_FILL_ROWS : LINEAR_FILL_ROWS, linear->out);
 }
 
-/* The part that holds row *row of the stack; *row becomes the row inside the part. */
+/* Returns the part that holds row *row of the stack; *row becomes the row inside the part. */
 static const struct tensor_info *find_part(const struct load_target *target, size_t *row)
 {
     unsigned part = 0;
@@ -234,7 +234,7 @@ static void multiply(float *x, float by, size_t n)
         x[i] *= by;
 }
 
-/* The rows of a chunk that have the factor, times it. */
+/* Multiplies the rows of a chunk that have the factor. */
 static void multiply_rows(const struct load_target *target, const struct load_chunk *chunk,
                           float *buffer)
 {
@@ -243,7 +243,7 @@ static void multiply_rows(const struct load_target *target, const struct load_ch
                  smaller(target->multiplied - chunk->first, chunk->count) * target->linear->in);
 }
 
-/* The rows of a chunk, each times its number of the scale, which is read behind them. */
+/* Multiplies each row of a chunk by its number of the scale, which is read behind them. */
 static enum err_code scale_rows(const struct checkpoint *checkpoint,
                                 const struct load_target *target, const struct load_chunk *chunk,
                                 float *buffer, struct err *err)
@@ -259,7 +259,7 @@ static enum err_code scale_rows(const struct checkpoint *checkpoint,
     return ERR_OK;
 }
 
-/* The biases, which are tables of their own, once all is read. */
+/* Scales the biases, which are separate tables, after everything is read. */
 static enum err_code scale_bias(const struct loader *loader, const struct load_target *target,
                                 struct err *err)
 {

@@ -1,7 +1,7 @@
-/* loader.h - reads the tensors of a checkpoint to where they belong, by several threads.
+/* loader.h - reads the tensors of a checkpoint into their places, by several threads.
  *
  *     loader_init(&loader, checkpoint);
- *     loader_add_table(&loader, info, table, &err);              // into memory as it is
+ *     loader_add_table(&loader, info, table, &err);              // into memory, unchanged
  *     loader_add_matrix(&loader, &linear, parts, 3, &err);       // into a linear, row by row
  *     loader_scale(&loader, &linear, scale);                     // whose outputs are multiplied
  *     loader_multiply(&loader, &linear, 64, 0.5f);               // the first 64 by one number
@@ -30,7 +30,7 @@ struct loader {
     size_t target_count, target_max;
     struct load_chunk *chunks;
     size_t chunk_count, chunk_max;
-    size_t buffer_floats; /* of the largest chunk of a matrix */
+    size_t buffer_floats; /* floats of the largest chunk of a matrix */
 };
 
 void loader_init(struct loader *loader, const struct checkpoint *checkpoint);
@@ -46,13 +46,13 @@ enum err_code loader_add_matrix(struct loader *loader, struct linear *linear,
                                 const struct tensor_info *const *parts, unsigned part_count,
                                 struct err *err);
 
-/* Has output c of a planned linear multiplied by number c of `scale`, its weights as they are read
- * and its bias at the end: what a layer scale after it does, for nothing at run time. An int8
- * product has a scale for each output, so its weights round as they would without. */
+/* Multiplies output c of a planned linear by number c of `scale`: its weights when they are read
+ * and its bias at the end. The result is that of a layer scale after it, free at run time. An int8
+ * product has a scale for each output, so its weights are rounded as without. */
 void loader_scale(struct loader *loader, const struct linear *linear,
                   const struct tensor_info *scale);
 
-/* Has the first `outputs` outputs of a planned linear multiplied by a number, likewise. */
+/* Multiplies the first `outputs` outputs of a planned linear by one number, in the same way. */
 void loader_multiply(struct loader *loader, const struct linear *linear, size_t outputs,
                      float factor);
 

@@ -17,7 +17,7 @@ unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
     return (window / across == across - 1 ? 2 : 0) + (window % across == across - 1 ? 1 : 0);
 }
 
-/* The shift of a stage's last layer. */
+/* Returns the shift of a stage's last layer. */
 static unsigned last_shift(const struct spec *spec)
 {
     return spec_shift(spec, spec_end_layer(spec) - 1);

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* The inputs of an output along one axis, and what each weighs. */
+/* The inputs of an output along one axis, and their weights. */
 struct window {
-    double centre, scale; /* in inputs; scale: inputs a step of the kernel */
+    double centre, scale; /* in inputs; scale: inputs for a step of the kernel */
     double a;
-    long first, last; /* inclusive; outside of the grid where the border is repeated */
-    double total;     /* of the weights, which are divided by it */
+    long first, last; /* inclusive; outside of the grid if the border is repeated */
+    double total;     /* sum of the weights, by which they are divided */
 };
 
 /* Keys's kernel at distance x >= 0. */
@@ -34,7 +34,7 @@ static struct window plain_window(size_t i, size_t to, size_t from)
     return window;
 }
 
-/* The bounds are cut as PyTorch's upsample_bicubic2d_aa cuts them. */
+/* Returns the window of output i; its bounds are cut as in PyTorch's upsample_bicubic2d_aa. */
 static struct window antialiased_window(size_t i, size_t to, size_t from)
 {
     double ratio = (double)from / (double)to;
@@ -65,7 +65,7 @@ static void add(float *out, double weight, const float *in, size_t width)
         out[c] += (float)weight * in[c];
 }
 
-/* One output place: [width]. */
+/* Computes one output position: [width]. */
 static void sum_up(float *out, const struct window *down, const struct window *across,
                    const float *in, size_t from, size_t width)
 {

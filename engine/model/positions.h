@@ -1,11 +1,11 @@
 /* positions.h - learnt positions of a square grid of patches, resampled for another grid: bicubic
- * with half-pixel centres (Keys 1981; Dosovitskiy et al. 2021, section 3.2), as PyTorch's
- * interpolate(mode="bicubic", align_corners=False) has it for Hugging Face's vision models.
+ * with half-pixel centres (Keys 1981; Dosovitskiy et al. 2021, section 3.2), equal to PyTorch's
+ * interpolate(mode="bicubic", align_corners=False) in Hugging Face's vision models.
  *
  *     positions_resize(out, 5, in, 7, hidden, family->positions_antialiased);
  *
  *   plain        a = -0.75, four neighbours, the border repeated            ViT, DeiT, DINOv2
- *   antialiased  a = -0.5, as wide as a step of the finer grid is in the coarser one, weights
+ *   antialiased  a = -0.5, a step of the kernel as wide as a step of the coarser grid, weights
  *                renormalised inside the border (antialias=True)      DINOv2 with registers
  *
  * Threads: pure.

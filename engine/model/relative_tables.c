@@ -50,7 +50,7 @@ void relative_tables_normalise(struct relative_tables *tables, const float *plac
                                hidden, tables->spec->norm_eps);
 }
 
-/* projected = places W^T + b of query and key, whose weights the backend gives back. */
+/* projected = places W^T + b for query and key; the backend unpacks their weights. */
 static void project(struct relative_tables *tables, const struct linear *qkv)
 {
     const size_t hidden = tables->spec->hidden;

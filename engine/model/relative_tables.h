@@ -1,7 +1,7 @@
-/* relative_tables.h - what a layer's queries and keys add to its scores for their distance, made
- * once when a model is opened: the table of relative places is normalised, goes in fp32 through the
- * layer's query and key projections as they are multiplied (rounded in bf16 or int8), and is packed
- * by distance (tensor/gemm/relative_scores.h).
+/* relative_tables.h - makes the tables of relative positions of each layer, once when a model is
+ * opened: the table of relative places is normalised, projected in fp32 by the layer's query and
+ * key weights with the values that are multiplied (rounded in bf16 or int8), and packed by distance
+ * (tensor/gemm/relative_scores.h).
  *
  *     relative_tables_open(&tables, &spec, gemm, threads, &err);
  *     relative_tables_normalise(&tables, places, gamma, beta);
@@ -22,37 +22,37 @@
 #include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/linear/linear.h"
 
-/* One layer after another, in the same room. */
+/* Buffers for one layer after another. */
 struct relative_tables {
     const struct spec *spec;
     const struct gemm *gemm;
     struct thread_pool *pool;
-    size_t rows, tokens; /* of the places: 2 span; of the longest text: N */
+    size_t rows, tokens; /* 2 span, rows of the places; N, tokens of the longest text */
     float *places;       /* [rows, D] normalised */
     float *weight;       /* [2 D, D] of query and key */
     float *projected;    /* [rows, 2 D] */
-    float *room;         /* of relative_scores_pack */
+    float *room;         /* scratch of relative_scores_pack */
     unsigned *row_of;    /* [2 N - 1] by distance, from the lowest on */
     struct panels panels;
     struct rows operand;
     struct arena arena;
 };
 
-/* For a family that has relative places. gemm: of the attention, see struct relative_scores.
- * ERR_NO_MEMORY. Yours to close, also after a failure. */
+/* Opens the tables of a family that has relative places. gemm: the attention's, see struct
+ * relative_scores. ERR_NO_MEMORY. Yours to close, also after a failure. */
 enum err_code relative_tables_open(struct relative_tables *out, const struct spec *spec,
                                    const struct gemm *gemm, unsigned threads, struct err *err);
 void relative_tables_close(struct relative_tables *tables);
 
-/* From places [2 span, D] as they are learnt. */
+/* Normalises learnt places [2 span, D]. */
 void relative_tables_normalise(struct relative_tables *tables, const float *places,
                                const float *gamma, const float *beta);
 
-/* A layer's, whose qkv [3 D, D] is open. Its tables are the arena's. ERR_NO_MEMORY. */
+/* Makes a layer's tables, whose qkv [3 D, D] is open. The arena owns them. ERR_NO_MEMORY. */
 enum err_code relative_tables_make(struct relative_tables *tables, struct relative_scores *out,
                                    const struct linear *qkv, struct arena *arena, struct err *err);
 
-/* Floats of all layers' tables, at most. */
+/* Upper bound of the floats of all layers' tables. */
 size_t relative_tables_floats(const struct spec *spec);
 
 #endif

@@ -22,7 +22,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "temperature",
                                         "grey16",
                                         "target_precision",
-                                        "purity", /* older files have it */
+                                        "purity", /* in older files */
                                         "thresholds",
                                         "truncation",
                                         "uncalibrated",
@@ -78,7 +78,7 @@ static void set_defaults(struct spec *spec)
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
 }
 
-/* A file of the directory itself. */
+/* Reads the name of the head's file, which must be in the directory itself. */
 static enum err_code read_head_file(struct spec *spec, const struct json_t *object,
                                     struct arena *arena, struct err *err)
 {
@@ -93,7 +93,7 @@ static enum err_code read_head_file(struct spec *spec, const struct json_t *obje
     return spec->head_file != NULL ? ERR_OK : err_no_memory(err, strlen(name));
 }
 
-/* The labels of a zero-shot model, which thresholds, codes and references are of. */
+/* Reads the labels of a zero-shot model, to which thresholds, codes and references refer. */
 static enum err_code read_candidates(struct spec *spec, const struct json_t *object,
                                      struct arena *arena, struct err *err)
 {
@@ -122,7 +122,7 @@ static enum err_code read_reference(struct spec *spec, const struct json_t *obje
                                 err);
 }
 
-/* What is pooled over the views is what one classifier of the model's own labels reads. */
+/* Views are pooled for one classifier of the model's own labels; other models are refused. */
 enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
 {
     const struct image_reading *reading = &spec->image_reading;
@@ -135,7 +135,7 @@ enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
     return ERR_OK;
 }
 
-/* Why every layer needs all tokens; NULL: it does not. */
+/* Returns the reason why every layer needs all tokens; NULL: none. */
 static const char *needs_tokens(const struct spec *spec)
 {
     const char *const *tensors = spec->family->tensors;

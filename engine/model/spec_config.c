@@ -1,5 +1,5 @@
 /* spec_config.c - see spec_config.h. Defaults are those of the Hugging Face configuration classes,
- * since save_pretrained leaves out what is at its default in some versions. */
+ * because save_pretrained of some versions leaves out members with the default value. */
 #include "engine/model/spec_config.h"
 
 #include "engine/base/doc.h"
@@ -26,7 +26,7 @@ enum {
     CLIP_END_ID = 49407, /* CLIPTextConfig's */
 };
 
-/* An unsigned member from 1 to max; absent: `fallback`. */
+/* Reads an unsigned member from 1 to max; absent: `fallback`. */
 static enum err_code get_size(const struct json_t *config, const char *key, unsigned max,
                               unsigned fallback, unsigned *out, struct err *err)
 {
@@ -36,7 +36,7 @@ static enum err_code get_size(const struct json_t *config, const char *key, unsi
     return err->code;
 }
 
-/* The same of a side of a square, which may be written as [height, width]. */
+/* The same for a side of a square, which may be written as [height, width]. */
 static enum err_code get_side(const struct json_t *config, const char *key, unsigned max,
                               unsigned fallback, unsigned *out, struct err *err)
 {
@@ -88,7 +88,7 @@ static enum err_code read_activations(struct spec *spec, const struct json_t *co
                                 &spec->pooler_activation, err);
 }
 
-/* Which fields have no bias. */
+/* Reads which fields have no bias. */
 static enum err_code read_biases(struct spec *spec, const struct json_t *config, struct err *err)
 {
     for (int field = 0; field < TENSOR_FIELDS; field++) {
@@ -120,7 +120,8 @@ static unsigned either(unsigned value, unsigned otherwise)
     return value > 0 ? value : otherwise;
 }
 
-/* A gated MLP of DINOv2 has two thirds of the width, rounded up to a multiple of 8. */
+/* Reads the width of the MLP. A gated MLP of DINOv2 has two thirds of it, rounded up to a multiple
+ * of 8. */
 static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t *config,
                                     unsigned hidden, unsigned *out, struct err *err)
 {
@@ -139,7 +140,7 @@ static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t
     return ERR_OK;
 }
 
-/* Each stage has its own ratio. */
+/* Reads the MLPs' ratios, one for each stage. */
 static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *config,
                                      struct err *err)
 {
@@ -164,7 +165,7 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
                     either(family->default_intermediate, 3072), &spec->intermediate, err);
 }
 
-/* Switches that have one value here, and a layer scale that the class leaves out at 0. */
+/* Checks switches that have one supported value, and a layer scale, which the class omits at 0. */
 static enum err_code check_demands(const struct spec *spec, const struct json_t *config,
                                    struct err *err)
 {
@@ -187,7 +188,8 @@ static enum err_code check_demands(const struct spec *spec, const struct json_t 
     return ERR_OK;
 }
 
-/* Layers that share blocks: `inner` a group, which all run for each of num_hidden_layers. */
+/* Reads groups of layers that share blocks: `inner` blocks a group, all of which run for each of
+ * num_hidden_layers. */
 static enum err_code read_groups(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
@@ -205,7 +207,7 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
-/* The spec itself gets the values of the last stage. */
+/* Reads the stages. The spec itself gets the values of the last stage. */
 static enum err_code read_stages(struct spec *spec, const struct json_t *config, struct err *err)
 {
     struct stage_config stages;
@@ -261,7 +263,7 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
-/* If positions begin behind the pad token's, that many fewer are left. */
+/* Reads the number of positions, which is lower if they begin behind the pad token's. */
 static enum err_code read_positions(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
@@ -284,7 +286,8 @@ static enum err_code read_positions(struct spec *spec, const struct json_t *conf
     return ERR_OK;
 }
 
-/* More rows than the buckets that there are are never read, fewer would be read beyond. */
+/* Reads the number of buckets. More rows than buckets would be unused; with fewer, a read would be
+ * out of bounds. */
 static enum err_code read_buckets(struct spec *spec, const struct json_t *config, struct err *err)
 {
     static const char key[] = "relative_attention_num_buckets";
@@ -299,7 +302,7 @@ static enum err_code read_buckets(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
-/* The window of a layer: half of it is to either side. */
+/* Sets the reach of a layer from its window, half of which is on either side. */
 static enum err_code set_window(struct spec *spec, unsigned *reaches, unsigned layer,
                                 const struct json_t *value, struct err *err)
 {
@@ -315,7 +318,7 @@ static enum err_code set_window(struct spec *spec, unsigned *reaches, unsigned l
     return ERR_OK;
 }
 
-/* A number for all layers, or an array of one for each. */
+/* Reads windows: one number for all layers, or an array with one for each. */
 static enum err_code read_windows(struct spec *spec, const struct json_t *config,
                                   struct arena *arena, struct err *err)
 {
@@ -361,8 +364,8 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
     return read_buckets(spec, config, err);
 }
 
-/* transformers pads a grid that its windows or a merging do not divide; published checkpoints have
- * none. */
+/* Refuses a grid that its windows or a merging do not divide: transformers pads it, but no
+ * published checkpoint has one. */
 static enum err_code check_grids(const struct spec *spec, unsigned image_size, struct err *err)
 {
     unsigned unit = spec_image_unit(spec);
@@ -415,9 +418,9 @@ static enum err_code read_image(struct spec *spec, const struct json_t *config, 
 
 /* ---- models of two encoders ---- */
 
-/* The member that describes one of the encoders. Older versions of transformers wrote it a second
- * time, as `<part>_dict`: if that is there it is the one that counts, and what it lacks is at its
- * default (CLIPConfig.__init__). NULL: everything is. */
+/* Finds the member that describes one of the encoders. Older versions of transformers wrote it a
+ * second time, as `<part>_dict`: if that is present it counts, and members that it lacks have
+ * defaults (CLIPConfig.__init__). NULL: all members have defaults. */
 static enum err_code find_part(const struct json_t *config, const char *part,
                                const struct json_t **out, struct err *err)
 {
@@ -457,7 +460,7 @@ static enum err_code read_part(struct spec *spec, const struct json_t *config, s
     return get_size(config, "projection_dim", SIZE_LIMIT, 512, &spec->projection, err);
 }
 
-/* ---- what attention sees ---- */
+/* ---- the reach of attention ---- */
 
 static enum err_code read_pruned(struct spec *spec, const struct json_t *config,
                                  struct arena *arena, struct err *err)

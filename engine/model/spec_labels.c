@@ -9,7 +9,7 @@
 /* Whole numbers below it are exact in double precision. */
 #define EXACT 9007199254740992.0
 
-/* id2label's keys are the integers 0 .. n-1 in decimal. */
+/* Reads id2label, whose keys are the integers 0 .. n-1 in decimal. */
 static enum err_code read_named_labels(struct spec *spec, const struct json_t *names,
                                        struct arena *arena, struct err *err)
 {
@@ -19,7 +19,7 @@ static enum err_code read_named_labels(struct spec *spec, const struct json_t *n
         const char *label = NULL;
         double number;
         if (doc_as_number(doc_member(names, key), &number) && number == floor(number) &&
-            fabs(number) < EXACT) { /* then it is called as it is written */
+            fabs(number) < EXACT) { /* then the label is the number as written */
             if ((spec->labels[i] = arena_format(arena, "%.0f", number)) == NULL)
                 return err_no_memory(err, 24);
             continue;
@@ -59,9 +59,9 @@ static enum err_code read_labels(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
-/* A cross-encoder of sentence-transformers names what it puts on its logits. Scores are those of
- * transformers' pipeline, which does not look at it: where it is the identity, they are a sigmoid,
- * which orders answers alike. Others would order or bound them otherwise. */
+/* Checks the activation that a cross-encoder of sentence-transformers applies to its logits. Scores
+ * are those of transformers' pipeline, which ignores it: instead of the identity it uses a sigmoid,
+ * which keeps the order of answers. Other activations could change order or bounds. */
 static enum err_code check_activation(const struct json_t *config, struct err *err)
 {
     static const char *const known[] = {"Identity", "Sigmoid", "Softmax"};

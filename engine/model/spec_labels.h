@@ -1,5 +1,5 @@
-/* spec_labels.h - config.json's object -> a spec's labels, and what its scores are. For
- * spec_config.c. Threads: no state.
+/* spec_labels.h - config.json's object -> a spec's labels and kind of scores. For spec_config.c.
+ * Threads: no state.
  */
 #ifndef ATTND_ENGINE_MODEL_SPEC_LABELS_H
 #define ATTND_ENGINE_MODEL_SPEC_LABELS_H
@@ -8,8 +8,8 @@
 
 struct json_t;
 
-/* id2label, else num_labels; then problem_type. Strings in the arena. ERR_UNSUPPORTED and what
- * doc.h's readers return. */
+/* Reads id2label, else num_labels; then problem_type. Strings in the arena. ERR_UNSUPPORTED, and
+ * the errors of doc.h's readers. */
 enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
                                struct err *err);
 

@@ -1,4 +1,4 @@
-/* spec_sizes.c - what follows from a spec's sizes: see spec.h. */
+/* spec_sizes.c - functions of a spec's sizes: see spec.h. */
 #include "engine/model/spec.h"
 
 void spec_set_image_size(struct spec *spec, unsigned image_size)
@@ -203,7 +203,7 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
     return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
 }
 
-/* At least one that the head does not read. */
+/* At least one of them is a token that the head does not read. */
 unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens)
 {
     const struct token_pruning *pruning = &spec->token_pruning;

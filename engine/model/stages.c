@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Sequences of `tokens` each. */
+/* Cuts the batch into sequences of `tokens` tokens each. */
 static void cut(struct workspace *w, unsigned rows, unsigned tokens)
 {
     w->rows = rows;
@@ -18,10 +18,10 @@ struct merge_run {
     const struct spec *from, *to;
     const struct norm *norm;
     struct workspace *source, *target;
-    unsigned patches; /* of the batch, in the next stage */
+    unsigned patches; /* patches of the batch in the next stage */
 };
 
-/* Four patches of the stage before, side by side, normalised, and as the product reads them. */
+/* Gathers four patches of the stage before, side by side, normalised, as the product's operand. */
 static void gather(void *context, unsigned index, unsigned count)
 {
     const struct merge_run *run = context;
@@ -59,8 +59,8 @@ static void merge(const struct spec *from, const struct spec *to, const struct l
 
 /* ---- the stages ---- */
 
-/* The captures of the images' windows in this stage; from the last on, since the images' captures
- * may lie where those of windows go. */
+/* Sets the captures of the images' windows in this stage, from the last on: the images' captures
+ * may be in the same array. */
 static void capture_windows(const struct spec *stage, const struct workspace *images,
                             struct workspace *w, unsigned count)
 {
@@ -78,7 +78,7 @@ static void run_stages(const struct spec *spec, const struct weights *weights,
 {
     const unsigned images = first->rows;
     struct workspace *w = first;
-    for (unsigned i = spec->stage_count; i-- > 0;) { /* the first one's last: it has the images' */
+    for (unsigned i = spec->stage_count; i-- > 0;) { /* the first stage last: it has the images' */
         struct workspace *at = first;
         const struct spec stage = spec_at(spec, i);
         for (unsigned k = 0; k < i; k++)
@@ -97,7 +97,7 @@ static void run_stages(const struct spec *spec, const struct weights *weights,
     const struct spec last = spec_at(spec, spec->stage_count - 1);
     cut(w, images, last.patches);
     memmove(w->places, first->places, images * sizeof *w->places);
-    memset(w->captures, 0, images * sizeof(struct capture *)); /* those of windows are made */
+    memset(w->captures, 0, images * sizeof(struct capture *)); /* the windows' are complete */
 }
 
 void stages_run(const struct spec *spec, const struct weights *weights, struct workspace *workspace)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The first layer that counts; one past the last is the encoder's end. */
+/* Returns the first layer that counts; one past the last is the encoder's end. */
 static unsigned first_of(const struct spec *spec)
 {
     const unsigned first = spec_first_layer(spec), end = spec->layers;
@@ -12,22 +12,22 @@ static unsigned first_of(const struct spec *spec)
     return end - first > 1 ? first + 1 : first;
 }
 
-/* One past the last layer that counts: of a model that leaves tokens out, the last that computes
- * all. */
+/* Returns one past the last layer that counts; in a model that leaves out tokens, the last layer
+ * that computes all. */
 static unsigned end_of(const struct spec *spec)
 {
     const unsigned full_layers = spec->token_pruning.full_layers;
     return full_layers > 0 ? full_layers + 1 : spec->layers;
 }
 
-/* Sequences that are one input: the windows of its grid, in a family with stages. */
+/* Returns the sequences of one input: in a family with stages, the windows of its grid. */
 static unsigned sequences_of(const struct spec *spec)
 {
     return spec->stage_count > 0 ? spec_windows(spec) : 1;
 }
 
-/* Where rings end: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in parts
- * of RING_UNIT. Corners lie in the last ring. */
+/* Outer ends of rings: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in
+ * parts of RING_UNIT. Corners are in the last ring. */
 enum { RING_UNIT = 400 };
 static const long ring_ends[SPEC_RINGS - 1] = {36, 144, 289};
 
@@ -42,8 +42,8 @@ static unsigned ring_of(unsigned patch, unsigned across)
     return ring;
 }
 
-/* The part that a token of an input belongs to; SPEC_RINGS for those before an image's patches,
- * which are of none. */
+/* Returns the part of a token of an input; SPEC_RINGS: none, for tokens before an image's
+ * patches. */
 static unsigned part_of(const struct spec *spec, unsigned token)
 {
     const unsigned specials = spec_image_specials(spec);
@@ -52,7 +52,7 @@ static unsigned part_of(const struct spec *spec, unsigned token)
     return token >= specials ? ring_of(token - specials, spec_grid(spec)) : SPEC_RINGS;
 }
 
-/* mean += h / |h| * share; nothing of what is zero. */
+/* mean += h / |h| * share; adds nothing if h is zero. */
 static void add_direction(float *mean, const float *sum, size_t width, double share)
 {
     double squares = 0;
@@ -75,8 +75,9 @@ struct mean_run {
     unsigned layer, inputs;
 };
 
-/* The direction of a mean is that of the sum. Those of the parts are made in the input's first rows
- * of y, which the block writes later: an input has as many tokens as parts. */
+/* Adds an input. The direction of a mean is that of the sum. The parts' sums are computed in the
+ * input's first rows of y, which the block writes later: an input has at least as many tokens as
+ * parts. */
 static void add_input(const struct mean_run *run, unsigned input)
 {
     struct workspace *w = run->workspace;

@@ -1,7 +1,7 @@
-/* weights.c - see weights.h. A `binder` walks the family's tensors; `bind` is the only place where
- * a name's shape is checked. Nothing is read meanwhile: what is bound goes to the loader's plan,
- * and the plan is carried out once every name and shape is known to be right. Where a tensor goes
- * is the table `places`; query, key and value go into one linear layer, side by side. */
+/* weights.c - see weights.h. A `binder` walks the family's tensors; only `bind` checks the shape of
+ * a name. Binding reads nothing: it adds to the loader's plan, which runs when every name and shape
+ * is checked. The table `places` has the destination of each tensor; query, key and value go into
+ * one linear layer, side by side. */
 #include "engine/model/weights.h"
 
 #include "engine/model/bias/causal_bias.h"
@@ -24,10 +24,10 @@ enum { PARTS_MAX = 3 };
 
 /* The place for the tensors of a field: a float *, a struct norm, struct linear or plain_linear. */
 struct place {
-    size_t at; /* in struct layer, of a block's field; else in struct weights */
+    size_t at; /* offset in struct layer for a block's field; else in struct weights */
     bool is_in_block;
-    bool is_plain;        /* a struct plain_linear, as the checkpoint has it */
-    unsigned part, parts; /* of a linear layer that several fields share */
+    bool is_plain;        /* a struct plain_linear, in the checkpoint's layout */
+    unsigned part, parts; /* if several fields share a linear layer */
 };
 
 #define OUTSIDE(member)                                                                            \
@@ -95,7 +95,7 @@ struct binder {
     const struct linear_backend *encoder, *other;
     struct weights *weights;
     struct loader loader;
-    const struct tensor_info *parts[PARTS_MAX]; /* of the linear layer at hand */
+    const struct tensor_info *parts[PARTS_MAX]; /* parts of the current linear layer */
     bool *bound;                                /* [checkpoint_count] */
     struct err *err;
 };
@@ -127,7 +127,7 @@ static struct served_head head_of(const struct spec *spec)
                                 .label_count = spec->label_count};
 }
 
-/* The row's tensor, which must have its shape and numbers that can be read as fp32. */
+/* Finds the row's tensor, which must have its shape and numbers that can be read as fp32. */
 static enum err_code find_tensor(const struct spec *spec, const struct checkpoint *checkpoint,
                                  const struct tensor_row *row, const struct tensor_info **out,
                                  struct err *err)
@@ -154,7 +154,7 @@ static enum err_code bind(struct binder *binder, const struct tensor_row *row,
     return ERR_OK;
 }
 
-/* The place for the row. */
+/* Returns the place for the row. */
 static void *place_of(const struct binder *binder, const struct tensor_row *row)
 {
     const struct place *place = &places[row->field];
@@ -163,7 +163,7 @@ static void *place_of(const struct binder *binder, const struct tensor_row *row)
     return (char *)base + place->at;
 }
 
-/* A tensor in memory of its own. */
+/* Adds a tensor with its own memory. */
 static enum err_code add_table(struct binder *binder, const struct tensor_info *info, float **out)
 {
     *out = arena_alloc(&binder->weights->arena, info->count * sizeof(float));
@@ -172,7 +172,7 @@ static enum err_code add_table(struct binder *binder, const struct tensor_info *
     return loader_add_table(&binder->loader, info, *out, binder->err);
 }
 
-/* Scores of several terms are divided by the root of their number: the queries are. */
+/* Divides the queries by the root of the number of terms, in place of the scores. */
 static void fold_terms(struct binder *binder, const struct tensor_row *row,
                        const struct linear *linear)
 {
@@ -181,7 +181,7 @@ static void fold_terms(struct binder *binder, const struct tensor_row *row,
         loader_multiply(&binder->loader, linear, binder->spec->hidden, 1 / sqrtf((float)terms));
 }
 
-/* The gamma of a norm; of one without beta, zeros for that. */
+/* Adds the gamma of a norm, and zeros if it has no beta. */
 static enum err_code add_gamma(struct binder *binder, const struct tensor_row *row,
                                const struct tensor_info *info, struct norm *norm)
 {
@@ -193,8 +193,8 @@ static enum err_code add_gamma(struct binder *binder, const struct tensor_row *r
     return add_table(binder, info, &norm->gamma);
 }
 
-/* The weight of a linear layer, or of one of the parts of it. The convolution that cuts patches is
- * a linear layer over a patch's numbers. */
+/* Adds the weight of a linear layer, or of a part of it. The convolution that cuts patches is a
+ * linear layer over a patch's numbers. */
 static enum err_code add_weight(struct binder *binder, const struct tensor_row *row,
                                 const struct tensor_info *info, struct linear *linear)
 {
@@ -292,7 +292,7 @@ static enum err_code bind_all(struct binder *binder)
     return list_unbound(binder);
 }
 
-/* From the checkpoint's grid of positions to the images', with the specials' in front. */
+/* Resizes the checkpoint's grid of positions to the images', with the specials' in front. */
 static enum err_code fit_positions(struct weights *weights, const struct spec *spec,
                                    struct err *err)
 {
@@ -310,7 +310,7 @@ static enum err_code fit_positions(struct weights *weights, const struct spec *s
     return ERR_OK;
 }
 
-/* Each layer has its own table. */
+/* Expands the windows' biases: each layer has its own table. */
 static enum err_code expand_windows(struct weights *weights, const struct spec *spec,
                                     struct err *err)
 {
@@ -329,7 +329,7 @@ static enum err_code expand_windows(struct weights *weights, const struct spec *
     return ERR_OK;
 }
 
-/* A layer with a reach shares no block, and has no other bias. */
+/* Makes the reaches' biases. A layer with a reach shares no block, and has no other bias. */
 static enum err_code expand_reaches(struct weights *weights, const struct spec *spec,
                                     struct err *err)
 {
@@ -348,7 +348,7 @@ static enum err_code expand_reaches(struct weights *weights, const struct spec *
     return ERR_OK;
 }
 
-/* One table for all layers. */
+/* Expands the relative bias: one table for all layers. */
 static enum err_code expand_bias(struct weights *weights, const struct spec *spec, struct err *err)
 {
     if (weights->relative_bias == NULL)
@@ -363,7 +363,7 @@ static enum err_code expand_bias(struct weights *weights, const struct spec *spe
     return ERR_OK;
 }
 
-/* Each layer has tables of its own, of places that all share. */
+/* Makes the tables of relative positions: each layer has its own, from places that all share. */
 static enum err_code make_relative(const struct binder *binder, unsigned threads)
 {
     const struct spec *spec = binder->spec;
@@ -386,7 +386,7 @@ static enum err_code make_relative(const struct binder *binder, unsigned threads
     return binder->err->code;
 }
 
-/* One table for all layers and heads. */
+/* Makes the causal bias: one table for all layers and heads. */
 static enum err_code expand_causal(struct weights *weights, const struct spec *spec,
                                    struct err *err)
 {
@@ -401,7 +401,7 @@ static enum err_code expand_causal(struct weights *weights, const struct spec *s
     return ERR_OK;
 }
 
-/* The angles of every place, for the global layers and for the local ones. */
+/* Computes the angles of every position, for the global layers and for the local ones. */
 static enum err_code fill_rotary(struct weights *weights, const struct spec *spec, struct err *err)
 {
     if (!spec->family->is_rotary)

@@ -1,9 +1,9 @@
 /* weights.h - the tensors of a checkpoint, bound to the fields that the encoder reads.
  *
- * Every tensor is bound by name from the family's row with the shape that the spec demands: a
+ * Every tensor is bound by name from the family's row, with the shape that the spec requires. A
  * missing one, or one of another shape or dtype, is refused by name before anything is read. Then
- * the loader reads them all: the weights are held once, in the layout of the backend, layer scales
- * folded into them. Positions of another grid than the images' are interpolated last.
+ * the loader reads them all: the weights are held once, in the layout of the backend, with layer
+ * scales folded in. Positions of another grid than the images' are interpolated last.
  *
  * Threads: immutable after weights_open.
  */
@@ -28,19 +28,19 @@ struct norm {
 /* One block of the encoder. A block without attention_norm has NULL in it. */
 struct layer {
     struct norm attention_norm, mlp_norm;
-    unsigned heads, attended;         /* H and A, spec_attended: D but where heads were pruned */
+    unsigned heads, attended;         /* H and A, spec_attended: D unless heads were pruned */
     struct linear qkv;                /* [3 A, D]: query, key and value as one product */
     struct linear attention_out;      /* [D, A] */
-    struct linear mlp_in;             /* [F, D]; [2 F, D] of a gated MLP */
+    struct linear mlp_in;             /* [F, D]; [2 F, D] for a gated MLP */
     struct linear mlp_out;            /* [D, F] */
     struct norm merge_norm;           /* [4 D] behind a stage's last block */
     struct linear merge;              /* [2 D, 4 D] */
-    struct attention_bias bias;       /* of the scores; nothing in most families */
-    float *window_bias;               /* what it is made of: window_bias.h */
-    struct relative_scores relative;  /* what queries and keys add for their distance, if any */
-    const float *rotary;              /* rotary.h, of the layer's base; NULL: not rotary */
+    struct attention_bias bias;       /* bias of the scores; empty in most families */
+    float *window_bias;               /* the learnt table behind it: window_bias.h */
+    struct relative_scores relative;  /* terms of relative positions, if any */
+    const float *rotary;              /* rotary.h, for the layer's base; NULL: not rotary */
     unsigned reach;                   /* spec_reach; then the bias is reach.h's */
-    struct global_projections global; /* of a token that sees all */
+    struct global_projections global; /* projections of a global token */
 };
 
 /* Fields that the family does not have stay zero. */
@@ -50,31 +50,31 @@ struct weights {
     float *registers;                /* [registers, D] */
     float *token_type;               /* [token_types, E] */
     struct linear embedding_project; /* [D, E] */
-    float *relative_bias;            /* [buckets, heads]; layers[].bias is made of it */
-    float *relative_places;          /* [2 span, D]; layers[].relative is made of it */
-    struct norm relative_norm;       /* of its rows */
+    float *relative_bias;            /* [buckets, heads]; layers[].bias is made from it */
+    float *relative_places;          /* [2 span, D]; layers[].relative is made from it */
+    struct norm relative_norm;       /* norm of its rows */
     float *cls_token, *distillation_token; /* [D] */
     struct norm embedding_norm, final_norm, pooled_norm, head_norm;
     struct linear patch;      /* [D, channels patch patch] */
     struct layer *layers;     /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
     struct linear pooler;     /* [D, D] */
     struct linear projection; /* [P, D] */
-    /* [labels, D or 2 D]; of a zero-shot model [labels, P], made of its labels (text_tower.h) */
+    /* [labels, D or 2 D]; for a zero-shot model [labels, P], made from its labels (text_tower.h) */
     struct linear classifier, distillation_classifier;
-    struct linear mean_classifier; /* [labels, D] head_parts.h; of nothing: there is none */
+    struct linear mean_classifier; /* [labels, D] head_parts.h; out is 0: there is none */
 
     size_t parameters;    /* numbers bound */
     const char **unbound; /* tensors of the checkpoint that nothing binds, sorted */
     unsigned unbound_count;
-    struct arena arena; /* everything above but the linears' own memory */
+    struct arena arena; /* holds everything above except the linears' own memory */
 };
 
 /* Makes the checks of weights_open, and reads no data: the head is one that is served, and every
- * tensor is there with its shape and a dtype that can be read. ERR_UNSUPPORTED names the tensor. */
+ * tensor exists with its shape and a dtype that can be read. ERR_UNSUPPORTED names the tensor. */
 enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
                             struct err *err);
 
-/* Binds and reads every tensor, with so many threads (at least 1). `encoder` multiplies in the
+/* Binds and reads every tensor, with `threads` threads (at least 1). `encoder` multiplies in the
  * blocks; `other`, in fp32, in patch embedding, pooler and classifier. ERR_UNSUPPORTED names the
  * tensor. Yours to close. */
 enum err_code weights_open(struct weights *out, const struct spec *spec,
@@ -83,7 +83,7 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
                            unsigned threads, struct err *err);
 void weights_close(struct weights *weights, const struct spec *spec);
 
-/* Bytes of all weights as they are held. */
+/* Bytes of all weights in memory. */
 size_t weights_bytes(const struct weights *weights, const struct spec *spec);
 
 #endif

@@ -6,7 +6,7 @@
 #include "engine/tensor/global_token.h"
 #include "engine/tensor/simd.h"
 
-/* Zeroed, so that no page of it is first touched by a request. */
+/* Takes zeroed memory: so no request touches a page of it first. */
 static enum err_code take(struct workspace *workspace, float **out, size_t rows, size_t columns,
                           struct err *err)
 {
@@ -14,20 +14,20 @@ static enum err_code take(struct workspace *workspace, float **out, size_t rows,
     return *out != NULL ? ERR_OK : err_no_memory(err, rows * columns * sizeof(float));
 }
 
-/* Columns of the MLP's first product. */
+/* Returns the columns of the MLP's first product. */
 static size_t mlp_columns(const struct spec *spec)
 {
     return spec->is_gated ? 2 * (size_t)spec->intermediate : spec->intermediate;
 }
 
-/* A text may be cut shorter than there are positions for: then by tokens_max of workspace_open. */
+/* Returns the longest sequence. tokens_max of workspace_open may be less than the positions. */
 static size_t longest(const struct spec *spec, size_t tokens_max)
 {
     size_t tokens = spec_sequence(spec);
     return tokens < tokens_max ? tokens : tokens_max;
 }
 
-/* Numbers of the longest text's embeddings, before they are projected. */
+/* Returns the numbers of the longest text's embeddings, before they are projected. */
 static size_t embedded_floats(const struct spec *spec, size_t tokens_max)
 {
     return spec_projects(spec) ? longest(spec, tokens_max) * spec_embedding(spec) : 0;
@@ -38,14 +38,14 @@ static bool is_last(const struct spec *spec)
     return spec_end_layer(spec) == spec->layers;
 }
 
-/* Of what is pooled: before a projection it may be wider than the features. */
+/* Returns the width of pooled vectors, which before a projection may exceed the features'. */
 static size_t pooled_columns(const struct spec *spec)
 {
     size_t features = spec_features(spec);
     return features > spec->hidden ? features : spec->hidden;
 }
 
-/* What the head writes, where the last layers are. */
+/* Takes the head's memory, in the workspace of the last layers. */
 static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
 {
     size_t rows = w->tokens_max / 2 + 1, row = spec_row(spec);
@@ -62,7 +62,7 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
     return err->code;
 }
 
-/* Numbers that are read for a row of a stage's x: four rows of the stage before, half as wide. */
+/* Returns the inputs of a row of a stage's x: four rows of the stage before, half as wide. */
 static size_t merging_columns(const struct spec *spec)
 {
     return spec->stage > 0 ? 2 * (size_t)spec->hidden : 0;
@@ -103,7 +103,7 @@ static enum err_code take_matrices(struct workspace *w, const struct spec *spec,
     return take_head(w, spec, err);
 }
 
-/* The probabilities of a block of queries. */
+/* Returns the floats of the probabilities of a block of queries. */
 static size_t capture_block(const struct spec *spec, size_t tokens_max)
 {
     return simd_round_up(ATTENTION_QUERIES * longest(spec, tokens_max));
@@ -114,20 +114,20 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Of a token that sees all; with the rows of its probabilities over so many tokens. */
+/* Returns the scratch of a global token, with rows of its probabilities over `tokens` tokens. */
 static size_t global_scratch(const struct spec *spec, size_t tokens)
 {
     return spec_has_global(spec) ? global_token_scratch(spec->heads, spec->hidden, tokens) : 0;
 }
 
-/* A member's own, of attention. */
+/* Returns a member's scratch for attention. */
 static size_t attention_floats(const struct spec *spec, size_t floats)
 {
     /* Rounded up, so that the members' scratch does not share a cache line. */
     return simd_round_up(larger(floats, global_scratch(spec, 0)));
 }
 
-/* A member's own: such a block, and what attention needs to make one. */
+/* Returns a member's scratch for captures: such a block, and attention's scratch to compute it. */
 static size_t capture_scratch(const struct spec *spec, size_t tokens_max)
 {
     size_t n = longest(spec, tokens_max);
@@ -135,8 +135,8 @@ static size_t capture_scratch(const struct spec *spec, size_t tokens_max)
     return capture_block(spec, tokens_max) + larger(rows, global_scratch(spec, n));
 }
 
-/* What a layer adds by distance to a block of queries and so many heads, with the room to make it.
- */
+/* Returns the floats of the terms of relative positions for a block of queries and `heads` heads,
+ * with the scratch to compute them. */
 static size_t relative_floats(const struct spec *spec, size_t tokens_max, size_t heads)
 {
     size_t n = longest(spec, tokens_max);
@@ -194,7 +194,7 @@ static enum err_code take_operands(struct workspace *w, const struct spec *spec,
     return operand_alloc(&w->activated, &w->arena, precision, tokens, spec->intermediate, err);
 }
 
-/* The batch's map: where sequences begin, and its blocks of queries. */
+/* Takes the batch's map: the starts of sequences, and the blocks of queries. */
 static enum err_code take_map(struct workspace *w, struct err *err)
 {
     size_t rows = w->tokens_max / 2 + 1;
@@ -222,7 +222,7 @@ static enum err_code take_pruning(struct workspace *w, const struct spec *spec, 
     return take(w, &w->received, thread_pool_size(w->pool), w->tokens_max, err);
 }
 
-/* One stage, or all of a family without stages. */
+/* Opens one stage, or all layers of a family without stages. */
 static enum err_code open_stage(struct workspace *out, const struct spec *spec,
                                 const struct linear_backend *encoder, unsigned tokens_max,
                                 struct thread_pool *pool, const struct kernels *kernels,
@@ -240,7 +240,7 @@ static enum err_code open_stage(struct workspace *out, const struct spec *spec,
     return spec->window > 0 ? patch_windows_open(&out->windows, spec, &out->arena, err) : ERR_OK;
 }
 
-/* Tokens of a stage, for batches that have so many in the first one. */
+/* Returns the tokens of a stage, for batches that have tokens_max in the first one. */
 static unsigned stage_tokens(const struct spec *spec, const struct spec *stage, unsigned tokens_max)
 {
     return stage->stage > 0 ? tokens_max / spec->patches * stage->patches : tokens_max;
@@ -269,8 +269,8 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
     return err->code;
 }
 
-/* The sum of the functions above, with what depends on the processor at its largest: qkv in fp32,
- * the scratch of either attention. */
+/* Returns the sum of the functions above, with the largest value of what depends on the processor:
+ * qkv in fp32, the larger scratch of the two attentions. */
 static size_t stage_bytes(const struct spec *spec, enum precision precision, size_t tokens,
                           unsigned threads)
 {

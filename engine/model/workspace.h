@@ -1,5 +1,5 @@
-/* workspace.h - the memory of one worker for one model. All of it is taken by workspace_open: a run
- * allocates nothing. Threads: one at a time, with a pool that is lent to it.
+/* workspace.h - the memory of one worker for one model. workspace_open takes all of it: a run
+ * allocates nothing. Threads: one at a time, with a borrowed pool.
  */
 #ifndef ATTND_ENGINE_MODEL_WORKSPACE_H
 #define ATTND_ENGINE_MODEL_WORKSPACE_H
@@ -20,16 +20,16 @@
 /* Neighbouring queries of one sequence, which attend to all of its tokens. */
 struct query_block {
     unsigned first, count; /* tokens of the batch */
-    unsigned out;          /* the first one's row in attention's output */
+    unsigned out;          /* row of the first one in attention's output */
     unsigned sequence, sequence_tokens;
-    unsigned kind; /* of the sequence, which its bias may depend on: attention_bias.h */
+    unsigned kind; /* kind of the sequence, on which its bias may depend: attention_bias.h */
 };
 
 struct capture;
 
 struct linear;
 
-/* Which input a sequence of the batch is a window of. */
+/* The input of which a sequence of the batch is a window. */
 struct window_place {
     unsigned input, window, windows; /* the first input of a run is 0 */
 };
@@ -37,8 +37,8 @@ struct window_place {
 struct workspace {
     const struct kernels *kernels;
     struct thread_pool *pool;
-    unsigned pool_size_max; /* that scratch was taken for */
-    unsigned tokens_max;    /* of a batch: T; every sequence has at least two, so rows <= T / 2 */
+    unsigned pool_size_max; /* largest pool that scratch was taken for */
+    unsigned tokens_max;    /* T, tokens of a batch; a sequence has at least two: rows <= T / 2 */
 
     unsigned rows;              /* sequences of the current batch */
     unsigned *offset;           /* [rows + 1]; sequence r is tokens offset[r] to offset[r + 1] */
@@ -46,16 +46,16 @@ struct workspace {
     unsigned block_count;
     atomic_uint *parts_left;   /* [block_count] tasks of a block not yet done; partners: the pool */
     unsigned tokens;           /* rows that the linear layers compute now */
-    struct capture **captures; /* [rows] where a row's attention is kept, or NULL */
+    struct capture **captures; /* [rows] a row's capture, or NULL */
     struct window_place *places;       /* [rows] */
-    const struct linear **classifiers; /* [inputs] zero-shot: of an input's own labels, or NULL */
-    const float **evidence;            /* [inputs][labels] of n-grams, or NULL */
+    const struct linear **classifiers; /* [inputs] zero-shot: for an input's own labels, or NULL */
+    const float **evidence;            /* [inputs][labels] evidence of n-grams, or NULL */
     float **answers;                   /* [inputs][labels] room for logits, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
     /* NULL unless the model leaves tokens out (token_pruning.h). */
-    float *received;  /* [pool, T] the most that a token is attended to, by the member's queries */
-    unsigned *chosen; /* [T] tokens of a sequence that go on, from its offset on */
+    float *received;  /* [pool, T] largest attention to a token, by the member's queries */
+    unsigned *chosen; /* [T] tokens of a sequence that stay, from its offset on */
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
@@ -64,44 +64,45 @@ struct workspace {
     float *embedded;       /* [N, E] a text before its projection, if there is one */
     float *qkv;            /* [T, 3 D]; NULL if it is kept in bf16 */
     uint16_t *qkv_bf16;    /* [T, 3 D] for bf16 attention, see attention_bf16.h; else NULL */
-    bool attends_by_tiles; /* in bf16: by attention_amx, as the encoder's products are */
+    bool attends_by_tiles; /* in bf16: by attention_amx, like the encoder's products */
     float *context;        /* [T, D] attention's output */
     float *mlp;            /* [T, F]; [T, 2 F] before a gate */
     float *gated;          /* [T, F] behind the gate; NULL: there is none */
 
-    /* What the linear layers read, in their precision; in fp32 the matrices above themselves. */
+    /* Operands of the linear layers, in their precision; in fp32 they are the matrices above. */
     struct operand normed;    /* [T, D] the norm's output: x (post-norm) or y (pre-norm) */
     struct operand attended;  /* [T, D] context */
     struct operand activated; /* [T, F] mlp or gated */
 
-    /* Attention's; of a member's, those from relative_at on are for what a layer adds by distance:
-     * the matrix of a block's scores, then what making it takes. */
+    /* Attention's scratch. A member's part from relative_at on is for terms of relative positions:
+     * the matrix of a block's scores, then the scratch to compute it. */
     float *scratch; /* [pool, scratch_floats] */
     size_t relative_at, scratch_floats;
-    /* First the probabilities of a block, last the matrices by distance of all heads. */
+    /* Captures' scratch: first the probabilities of a block, last the matrices of relative
+     * positions of all heads. */
     float *capture_scratch; /* [pool, capture_scratch_floats] */
     size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
-    float *cls;         /* [rows, spec_features or the hidden size, whichever is more] */
+    float *cls;         /* [rows, larger of spec_features and the hidden size] */
     float *pooled;      /* [rows, spec_features] */
     bool takes_means;   /* else `means` stays zero */
     float *means;       /* [rows, D] token_mean.h */
-    float *read[2];     /* [inputs, spec_row] what the classifiers read, pooled over windows, and
-                         behind that the mean of the tokens */
+    float *read[2];     /* [inputs, spec_row] inputs of the classifiers, pooled over windows, and
+                         behind them the mean of the tokens */
     float *logits[2];   /* [inputs, labels], the second for a distillation head */
-    float *mean_logits; /* [inputs, labels] what means say: the second's memory, which no model
-                           with a classifier of means has */
+    float *mean_logits; /* [inputs, labels] logits of means, in the second's memory: no model with
+                           a classifier of means has a distillation head */
 
-    /* Of a family with stages (stages.h) this is the first one's; matrices above have its sizes. */
+    /* In a family with stages (stages.h) this is the first stage; matrices above have its sizes. */
     struct patch_windows
         windows;    /* sequences are windows while the stage runs, images before and after */
     float *merging; /* [T, 2 D] four patches of the stage before, side by side */
     size_t merging_stride;
-    struct operand merged;  /* what is multiplied to become x */
-    struct workspace *next; /* the next stage's; NULL: this is the last */
+    struct operand merged;  /* the operand of the product that gives x */
+    struct workspace *next; /* the next stage; NULL: this is the last */
     struct arena arena;
 };
 
-/* Of the last stage: what the head reads, and where it answers. */
+/* Returns the workspace of the last stage, which has the head's inputs and outputs. */
 static inline struct workspace *workspace_last(struct workspace *workspace)
 {
     while (workspace->next != NULL)
@@ -109,19 +110,19 @@ static inline struct workspace *workspace_last(struct workspace *workspace)
     return workspace;
 }
 
-/* tokens_max: at least those of the longest sequence. `encoder` multiplies in the blocks. The pool
- * is borrowed; another of at most its size may take its place. Yours to close. */
+/* tokens_max: at least the tokens of the longest sequence. `encoder` multiplies in the blocks. The
+ * pool is borrowed; another of at most its size may replace it. Yours to close. */
 enum err_code workspace_open(struct workspace *out, const struct spec *spec,
                              const struct linear_backend *encoder, unsigned tokens_max,
                              struct thread_pool *pool, const struct kernels *kernels,
                              struct err *err);
-/* Upper bound of what workspace_open takes, for an encoder of that precision. */
+/* Upper bound of the bytes that workspace_open takes, for an encoder of that precision. */
 size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,
                        unsigned threads);
-/* Whether query, key and value are kept in bf16: if the encoder writes it and attention can
+/* Returns true if query, key and value are kept in bf16: the encoder writes it and attention can
  * multiply it. Half the memory, and twice the speed. */
 bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_backend *encoder);
-/* Another pool to run on, of at most the size that scratch was taken for. */
+/* Sets another pool to run on, of at most the size that scratch was taken for. */
 void workspace_lend(struct workspace *workspace, struct thread_pool *pool);
 void workspace_close(struct workspace *workspace);
 

@@ -1,6 +1,6 @@
-/* causal_bias.h - attention that looks back only, as what is added to its scores: nothing where key
- * j is not behind query i, and a number that leaves no weight in fp32 where it is (Radford et al.
- * 2021, section 2.4; the masked attention of Vaswani et al. 2017, section 3.2.3).
+/* causal_bias.h - the bias of causal attention: 0 for keys up to query i, and for later keys a
+ * number that leaves no weight in fp32 (Radford et al. 2021, section 2.4; the masked attention of
+ * Vaswani et al. 2017, section 3.2.3).
  *
  *     b[i, j] = 0 for j <= i, else CAUSAL_BIAS_MASKED
  *
@@ -17,10 +17,10 @@
 
 #include <stddef.h>
 
-/* Finite: a sum with a score stays a number, and the difference of two is not NaN. */
+/* Finite: a sum with a score stays finite, and the difference of two is not NaN. */
 #define CAUSAL_BIAS_MASKED (-1e30f)
 
-/* Of the table, with what its vectors read behind. */
+/* Floats of the table, with the room behind it that vectors read. */
 size_t causal_bias_floats(size_t tokens_max);
 
 /* By difference (tensor/attention_bias.h), the same for all heads; the bias borrows the table. */

@@ -2,8 +2,8 @@
 
 #include "engine/tensor/kernels.h"
 
-/* No score of a model that works comes near it; and times 2^-126, which is what the kernels leave
- * of a masked key, it is still nothing (the regulariser of training multiplies them). */
+/* No score of a working model is near it. Its product with 2^-126, the probability of a masked key
+ * in the kernels, is still negligible (the regulariser of training multiplies them). */
 static const float beyond = -1e9f;
 
 struct key_span reach_span(unsigned reach, unsigned tokens, unsigned query)
@@ -23,7 +23,7 @@ struct key_span reach_span_beside(unsigned reach, unsigned tokens, unsigned quer
     return (struct key_span){span.first + dropped, span.count - dropped};
 }
 
-/* Query and key of a span are less than this apart. */
+/* Returns a bound: query and key of a span are less than this apart. */
 static size_t distance_end(unsigned reach)
 {
     return (size_t)reach + ATTENTION_QUERIES;

@@ -2,8 +2,8 @@
 
 enum { EXACT = 8, SIDE = RELATIVE_BUCKETS / 2 };
 
-/* Bucket 8 + i begins at 8 16^(i / 8), rounded up: the formula's logarithms without their rounding,
- * which is harmless (transformers' fp32 gives the same up to any length: tests/reference). */
+/* Bucket 8 + i begins at 8 16^(i / 8), rounded up: the formula without the rounding of logarithms.
+ * transformers' fp32 gives the same buckets up to any length: tests/reference. */
 unsigned relative_bias_bucket(long distance)
 {
     static const long begins[] = {12, 16, 23, 32, 46, 64, 91};
@@ -26,7 +26,7 @@ size_t relative_bias_floats(size_t heads, size_t tokens_max)
     return heads * head_step(tokens_max);
 }
 
-/* The bucket of entry i of a head's table. */
+/* Returns the bucket of entry i of a head's table. */
 static unsigned bucket_at(size_t i, size_t tokens_max)
 {
     return relative_bias_bucket((long)i - (long)(tokens_max - 1));

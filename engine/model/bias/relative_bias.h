@@ -1,5 +1,5 @@
 /* relative_bias.h - a learnt number for each head and bucket of distances, added to the scores of
- * attention in every layer: the buckets of T5 (Raffel et al. 2020, section 2.1) as MPNet has them
+ * attention in every layer: the buckets of T5 (Raffel et al. 2020, section 2.1) in MPNet's form
  * (Song et al. 2020; MPNetEncoder.relative_position_bias, whose 32 and 128 are fixed).
  *
  *     float *table = arena_alloc(&arena, relative_bias_floats(heads, tokens_max) * sizeof *table);
@@ -18,12 +18,12 @@
 
 enum { RELATIVE_BUCKETS = 32 }; /* the first half for keys at or before the query */
 
-/* The bucket of a distance, query - key: each distance below 8 has its own, then eight logarithmic
- * ones up to 91, and all beyond are one; likewise on the other side. */
+/* Returns the bucket of a distance, query - key. Each distance below 8 has its own; eight
+ * logarithmic ones follow, the last for 91 and more; likewise for negative distances. */
 unsigned relative_bias_bucket(long distance);
 
-/* Of a table for all distances of texts of up to tokens_max tokens, by difference
- * (tensor/attention_bias.h), with what its vectors read behind. */
+/* Floats of a table for all distances of texts of up to tokens_max tokens, by difference
+ * (tensor/attention_bias.h), with the room behind it that vectors read. */
 size_t relative_bias_floats(size_t heads, size_t tokens_max);
 
 /* table <- weights [at least RELATIVE_BUCKETS][heads]; the bias borrows the table. */

@@ -47,7 +47,7 @@ size_t window_bias_floats(const struct window_bias *shape)
     return kinds(shape) * shape->heads * tokens(shape) * simd_round_up(tokens(shape));
 }
 
-/* Whether the seam of the shifted image runs between two patches of a window of this kind. */
+/* True if the edge of the shifted image lies between two patches of a window of this kind. */
 static bool is_apart(const struct window_bias *shape, size_t kind, size_t a, size_t b)
 {
     size_t side = shape->side, seam = side - shape->shift;

@@ -1,6 +1,6 @@
-/* window_bias.h - a learnt number for each head and relative place of two patches of a square
+/* window_bias.h - a learnt number for each head and relative position of two patches of a square
  * window, added to the scores of attention (Liu et al. 2021, section 3.2, eq. 4;
- * SwinSelfAttention), with three more for [CLS] where there is one (Bao et al. 2022, section 2.1;
+ * SwinSelfAttention), and three more for [CLS] if there is one (Bao et al. 2022, section 2.1;
  * BeitRelativePositionBias).
  *
  *     struct window_bias shape = {.heads = heads, .side = side, .specials = 1};
@@ -9,13 +9,13 @@
  *     ... kernels->attention_biased with it, for [CLS] and side x side patches ...
  *     window_bias_fold(&shape, dtable, dmatrix);                     // training: the way back
  *
- * The table is [rows, heads]: (2 side - 1)^2 rows for query less key, rows and columns; then those
- * of [CLS] to a patch, a patch to [CLS], and [CLS] to itself.
+ * The table is [rows, heads]: (2 side - 1)^2 rows for query minus key, in rows and columns; then a
+ * row each for [CLS] to a patch, a patch to [CLS], and [CLS] to itself.
  *
- * Where windows are shifted, those at the right and lower edge hold patches from the image's other
- * side, which must not see each other: -100 is added between them (ibid., figure 4; get_attn_mask).
- * Then there are four matrices, one a kind of window: kind 1 is at the right edge, 2 at the lower
- * edge, 3 in the corner, 0 elsewhere. Threads: pure functions.
+ * If windows are shifted, those at the right and lower edge hold patches from both sides of the
+ * image, which must not see each other: -100 is added between them (ibid., figure 4;
+ * get_attn_mask). Then there are four matrices, one a kind of window: kind 1 is at the right edge,
+ * 2 at the lower edge, 3 in the corner, 0 elsewhere. Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
 #define ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
@@ -28,16 +28,16 @@ struct window_bias {
     size_t heads;
     size_t side;     /* patches on a side of the window */
     size_t specials; /* 1: [CLS] is token 0; 0: there are patches only */
-    size_t shift;    /* of the windows, below side; 0: there is one kind */
+    size_t shift;    /* shift of the windows, below side; 0: there is one kind */
 };
 
-/* Of the table. */
+/* Rows of the table. */
 size_t window_bias_rows(const struct window_bias *shape);
 
-/* The row for a query and a key, counted with [CLS] as token 0 if there is one. */
+/* Returns the row of a query and a key, counted with [CLS] as token 0 if there is one. */
 size_t window_bias_row(const struct window_bias *shape, size_t query, size_t key);
 
-/* Of the matrices of all pairs of tokens, as tensor/attention_bias.h lays them out. */
+/* Floats of the matrices of all pairs of tokens, in tensor/attention_bias.h's layout. */
 size_t window_bias_floats(const struct window_bias *shape);
 
 /* matrix <- table; the bias borrows the matrix. */

@@ -8,7 +8,8 @@
 
 /* ---- checks ---- */
 
-/* C0 but tab, line feed and carriage return; DEL; C1 (U+0080 to U+009F). */
+/* True for C0 controls (except tab, line feed and carriage return), DEL and C1 (U+0080 to
+ * U+009F). */
 static bool has_control(const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
@@ -18,7 +19,7 @@ static bool has_control(const char *text)
     return false;
 }
 
-/* Of a label or of the hypothesis. */
+/* Checks a label or the hypothesis. */
 static enum err_code check_text(const char *text, size_t bytes_max, struct err *err)
 {
     const size_t len = strlen(text);

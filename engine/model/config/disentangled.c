@@ -1,5 +1,5 @@
-/* disentangled.c - see disentangled.h. Defaults are those of DebertaV2Config and, of members that
- * it does not have, of the code that reads them. */
+/* disentangled.c - see disentangled.h. Defaults are those of DebertaV2Config or, for members that
+ * it lacks, of the code that reads them. */
 #include "engine/model/config/disentangled.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@ enum { PLACES_LIMIT = 65536, BUCKETS_MIN = 2 };
 
 /* ---- config.json ---- */
 
-/* Numbers that have one value here; `otherwise` says what to do about another. */
+/* Checks numbers that have one supported value; `otherwise` is the advice for another. */
 static enum err_code check_numbers(const struct json_t *config, unsigned hidden, unsigned heads,
                                    struct err *err)
 {
@@ -56,7 +56,7 @@ static enum err_code check_texts(const struct json_t *config, struct err *err)
     return ERR_OK;
 }
 
-/* One name of pos_att_type. */
+/* Reads one name of pos_att_type. */
 static enum err_code read_term(struct disentangled *out, const char *name, size_t len,
                                struct err *err)
 {
@@ -73,7 +73,7 @@ static enum err_code read_term(struct disentangled *out, const char *name, size_
     return ERR_OK;
 }
 
-/* "p2c|c2p", as published checkpoints have it, or the list that transformers saves. */
+/* Reads "p2c|c2p", the form of published checkpoints, or the list that transformers saves. */
 static enum err_code read_terms(struct disentangled *out, const struct json_t *config,
                                 struct err *err)
 {

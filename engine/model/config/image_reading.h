@@ -1,11 +1,11 @@
-/* image_reading.h - how a model looks at an image, beyond preprocessor_config.json: attnd.json's
+/* image_reading.h - how a model reads an image, beyond preprocessor_config.json: attnd.json's
  * "views" and "reduction".
  *
  *     {"views": 4, "reduction": "lines"}
  *
- * With several views the answer is the mean of the features of the image as it is and turned or
- * mirrored (engine/prepare/views.h), and so the mean of their logits. The reduction says what
- * becomes of what is smaller than a pixel when an image is shrunk (engine/vision/resize_lines.h).
+ * With several views the answer is the mean of the features of the image and of its rotations or
+ * reflections (engine/prepare/views.h), and so the mean of their logits. The reduction is the
+ * method for details smaller than a pixel when an image is shrunk (engine/vision/resize_lines.h).
  *
  * Threads: plain data.
  */
@@ -27,7 +27,7 @@ struct image_reading {
 extern const struct image_reading image_reading_default; /* one view, the filter */
 bool image_reading_is_default(const struct image_reading *reading);
 
-/* Reads the members of attnd.json's object over what is there. ERR_UNSUPPORTED. */
+/* Reads the members of attnd.json's object; absent ones leave *out unchanged. ERR_UNSUPPORTED. */
 enum err_code image_reading_read(struct image_reading *out, const struct json_t *object,
                                  struct err *err);
 

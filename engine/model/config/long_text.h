@@ -1,13 +1,12 @@
-/* long_text.h - what a model does with a text that is longer than it reads at once: attnd.json's
- * "long_text", "window_stride" and "window_pooling".
+/* long_text.h - how a model reads a text beyond its longest input: attnd.json's "long_text",
+ * "window_stride" and "window_pooling".
  *
  *     {"long_text": "windows", "window_stride": 96, "window_pooling": "max"}
  *
- * "truncate" (the default) reads its beginning. "windows" reads all of it in windows as long as the
- * model reads, each `stride` tokens behind the one before, and pools what the classifier is given
- * of each: the largest number in each place (the default: models/README.md measures both), or
- * their mean, which is the mean of logits, since the classifier is linear. Without a stride windows
- * follow each other without overlap.
+ * "truncate" (the default) reads its beginning. "windows" reads all of it in windows of the longest
+ * input, each `stride` tokens behind the one before, and pools the classifier's inputs: by the
+ * maximum of each number (the default: models/README.md measures both), or by their mean, which is
+ * the mean of logits, because the classifier is linear. Without a stride windows do not overlap.
  *
  * Threads: plain data.
  */
@@ -23,12 +22,12 @@ enum window_pooling { WINDOW_MAX, WINDOW_MEAN };
 
 struct long_text {
     bool in_windows;
-    unsigned stride; /* in tokens; 0: as long as a window */
+    unsigned stride; /* in tokens; 0: the length of a window */
     enum window_pooling pooling;
 };
 
-/* Reads the members of attnd.json's object over the defaults. ERR_UNSUPPORTED; a stride that is too
- * large or small for the tokenizer is found by pipeline_open. */
+/* Reads the members of attnd.json's object over the defaults. ERR_UNSUPPORTED. pipeline_open finds
+ * a stride that is too large or small for the tokenizer. */
 enum err_code long_text_read(struct long_text *out, const struct json_t *object, struct err *err);
 
 /* "mean" or "max". */

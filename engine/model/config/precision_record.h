@@ -1,5 +1,5 @@
-/* precision_record.h - what a checkpoint says of the precisions that it may be served in:
- * attnd.json's "dtype", which pins the one that dtype auto takes, and "agreement", which
+/* precision_record.h - a checkpoint's record of the precisions that it may be served in:
+ * attnd.json's "dtype", which fixes the one that dtype auto takes, and "agreement", which
  * attnd-eval --write-agreement measures.
  *
  *     {"dtype": "int8",
@@ -19,23 +19,23 @@
 
 enum { PRECISION_DIGEST_BYTES = 72 }; /* "sha256:", 64 digits and a NUL */
 
-/* How a precision answered labelled inputs, beside fp32. */
+/* Answers of a precision to labelled inputs, compared with fp32. */
 struct precision_agreement {
-    unsigned inputs;                     /* that either of them answered; 0: not measured */
-    unsigned same_winner;                /* of these */
-    double f1_points;                    /* macro-F1 in percent, less that of fp32 */
-    char digest[PRECISION_DIGEST_BYTES]; /* of the weights then, as engine_digest has it */
+    unsigned inputs;                     /* inputs that either answered; 0: not measured */
+    unsigned same_winner;                /* inputs with the same winner */
+    double f1_points;                    /* macro-F1 in percent, minus that of fp32 */
+    char digest[PRECISION_DIGEST_BYTES]; /* engine_digest of the measured weights */
 };
 
 struct precision_record {
     bool is_pinned;
     enum precision pinned;
-    struct precision_agreement agreement[PRECISION_COUNT]; /* of fp32: nothing */
+    struct precision_agreement agreement[PRECISION_COUNT]; /* fp32's is empty */
 };
 
 enum { PRECISION_INPUTS_MAX = 1000 * 1000 * 1000 };
 
-/* Reads the members of attnd.json's object; absent ones leave *out as it is. ERR_UNSUPPORTED names
+/* Reads the members of attnd.json's object; absent ones leave *out unchanged. ERR_UNSUPPORTED names
  * the member. */
 enum err_code precision_record_read(struct precision_record *out, const struct json_t *object,
                                     struct err *err);

@@ -13,7 +13,7 @@ struct reading {
     unsigned layers, heads;
 };
 
-/* A layer as it is counted: digits without a sign, a space or a leading zero. */
+/* Reads a layer's number: digits without a sign, a space or a leading zero. */
 static bool layer_of(const char *name, unsigned layers, unsigned *out)
 {
     char *end;

@@ -26,7 +26,7 @@ static const struct {
                             "float16 or bfloat16 and serve it with dtype int8"},
 };
 
-/* false, {} and null are what save_pretrained writes of what is not used. */
+/* True if a member has a value. For unused features save_pretrained writes false, {} or null. */
 static bool is_set(const struct json_t *config, const char *key)
 {
     const struct json_t *value = doc_member(config, key);

@@ -10,7 +10,7 @@ enum { GLOBAL, LOCAL, KINDS = ROTARY_KINDS };
 
 enum { EVERY_MAX = 1024, LOCAL_MIN = 2, LOCAL_MAX = 65536 };
 
-/* What transformers 5 calls the two kinds of layers, and where transformers 4 has their bases. */
+/* The two kinds of layers: names in transformers 5, and keys of their bases in transformers 4. */
 static const char *const layer_types[KINDS] = {"full_attention", "sliding_attention"};
 static const char *const base_keys[KINDS] = {"global_rope_theta", "local_rope_theta"};
 
@@ -24,7 +24,7 @@ static enum err_code check_base(const char *path, const char *key, double base, 
                    key, base);
 }
 
-/* A null local base is the global one. */
+/* Reads the bases. A null local base means the global one. */
 static enum err_code read_bases(double base[KINDS], const struct json_t *config, struct err *err)
 {
     base[GLOBAL] = 160000;
@@ -39,10 +39,10 @@ static enum err_code read_bases(double base[KINDS], const struct json_t *config,
     return check_base("$", base_keys[LOCAL], base[LOCAL], err);
 }
 
-/* A member of an object that says how angles are made: only a base, of the plain kind. */
+/* An object that configures the angles. Supported: a base, and the default type. */
 struct turning {
     const char *path;
-    double base; /* 0: not said */
+    double base; /* 0: absent */
 };
 
 static enum err_code read_turning_member(void *context, const char *key, const struct json_t *value,
@@ -68,7 +68,7 @@ static enum err_code read_turning_member(void *context, const char *key, const s
     return check_base(turning->path, key, turning->base, err);
 }
 
-/* A member that is an object; NULL if absent or null. */
+/* Returns a member that is an object; NULL if absent or null. */
 static enum err_code get_object(const struct json_t *parent, const char *path, const char *key,
                                 const struct json_t **out, struct err *err)
 {
@@ -79,8 +79,8 @@ static enum err_code get_object(const struct json_t *parent, const char *path, c
                    doc_type_name(*out));
 }
 
-/* One kind's parameters as transformers 5 writes them. A base that both spellings have is said
- * twice, and must be the same. */
+/* Reads one kind's parameters in the form of transformers 5. If both forms have a base, they must
+ * be equal. */
 static enum err_code read_kind(double *base, const struct json_t *config, int kind,
                                const struct json_t *parameters, struct err *err)
 {
@@ -141,7 +141,7 @@ static int type_of(const struct json_t *types, unsigned layer)
     return KINDS;
 }
 
-/* layer_types is of record: a number of layers beside it is left over from transformers 4. */
+/* Reads layer_types, which takes precedence: global_attn_every_n_layers is from transformers 4. */
 static enum err_code read_layer_types(unsigned *reaches, const struct json_t *types,
                                       unsigned layers, unsigned reach, struct err *err)
 {

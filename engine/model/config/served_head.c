@@ -18,8 +18,8 @@ static bool ends_in_any(const char *text, const char *const *tails, size_t count
     return false;
 }
 
-/* Encoders that can be given a classifier by training. One that has its tensors already is read, as
- * transformers reads it. */
+/* True for an encoder without a classifier, which training can add. If the checkpoint has the
+ * classifier's tensors, it is read, as in transformers. */
 static bool is_bare(const char *architecture)
 {
     static const char *const tails[] = {"Model", "ForMaskedLM", "ForPreTraining",
@@ -38,7 +38,8 @@ static bool is_classifier(const struct served_head *head)
                          : ends_in_any(head->architecture, images, 2);
 }
 
-/* O, B-X and I-X (Ramshaw and Marcus 1995), and E-X, S-X, L-X, U-X of schemes that mark ends. */
+/* True for O, B-X and I-X (Ramshaw and Marcus 1995), and E-X, S-X, L-X, U-X of schemes that mark
+ * ends. */
 static bool is_of_token(const char *label)
 {
     return strcmp(label, "O") == 0 ||
@@ -75,7 +76,7 @@ enum err_code served_head_check(const struct served_head *head, struct err *err)
     return ERR_OK;
 }
 
-/* Which head the checkpoint's tensors are of. NULL: none that is known. */
+/* Returns the head that the checkpoint's tensors belong to. NULL: unknown. */
 static const char *head_of(const struct checkpoint *checkpoint)
 {
     static const struct {

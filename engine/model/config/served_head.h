@@ -1,10 +1,10 @@
-/* served_head.h - what sits on a checkpoint's encoder, and whether that is what is served: a
- * classifier of whole texts or images. A head of another kind (labels of tokens, answers, choices,
- * boxes) may have tensors of the same names and shapes, and would answer as a classifier does.
+/* served_head.h - checks that a checkpoint's head is the kind that is served: a classifier of whole
+ * texts or images. A head of another kind (labels of tokens, answers, choices, boxes) may have
+ * tensors of the same names and shapes, and would answer like a classifier.
  *
  *     if (served_head_check(&head, &err))                              // by config.json
  *         return err.code;
- *     served_head_missing(&head, checkpoint, name, true, &err);        // by what is not there
+ *     served_head_missing(&head, checkpoint, name, true, &err);        // by a missing tensor
  *
  * Threads: pure functions.
  */
@@ -27,13 +27,12 @@ struct served_head {
 };
 
 /* ERR_UNSUPPORTED for an architecture that is neither a classifier nor a bare or pre-trained
- * encoder, which is judged by its tensors; and, where config.json names none, for labels that are
- * those of tokens (O, B-..., I-...). */
+ * encoder, which is judged by its tensors; and, if config.json names none, for labels of tokens (O,
+ * B-..., I-...). */
 enum err_code served_head_check(const struct served_head *head, struct err *err);
 
-/* ERR_UNSUPPORTED, always: the tensor `name` is missing; `is_of_classifier`: it is one that only a
- * classifier has. Says what the checkpoint is, by its architecture or by the tensors that it has
- * instead. */
+/* ERR_UNSUPPORTED, always: the tensor `name` is missing; `is_of_classifier`: only a classifier has
+ * it. The text names the checkpoint's kind, by its architecture or by its other tensors. */
 enum err_code served_head_missing(const struct served_head *head,
                                   const struct checkpoint *checkpoint, const char *name,
                                   bool is_of_classifier, struct err *err);

@@ -7,7 +7,7 @@
 
 enum {
     SIZE_LIMIT = 65536,
-    LAYERS_LIMIT = 1024, /* of all stages */
+    LAYERS_LIMIT = 1024, /* most layers of all stages */
     WINDOW_MIN = 2,      /* a window of one patch attends to nothing else */
     WINDOW_LIMIT = 256,
     DEFAULT_WIDTH = 96,
@@ -15,7 +15,7 @@ enum {
     DEFAULT_STAGES = 4,
 };
 
-/* A list of integers from 1 to `max`; absent: the default. */
+/* Reads a list of integers from 1 to `max`; absent: the default. */
 static enum err_code read_list(const struct json_t *config, const char *key, unsigned max,
                                const unsigned *fallback, unsigned *out, unsigned *count,
                                struct err *err)
@@ -42,7 +42,7 @@ static enum err_code read_list(const struct json_t *config, const char *key, uns
     return ERR_OK;
 }
 
-/* Each stage twice as wide as the one before, and wide enough for its heads. */
+/* Fills the widths: each stage is twice as wide as the one before; its heads must divide it. */
 static enum err_code fill_widths(struct stage_config *out, unsigned first, struct err *err)
 {
     for (unsigned i = 0; i < out->count; i++) {

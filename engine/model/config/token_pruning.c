@@ -46,7 +46,8 @@ enum err_code token_pruning_parse(struct token_pruning *out, const char *word, s
     return strcmp(word, "none") == 0 ? ERR_OK : check(out, "token_pruning: ", err);
 }
 
-/* Floats that are not negative are ordered as their bits are; a NaN is above all. */
+/* Returns the bits of a float. Floats that are not negative have the order of their bits; a NaN is
+ * above all. */
 static uint32_t bits_of(float number)
 {
     uint32_t bits;
@@ -67,7 +68,7 @@ void token_pruning_choose(unsigned *out, const float *received, unsigned tokens,
 {
     const float *others = received + always;
     const unsigned wanted = count - always;
-    uint32_t least = 0; /* the bits of the last one that is chosen, from the highest bit on */
+    uint32_t least = 0; /* bits of the smallest number chosen, found from the highest bit on */
     for (uint32_t bit = UINT32_C(1) << 30; bit > 0; bit >>= 1)
         if (count_from(others, tokens - always, least | bit) >= wanted)
             least |= bit;

@@ -5,8 +5,8 @@
 enum err_code activation_name_read(const struct json_t *config, const char *key,
                                    const char *fallback, enum activation *out, struct err *err)
 {
-    /* Several names share one function: transformers rounds them differently on the way, and in
-     * exact numbers they are equal. */
+    /* Several names share one function: transformers only rounds intermediate values
+     * differently. */
     static const struct {
         const char *name;
         enum activation activation;

@@ -1,6 +1,6 @@
-/* block_spec.h - what a block of an encoder is, as its family says. Three read it: the forward pass
- * of serving (encoder.c), forward and backward of training (network_block.c), and the gradient
- * behind explanations (gradient_path.c).
+/* block_spec.h - the form of an encoder's block in a family. Three files read it: encoder.c, the
+ * forward pass of serving; network_block.c, forward and backward of training; and gradient_path.c,
+ * the gradient of explanations.
  *
  *   NORM_AFTER    a = x + attention(x);        h = norm(a); out = norm(h + mlp(h))
  *                 (Vaswani et al. 2017; Devlin et al. 2019)
@@ -8,10 +8,11 @@
  *                 (Dosovitskiy et al. 2021, eq. 2 and 3)
  *
  * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, or those within
- * the layer's reach (reach.h), with Q, K and V from n W_qkv, Q and K turned by their places where
- * positions are rotary (rotary.h), and B nothing, a table of relative positions (relative_bias.h,
- * window_bias.h), minus infinity for later tokens (causal_bias.h), or what queries and keys make of
- * their distance, the sum being divided by the root of how many terms there are (disentangled.h);
+ * the layer's reach (reach.h). Q, K and V come from n W_qkv; Q and K are rotated if positions are
+ * rotary (rotary.h). B is zero, a table of relative positions (relative_bias.h, window_bias.h),
+ * minus infinity for later tokens (causal_bias.h), or terms of queries, keys and distances; the
+ * scores are then divided by the root of the number of terms (disentangled.h).
+ *
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
  * Variants Improve Transformer"). With a layer scale each branch is multiplied by a vector before
  * it is added (Touvron et al. 2021, "Going deeper with Image Transformers", eq. 4): training
@@ -28,16 +29,16 @@ enum norm_placement { NORM_AFTER, NORM_BEFORE };
 
 struct block_spec {
     enum norm_placement norm;
-    bool always_biased; /* query, key and value have biases whatever config.json's qkv_bias says */
-    bool key_unbiased;  /* the key has none */
-    bool is_causal;     /* a token attends to itself and those before it: causal_bias.h */
+    bool always_biased; /* query, key and value have biases, whatever config.json's qkv_bias is */
+    bool key_unbiased;  /* the key has no bias */
+    bool is_causal;     /* a token attends to itself and to those before it: causal_bias.h */
     bool skips_first_norm;       /* n = x in block 0 of a NORM_BEFORE encoder */
     bool drops_attention_out;    /* training: dropout before the residual sum of the attention, */
     bool drops_out_as_attention; /* at the rate of the probabilities */
     bool keeps_mlp_out;          /* training: no dropout before the residual sum of the MLP */
     bool drops_activated;        /* training: dropout before W_2 */
     bool gates_by_activation;    /* the MLP is gated by config.json's activation */
-    enum activation gate;        /* of a gated MLP otherwise; none: it has no gate */
+    enum activation gate;        /* else the gate of a gated MLP; none: it has no gate */
 };
 
 #endif

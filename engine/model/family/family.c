@@ -10,7 +10,7 @@ const struct family *family_of_labels(void)
     return &family_clip_text;
 }
 
-/* Row `index` of the table; NULL behind the last. */
+/* Returns row `index` of the table; NULL behind the last. */
 static const struct family *row_at(size_t index)
 {
     if (index < family_text_count)

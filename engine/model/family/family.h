@@ -1,10 +1,10 @@
-/* family.h - one row a checkpoint family: what its config.json calls things, what its tensors are
- * called, what its block is, and how its inputs and its head differ. Serving, training, exporting,
- * inspecting and explaining read this one description. A new family is a new row.
+/* family.h - one row for each checkpoint family: the keys of its config.json, the names of its
+ * tensors, the form of its block, and the differences of its inputs and head. Serving, training,
+ * exporting, inspecting and explaining read this one description. A new family is a new row.
  *
  * Names of linear layers and norms are bases: ".weight" and ".bias" are appended. "%u" stands for
- * the layer's number, twice for that of its group and that in the group. NULL: the family has no
- * such thing. Threads: constant data.
+ * the layer's number; two "%u" for the group's number and the layer's in the group. NULL: the
+ * family has no such tensor. Threads: constant data.
  */
 #ifndef ATTND_ENGINE_MODEL_FAMILY_FAMILY_H
 #define ATTND_ENGINE_MODEL_FAMILY_FAMILY_H
@@ -22,30 +22,30 @@ enum tensor_field {
     TENSOR_WORD,
     TENSOR_POSITION,
     TENSOR_TOKEN_TYPE,
-    TENSOR_EMBEDDING_NORM,    /* of an image: behind its embeddings, before the first block */
-    TENSOR_EMBEDDING_PROJECT, /* [D, E], where embeddings have E numbers */
-    TENSOR_RELATIVE_BIAS,     /* [buckets, heads], of all layers: relative_bias.h */
-    TENSOR_RELATIVE_PLACES,   /* [2 span, D], of all layers: disentangled.h */
-    TENSOR_RELATIVE_NORM,     /* of its rows */
+    TENSOR_EMBEDDING_NORM,    /* in images: behind the embeddings, before the first block */
+    TENSOR_EMBEDDING_PROJECT, /* [D, E], if embeddings have E numbers */
+    TENSOR_RELATIVE_BIAS,     /* [buckets, heads], for all layers: relative_bias.h */
+    TENSOR_RELATIVE_PLACES,   /* [2 span, D], for all layers: disentangled.h */
+    TENSOR_RELATIVE_NORM,     /* norm of its rows */
     TENSOR_CLS_TOKEN,
     TENSOR_DISTILLATION_TOKEN,
-    TENSOR_REGISTERS, /* learnt tokens behind [CLS] that have no place and that no head reads */
+    TENSOR_REGISTERS, /* learnt tokens behind [CLS], without position, which no head reads */
     TENSOR_PATCH,
     /* a block */
     TENSOR_QUERY,
     TENSOR_KEY,
     TENSOR_VALUE,
     TENSOR_QKV,          /* in place of the three: [3 D, D] */
-    TENSOR_GLOBAL_QUERY, /* of a first token that sees all, and that all see: global_token.h */
+    TENSOR_GLOBAL_QUERY, /* query of a global first token: global_token.h */
     TENSOR_GLOBAL_KEY,
     TENSOR_GLOBAL_VALUE,
     TENSOR_ATTENTION_OUT,
-    TENSOR_WINDOW_BIAS,     /* added to the scores, by the places of query and key */
+    TENSOR_WINDOW_BIAS,     /* added to the scores, by the positions of query and key */
     TENSOR_ATTENTION_SCALE, /* layer scale: the branch times a vector, before the residual sum */
     TENSOR_ATTENTION_NORM,
     TENSOR_MLP_IN,
     TENSOR_MLP_OUT,
-    TENSOR_GATED_IN, /* in place of MLP_IN and MLP_OUT in a gated MLP */
+    TENSOR_GATED_IN, /* replaces MLP_IN and MLP_OUT in a gated MLP */
     TENSOR_GATED_OUT,
     TENSOR_MLP_SCALE,
     TENSOR_MLP_NORM,
@@ -57,7 +57,7 @@ enum tensor_field {
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
     TENSOR_POOLER,
-    TENSOR_PROJECTION, /* [P, D], without bias: into the space that texts and images share */
+    TENSOR_PROJECTION, /* [P, D], without bias: into the common space of texts and images */
     TENSOR_HEAD_NORM,
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
@@ -72,8 +72,8 @@ enum tensor_field {
 /* How the positions of a text are counted. */
 enum position_kind {
     POSITION_INDEX,    /* 0, 1, 2, ... */
-    POSITION_PAST_PAD, /* pad id + 1, pad id + 2, ...; a literal pad token has its id's and is
-                             not counted (Liu et al. 2019, as fairseq pads) */
+    POSITION_PAST_PAD, /* pad id + 1, pad id + 2, ...; a literal pad token has the position of its
+                             id and is not counted (Liu et al. 2019, as fairseq pads) */
 };
 
 /* The head on the encoder. */
@@ -81,8 +81,8 @@ enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
 
 /* The way in which the head pools a sequence's last hidden states. */
 enum family_pooling {
-    POOLING_FIRST,             /* the first token, [CLS]; a distilled DeiT's second one likewise */
-    POOLING_LAST,              /* the last token of a text whose attention looks back only */
+    POOLING_FIRST,             /* the first token, [CLS], and a distilled DeiT's second one */
+    POOLING_LAST,              /* the last token of a text with causal attention */
     POOLING_PATCHES,           /* the mean of an image's patches, or of the last stage's */
     POOLING_FIRST_AND_PATCHES, /* [CLS] and, beside it, the mean of the patches: twice as wide */
     POOLING_TOKENS,            /* the mean of all tokens, [CLS] and [SEP] too */
@@ -97,21 +97,21 @@ struct family_demand {
 enum { FAMILY_DEMANDS = 5 };
 
 struct family {
-    const char *name;         /* ours */
+    const char *name;         /* attnd's name */
     const char *model_type;   /* config.json's */
-    const char *architecture; /* config.json's architectures[0], where model_type is not enough */
+    const char *architecture; /* config.json's architectures[0], if model_type is not enough */
     enum engine_kind kind;
     struct block_spec block;
-    /* A classifier whose labels are texts, encoded by a family of its own (engine/text_tower.h):
-     * no classifier is in the checkpoint. config.json's sizes are those of its member `part`. */
+    /* A classifier whose labels are texts, encoded by another family (engine/text_tower.h): the
+     * checkpoint has no classifier. Sizes are in config.json's member `part`. */
     bool is_zero_shot;
-    const char *part;        /* NULL: config.json itself */
-    const char *image_processor; /* the class of a preprocessor_config.json that names none, without
+    const char *part;            /* NULL: config.json itself */
+    const char *image_processor; /* the class if preprocessor_config.json names none, without
                                     "ImageProcessor" */
-    bool prunes_heads;       /* layers may lack heads: config/pruned_heads.h */
-    bool plain_tables;       /* of an image: [D] and [places, D], no dimensions of 1 before them */
-    bool patch_unbiased;     /* the patches' convolution has no bias */
-    unsigned image_specials; /* learnt tokens with a position in front of the patches: [CLS],
+    bool prunes_heads;           /* layers may lack heads: config/pruned_heads.h */
+    bool plain_tables;           /* image tables are [D] and [places, D], without dimensions of 1 */
+    bool patch_unbiased;         /* the patches' convolution has no bias */
+    unsigned image_specials;     /* learnt tokens with a position in front of the patches: [CLS],
                                 distillation */
     enum family_pooling pooling;
     /* The image size is the preprocessor's: positions are interpolated when the model is opened. */
@@ -120,32 +120,32 @@ struct family {
     enum activation pooler_activation;
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
-    bool always_projects;  /* embeddings, also to their own size */
+    bool always_projects;  /* projects embeddings even to the same size */
     enum position_kind positions;
-    unsigned default_pad; /* id of the pad token; without key_pad always */
+    unsigned default_pad; /* id of the pad token; without key_pad it always counts */
 
     /* config.json's keys; its defaults are those of the Hugging Face class */
     const char *key_hidden, *key_layers, *key_heads, *key_intermediate, *key_activation;
     const char *key_mlp_ratio;   /* instead of key_intermediate: a multiple of the hidden size */
-    const char *key_gated;       /* whether the MLP has the block's gate; NULL: it has, if any */
-    const char *key_registers;   /* how many registers */
-    const char *key_layer_scale; /* has to be above 0 */
+    const char *key_gated;       /* true: the MLP has the block's gate; NULL: as the block */
+    const char *key_registers;   /* the number of registers */
+    const char *key_layer_scale; /* must be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
-    const char *key_groups, *key_inner; /* NULL: no layers are alike */
-    bool has_stages; /* sizes are read as config/stage_config.h says, with a window for attention */
-    /* Tokens that a query sees, half to each side; one number or one a layer. NULL: all tokens */
+    const char *key_groups, *key_inner; /* NULL: layers share no blocks */
+    bool has_stages; /* config/stage_config.h reads the sizes; attention has windows */
+    /* Tokens that a query sees, half on each side; one number, or one a layer. NULL: all tokens. */
     const char *key_window;
     const char *key_pad;
     const char *key_eps;               /* NULL: layer_norm_eps; "": it is default_eps */
     const char *key_pooling;           /* "cls" or "mean": POOLING_FIRST or POOLING_TOKENS */
     const char *key_pooler_activation; /* NULL: it is pooler_activation */
-    /* Keys that say if a field has a bias (a norm a beta), false if absent. NULL: it has. */
+    /* Keys that tell if a field has a bias (a norm a beta), false if absent. NULL: it has. */
     const char *key_bias[TENSOR_FIELDS];
-    bool is_rotary; /* positions turn query and key (rotary.h), as rotary_config.h reads */
+    bool is_rotary; /* positions rotate query and key (rotary.h); rotary_config.h reads them */
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
-    double embedding_eps; /* of the norm behind the patches and of mergings; 0: the config's */
+    double embedding_eps; /* eps of the norm behind the patches and of mergings; 0: the config's */
     unsigned default_hidden, default_heads, default_intermediate; /* 0: 768, 12, 3072 */
     unsigned default_vocab, default_embedding, default_positions; /* 0: 30522, none, 512 */
     const char *default_activation;                               /* NULL: gelu */
@@ -154,16 +154,16 @@ struct family {
     const char *architectures[HEAD_COUNT]; /* the Hugging Face classes; NULL: not with this head */
 };
 
-/* The encoder of the labels of a family that is_zero_shot. No model_type finds it. */
+/* Returns the encoder of labels for families that are zero-shot. No model_type finds it. */
 const struct family *family_of_labels(void);
 
-/* The family of a model_type and architecture (either may be NULL); NULL if none fits. */
+/* Returns the family of a model_type and architecture (either may be NULL); NULL if none fits. */
 const struct family *family_find(const char *model_type, const char *architecture);
 
-/* "bert, distilbert, vit, deit": the model types that family_find knows. Cut to fit. */
+/* Writes the model types that family_find knows: "bert, distilbert, vit, deit". Cut to fit. */
 void family_model_types(char *out, size_t size);
 
-/* Bytes of the prefix that a checkpoint of the bare encoder leaves out of its names: "bert.". */
+/* Bytes of the prefix that names lack in a checkpoint of the bare encoder: "bert.". */
 size_t family_root(const struct family *family);
 
 #endif

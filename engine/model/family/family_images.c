@@ -15,7 +15,7 @@
     .tensors[TENSOR_MLP_NORM] = root ".encoder.layer.%u.layernorm_after",                          \
     .tensors[TENSOR_FINAL_NORM] = root ".layernorm"
 
-/* DINOv2 with and without registers differ in the tokens, and in how positions are interpolated. */
+/* DINOv2 with and without registers differ in the tokens and in the interpolation of positions. */
 #define DINOV2_BLOCK                                                                               \
     {                                                                                              \
         NORM_BEFORE, .drops_attention_out = true, .keeps_mlp_out = true, .gate = ACTIVATION_SILU   \
@@ -80,7 +80,7 @@ const struct family family_images[] = {
         .architectures = {[HEAD_CLASSIFIER] = "ViTForImageClassification"},
     },
     {
-        /* Assran et al. 2022: ViT, learnt otherwise */
+        /* Assran et al. 2022: ViT, trained differently */
         .name = "vit-msn",
         .model_type = "vit_msn",
         .kind = ENGINE_IMAGE,

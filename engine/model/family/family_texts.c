@@ -1,6 +1,6 @@
 #include "engine/model/family/family_rows.h"
 
-/* What was made from BERT has its tensors under another root. */
+/* Families derived from BERT have its tensors under another root. */
 #define BERT_NAMES(root)                                                                           \
     .tensors[TENSOR_WORD] = root ".embeddings.word_embeddings.weight",                             \
     .tensors[TENSOR_POSITION] = root ".embeddings.position_embeddings.weight",                     \
@@ -17,7 +17,7 @@
 
 #define ALBERT_LAYER "albert.encoder.albert_layer_groups.%u.albert_layers.%u."
 
-/* A head of its own class: dense, activation, out_proj, with dropout before both layers. */
+/* A head with a class of its own: dense, activation, out_proj, with dropout before both layers. */
 #define DENSE_HEAD(activation)                                                                     \
     .drops_features = true, .drops_classifier = true,                                              \
     .tensors[TENSOR_POOLER] = "classifier.dense", .pooler_activation = activation,                 \
@@ -100,7 +100,7 @@ const struct family family_texts[] = {
         .architectures = {[HEAD_CLASSIFIER] = "XLMRobertaForSequenceClassification"},
     },
     {
-        /* Martin et al. 2020: RoBERTa by another name */
+        /* Martin et al. 2020: RoBERTa under another name */
         .name = "camembert",
         .model_type = "camembert",
         ROBERTA("roberta"),
@@ -116,7 +116,7 @@ const struct family family_texts[] = {
         .architectures = {[HEAD_CLASSIFIER] = "Data2VecTextForSequenceClassification"},
     },
     {
-        /* Sun et al. 2019: BERT, but for embeddings of tasks, which few checkpoints use */
+        /* Sun et al. 2019: BERT, except embeddings of tasks, which few checkpoints use */
         .name = "ernie",
         .model_type = "ernie",
         .kind = ENGINE_TEXT,
@@ -204,7 +204,7 @@ const struct family family_texts[] = {
         .kind = ENGINE_TEXT,
         .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},
         .positions = POSITION_PAST_PAD,
-        .default_pad = 1, /* in MPNetEmbeddings itself */
+        .default_pad = 1, /* fixed in MPNetEmbeddings */
         COMMON_KEYS,
         .default_vocab = 30527,
         .tensors[TENSOR_WORD] = "mpnet.embeddings.word_embeddings.weight",
