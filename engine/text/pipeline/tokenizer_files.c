@@ -1,11 +1,16 @@
+/* tokenizer_files.c - see tokenizer_files.h. Older files become the text of a tokenizer.json, which
+ * is parsed, so that one reader of vocabularies, merges and steps, with one set of limits, is
+ * enough. */
 #include "engine/text/pipeline/tokenizer_files.h"
 
 #include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
 #include "engine/base/file.h"
-#include "engine/text/pipeline/bpe_files.h"
+#include "engine/base/memory_file.h"
 
 #include <limits.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +18,8 @@
 enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 static const char json_name[] = "tokenizer.json", config_name[] = "tokenizer_config.json";
-static const char words_name[] = "vocab.txt", vocab_name[] = "vocab.json";
+static const char words_name[] = "vocab.txt";
+static const char vocab_name[] = "vocab.json", merges_name[] = "merges.txt";
 
 const char *tokenizer_files_name(const struct tokenizer_files *files)
 {
@@ -145,6 +151,18 @@ static enum err_code check_config(const struct tokenizer_files *files, bool *has
     return ERR_OK;
 }
 
+/* Ends the stream and parses the text written to it. */
+static enum err_code parse_written(struct json_t **out, struct memory_file *written,
+                                   struct err *err)
+{
+    if (!memory_file_close(written, err))
+        doc_parse(out, written->bytes, written->len, &doc_limits_file, err);
+    free(written->bytes);
+    return err->code;
+}
+
+/* ---- vocab.txt ---- */
+
 static const char *truth(bool value)
 {
     return value ? "true" : "false";
@@ -175,31 +193,109 @@ static enum err_code write_words_steps(FILE *file, const struct tokenizer_files 
     return ERR_OK;
 }
 
-static enum err_code compose_steps(struct tokenizer_files *files, struct err *err)
-{
-    char *text = NULL;
-    size_t len = 0;
-    FILE *file = open_memstream(&text, &len);
-    if (file == NULL)
-        return err_no_memory(err, FILE_BYTES_MAX);
-    write_words_steps(file, files, err);
-    bool failed = ferror(file) != 0;
-    if ((fclose(file) != 0 || failed || text == NULL) && err->code == ERR_OK)
-        err_no_memory(err, len);
-    if (err->code == ERR_OK)
-        doc_parse(&files->root, text, len, &doc_limits_file, err);
-    free(text);
-    return err->code;
-}
-
 static enum err_code read_words(struct tokenizer_files *files, const char *dir, struct err *err)
 {
+    struct memory_file written;
     char path[PATH_MAX];
     if (file_path(path, dir, words_name, err) ||
         file_read(&files->words, &files->words_len, path, FILE_BYTES_MAX, err))
         return err_prefix(err, "%s: ", words_name);
-    return compose_steps(files, err);
+    if (memory_file_open(&written, err))
+        return err->code;
+    write_words_steps(written.stream, files, err);
+    return parse_written(&files->root, &written, err);
 }
+
+/* ---- vocab.json and merges.txt ---- */
+
+struct writing {
+    FILE *file;
+    bool is_first; /* the next item is the first of its list */
+};
+
+static void write_comma(struct writing *writing)
+{
+    if (!writing->is_first)
+        fputc(',', writing->file);
+    writing->is_first = false;
+}
+
+/* Writes a piece and its id. Numbers of a file are reals. */
+static enum err_code write_piece(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    struct writing *writing = context;
+    double id;
+    if (!doc_as_number(value, &id) || !(id >= 0 && id <= INT32_MAX) || id != floor(id))
+        return err_set(err, ERR_UNSUPPORTED, "%s: an id is %s, not a whole number", vocab_name,
+                       doc_type_name(value));
+    write_comma(writing);
+    doc_string_write(writing->file, key, strlen(key));
+    fprintf(writing->file, ":%.0f", id);
+    return ERR_OK;
+}
+
+/* Writes the merges: each line except the first is a pair. */
+static void write_merges(struct writing *writing, const char *merges)
+{
+    writing->is_first = true;
+    merges += strcspn(merges, "\n");
+    for (const char *end; *merges != '\0' && (end = strchr(++merges, '\n')) != NULL; merges = end) {
+        size_t len = (size_t)(end - merges);
+        write_comma(writing);
+        doc_string_write(writing->file, merges, len > 0 && end[-1] == '\r' ? len - 1 : len);
+    }
+}
+
+static enum err_code write_bpe(struct writing *writing, const struct json_t *vocab,
+                               const char *merges, struct err *err)
+{
+    fprintf(writing->file, "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"
+                           "\"model\":{\"type\":\"BPE\",\"vocab\":{");
+    writing->is_first = true;
+    if (doc_each_member(vocab, write_piece, writing, err))
+        return err->code;
+    fprintf(writing->file, "},\"merges\":[");
+    write_merges(writing, merges);
+    fprintf(writing->file, "]}}");
+    return ERR_OK;
+}
+
+static enum err_code read_merges(char **out, const char *dir, struct err *err)
+{
+    char path[PATH_MAX];
+    size_t len;
+    if (file_path(path, dir, merges_name, err) || file_read(out, &len, path, FILE_BYTES_MAX, err))
+        return err_prefix(err, "%s: ", merges_name);
+    if (strlen(*out) == len)
+        return ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED, "%s: a NUL at byte %zu", merges_name, strlen(*out));
+}
+
+/* Makes a tree like that of tokenizer.json, without special tokens: the class of tokenizer adds
+ * those (tokenizer_class.h). As in the reference, the first line of merges.txt, a comment with the
+ * version, and all after its last line end are ignored. */
+static enum err_code read_bpe(struct json_t **out, const char *dir, struct err *err)
+{
+    struct json_t *vocab = NULL;
+    struct memory_file written;
+    struct writing writing;
+    char *merges = NULL;
+    if (parse(&vocab, dir, vocab_name, err) || read_merges(&merges, dir, err) ||
+        memory_file_open(&written, err))
+        goto out;
+    writing = (struct writing){.file = written.stream};
+    if (write_bpe(&writing, vocab, merges, err))
+        parse_written(out, &written, err);
+    else if (parse_written(out, &written, err))
+        err_prefix(err, "%s: ", merges_name);
+out:
+    free(merges);
+    doc_free(vocab);
+    return err->code;
+}
+
+/* ---- all of them ---- */
 
 static enum err_code read_older(struct tokenizer_files *files, const char *dir, struct err *err)
 {
@@ -218,7 +314,7 @@ static enum err_code read_older(struct tokenizer_files *files, const char *dir, 
                        name != NULL ? name : "");
     files->older = files->class->older;
     return files->older == OLDER_VOCAB_TXT ? read_words(files, dir, err)
-                                           : bpe_files_read(&files->root, dir, err);
+                                           : read_bpe(&files->root, dir, err);
 }
 
 /* Reads the older files, from before tokenizer_config.json listed added tokens. */

@@ -9,6 +9,10 @@
  * tokenizer_config.json names the class, else config.json, else config.json's model_type has one;
  * otherwise the files that exist decide. Files of sentencepiece are not read.
  *
+ * RoBERTa and Longformer are published with vocab.json (piece -> id) and merges.txt (a pair of
+ * pieces a line, the first to merge first; Sennrich, Haddow and Birch 2016, on bytes as by Radford
+ * et al. 2019). They become the tree of the equal tokenizer.json.
+ *
  * Threads: one at a time; immutable once open.
  */
 #ifndef ATTND_ENGINE_TEXT_PIPELINE_TOKENIZER_FILES_H

@@ -2,7 +2,6 @@
 #include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
 #include "engine/base/file.h"
-#include "engine/text/pipeline/bpe_files.h"
 #include "tests/unit/engine/text/fixture.h"
 
 #include <stdlib.h>
@@ -145,5 +144,5 @@ START_TEST(what_the_older_files_lack_is_refused_by_its_place)
 }
 END_TEST
 
-SUITE("bpe_files", the_older_files_mean_what_tokenizer_json_says,
+SUITE("tokenizer_files", the_older_files_mean_what_tokenizer_json_says,
       what_the_older_files_lack_is_refused_by_its_place)
