@@ -15,16 +15,22 @@
 #define ATTND_ENGINE_TEXT_PIPELINE_BPE_H
 
 #include "engine/base/interrupt.h"
-#include "engine/text/pipeline/model_cut.h"
 #include "engine/text/pipeline/piece_list.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct bpe;
 struct json_t;
 
 struct bpe_symbol;
 struct bpe_merge;
+
+/* A token that a model cut from a split. */
+struct model_cut {
+    int32_t id;
+    uint32_t end; /* in bytes of the split; it begins where the one before ends */
+};
 
 /* Memory for one split of at most `len_max` bytes. */
 struct bpe_work {
