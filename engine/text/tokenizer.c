@@ -5,10 +5,8 @@
 #include "engine/text/tokenizer.h"
 
 #include "engine/text/pipeline/steps.h"
-#include "engine/text/pipeline/text_pipeline.h"
 #include "engine/text/token_list.h"
 #include "engine/text/utf8.h"
-#include "engine/text/wordpiece.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* tokenizer.h - text -> token ids with character offsets, by the kind of tokenizer that a
- * checkpoint has: BERT's WordPiece (wordpiece.h), or the steps of a tokenizer.json
- * (pipeline/text_pipeline.h).
+ * checkpoint has: BERT's WordPiece (wordpiece.c), or the steps of a tokenizer.json
+ * (pipeline/text_pipeline.c).
  *
  *     struct tokenizer *tokenizer;
  *     tokenizer_open(&tokenizer, dir, tokens_max, &err);

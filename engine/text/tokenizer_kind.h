@@ -74,4 +74,11 @@ struct tokenizer {
     struct tokenizer_template single, pair; /* pair.count 0: it takes no pairs */
 };
 
+/* Sets the kind of a tokenizer that has its arena and plain steps: wordpiece.c. */
+void wordpiece_init(struct tokenizer *tokenizer);
+
+/* Sets the kind of a tokenizer that has its arena and steps: pipeline/text_pipeline.c.
+ * ERR_NO_MEMORY. */
+enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err);
+
 #endif

@@ -1,4 +1,10 @@
-/* wordpiece.c - see wordpiece.h.
+/* wordpiece.c - the WordPiece tokenizer, equal to Hugging Face's BertTokenizerFast.
+ *
+ * Order of work, as in the reference. Literal special tokens are cut out of the text. The rest is
+ * cleaned (control characters and U+FFFD removed, white space unified), CJK characters are spaced,
+ * accents stripped and letters lower-cased if the configuration says so. It is split at white space
+ * and punctuation, and each word (100 characters at most, else [UNK]) is matched greedily, longest
+ * piece first (Schuster and Nakajima 2012; Devlin et al. 2019). Longer texts are cut to the limit.
  *
  * An encoding is made in one pass. Special tokens cut the text into segments. A segment's
  * normalised characters (normalizer.h) are collected into a word until white space or punctuation
@@ -8,11 +14,10 @@
  *
  * The word buffer has room for the longest word that is matched at all (100 characters, unless the
  * checkpoint says otherwise). Of longer words only the extent is kept. */
-#include "engine/text/wordpiece.h"
-
 #include "engine/text/normalizer.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
+#include "engine/text/tokenizer_kind.h"
 #include "engine/text/utf8.h"
 #include "engine/text/vocab.h"
 

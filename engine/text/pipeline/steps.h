@@ -25,7 +25,7 @@ struct steps {
     unsigned vocab_size; /* largest id + 1 of the model, the added tokens and the template */
     bool keeps_end;      /* a text that is too long is cut at its beginning */
     bool is_bert;        /* texts are cleaned, split and cut as by BERT */
-    bool is_plain;       /* and added tokens are matched literally: wordpiece.h implements it */
+    bool is_plain;       /* and added tokens are matched literally: wordpiece.c implements it */
 };
 
 /* Reads the steps; keeps nothing of the files. Error texts begin with a file's name. */

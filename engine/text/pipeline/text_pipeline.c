@@ -1,4 +1,9 @@
-/* text_pipeline.c - see text_pipeline.h.
+/* text_pipeline.c - a tokenizer that tokenizer.json describes step by step, equal to Hugging Face's
+ * fast tokenizers: added tokens, normaliser, pre-tokeniser, model (BPE, WordPiece, Unigram),
+ * special tokens by a template.
+ *
+ * A long text is encoded in chunks of some kilobytes, cut between two words, if the steps allow it.
+ * Encoding ends with the chunk that fills the list.
  *
  * Added tokens of the raw text cut it into segments. A segment is normalised, added tokens of the
  * normalised text cut it again, and the pieces are split and given to the model. All memory but the
@@ -6,11 +11,10 @@
  *
  * A chunk ends at a space between two ASCII letters or digits. If no step matches across such a
  * border (keep_words, cuts_words), the chunks alone give the same tokens as the whole. */
-#include "engine/text/pipeline/text_pipeline.h"
-
 #include "engine/text/pipeline/character_class.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
+#include "engine/text/tokenizer_kind.h"
 #include "engine/text/utf8.h"
 
 #include <string.h>
