@@ -67,32 +67,25 @@ static bool is_stopped(const struct hashing *hashing)
     return hashing->stop != NULL && atomic_load(hashing->stop);
 }
 
-static enum err_code add_descriptor(struct hashing *hashing, int fd, const char *path,
-                                    struct err *err)
-{
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    for (;;) {
-        if (is_stopped(hashing))
-            return err_set(err, ERR_NOT_READY, "hashing was stopped");
-        ssize_t got = read(fd, hashing->piece, PIECE_BYTES);
-        if (got == 0)
-            return ERR_OK;
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return err_set(err, ERR_IO, "%s: cannot be read: %s", last_part(path), strerror(errno));
-        sha256_update(&hashing->context, (size_t)got, hashing->piece);
-    }
-}
-
 static enum err_code add_file(struct hashing *hashing, const char *path, struct err *err)
 {
     int fd;
     if (file_open(&fd, path, err))
         return err_prefix(err, "%s: ", last_part(path));
-    enum err_code code = add_descriptor(hashing, fd, path, err);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    for (ssize_t got = 1; got != 0 && err->code == ERR_OK;) {
+        if (is_stopped(hashing)) {
+            err_set(err, ERR_NOT_READY, "hashing was stopped");
+            break;
+        }
+        got = read(fd, hashing->piece, PIECE_BYTES);
+        if (got > 0)
+            sha256_update(&hashing->context, (size_t)got, hashing->piece);
+        else if (got < 0 && errno != EINTR)
+            err_set(err, ERR_IO, "%s: cannot be read: %s", last_part(path), strerror(errno));
+    }
     close(fd);
-    return code;
+    return err->code;
 }
 
 enum err_code sha256_files(const char *const *paths, unsigned count, const atomic_bool *stop,

@@ -230,34 +230,28 @@ static size_t skip_to(const char *text, size_t at, uint32_t *from, uint32_t to)
     return at;
 }
 
-/* Counts all tokens. Words come in the order of the text. A literal "[UNK]" in the text is counted
- * as a word too, which keeps a few pieces more. */
-static enum err_code count_all(struct vocab_use *use, const char *text,
-                               const struct encoding *encoding, struct arena *arena,
-                               struct err *err)
-{
-    uint32_t character = 0;
-    size_t at = 0;
-    for (unsigned i = 0; i < encoding->count; i++) {
-        use->counts[encoding->ids[i]]++;
-        if (encoding->ids[i] != use->steps->model.unknown)
-            continue;
-        at = skip_to(text, at, &character, encoding->starts[i]);
-        size_t start = at;
-        at = skip_to(text, at, &character, encoding->ends[i]);
-        if (count_unknown(use, text + start, at - start, arena, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
+/* Words come in the order of the text. A literal "[UNK]" in the text is counted as a word too,
+ * which keeps a few pieces more. */
 enum err_code vocab_use_add(struct vocab_use *use, const char *text, size_t len, struct err *err)
 {
     struct encoding encoding;
     struct arena arena;
+    uint32_t character = 0;
+    size_t at = 0;
     arena_init(&arena);
-    if (!tokenizer_encode(use->tokenizer, UINT_MAX, text, len, NULL, &arena, &encoding, err))
-        count_all(use, text, &encoding, &arena, err);
+    if (tokenizer_encode(use->tokenizer, UINT_MAX, text, len, NULL, &arena, &encoding, err))
+        goto out;
+    for (unsigned i = 0; i < encoding.count; i++) {
+        use->counts[encoding.ids[i]]++;
+        if (encoding.ids[i] != use->steps->model.unknown)
+            continue;
+        at = skip_to(text, at, &character, encoding.starts[i]);
+        size_t start = at;
+        at = skip_to(text, at, &character, encoding.ends[i]);
+        if (count_unknown(use, text + start, at - start, &arena, err))
+            goto out;
+    }
+out:
     arena_deinit(&arena);
     return err->code;
 }
