@@ -164,30 +164,28 @@ static enum err_code check_indexed_tensor(void *context, const char *key,
     return ERR_OK;
 }
 
-static enum err_code open_index(struct checkpoint *checkpoint, const struct json_t *index,
-                                struct err *err)
-{
-    const struct json_t *map = doc_member(index, "weight_map");
-    if (doc_object_count(map) == 0)
-        return err_set(err, ERR_UNSUPPORTED,
-                       INDEX_NAME ": weight_map: expected an object that is not empty, found %s",
-                       doc_type_name(map));
-    if (doc_each_member(map, add_indexed_shard, checkpoint, err))
-        return err_prefix(err, INDEX_NAME ": ");
-    if (open_shards(checkpoint, err) || collect_entries(checkpoint, err))
-        return err->code;
-    if (doc_each_member(map, check_indexed_tensor, checkpoint, err))
-        return err_prefix(err, INDEX_NAME ": ");
-    return ERR_OK;
-}
-
 static enum err_code open_sharded(struct checkpoint *checkpoint, const char *index_path,
                                   struct err *err)
 {
     struct json_t *index;
     if (doc_parse_file(&index, index_path, INDEX_BYTES_MAX, err))
         return err_prefix(err, INDEX_NAME ": ");
-    open_index(checkpoint, index, err);
+    const struct json_t *map = doc_member(index, "weight_map");
+    if (doc_object_count(map) == 0) {
+        err_set(err, ERR_UNSUPPORTED,
+                INDEX_NAME ": weight_map: expected an object that is not empty, found %s",
+                doc_type_name(map));
+        goto out;
+    }
+    if (doc_each_member(map, add_indexed_shard, checkpoint, err)) {
+        err_prefix(err, INDEX_NAME ": ");
+        goto out;
+    }
+    if (open_shards(checkpoint, err) || collect_entries(checkpoint, err))
+        goto out;
+    if (doc_each_member(map, check_indexed_tensor, checkpoint, err))
+        err_prefix(err, INDEX_NAME ": ");
+out:
     doc_free(index);
     return err->code;
 }

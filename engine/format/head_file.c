@@ -163,42 +163,36 @@ static enum err_code unpack(struct ngram_list *out, const uint32_t *from, struct
     return ERR_OK;
 }
 
-static enum err_code take_lists(const struct head_file *file, struct ngram_list *out,
-                                const uint32_t *packed_entries, const uint64_t *ends,
-                                struct arena *arena, struct err *err)
-{
-    const size_t all = file->lists->shape[0];
-    uint64_t first = 0;
-    struct ngram_entry *entries = arena_alloc_array(arena, all + 1, sizeof *entries);
-    if (entries == NULL)
-        return err_no_memory(err, all * sizeof *entries);
-    for (size_t i = 0; i < file->rows; first = ends[i++]) {
-        if (ends[i] < first || ends[i] > all)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "tensor 'bank.ngram_ends': the list of example %zu ends at %llu of %zu",
-                           i, (unsigned long long)ends[i], all);
-        out[i] = (struct ngram_list){.entries = entries + first, .count = ends[i] - first};
-        if (unpack(&out[i], packed_entries + first, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
 static enum err_code read_lists(const struct head_file *file, struct head_bank *out,
                                 struct arena *arena, struct err *err)
 {
     if (file->lists == NULL)
         return ERR_OK;
-    uint32_t *entries = calloc(file->lists->shape[0] + 1, sizeof *entries);
-    uint64_t *ends = calloc(file->rows, sizeof *ends);
+    const size_t all = file->lists->shape[0];
+    uint32_t *packed = calloc(all + 1, sizeof *packed);
+    uint64_t *ends = calloc(file->rows, sizeof *ends), first = 0;
     struct ngram_list *lists = arena_alloc_array(arena, file->rows, sizeof *lists);
+    struct ngram_entry *entries = arena_alloc_array(arena, all + 1, sizeof *entries);
     out->ngrams = lists;
-    if (entries == NULL || ends == NULL || lists == NULL)
-        err_no_memory(err, file->lists->shape[0] * sizeof *entries);
-    else if (!safetensors_read_as(file->tensors, file->lists, DTYPE_U32, entries, err) &&
-             !safetensors_read_as(file->tensors, file->list_ends, DTYPE_U64, ends, err))
-        take_lists(file, lists, entries, ends, arena, err);
-    free(entries);
+    if (packed == NULL || ends == NULL || lists == NULL || entries == NULL) {
+        err_no_memory(err, all * sizeof *entries);
+        goto out;
+    }
+    if (safetensors_read_as(file->tensors, file->lists, DTYPE_U32, packed, err) ||
+        safetensors_read_as(file->tensors, file->list_ends, DTYPE_U64, ends, err))
+        goto out;
+    for (size_t i = 0; i < file->rows && err->code == ERR_OK; first = ends[i++]) {
+        if (ends[i] < first || ends[i] > all) {
+            err_set(err, ERR_UNSUPPORTED,
+                    "tensor 'bank.ngram_ends': the list of example %zu ends at %llu of %zu", i,
+                    (unsigned long long)ends[i], all);
+            goto out;
+        }
+        lists[i] = (struct ngram_list){.entries = entries + first, .count = ends[i] - first};
+        unpack(&lists[i], packed + first, err);
+    }
+out:
+    free(packed);
     free(ends);
     return err->code;
 }

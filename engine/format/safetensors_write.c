@@ -241,28 +241,20 @@ static enum err_code write_tensor(struct replacement *file, const struct tensor_
 
 /* ---- file ---- */
 
-static enum err_code write_all(struct replacement *file, const struct tensor_out *tensors,
-                               size_t count, const char *header, size_t len, struct err *err)
-{
-    uint64_t header_len = len; /* little-endian: safetensors.c asserts it */
-    if (replace_write(file, &header_len, sizeof header_len, err) ||
-        replace_write(file, header, len, err))
-        return err->code;
-    for (size_t i = 0; i < count; i++)
-        if (write_tensor(file, &tensors[i], err))
-            return err->code;
-    return ERR_OK;
-}
-
 static enum err_code write_file(const char *path, const struct tensor_out *tensors, size_t count,
                                 const char *header, size_t len, struct err *err)
 {
     struct replacement file;
-    if (replace_open(&file, path, err) || write_all(&file, tensors, count, header, len, err)) {
-        replace_abandon(&file);
-        return err->code;
-    }
-    return replace_commit(&file, err);
+    const uint64_t header_len = len; /* little-endian: safetensors.c asserts it */
+    if (!replace_open(&file, path, err) &&
+        !replace_write(&file, &header_len, sizeof header_len, err) &&
+        !replace_write(&file, header, len, err))
+        for (size_t i = 0; i < count && err->code == ERR_OK; i++)
+            write_tensor(&file, &tensors[i], err);
+    if (err->code == ERR_OK)
+        return replace_commit(&file, err);
+    replace_abandon(&file);
+    return err->code;
 }
 
 enum err_code safetensors_write_with(const char *path, const struct tensor_out *tensors,
