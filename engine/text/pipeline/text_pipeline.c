@@ -133,38 +133,33 @@ static void put_split(struct run *run, const struct splits *splits, struct split
             (struct token){.id = cuts[i].id, .continued = i > 0}, false);
 }
 
-static enum err_code encode_splits(struct run *run, const struct splits *splits, struct err *err)
-{
-    const struct text_model *model = &run->pipeline->steps->model;
-    struct text_model_work work;
-    if (text_model_work_init(&work, model, longest_split(splits), splits->arena, run->interrupt,
-                             err))
-        return err->code;
-    for (size_t i = 0; i < splits->count && !run->is_full; i++) {
-        if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
-            return err->code;
-        struct split split = splits->items[i];
-        size_t count = text_model_cut(model, &work, splits->text.bytes + split.at, split.len, err);
-        if (err->code != ERR_OK)
-            return err->code;
-        put_split(run, splits, split, work.cuts, count);
-    }
-    return ERR_OK;
-}
-
 /* Encodes text without added tokens. */
 static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
 {
+    const struct steps *steps = run->pipeline->steps;
     struct arena scratch;
     struct splits splits;
+    struct text_model_work work;
     if (text->len == 0)
         return ERR_OK;
     arena_init(&scratch);
-    if (!splits_init(&splits, text, &scratch, err) &&
-        !pretokenizer_steps_apply(&run->pipeline->steps->pretokenizer, &splits, run->interrupt,
-                                  err) &&
-        splits.count > 0)
-        encode_splits(run, &splits, err);
+    if (splits_init(&splits, text, &scratch, err) ||
+        pretokenizer_steps_apply(&steps->pretokenizer, &splits, run->interrupt, err) ||
+        splits.count == 0 ||
+        text_model_work_init(&work, &steps->model, longest_split(&splits), &scratch, run->interrupt,
+                             err))
+        goto out;
+    for (size_t i = 0; i < splits.count && !run->is_full; i++) {
+        if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
+            goto out;
+        struct split split = splits.items[i];
+        size_t count =
+            text_model_cut(&steps->model, &work, splits.text.bytes + split.at, split.len, err);
+        if (err->code != ERR_OK)
+            goto out;
+        put_split(run, &splits, split, work.cuts, count);
+    }
+out:
     arena_deinit(&scratch);
     return err->code;
 }
