@@ -93,7 +93,7 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
     return base64_decode_while(out, out_len, text, len, origin, NULL, err);
 }
 
-/* ---- as people send it ---- */
+/* ---- base64 with common deviations ---- */
 
 /* Returns 0 to 63. The URL-safe alphabet's two own characters have the values of + and /. */
 static unsigned value_of(char c)

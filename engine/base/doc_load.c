@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* At the end of each block that a parse allocated. */
+/* The links at the end of each block that a parse allocated. */
 struct links {
     struct links *next, **from; /* from: the pointer to this one */
     void *block;

@@ -150,7 +150,7 @@ static bool is_descriptor(const char *path)
     return strcmp(path, "/dev/stdin") == 0;
 }
 
-/* Who may have named a path. */
+/* The source of a path. */
 enum naming { NAMED_BY_ANYBODY, NAMED_AS_INPUT, NAMED_BY_CALLER };
 
 static enum err_code read_path(char **out, size_t *len, const char *path, enum naming naming,

@@ -54,11 +54,11 @@ static inline const char *utf8_fault_of_mark(const char *bytes, size_t len)
 enum { UTF8_ESCAPED_BYTES = 8192 };
 
 /* Returns the text, or, if it is not UTF-8, which is possible for the name of a file, a copy with
- * each other byte in hexadecimal: caf\xE9.png, so that the file can be found. A copy that would be
- * too long ends early, with three dots. */
+ * each invalid byte in hexadecimal: caf\xE9.png, so that the file can be found. A copy that would
+ * be too long ends early, with three dots. */
 static inline const char *utf8_escape(const char *text, char out[UTF8_ESCAPED_BYTES])
 {
-    enum { ESCAPE = 4, DOTS = 4 }; /* with the NUL */
+    enum { ESCAPE = 4, DOTS = 4 }; /* bytes; DOTS includes the NUL */
     static const char digits[] = "0123456789ABCDEF";
     size_t len = strlen(text), to = 0;
     if (utf8_is_valid(text, len))

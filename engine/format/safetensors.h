@@ -59,7 +59,7 @@ struct tensor_info {
     unsigned rank;
     size_t shape[TENSOR_RANK_MAX];
     size_t count;    /* product of shape; 1 for a scalar */
-    uint64_t offset; /* of the first byte, from the start of the file */
+    uint64_t offset; /* place of the first byte, from the start of the file */
     uint64_t bytes;
 };
 

@@ -203,7 +203,7 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens)
     return spec_head_reads_all(spec) ? tokens : spec_head_tokens(spec);
 }
 
-/* At least one of them is a token that the head does not read. */
+/* The result has at least one token more than the head reads, if the sequence has. */
 unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens)
 {
     const struct token_pruning *pruning = &spec->token_pruning;

@@ -8,7 +8,7 @@
 #define FNV_BASIS 14695981039346656037ull
 #define FNV_PRIME 1099511628211ull
 
-/* ---- what is read ---- */
+/* ---- the reading ---- */
 
 enum err_code ngrams_key_words(struct ngram_reading *reading, const char *text, struct arena *arena,
                                struct err *err)

@@ -20,7 +20,7 @@
  * besides: that of a token which all queries see (Beltagy, Peters and Cohan 2020, section 3.1).
  *
  * struct layer (model/weights.h) names the bias of a layer. Threads: plain data; the numbers belong
- * to whoever made them.
+ * to the code that made them.
  */
 #ifndef ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
 #define ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H

@@ -138,7 +138,7 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
     return v;
 }
 
-/* Rows [first, last) of one vector of columns. */
+/* Computes rows [first, last) of one vector of columns. */
 INLINE void epilogue_columns(const struct epilogue *e, size_t first, size_t last, size_t c,
                              size_t count, enum activation act, bool integer)
 {

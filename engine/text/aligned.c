@@ -59,7 +59,7 @@ uint32_t aligned_peek(const struct aligned_builder *builder)
     return utf8_decode(builder->from->bytes, &at);
 }
 
-/* Makes room for so many more bytes. The first arrays fit a text that does not grow. */
+/* Makes room for `more` bytes. The first arrays fit a text that does not grow. */
 static bool make_room(struct aligned_builder *builder, size_t more, struct err *err)
 {
     struct aligned *out = &builder->out;

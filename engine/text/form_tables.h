@@ -5,7 +5,7 @@
  *     if (record & FORM_COMPATIBILITY) ... form_tables_decompositions, sorted, has it
  *
  * A character's record is found in two steps: its upper bits choose a block, its lower bits the
- * record in it. make_form_tables.py says from which versions of Unicode.
+ * record in it. make_form_tables.py names the versions of Unicode.
  *
  * Constant: any thread.
  */

@@ -44,7 +44,7 @@ static struct context context_after(struct context context, enum grapheme_class 
     };
 }
 
-/* GB6 to GB8: a syllable of Hangul goes on. */
+/* True if a syllable of Hangul continues (GB6 to GB8). */
 static bool is_syllable(enum grapheme_class before, enum grapheme_class after)
 {
     switch (before) {

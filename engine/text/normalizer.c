@@ -28,7 +28,7 @@ struct item {
     uint32_t character;
     uint32_t source;
     const struct unicode_properties *properties;
-    bool first; /* of its source */
+    bool first; /* the first character of its source */
 };
 
 void normalizer_init(struct normalizer *normalizer, struct normalizer_flags flags, const char *text,

@@ -36,7 +36,7 @@ enum { TEMPLATE_ITEMS_MAX = 16 };
 struct template_item {
     enum template_source source;
     uint8_t type;
-    int32_t id; /* of a special token */
+    int32_t id; /* the special token's */
 };
 
 struct tokenizer_template {

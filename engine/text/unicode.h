@@ -4,8 +4,8 @@
  *     const struct unicode_properties *p = unicode_properties(character);
  *     if (p->flags & UNICODE_PUNCTUATION) ...
  *
- * Characters are code points below 0x110000. Tables are generated (unicode_tables.h says from
- * which versions of Unicode) and constant: any thread.
+ * Characters are code points below 0x110000. Tables are generated (make_unicode_tables.py names the
+ * versions of Unicode) and constant: any thread.
  */
 #ifndef ATTND_ENGINE_TEXT_UNICODE_H
 #define ATTND_ENGINE_TEXT_UNICODE_H

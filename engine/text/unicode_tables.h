@@ -1,4 +1,4 @@
-/* unicode_tables.h - the generated tables behind unicode.c, which alone uses them.
+/* unicode_tables.h - the generated tables of unicode.c; private to it.
  *
  * A character's record is found in two steps: its upper bits choose a block of record numbers, its
  * lower bits the number in the block. Decompositions are sorted by character.

@@ -56,7 +56,7 @@ static enum err_code read_pieces(struct vocab_use *use, const char *dir, struct 
     return ERR_OK;
 }
 
-/* ---- what is kept in any case ---- */
+/* ---- pieces that are always kept ---- */
 
 static bool is_printable_ascii(const char *piece)
 {
@@ -81,7 +81,7 @@ static enum err_code mark_kept(struct vocab_use *use, struct err *err)
     return ERR_OK;
 }
 
-/* ---- what vocab.txt means ---- */
+/* ---- vocab.txt and tokenizer.json ---- */
 
 static bool has_same_added(const struct added_tokens *a, const struct added_tokens *b)
 {

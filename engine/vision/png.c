@@ -288,7 +288,7 @@ static enum err_code turn(const struct decoder *decoder, struct image *image)
     return ERR_OK;
 }
 
-/* Leaves through libpng's jump on any error of its own; returns early on one of ours. */
+/* Leaves by longjmp on libpng's errors; returns early on others. */
 static void decode(struct decoder *decoder)
 {
     set_limits(decoder);

@@ -58,7 +58,7 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-/* Leaves through libpng's jump on any error of its own; returns early on one of ours. */
+/* Leaves by longjmp on libpng's errors; returns early on others. */
 static void encode(struct encoder *encoder)
 {
     png_structp png = encoder->png;

@@ -425,7 +425,7 @@ enum err_code preprocess_file(const char *dir, const char **name, struct err *er
     return ERR_OK;
 }
 
-/* In either file the steps may be a member of their own. */
+/* Finds the steps: the whole file, or one member of it. */
 static enum err_code find_steps(const struct json_t *root, const struct json_t **out,
                                 struct err *err)
 {

@@ -23,7 +23,8 @@
 /* Floats of the table, with the room behind it that vectors read. */
 size_t causal_bias_floats(size_t tokens_max);
 
-/* By difference (tensor/attention_bias.h), the same for all heads; the bias borrows the table. */
+/* Fills a table by difference (tensor/attention_bias.h), the same for all heads; the bias borrows
+ * the table. */
 struct attention_bias causal_bias_expand(float *table, size_t tokens_max);
 
 #endif

@@ -377,7 +377,7 @@ static void block_backward(const struct block *block, const float *dout, size_t 
 {
     const struct work *work = block->work;
     const struct attention_train *head = work->head;
-    float *gradient = work->dropped; /* of P, then of S */
+    float *gradient = work->dropped; /* dP, then dS */
     attend(block);
     keep_rows(block, work->dropped_kept, drop(block, work->dropped, work->softmax));
     multiply(work, gradient, work->token_stride,

@@ -16,7 +16,7 @@ struct term {
     bool is_by_query;
     const float *x; /* [tokens, d] */
     size_t x_stride, tokens;
-    const float *rows; /* from the lowest on */
+    const float *rows; /* rows from `lowest` on */
     size_t lowest, count;
     struct tiles tiles;
     float *panels;  /* panels of the rows or of x */

@@ -24,7 +24,7 @@
  * of 2 span d.
  *
  * A query's numbers depend neither on its place in the block nor on the block's size. Threads: pure
- * functions; tables belong to whoever packed them.
+ * functions; the caller owns the tables.
  */
 #ifndef ATTND_ENGINE_TENSOR_GEMM_RELATIVE_SCORES_H
 #define ATTND_ENGINE_TENSOR_GEMM_RELATIVE_SCORES_H
