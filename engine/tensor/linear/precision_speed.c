@@ -69,8 +69,9 @@ static void close_race(struct race *race)
     arena_deinit(&race->arena);
 }
 
-/* Returns the time of a product. It excludes time of other threads on the processor, because a
- * server may be measured while it answers. A clock of threads that ticks too slowly is not used. */
+/* Returns the processor time of a product: other threads may use the processor meanwhile, if a
+ * server measures while it answers. If the thread's clock ticks too slowly, the elapsed time
+ * counts. */
 static double ms_since(uint64_t start_ns, uint64_t thread_start_ns)
 {
     const double ms = clock_ms_between(thread_start_ns, clock_thread_ns());
