@@ -140,7 +140,7 @@ static void change_greys(const struct augment *augment, struct rng *rng, unsigne
 
 /* ---- geometry ---- */
 
-/* Where an output pixel comes from: source index = origin + u x across + v x down, with u and v
+/* Maps output pixels to source pixels: source index = origin + u x across + v x down, with u and v
  * counted from the shifted corner. */
 struct walk {
     unsigned width, height; /* of the output */
@@ -247,7 +247,7 @@ static void spin(const struct augment_pixels *in, float angle, unsigned char *ou
         }
 }
 
-/* What the walk goes over: the image, or the image spun into `room`. */
+/* Returns the image to walk over: the image itself, or the image spun into `room`. */
 static struct augment_pixels draw_spin(const struct augment *augment,
                                        const struct augment_pixels *in, struct rng *rng,
                                        unsigned char *room)

@@ -107,7 +107,8 @@ static enum err_code read_field(struct csv *csv, struct csv_field *field, struct
     return ERR_OK;
 }
 
-/* What follows a field: a comma, the record's end, or a mistake. */
+/* Reads what follows a field: a separator, the record's end, or an error. *more is true after a
+ * separator. */
 static enum err_code read_separator(struct csv *csv, bool *more, struct err *err)
 {
     *more = false;

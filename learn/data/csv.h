@@ -37,12 +37,12 @@ struct csv {
  * them. */
 void csv_open(struct csv *csv, char *bytes, size_t len);
 
-/* What parts the fields, by the first line: a comma, if there is one outside quotes, else a
+/* Guesses the field separator from the first line: a comma, if there is one outside quotes, else a
  * semicolon or a tab, whichever is more frequent, as spreadsheets of some countries write. */
 char csv_guess_separator(const char *bytes, size_t len);
 
-/* Length of a first line "sep=;", by which Excel says what parts the fields, with its end; 0 if
- * there is none. *separator becomes the character. A byte order mark may stand before it. */
+/* Length of a first line "sep=;", by which Excel names the field separator, with its line end; 0 if
+ * there is none. Sets *separator. A byte order mark may precede the line. */
 size_t csv_separator_line(const char *bytes, size_t len, char *separator);
 
 /* The next record; *found is false at the end. ERR_MALFORMED, with the line: a quote that is never

@@ -13,9 +13,9 @@
 
 enum { DIGEST_DIGITS = 16 };
 
-/* What an item of the data set is found by. */
+/* Key by which an item of the data set is found. */
 struct key {
-    const char *name; /* NULL: the digest */
+    const char *name; /* NULL: the digest is the key */
     uint64_t digest;
     size_t item;
 };
@@ -25,9 +25,9 @@ struct reader {
     const char *const *labels;
     struct key *keys; /* [list->count], sorted */
     bool by_digest;
-    float *row;    /* [label_count] of the line that is read */
-    float ood;     /* of it */
-    bool *seen;    /* [label_count] which it has had */
+    float *row;    /* [label_count] logits of the current line */
+    float ood;     /* OOD score of the current line */
+    bool *seen;    /* [label_count] labels that the current line has */
     unsigned next; /* the label that is likely to come next */
 };
 
@@ -41,7 +41,7 @@ static int compare_keys(const void *a, const void *b)
     return left->digest < right->digest ? -1 : left->digest > right->digest;
 }
 
-/* The first place whose key is not below this one. */
+/* Index of the first key that is not below this one. */
 static size_t place_of(const struct reader *reader, const struct key *key)
 {
     size_t low = 0, high = reader->list->count;
@@ -57,8 +57,8 @@ static size_t place_of(const struct reader *reader, const struct key *key)
 
 /* ---- a line ---- */
 
-/* label_count: there is none. Most files have the labels in the same order on every line, so that
- * the search from the last one ends at once. */
+/* Index of a label; label_count: there is none. Most files have the labels in the same order on
+ * every line, so a search that starts after the last one ends at once. */
 static unsigned find_label(struct reader *reader, const char *name)
 {
     unsigned count = reader->list->label_count;
@@ -122,7 +122,7 @@ static enum err_code take_digest(const struct json_t *object, uint64_t *out, str
     return ERR_OK;
 }
 
-/* Of one method in all of the file. */
+/* Reads the OOD score. All lines of a file must have the same method. */
 static enum err_code take_ood(struct reader *reader, const struct json_t *object, struct err *err)
 {
     const struct json_t *member = doc_member(object, "ood_score");
@@ -147,7 +147,7 @@ static enum err_code take_ood(struct reader *reader, const struct json_t *object
     return ERR_OK;
 }
 
-/* Gives the row to the items of this key. */
+/* Copies the row to the items that have this key. */
 static enum err_code place_row(struct reader *reader, const struct key *key,
                                const struct logit_list_entry *entry, struct err *err)
 {

@@ -24,10 +24,10 @@
 struct pictures {
     char *stdf_path; /* NULL: none is open */
     struct stdf stdf;
-    /* Of the picture that was read last: */
+    /* The rest describes the picture that was read last. */
     uint64_t digest; /* digest.h */
     struct contrast contrast;
-    unsigned side; /* the larger one, in pixels, as it was read */
+    unsigned side; /* its larger side in pixels, before resizing */
 };
 
 /* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the

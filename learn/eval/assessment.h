@@ -64,7 +64,7 @@ enum err_code assessment_run(struct assessment *assessment, struct err *err);
  * been changed. */
 enum err_code assessment_measure(struct assessment *assessment, struct err *err);
 
-/* What a person should know of it, a line each. */
+/* Prints remarks that a person should read, one a line. */
 void assessment_print_remarks(const struct assessment *assessment, FILE *file);
 
 /* FOLDER/report.json and FOLDER/report.html, each whole or absent. */

@@ -43,7 +43,8 @@ struct calibrate {
      * the assessment's inputs. */
     const struct evaluation *known;
     const unsigned *known_classes;
-    /* Of a model with a table of n-grams: what known was run on, or the n-grams of its inputs. */
+    /* For a model with a table of n-grams: the data set that `known` was run on, or the n-grams of
+     * its inputs. */
     const struct dataset *known_data;
     const struct ngram_list *known_ngrams; /* [known->count] */
     enum ood_method

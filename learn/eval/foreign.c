@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is not unknown of an assessment. */
+/* The inputs of an assessment that are not unknown. */
 struct side {
     struct ood_answers answers;
     struct calibration_set set; /* of the answers */
@@ -27,7 +27,7 @@ static enum err_code open_side(struct side *out, const struct spec *spec,
     return ERR_OK;
 }
 
-/* As findings.h does, validation inputs that are unknown count, too. */
+/* Raises thresholds. Unknown validation inputs count too, as in findings.h. */
 static enum err_code raise_thresholds(float *thresholds, const struct spec *spec,
                                       const struct assessment *assessment,
                                       const struct calibration_set *foreign, struct err *err)
@@ -75,7 +75,7 @@ static enum err_code take(struct spec *spec, const struct assessment *assessment
     return ERR_OK;
 }
 
-/* The class of all is one that no answer gives. */
+/* Gives all inputs a class that no answer has. */
 static unsigned *no_classes(size_t count, unsigned label_count, struct err *err)
 {
     unsigned *classes = calloc(count + 1, sizeof *classes);

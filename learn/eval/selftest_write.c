@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    /* Of a file of SELFTEST_FILE_BYTES_MAX, what inputs may take; the rest is for scores. */
+    /* Most bytes of inputs in a file of SELFTEST_FILE_BYTES_MAX; the rest is for scores. */
     INPUT_BYTES_MAX = SELFTEST_FILE_BYTES_MAX / 4 * 3,
     LABELS_MAX = 64 /* with more only the winner's score is written */
 };
@@ -58,7 +58,7 @@ static enum err_code put_picture(struct writer *writer, const char *bytes, size_
     return ERR_OK;
 }
 
-/* As the checkpoint was fitted. */
+/* The winner by the logits, for which the checkpoint was fitted. */
 static unsigned winner_of(const struct evaluation *evaluation, size_t item)
 {
     return argmax(evaluation_logits(evaluation, item), evaluation->label_count);

@@ -66,7 +66,7 @@ static enum err_code choose(struct explanations *out, struct err *err)
     return ERR_OK;
 }
 
-/* As the evaluation did: an input that can no longer be read is named in the error. */
+/* Prepares an input as the evaluation did. If it can no longer be read, the error names it. */
 static enum err_code prepare(const struct explanations_source *source, size_t item,
                              struct pictures *pictures, struct arena *arena,
                              struct engine_input *out, struct err *err)

@@ -39,7 +39,7 @@ struct explanations_options {
     void *context;
 };
 
-/* What is explained; borrowed. */
+/* The model and the inputs to explain; borrowed. */
 struct explanations_source {
     const struct engine_model *model;
     const struct dataset *dataset;

@@ -14,7 +14,7 @@ static unsigned first_new(const struct engine_input *input, unsigned window, uns
     return input->windows > 0 ? 1 + seen - input->window_first[window] : 0;
 }
 
-/* As words_fold counts them. A token that two windows have is the same word in both. */
+/* Counts words as words_fold does. A token that two windows have is the same word in both. */
 static enum err_code find_words(struct perturbation *out, struct arena *arena, struct err *err)
 {
     const struct engine_input *input = out->input;

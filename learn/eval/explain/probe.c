@@ -52,7 +52,7 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
 
 /* ---- scores ---- */
 
-/* What softmax takes of a label. */
+/* The softmax exponent of a label: its logit over the temperature, plus the prior's shift. */
 static double exponent_of(const struct engine_info *info, const float *logits, unsigned label)
 {
     const float *shifts = info->class_prior->shifts;

@@ -276,7 +276,7 @@ static void put_spec(FILE *out, const struct spec *spec)
     fputs("}\n", out);
 }
 
-/* Whether the reader accepts it. */
+/* Checks that the reader accepts the text. */
 static enum err_code check(const char *text, size_t len, const struct spec *spec, struct err *err)
 {
     struct json_t *object = NULL;

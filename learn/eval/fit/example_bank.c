@@ -20,7 +20,7 @@ static int by_class_and_digest(const void *a, const void *b)
     return left->digest < right->digest ? -1 : left->digest > right->digest;
 }
 
-/* Those that are kept come first, in the order of classes; their number. */
+/* Moves the kept entries to the front, sorted by class. Returns their number. */
 static size_t choose(struct entry *entries, size_t count)
 {
     size_t kept = 0, of_class = 0;

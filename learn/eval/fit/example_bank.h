@@ -33,7 +33,8 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
 
 struct spec;
 
-/* Those of a directory whose attnd.json names a head; the arena's. Errors as head_file_open. */
+/* Reads the examples of a directory whose attnd.json names a head. The arena owns them. Errors as
+ * head_file_open. */
 enum err_code example_bank_read(struct head_bank *out, const char *dir, const struct spec *spec,
                                 struct arena *arena, struct err *err);
 

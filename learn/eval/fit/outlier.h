@@ -28,9 +28,9 @@ struct outlier_data {
     size_t count;
     unsigned width, hidden, label_count;
     bool independent; /* each label has a sigmoid of its own */
-    /* Of inputs that may be examples themselves, which are no neighbours of their own. */
+    /* For inputs that may be examples themselves: an example is not its own neighbour. */
     const uint64_t *digests;      /* [..] */
-    const struct head_bank *bank; /* that the neighbours are; NULL: no input is one of them */
+    const struct head_bank *bank; /* the neighbours; NULL: no input is one of them */
 };
 
 /* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs have

@@ -28,8 +28,8 @@ struct reference_answers {
     size_t count;
 };
 
-/* What attnd_json_write writes of it; label_bins and the digest are the reader's. The arena owns
- * the numbers. ERR_UNUSABLE without an answer, or of more than DRIFT_COUNT_MAX. */
+/* Fills the members that attnd_json_write writes; the reader sets label_bins and the digest. The
+ * arena owns the numbers. ERR_UNUSABLE if there is no answer, or more than DRIFT_COUNT_MAX. */
 enum err_code reference_fit(struct drift_reference *out, const struct reference_answers *answers,
                             const char *const *labels, unsigned label_count, struct arena *arena,
                             struct err *err);

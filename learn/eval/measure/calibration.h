@@ -63,10 +63,11 @@ void calibration_predictions(const struct calibration_set *set, double temperatu
 /* Each label of each input, by its sigmoid: [count, label_count]. */
 void calibration_labels(const struct calibration_set *set, double temperature, struct verdict *out);
 
-/* Those that measure scores, the winners or, with independent labels, all labels; how many. */
+/* Fills the verdicts that measure scores: the winners or, with independent labels, all labels.
+ * Returns their number. */
 size_t calibration_verdicts(const struct calibration_set *set, double temperature,
                             struct verdict *out);
-/* How many they are of one input. */
+/* Number of verdicts of one input. */
 size_t calibration_verdicts_each(const struct calibration_set *set);
 
 /* A bin of verdicts: how many, their mean score, and the share of them that is right. */

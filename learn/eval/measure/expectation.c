@@ -83,7 +83,7 @@ static double f1_of(const struct work *work, unsigned label)
     return both > 0 ? 2 * work->hits[label] / both : 0;
 }
 
-/* Of the labels that are expected, or answered. */
+/* Macro-F1 over the labels that are expected or answered. */
 static double macro_f1_of(const struct work *work)
 {
     double sum = 0;

@@ -208,8 +208,9 @@ static enum err_code cross(struct findings_figures *out, struct work *work, uint
 
 /* ---- the rest ---- */
 
-/* Where all answers of a class are right, or none, every draw gives the same value, and an interval
- * of no width would be too certain for a few inputs: Wilson's interval of its recall is used. */
+/* The interval of a class's F1: the bootstrap's, or Wilson's interval of its recall if all answers
+ * of the class are right, or none. Then every draw gives the same value, and an interval without
+ * width would be too certain for a few inputs. */
 static struct interval f1_interval(const struct confusion_class *class, struct interval drawn)
 {
     bool flawless = class->hits == class->support && class->hits == class->predicted;

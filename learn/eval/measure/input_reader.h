@@ -23,8 +23,8 @@ struct input_reader {
     size_t text_len;
 };
 
-/* What it makes lies in the arena. ERR_IO, ERR_UNUSABLE as the engine has them, or if the model
- * takes the other kind; the text begins with the file. */
+/* Prepares an input; *out lies in the arena. ERR_IO and ERR_UNUSABLE as in the engine, or if the
+ * model takes the other kind of input. The error begins with the file. */
 enum err_code input_reader_prepare(struct input_reader *reader, const struct listed_input *source,
                                    struct arena *arena, struct engine_input *out, struct err *err);
 void input_reader_close(struct input_reader *reader);

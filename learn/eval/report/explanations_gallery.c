@@ -95,8 +95,8 @@ static size_t bytes_of(const char *text, size_t len, size_t count)
     return at;
 }
 
-/* The part of the text that the model read, and behind a line that of the second text; words are
- * shaded by relevance. */
+/* Writes the part of the text that the model read, then, after a line, that of the second text,
+ * with words shaded by relevance. */
 static void put_words(const struct dataset_item *item, const struct explanations_exhibit *exhibit,
                       const float *relevance, FILE *file)
 {

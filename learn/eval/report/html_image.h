@@ -7,12 +7,12 @@
 
 #include <stdio.h>
 
-/* As it is shown. */
+/* Size at which an image is shown, in pixels. */
 struct html_image {
     unsigned width, height;
 };
 
-/* Writes an <img> of what picture_read reads; nothing if it cannot be read. */
+/* Writes an <img> of the picture that picture_read reads; nothing if it cannot be read. */
 enum err_code html_image(FILE *file, struct pictures *pictures, const char *path,
                          struct html_image *shown, struct err *err);
 void html_image_png(FILE *file, const char *png, size_t len);

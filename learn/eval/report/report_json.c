@@ -320,7 +320,7 @@ static bool add_all(json_t *object, json_t *members)
     return failed == 0;
 }
 
-/* What only some runs have. */
+/* Adds the members that only some runs have. */
 static bool add_others(json_t *object, const struct report *report)
 {
     if (report_sizes_differ(report) &&

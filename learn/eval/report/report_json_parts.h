@@ -7,11 +7,11 @@
 
 struct json_t; /* jansson's */
 
-/* Of report->expectation, which is there. */
+/* JSON of report->expectation, which must not be NULL. */
 struct json_t *report_expected_json(const struct report *report);
-/* Of report->sizes, which is there. */
+/* JSON of report->sizes, which must not be NULL. */
 struct json_t *report_sizes_json(const struct report *report);
-/* Of report->unseen, which is there. */
+/* JSON of report->unseen, which must not be NULL. */
 struct json_t *report_strange_json(const struct report *report);
 
 #endif

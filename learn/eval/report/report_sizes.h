@@ -5,13 +5,13 @@
 
 #include "learn/eval/report/report.h"
 
-/* Are there sizes to compare: two groups at least? */
+/* True if there are sizes to compare: at least two groups. */
 bool report_sizes_differ(const struct report *report);
-/* What is measured: "pixels" or "tokens". */
+/* Unit of the sizes: "pixels" or "tokens". */
 const char *report_sizes_unit(const struct report *report);
 
-/* Nothing unless sizes differ. Of a model with many labels only the row of all classes, since the
- * table is as unreadable as its confusion matrix; the JSON form has them all. */
+/* Both write nothing unless sizes differ. For a model with many labels they write only the row of
+ * all classes, since the table would be as unreadable as its confusion matrix; the JSON has all. */
 void report_sizes_print(const struct report *report, FILE *file);
 void report_sizes_html(const struct report *report, FILE *file);
 

@@ -3,8 +3,8 @@
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report_page.h"
 
-/* What a row is against: `index` 0 all known inputs, 1 those that are not of the majority, then
- * each label. */
+/* A row compares with these inputs, by `index`: 0 all known ones, 1 those that are not of the
+ * majority class, then those of each label. */
 enum { SEPARATIONS_BEFORE_LABELS = 2 };
 
 static const struct separation *separation_at(const struct strangeness_group *group, unsigned index)
@@ -69,7 +69,7 @@ static void print_group(const struct strangeness *strangeness,
 void report_strange_print(const struct strangeness *strangeness, const struct engine_info *info,
                           FILE *file)
 {
-    /* Of a single label all are its. */
+    /* With a single label group 0, all inputs, equals group 1 and is left out. */
     for (unsigned g = strangeness->group_count == 2; g < strangeness->group_count; g++)
         print_group(strangeness, &strangeness->groups[g], info, file);
 }
