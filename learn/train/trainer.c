@@ -221,7 +221,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
     uint64_t position = (uint64_t)epoch * run->plan.epoch_inputs + first;
     if (learn_batch(walk, first, count, position, err))
         return err->code;
-    walk->rate = schedule_rate(&run->plan.schedule, run->at.step);
+    walk->rate = plan_rate(&run->plan.schedule, run->at.step);
     struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
     run->at.epoch_skipped += report.skipped;
     run->at.step++;

@@ -4,12 +4,12 @@
 #include "engine/format/printable.h"
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
-#include "learn/train/checkpoint/state_digits.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char version[] = "2"; /* version 1, state_digits.h, has no such member */
+static const char version[] = "2"; /* version 1, of attnd 0.1, has no such member */
 
 /* Each counter is a tensor without dimensions. */
 static const struct counter {
@@ -59,6 +59,78 @@ enum err_code state_write(const char *path, const struct state *state, struct er
                                   metadata, err);
 }
 
+/* ---- tensors ---- */
+
+/* A tensor of exactly `count` numbers. */
+static enum err_code find(const struct safetensors *file, const char *name, size_t count,
+                          const struct tensor_info **out, struct err *err)
+{
+    *out = safetensors_find(file, name);
+    if (*out == NULL || (*out)->count != count)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the training state has no '%s' of %zu numbers; --restart begins anew", name,
+                       count);
+    return ERR_OK;
+}
+
+static enum err_code read_array(const struct safetensors *file, const char *name, size_t count,
+                                float *out, struct err *err)
+{
+    const struct tensor_info *info;
+    if (find(file, name, count, &info, err))
+        return err->code;
+    return safetensors_read_f32(file, info, 0, count, out, err);
+}
+
+/* ---- states of attnd 0.1 ---- */
+
+/* attnd 0.1 wrote fp32 numbers only. A 64-bit word is four digits of 16 bits, each exact in fp32,
+ * the lowest first. These files are read but no longer written. */
+enum { DIGITS = 4 };
+
+/* The fingerprint has one number for each character. A number that is no character becomes '?',
+ * which no fingerprint has. */
+static enum err_code read_digit_fingerprint(const struct safetensors *file,
+                                            char out[SHA256_HEX_BYTES], struct err *err)
+{
+    float found[SHA256_HEX_BYTES];
+    if (read_array(file, "fingerprint", SHA256_HEX_BYTES, found, err))
+        return err->code;
+    for (size_t i = 0; i < SHA256_HEX_BYTES; i++) {
+        bool is_character = found[i] >= 0 && found[i] <= 0x7F && found[i] == floorf(found[i]);
+        out[i] = is_character ? (char)found[i] : '?';
+    }
+    return ERR_OK;
+}
+
+/* words [count] of 64 bits <- digits [count, DIGITS]. */
+static enum err_code from_digits(const float *digits, size_t count, void *words, struct err *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word = 0;
+        for (unsigned d = 0; d < DIGITS; d++) {
+            float digit = digits[i * DIGITS + d];
+            if (!(digit >= 0 && digit <= 0xFFFF))
+                return err_set(err, ERR_UNSUPPORTED, "a counter of the training state is damaged");
+            word |= (uint64_t)digit << 16 * d;
+        }
+        memcpy((char *)words + i * sizeof word, &word, sizeof word);
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_digit_words(const struct safetensors *file, const char *name,
+                                      size_t count, void *words, struct err *err)
+{
+    float *digits = calloc(count * DIGITS + 1, sizeof *digits);
+    if (digits == NULL)
+        return err_no_memory(err, count * DIGITS * sizeof *digits);
+    if (!read_array(file, name, count * DIGITS, digits, err))
+        from_digits(digits, count, words, err);
+    free(digits);
+    return err->code;
+}
+
 /* ---- read ---- */
 
 static enum err_code check_version(const struct safetensors *file, bool *is_digits, struct err *err)
@@ -78,7 +150,7 @@ static enum err_code check_fingerprint(const struct safetensors *file, bool is_d
 {
     char digits[SHA256_HEX_BYTES];
     const char *found = is_digits ? digits : safetensors_metadata(file, "fingerprint");
-    if (is_digits && state_digits_fingerprint(file, digits, err))
+    if (is_digits && read_digit_fingerprint(file, digits, err))
         return err->code;
     if (found == NULL)
         return err_set(err, ERR_UNSUPPORTED,
@@ -87,18 +159,6 @@ static enum err_code check_fingerprint(const struct safetensors *file, bool is_d
         return err_set(err, ERR_UNUSABLE,
                        "the training state is of a run with other options or data; go on with "
                        "those, or begin anew with --restart");
-    return ERR_OK;
-}
-
-/* A tensor of exactly `count` numbers. */
-static enum err_code find(const struct safetensors *file, const char *name, size_t count,
-                          const struct tensor_info **out, struct err *err)
-{
-    *out = safetensors_find(file, name);
-    if (*out == NULL || (*out)->count != count)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "the training state has no '%s' of %zu numbers; --restart begins anew", name,
-                       count);
     return ERR_OK;
 }
 
@@ -121,7 +181,7 @@ static enum err_code read_counters(const struct safetensors *file, const char *f
         check_fingerprint(file, is_digits, fingerprint, err))
         return err->code;
     if (is_digits)
-        return state_digits_words(file, "counters", COUNTERS, out, err);
+        return read_digit_words(file, "counters", COUNTERS, out, err);
     for (size_t i = 0; i < COUNTERS; i++)
         if (read_as(file, counters[i].name, counters[i].dtype, 1, (char *)out + counters[i].offset,
                     err))
@@ -155,7 +215,7 @@ enum err_code state_read_counters(const char *path, const char *fingerprint, boo
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
-/* The history has one row an epoch. In the older format a number is STATE_DIGITS numbers. */
+/* The history has one row an epoch. In the older format a number is DIGITS numbers. */
 static enum err_code read_history(const struct safetensors *file, struct history *out,
                                   struct err *err)
 {
@@ -163,7 +223,7 @@ static enum err_code read_history(const struct safetensors *file, struct history
     if (check_version(file, &is_digits, err))
         return err->code;
     const struct tensor_info *info = safetensors_find(file, "history");
-    size_t row = is_digits ? HISTORY_FIELDS * STATE_DIGITS : HISTORY_FIELDS;
+    size_t row = is_digits ? HISTORY_FIELDS * DIGITS : HISTORY_FIELDS;
     size_t epochs = info != NULL ? info->count / row : 0, words = epochs * HISTORY_FIELDS;
     if (info == NULL || info->count % row != 0 || epochs > HISTORY_EPOCHS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "the training state's history is damaged");
@@ -172,17 +232,8 @@ static enum err_code read_history(const struct safetensors *file, struct history
     if (out->epochs == NULL)
         return err_no_memory(err, epochs * sizeof *out->epochs);
     if (is_digits)
-        return state_digits_words(file, "history", words, out->epochs, err);
+        return read_digit_words(file, "history", words, out->epochs, err);
     return read_as(file, "history", DTYPE_F64, words, out->epochs, err);
-}
-
-static enum err_code read_array(const struct safetensors *file, const char *name, size_t count,
-                                float *out, struct err *err)
-{
-    const struct tensor_info *info;
-    if (find(file, name, count, &info, err))
-        return err->code;
-    return safetensors_read_f32(file, info, 0, count, out, err);
 }
 
 enum err_code state_read(const char *path, struct state *state, struct err *err)

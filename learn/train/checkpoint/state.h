@@ -4,8 +4,8 @@
  * The file is a safetensors file, replaced as a whole: a U64 or F64 tensor for each counter, the
  * history in F64, weights and moments in F32. Its metadata have the version of this format, the
  * run's fingerprint, made of options and data, by which another run's state is refused, and the
- * options, to say in what the other run differs. Files of the older format (state_digits.h) are
- * read. Threads: pure functions.
+ * options, to say in what the other run differs. Files of attnd 0.1, which had fp32 numbers only,
+ * are read. Threads: pure functions.
  */
 #ifndef ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H
 #define ATTND_LEARN_TRAIN_CHECKPOINT_STATE_H

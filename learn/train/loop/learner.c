@@ -6,7 +6,6 @@
 #include "engine/base/pages.h"
 #include "engine/base/rng.h"
 #include "engine/tensor/backward/backward.h"
-#include "learn/train/network/resize.h"
 #include "learn/train/network/rng_streams.h"
 #include "learn/train/network/structured.h"
 
@@ -110,16 +109,16 @@ static enum err_code move_arrays(const struct learner *from, struct learner *to,
     const struct optimizer *old = &from->optimizer;
     struct optimizer *new = &to->optimizer;
     const struct parameters *list = &from->parameters;
-    if (resize_values(list, list->values, &to->parameters, to->parameters.values, err) ||
+    if (parameters_resize(list, list->values, &to->parameters, to->parameters.values, err) ||
         optimizer_open(new, &to->parameters, &to->setup.optimizer, err) || alloc_best(to, err) ||
-        resize_values(list, old->m, &to->parameters, new->m, err) ||
-        resize_values(list, old->v, &to->parameters, new->v, err) ||
-        resize_values(list, from->best, &to->parameters, to->best, err))
+        parameters_resize(list, old->m, &to->parameters, new->m, err) ||
+        parameters_resize(list, old->v, &to->parameters, new->v, err) ||
+        parameters_resize(list, from->best, &to->parameters, to->best, err))
         return err->code;
     restart_moments(list, old->v, &to->parameters, new);
     new->steps = old->steps;
     if (old->average != NULL)
-        resize_values(list, old->average, &to->parameters, new->average, err);
+        parameters_resize(list, old->average, &to->parameters, new->average, err);
     return err->code;
 }
 

@@ -1,5 +1,6 @@
 #include "learn/train/loop/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 static enum err_code plan_stages(struct plan *plan, const struct train_options *options,
@@ -58,12 +59,24 @@ enum err_code plan_make(struct plan *out, const struct train_options *options,
     out->epoch_steps = (out->epoch_inputs + out->batch - 1) / out->batch;
     out->steps = (uint64_t)out->epochs * out->epoch_steps;
     uint64_t warmup = (uint64_t)((double)options->warmup * (double)out->steps);
-    out->schedule = (struct schedule){.peak = options->rate,
-                                      .floor = options->rate * options->rate_floor,
-                                      .warmup = warmup,
-                                      .end = out->steps};
+    out->schedule = (struct plan_schedule){.peak = options->rate,
+                                           .floor = options->rate * options->rate_floor,
+                                           .warmup = warmup,
+                                           .end = out->steps};
     plan_views(out, options, &spec->long_text);
     return plan_stages(out, options, spec, err);
+}
+
+float plan_rate(const struct plan_schedule *schedule, uint64_t step)
+{
+    const double pi = 3.14159265358979323846;
+    if (step < schedule->warmup)
+        return schedule->peak * (float)(step + 1) / (float)schedule->warmup;
+    if (step >= schedule->end)
+        return schedule->floor;
+    double done = (double)(step - schedule->warmup) / (double)(schedule->end - schedule->warmup);
+    return schedule->floor +
+           (schedule->peak - schedule->floor) * (float)(0.5 + 0.5 * cos(pi * done));
 }
 
 unsigned plan_image_size(const struct plan *plan, unsigned epoch)

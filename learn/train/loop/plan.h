@@ -7,15 +7,21 @@
 #include "engine/model/spec.h"
 #include "learn/data/samples.h"
 #include "learn/train/loop/options.h"
-#include "learn/train/loop/schedule.h"
 
 #include <stdint.h>
+
+/* The learning rate rises linearly from 0 over the warm-up (Goyal et al. 2017) and falls along half
+ * a cosine to its floor (Loshchilov and Hutter 2017, eq. 5, without restarts). */
+struct plan_schedule {
+    float peak, floor;    /* rates; floor <= peak */
+    uint64_t warmup, end; /* steps; warmup < end */
+};
 
 struct plan {
     unsigned batch, epochs, epoch_steps, epoch_inputs;
     uint64_t steps;             /* of the run */
     struct train_stages stages; /* texts: one stage of size 0 */
-    struct schedule schedule;
+    struct plan_schedule schedule;
     struct samples_view learning, judging; /* image_size: see plan_image_size */
     unsigned freeze_epochs;
 };
@@ -24,6 +30,9 @@ struct plan {
  * multiple of the patch. `inputs` is the number of training inputs. */
 enum err_code plan_make(struct plan *out, const struct train_options *options,
                         const struct spec *spec, size_t inputs, struct err *err);
+
+/* The learning rate of `step`, counted from 0; the floor from step schedule->end on. */
+float plan_rate(const struct plan_schedule *schedule, uint64_t step);
 
 /* Image size in pixels in `epoch`, counted from 0; 0 for texts. */
 unsigned plan_image_size(const struct plan *plan, unsigned epoch);

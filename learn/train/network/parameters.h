@@ -99,4 +99,10 @@ struct parameters_loaded {
 enum err_code parameters_load(struct parameters *parameters, const struct checkpoint *checkpoint,
                               struct parameters_loaded *loaded, struct err *err);
 
+/* Converts an array of one model's parameters to the same model at another image size: from_values
+ * [from->numbers] -> to_values [to->numbers]. Position embeddings are interpolated between the two
+ * grids, all else is copied; the lists must differ in positions only. */
+enum err_code parameters_resize(const struct parameters *from, const float *from_values,
+                                const struct parameters *to, float *to_values, struct err *err);
+
 #endif

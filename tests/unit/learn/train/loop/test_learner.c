@@ -1,7 +1,6 @@
 /* learner.h: parameters, network and optimiser as one, at one image size and then at another. */
 #include "learn/train/loop/learner.h"
 #include "learn/train/loop/run.h"
-#include "learn/train/network/resize.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
@@ -312,7 +311,7 @@ END_TEST
 static void expect_resized(const float *now, const struct parameters *from, const float *was)
 {
     float *want = room();
-    ck_assert(!resize_values(from, was, &learner->parameters, want, &err));
+    ck_assert(!parameters_resize(from, was, &learner->parameters, want, &err));
     ck_assert_mem_eq(now, want, learner->parameters.numbers * sizeof(float));
     free(want);
 }

@@ -2,6 +2,7 @@
 #include "learn/train/loop/plan.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <string.h>
 
 static struct spec vit(void)
@@ -179,7 +180,35 @@ START_TEST(work_and_size_change_at_a_stages_first_step)
 }
 END_TEST
 
+START_TEST(rate_rises_then_falls_along_a_cosine)
+{
+    const struct plan_schedule schedule = {.peak = 2, .floor = 0.5f, .warmup = 4, .end = 12};
+    const float expected[] = {0.5f, 1, 1.5f, 2, 2};
+    for (uint64_t step = 0; step < 5; step++)
+        ck_assert_float_eq_tol(plan_rate(&schedule, step), expected[step], 1e-6f);
+    ck_assert_float_eq_tol(plan_rate(&schedule, 8), 1.25f, 1e-6f);
+    for (uint64_t step = 5; step < 12; step++)
+        ck_assert(plan_rate(&schedule, step) < plan_rate(&schedule, step - 1));
+    ck_assert_float_eq(plan_rate(&schedule, 12), 0.5f);
+}
+END_TEST
+
+/* Step k of n after the warm-up has the rate floor + (peak - floor) (1 + cos(pi k / n)) / 2. */
+START_TEST(every_step_has_the_rate_of_the_formula)
+{
+    const struct plan_schedule schedule = {.peak = 0.75f, .floor = 0.25f, .warmup = 2, .end = 7};
+    for (uint64_t step = 2; step < 9; step++) {
+        double half = step < 7 ? (1 + cos(acos(-1) * (double)(step - 2) / 5)) / 2 : 0;
+        ck_assert_float_eq_tol(plan_rate(&schedule, step), (float)(0.25 + 0.5 * half), 1e-7f);
+    }
+    const struct plan_schedule cold = {.peak = 0.75f, .floor = 0.25f, .warmup = 0, .end = 4};
+    ck_assert_float_eq(plan_rate(&cold, 0), 0.75f);
+    ck_assert_float_eq_tol(plan_rate(&cold, 2), 0.5f, 1e-7f);
+}
+END_TEST
+
 SUITE("plan", stages_follow_each_other, a_size_that_patches_do_not_divide_is_refused,
       another_size_than_that_of_relative_positions_is_refused,
       steps_and_rates_follow_from_the_options, views_take_what_each_option_says,
-      texts_have_one_stage_of_no_size, work_and_size_change_at_a_stages_first_step)
+      texts_have_one_stage_of_no_size, work_and_size_change_at_a_stages_first_step,
+      rate_rises_then_falls_along_a_cosine, every_step_has_the_rate_of_the_formula)

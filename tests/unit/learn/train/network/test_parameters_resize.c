@@ -1,5 +1,5 @@
-/* resize.h: from one grid of patches to another, tensor by tensor. */
-#include "learn/train/network/resize.h"
+/* parameters.h: from one grid of patches to another, tensor by tensor. */
+#include "learn/train/network/parameters.h"
 
 #include "engine/model/positions.h"
 #include "tests/support/numbers.h"
@@ -38,7 +38,7 @@ static void check(const char *model_type, size_t specials)
     open_at(&from, model_type, FROM, 2);
     open_at(&to, model_type, TO, 2);
     numbers_fill(from.values, from.numbers, 1, 3);
-    ck_assert_msg(!resize_values(&from, from.values, &to, to.values, &err), "%s", err.text);
+    ck_assert_msg(!parameters_resize(&from, from.values, &to, to.values, &err), "%s", err.text);
     const float *source = from.values + from.map.position, *found = to.values + to.map.position;
     positions_resize(grid, TO, source + specials * HIDDEN, FROM, HIDDEN, false);
     ck_assert_mem_eq(found, source, specials * HIDDEN * sizeof *found);
@@ -67,7 +67,7 @@ START_TEST(resize_to_the_same_grid_changes_nothing)
     open_at(&to, "vit", FROM, 1);
     for (unsigned i = 0; i < from.count; i++)
         numbers_fill(from.values + from.list[i].offset, from.list[i].row.count, 1, i + 1);
-    ck_assert(!resize_values(&from, from.values, &to, to.values, &err));
+    ck_assert(!parameters_resize(&from, from.values, &to, to.values, &err));
     ck_assert_double_lt(numbers_difference(to.values, from.values, to.numbers), 1e-7);
     parameters_close(&from);
     parameters_close(&to);
@@ -81,7 +81,7 @@ START_TEST(resize_refuses_another_model)
     struct err err = {0};
     open_at(&from, "vit", FROM, 1);
     open_at(&to, "vit", TO, 2);
-    ck_assert_int_eq(resize_values(&from, from.values, &to, to.values, &err), ERR_INTERNAL);
+    ck_assert_int_eq(parameters_resize(&from, from.values, &to, to.values, &err), ERR_INTERNAL);
     ck_assert_str_eq(err.text, "tensor 'vit.encoder.layer.1.attention.attention.query.weight' does "
                                "not fit the other image size");
     parameters_close(&from);
@@ -89,5 +89,5 @@ START_TEST(resize_refuses_another_model)
 }
 END_TEST
 
-SUITE("resize", resize_interpolates_positions_and_copies_all_else,
+SUITE("parameters_resize", resize_interpolates_positions_and_copies_all_else,
       resize_to_the_same_grid_changes_nothing, resize_refuses_another_model)
