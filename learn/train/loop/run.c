@@ -6,13 +6,13 @@
 #include "engine/base/file.h"
 #include "engine/prepare/pipeline.h"
 #include "engine/tensor/linear/precision_speed.h"
-#include "learn/train/loop/run_loss.h"
 #include "learn/train/loop/run_output.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- source and data ---- */
+/* ---- the source ---- */
 
 /* A configuration alone, such as those of models/configs, has no vocabulary yet. */
 static enum err_code check_vocabulary(const char *dir, struct err *err)
@@ -116,6 +116,83 @@ static enum err_code open_order(struct run *run, struct err *err)
     return sampler_open(&run->sampler, &sampler, err);
 }
 
+/* ---- the loss ---- */
+
+/* Sets class weights count^-power, scaled so that their mean over the inputs is 1. */
+static enum err_code weigh_classes(struct loss *loss, float power, const struct corpus_items *train,
+                                   struct arena *arena, struct err *err)
+{
+    size_t labels = loss->labels;
+    double *counts = arena_alloc_array(arena, labels, sizeof *counts);
+    float *weights = arena_alloc_array(arena, labels, sizeof *weights);
+    if (counts == NULL || weights == NULL)
+        return err_no_memory(err, labels * sizeof *counts);
+    double sum = 0, total = 0;
+    for (size_t i = 0; i < train->count * labels; i++)
+        counts[i % labels] += train->targets[i];
+    for (size_t c = 0; c < labels; c++) {
+        weights[c] = (float)pow(counts[c], -power);
+        sum += weights[c] * counts[c];
+        total += counts[c];
+    }
+    for (size_t c = 0; c < labels; c++)
+        weights[c] *= (float)(total / sum);
+    loss->weights = weights;
+    return ERR_OK;
+}
+
+/* A class's share of the loss, not normalised. Every class has training inputs (corpus.h), so the
+ * share is above 0. */
+static double seen_of(const struct loss *loss, const struct sampler *sampler, unsigned c)
+{
+    return sampler_share(sampler, c) * (loss->weights != NULL ? (double)loss->weights[c] : 1);
+}
+
+/* Sets the adjustment tau log prior. The prior is the one that the loss sees, not that of the list:
+ *
+ *     prior of a class ~ share of the drawn inputs x class weight
+ *
+ * Reason: weighted cross-entropy over inputs that are drawn with shares d is least where
+ * softmax(z + b) ~ w(y) d(y) p(x | y). Only with this prior z has lost the prior at tau 1, however
+ * inputs are drawn. So --balance 0.5 halves the adjustment. With --balance 1 or --class-weight 1
+ * the prior is flat and nothing is adjusted: the options do not correct the same thing twice. */
+static enum err_code adjust_logits(struct loss *loss, float tau, const struct sampler *sampler,
+                                   struct arena *arena, struct err *err)
+{
+    float *adjustment = arena_alloc_array(arena, loss->labels, sizeof *adjustment);
+    double sum = 0;
+    if (adjustment == NULL)
+        return err_no_memory(err, loss->labels * sizeof *adjustment);
+    for (unsigned c = 0; c < loss->labels; c++)
+        sum += seen_of(loss, sampler, c);
+    for (unsigned c = 0; c < loss->labels; c++)
+        adjustment[c] = (float)((double)tau * log(seen_of(loss, sampler, c) / sum));
+    loss->adjustment = adjustment;
+    return ERR_OK;
+}
+
+/* Masked language modelling has neither weights nor an adjustment. */
+static enum err_code make_loss(struct run *run, struct err *err)
+{
+    const struct train_options *options = run->options;
+    struct loss *loss = &run->loss;
+    *loss = (struct loss){.scores = run->spec.scores,
+                          .labels = run->spec.label_count,
+                          .smoothing = options->label_smoothing,
+                          .teacher_share = options->teacher_share,
+                          .teacher_temperature = options->teacher_temperature};
+    if (run->is_mlm)
+        return ERR_OK;
+    if (options->class_weight > 0 &&
+        weigh_classes(loss, options->class_weight, &run->corpus.train, &run->arena, err))
+        return err->code;
+    if (options->logit_adjust > 0)
+        adjust_logits(loss, options->logit_adjust, &run->sampler, &run->arena, err);
+    return err->code;
+}
+
+/* ---- data ---- */
+
 static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
                                struct err *err)
 {
@@ -126,9 +203,7 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
     settle_spec(run);
     if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
         samples_check_windows(run->corpus.train.part->samples, &run->plan.learning, err) ||
-        open_order(run, err) ||
-        run_loss_make(&run->loss, run->options, &run->spec, &run->corpus.train, &run->sampler,
-                      &run->arena, err))
+        open_order(run, err) || make_loss(run, err))
         return err->code;
     return data_loader_open(&run->loader, run->corpus.train.part->samples, run->plan.batch, err);
 }

@@ -5,6 +5,111 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- a checkpoint ---- */
+
+static enum err_code map_labels(struct teacher *teacher, const struct engine_info *info,
+                                const struct labels *labels, struct err *err)
+{
+    if (info->label_count != labels->count)
+        return err_set(err, ERR_UNSUPPORTED, "it knows %u labels; there are %u to learn",
+                       info->label_count, labels->count);
+    for (unsigned i = 0; i < labels->count; i++) {
+        unsigned k = 0;
+        while (k < info->label_count && strcmp(info->labels[k], labels->name[i]) != 0)
+            k++;
+        if (k == info->label_count)
+            return err_set(err, ERR_UNSUPPORTED, "it does not know the label '%.80s'",
+                           labels->name[i]);
+        teacher->label_of[i] = k;
+    }
+    return ERR_OK;
+}
+
+static enum err_code open_model(struct teacher *teacher, const char *dir,
+                                const struct teachers_setup *setup, struct err *err)
+{
+    const struct corpus *corpus = setup->corpus;
+    if (engine_open(&teacher->model, dir, &(struct engine_options){0}, err))
+        return err->code;
+    const struct engine_info *info = engine_describe(teacher->model);
+    teacher->tokens_max = info->tokens_max > TEACHERS_TOKENS ? info->tokens_max : TEACHERS_TOKENS;
+    if (info->kind != corpus->train.part->dataset.kind)
+        return err_set(err, ERR_UNSUPPORTED, "it does not read this kind of input");
+    if (info->kind == ENGINE_IMAGE)
+        teacher->image_tokens = info->tokens_max;
+    else if (info->vocab_size != setup->vocab_size)
+        return err_set(err, ERR_UNSUPPORTED, "its vocabulary has %u words, the model's has %u",
+                       info->vocab_size, setup->vocab_size);
+    if (map_labels(teacher, info, &corpus->labels, err))
+        return err->code;
+    return engine_session_open(&teacher->session, teacher->model, teacher->tokens_max,
+                               setup->threads, err);
+}
+
+static enum err_code open_teacher(struct teacher *out, const char *dir,
+                                  const struct teachers_setup *setup, struct err *err)
+{
+    const struct corpus *corpus = setup->corpus;
+    size_t labels = corpus->labels.count, numbers = setup->rows_max * labels;
+    *out = (struct teacher){.view = *setup->view, .labels = corpus->labels.count};
+    out->label_of = calloc(labels, sizeof *out->label_of);
+    out->logits = calloc(numbers, sizeof *out->logits);
+    out->own = calloc(numbers, sizeof *out->own);
+    if (out->label_of == NULL || out->logits == NULL || out->own == NULL)
+        return err_no_memory(err, numbers * sizeof *out->logits);
+    if (open_model(out, dir, setup, err))
+        return err_prefix(err, "teacher %s: ", dir);
+    const struct engine_info *info = engine_describe(out->model);
+    out->view.image_size = info->image_width;
+    out->view.patch = info->patch_size;
+    return data_loader_open(&out->loader, corpus->train.part->samples, setup->rows_max, err);
+}
+
+static void close_teacher(struct teacher *teacher)
+{
+    data_loader_close(&teacher->loader);
+    engine_session_close(teacher->session);
+    engine_close(teacher->model);
+    free(teacher->label_of);
+    free(teacher->logits);
+    free(teacher->own);
+    *teacher = (struct teacher){0};
+}
+
+static void run_part(struct teacher *teacher, const struct data_loader_part *part)
+{
+    float *rows[TEACHERS_TOKENS];
+    for (unsigned first = 0, count; first < part->rows; first += count) {
+        count = part->rows - first < TEACHERS_TOKENS ? part->rows - first : TEACHERS_TOKENS;
+        unsigned row = part->first + first;
+        for (unsigned i = 0; i < count; i++)
+            rows[i] = teacher->own + (size_t)(row + i) * teacher->labels;
+        engine_run(teacher->session, teacher->loader.listed + row, count, rows);
+    }
+}
+
+/* Sets *logits [count, labels]; valid until the next call. */
+static enum err_code run_teacher(struct teacher *teacher, struct thread_pool *pool,
+                                 const size_t *items, unsigned count,
+                                 const struct data_loader_order *order, const float **logits,
+                                 struct err *err)
+{
+    struct data_loader_order own = *order;
+    struct data_loader_part part;
+    size_t labels = teacher->labels;
+    own.view = &teacher->view;
+    if (data_loader_prepare(&teacher->loader, pool, items, count, &own, err))
+        return err->code;
+    for (unsigned i = 0; teacher->image_tokens > 0 && i < count; i++)
+        teacher->loader.inputs[i].tokens = teacher->image_tokens;
+    for (unsigned at = 0; data_loader_next(&teacher->loader, &at, teacher->tokens_max, &part);)
+        run_part(teacher, &part);
+    for (size_t i = 0; i < count * labels; i++)
+        teacher->logits[i] = teacher->own[i / labels * labels + teacher->label_of[i % labels]];
+    *logits = teacher->logits;
+    return ERR_OK;
+}
+
 /* ---- open ---- */
 
 /* Checks that every training input has logits, and that its digest, if given, is right. */
@@ -69,8 +174,7 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
         if (open_list(&out->lists[out->list_count++], lists->path[i], setup->corpus, err))
             return err->code;
     for (unsigned i = 0; i < models->count; i++)
-        if (teacher_open(&out->models[out->model_count++], models->path[i], setup->corpus,
-                         setup->view, setup->vocab_size, setup->rows_max, setup->threads, err))
+        if (open_teacher(&out->models[out->model_count++], models->path[i], setup, err))
             return err->code;
     return ERR_OK;
 }
@@ -78,7 +182,7 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
 void teachers_close(struct teachers *teachers)
 {
     for (unsigned i = 0; i < teachers->model_count; i++)
-        teacher_close(&teachers->models[i]);
+        close_teacher(&teachers->models[i]);
     for (unsigned i = 0; i < teachers->list_count; i++)
         logit_list_close(&teachers->lists[i]);
     free(teachers->models);
@@ -126,7 +230,7 @@ enum err_code teachers_run(struct teachers *teachers, struct thread_pool *pool, 
     size_t labels = teachers->labels;
     *logits = NULL;
     for (unsigned i = 0; i < teachers->model_count; i++)
-        if (teacher_run(&teachers->models[i], pool, items, count, order, &model_logits[i], err))
+        if (run_teacher(&teachers->models[i], pool, items, count, order, &model_logits[i], err))
             return err->code;
     if (teachers->model_count + teachers->list_count == 0)
         return ERR_OK;

@@ -1,5 +1,4 @@
-/* run_loss.h: the prior that logits are adjusted by is that of what the loss sees. */
-#include "learn/train/loop/run_loss.h"
+/* run.h, its loss: the prior that logits are adjusted by is that of what the loss sees. */
 #include "tests/unit/learn/train/loop/run_fixture.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* teachers.h: several teach the mean of their softened distributions, whatever their kinds, and one
- * alone is passed on untouched. */
+ * alone is passed on untouched. A checkpoint's logits are for the learner's very inputs, in the
+ * learner's order of labels; some checkpoints are refused. */
 #include "learn/train/checkpoint/export.h"
 #include "tests/unit/learn/train/loop/run_fixture.h"
 
@@ -12,14 +13,15 @@ static const size_t items[ROWS] = {3, 0, 8, 1, 5};
 static struct tempdir files;
 static char lists[2][128];
 
-/* The run's model as it begins, so many times as large, with its labels turned round. */
-static void write_model(const struct tempdir *dir, float scale)
+/* The run's model as it begins, so many times as large, with these labels. */
+static void write_model(const struct tempdir *dir, float scale, const char *const labels[2])
 {
-    const char *names[2] = {"hot", "cold"};
+    const char *names[2] = {labels[0], labels[1]};
     struct parameters *parameters = &run.learner.parameters;
     parameters->spec.labels = names;
     for (size_t i = 0; i < parameters->numbers; i++)
         parameters->values[i] *= scale;
+    network_repack(run.learner.network, parameters->values);
     struct export what = {.parameters = parameters,
                           .values = parameters->values,
                           .dtype = DTYPE_F32,
@@ -58,7 +60,7 @@ static void open_school(void)
     f.options.teacher_temperature = 3;
     f.options.validation = f.options.data;
     open_run();
-    write_model(&f.second, 20);
+    write_model(&f.second, 20, (const char *[]){"hot", "cold"});
     run_close(&run);
     write_list(0, TRAIN_FIXTURE_TEXTS);
     write_list(1, TRAIN_FIXTURE_TEXTS);
@@ -206,6 +208,143 @@ START_TEST(a_list_of_other_inputs_is_told_by_its_digests)
 }
 END_TEST
 
+/* ---- a checkpoint ---- */
+
+static struct teachers alone; /* a single checkpoint */
+
+/* Opens the checkpoint in f.second as the only teacher of the run. */
+static enum err_code try_teacher(unsigned vocab_size, const struct samples_view *view)
+{
+    struct train_options options = f.options;
+    const struct teachers_setup setup = {&options, &run.corpus, view, vocab_size, 7, 1};
+    options.teacher = (struct train_paths){{f.second.path}, 1};
+    err = (struct err){0};
+    ck_assert_int_eq(teachers_open(&alone, &setup, &err), err.code);
+    return err.code;
+}
+
+static void expect_teacher_refused(unsigned vocab_size, const char *why)
+{
+    char want[256];
+    snprintf(want, sizeof want, "teacher %s: %s", f.second.path, why);
+    ck_assert_int_eq(try_teacher(vocab_size, &run.plan.learning), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, want);
+    teachers_close(&alone);
+    ck_assert(alone.models == NULL && alone.logits == NULL);
+}
+
+/* The learner's own logits for seven inputs against the teacher's, which are `turned`. */
+static void expect_logits(bool turned, unsigned rows)
+{
+    static const size_t seven[7] = {1, 0, 5, 4, 9, 2, 7};
+    struct data_loader_order order = {
+        .view = &run.plan.learning, .draws = true, .seed = 6, .position = 100};
+    struct thread_pool *pool = network_pool(run.learner.network);
+    const float *found;
+    float own[7][2];
+    ck_assert(!teachers_run(&alone, pool, seven, rows, &order, &found, &err));
+    ck_assert(!data_loader_prepare(&run.loader, pool, seven, rows, &order, &err));
+    learner_logits(&run.learner, &run.loader, own[0]);
+    for (unsigned i = 0; i < rows; i++)
+        for (unsigned k = 0; k < 2; k++)
+            ck_assert_float_eq_tol(found[2 * i + k], own[i][turned ? 1 - k : k], 1e-4f);
+    ck_assert_float_ne(own[0][0], own[0][1]);
+}
+
+/* More rows than one batch of the teacher's has room for, and labels in another order. */
+START_TEST(a_teacher_of_texts_reads_what_the_learner_reads)
+{
+    train_fixture_texts(&f);
+    f.options.batch = 7;
+    f.options.word_dropout = 0.5f;
+    open_run();
+    write_model(&f.second, 20, (const char *[]){"hot", "cold"});
+    ck_assert_msg(!try_teacher(9, &run.plan.learning), "%s", err.text);
+    struct teacher *teacher = alone.models;
+    ck_assert(teacher->tokens_max == TEACHERS_TOKENS && teacher->image_tokens == 0);
+    ck_assert(teacher->label_of[0] == 1 && teacher->label_of[1] == 0 && teacher->labels == 2);
+    ck_assert(teacher->loader.rows_max == 7 &&
+              teacher->loader.samples == run.corpus.parts[0].samples);
+    expect_logits(true, 7);
+    teacher->tokens_max = 13; /* two texts a batch */
+    expect_logits(true, 7);
+    expect_logits(true, 3);
+    teachers_close(&alone);
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_teacher_of_images_sees_them_at_its_own_size)
+{
+    train_fixture_images(&f, "right");
+    f.options.batch = 7;
+    f.options.mirror = f.options.turn = true;
+    open_run();
+    run.plan.learning.image_size = 16;
+    write_model(&f.second, 20, (const char *[]){"left", "right"});
+    struct samples_view smaller = run.plan.learning;
+    smaller.image_size = 8;
+    ck_assert_msg(!try_teacher(1, &smaller), "%s", err.text);
+    struct teacher *teacher = alone.models;
+    ck_assert(teacher->image_tokens == 17 && teacher->tokens_max == TEACHERS_TOKENS);
+    ck_assert(teacher->view.image_size == 16 && teacher->view.patch == 4);
+    ck_assert(teacher->view.augment.turn == 1);
+    expect_logits(false, 7);
+    teacher->tokens_max = 35;
+    expect_logits(false, 7);
+    teachers_close(&alone);
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_teacher_that_fits_not_is_refused_with_the_reason)
+{
+    train_fixture_texts(&f);
+    open_run();
+    write_model(&f.second, 20, (const char *[]){"hot", "cold"});
+    expect_teacher_refused(10, "its vocabulary has 9 words, the model's has 10");
+    run.corpus.labels.count = 1;
+    expect_teacher_refused(9, "it knows 2 labels; there are 1 to learn");
+    run.corpus.labels.count = 2;
+    run.corpus.labels.name[1] = "warm";
+    expect_teacher_refused(9, "it does not know the label 'warm'");
+    run.corpus.parts[0].dataset.kind = ENGINE_IMAGE;
+    expect_teacher_refused(9, "it does not read this kind of input");
+    run.corpus.parts[0].dataset.kind = ENGINE_TEXT;
+    tempdir_write(&f.second, "config.json", "{}", 2);
+    ck_assert_int_ne(try_teacher(9, &run.plan.learning), ERR_OK);
+    teachers_close(&alone);
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
+START_TEST(an_input_that_a_teacher_cannot_read_is_told)
+{
+    static const size_t two[] = {1, 0};
+    const float *logits;
+    train_fixture_images(&f, "right");
+    tempdir_write(&f.data, "00.png", "no", 2);
+    open_run();
+    run.plan.learning.image_size = 16;
+    write_model(&f.second, 20, (const char *[]){"left", "right"});
+    ck_assert(!try_teacher(1, &run.plan.learning));
+    struct data_loader_order order = {.view = &run.plan.learning};
+    ck_assert_int_eq(
+        teachers_run(&alone, network_pool(run.learner.network), two, 2, &order, &logits, &err),
+        ERR_UNUSABLE);
+    teachers_close(&alone);
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
 SUITE("teachers", nobody_teaches_nothing, one_teacher_alone_is_passed_on_as_it_is,
       several_teachers_teach_the_mean_of_their_distributions, shares_that_vanish_have_finite_logits,
-      a_list_must_have_every_input_to_learn, a_list_of_other_inputs_is_told_by_its_digests)
+      a_list_must_have_every_input_to_learn, a_list_of_other_inputs_is_told_by_its_digests,
+      a_teacher_of_texts_reads_what_the_learner_reads,
+      a_teacher_of_images_sees_them_at_its_own_size,
+      a_teacher_that_fits_not_is_refused_with_the_reason,
+      an_input_that_a_teacher_cannot_read_is_told)
