@@ -1,3 +1,6 @@
+/* network_attention.c - see network_attention.h. A head's scores may have a bias: of the network's
+ * relative positions, of a window, of the reach of local attention, or of terms by distance. Heads
+ * whose gradients add to one bias are tasks of whole heads, not of single sequences. */
 #include "learn/train/network/network_attention.h"
 
 #include "engine/base/rng.h"
@@ -5,11 +8,12 @@
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/tensor/backward/attention_train.h"
-#include "learn/train/network/network_distances.h"
+#include "engine/tensor/backward/relative_train.h"
 #include "learn/train/network/network_global.h"
 #include "learn/train/network/network_local.h"
 #include "learn/train/network/network_rows.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -24,6 +28,92 @@ struct run {
     unsigned tasks;
     atomic_uint next; /* the next task; partners: the members of the pool */
 };
+
+/* ---- terms by distance ---- */
+
+/* Scores with terms by distance (disentangled attention): a matrix of these terms is computed from
+ * the block's rows (network_relative.h) and becomes the bias of the head. Its gradient goes back to
+ * queries, keys and rows. Backward, the sequences of one head may not run in parallel. */
+struct distances {
+    struct relative_train head;
+    float *matrix, *dmatrix; /* [n, m] by keys */
+    float *scratch;
+};
+
+static size_t width_of(const struct network *network)
+{
+    return network->spec->hidden / network->spec->heads;
+}
+
+static bool has_distances(const struct network *network)
+{
+    return network->spec->disentangled.span > 0;
+}
+
+/* Floats of scratch for sequences of up to `tokens` tokens; 0 if there are no such terms. */
+static size_t distances_floats(const struct network *network, size_t tokens)
+{
+    size_t rows = 2 * (size_t)network->spec->disentangled.span;
+    if (!has_distances(network))
+        return 0;
+    return simd_round_up(2 * simd_round_up(tokens * tokens) +
+                         relative_train_scratch(tokens, rows, width_of(network)));
+}
+
+static struct relative_train relative_of(const struct network *network,
+                                         const struct network_block *block, unsigned head,
+                                         const struct attention_train *one)
+{
+    const struct spec *spec = network->spec;
+    const struct disentangled *disentangled = &spec->disentangled;
+    const float *rows = block->relative_rows.x + head * width_of(network);
+    return (struct relative_train){
+        .gemm = gemm_best(PRECISION_F32),
+        .q = one->q,
+        .q_stride = one->q_stride,
+        .m = one->m,
+        .k = one->k,
+        .k_stride = one->kv_stride,
+        .n = one->n,
+        .d = one->d,
+        .kr = disentangled->content_to_position ? rows + spec->hidden : NULL,
+        .qr = disentangled->position_to_content ? rows : NULL,
+        .r_stride = block->relative_rows.stride,
+        .row_of = network->relative.row_of + spec_text_tokens(spec) - 1,
+        .divisor = sqrtf((float)(one->d * one->terms)),
+    };
+}
+
+/* Fills the head's bias, which `one` borrows. The matrices lie in `scratch` (64-byte aligned);
+ * dmatrix starts as zeros. */
+static struct distances add_distances(const struct network *network,
+                                      const struct network_block *block, unsigned head,
+                                      struct attention_train *one, struct attention_bias *bias,
+                                      float *scratch)
+{
+    size_t numbers = one->n * one->m;
+    struct distances by = {.head = relative_of(network, block, head, one), .matrix = scratch};
+    by.dmatrix = by.matrix + simd_round_up(numbers);
+    by.scratch = by.dmatrix + simd_round_up(numbers);
+    memset(by.dmatrix, 0, numbers * sizeof *by.dmatrix);
+    relative_train_forward(&by.head, by.matrix, by.scratch);
+    *bias = (struct attention_bias){.at = by.matrix, .key_step = (ptrdiff_t)one->m};
+    one->bias = bias;
+    return by;
+}
+
+/* Adds the gradients that follow from dmatrix to dq [m, d], dk [n, d] and the gradient of the
+ * block's rows. */
+static void distances_backward(const struct network *network, const struct distances *by,
+                               unsigned head, float *dq, size_t dq_stride, float *dk,
+                               size_t dk_stride)
+{
+    float *dqr = network->relative.drows.x + head * width_of(network);
+    relative_train_backward(&by->head, by->dmatrix, dq, dq_stride, dk, dk_stride,
+                            dqr + network->spec->hidden, dqr, by->scratch);
+}
+
+/* ---- scratch ---- */
 
 /* Tokens of the longest sequence of a stage in a micro-batch. */
 static size_t longest_of(const struct network *network, const struct spec *stage)
@@ -46,7 +136,7 @@ static size_t stage_floats(const struct network *network, const struct spec *sta
     return most;
 }
 
-/* Scratch floats of the attention without network_distances.h: the largest of all stages. Each
+/* Scratch floats of the attention without terms by distance: the largest of all stages. Each
  * member of the pool has its own. */
 static size_t attention_floats(const struct network *network)
 {
@@ -63,7 +153,7 @@ static size_t attention_floats(const struct network *network)
 size_t network_attention_floats(const struct network *network)
 {
     return attention_floats(network) +
-           network_distances_floats(network, longest_of(network, network->spec));
+           distances_floats(network, longest_of(network, network->spec));
 }
 
 /* ---- a bias of the scores ---- */
@@ -272,9 +362,8 @@ static void forward_task(const struct run *run, unsigned sequence, unsigned head
         *penalty = network_local_forward(&one, local_of(run), out, context->stride, scratch);
         return;
     }
-    if (network_distances_exist(network) && one.m > 0)
-        network_distances_add(network, run->block, head, &one, &bias,
-                              scratch + attention_floats(network));
+    if (has_distances(network) && one.m > 0)
+        add_distances(network, run->block, head, &one, &bias, scratch + attention_floats(network));
     *penalty = one.m > 0 ? attention_train_forward(&one, out, context->stride, scratch) : 0;
 }
 
@@ -321,18 +410,17 @@ static void backward_task(const struct run *run, unsigned sequence, unsigned hea
                                run->dquery.stride, dk, dk + attended, run->dqkv.stride, scratch);
     if (run->block->reach > 0 || one.m == 0)
         return;
-    struct network_distances by;
-    bool has_distances = network_distances_exist(run->network);
-    if (has_distances) {
-        by = network_distances_add(run->network, run->block, head, &one, &bias,
-                                   scratch + attention_floats(run->network));
+    struct distances by;
+    bool by_distance = has_distances(run->network);
+    if (by_distance) {
+        by = add_distances(run->network, run->block, head, &one, &bias,
+                           scratch + attention_floats(run->network));
         one.dbias = by.dmatrix;
     }
     attention_train_backward(&one, dout, run->dcontext.stride, dq, run->dquery.stride, dk,
                              dk + attended, run->dqkv.stride, scratch);
-    if (has_distances)
-        network_distances_backward(run->network, &by, head, dq, run->dquery.stride, dk,
-                                   run->dqkv.stride);
+    if (by_distance)
+        distances_backward(run->network, &by, head, dq, run->dquery.stride, dk, run->dqkv.stride);
 }
 
 /* All sequences of one head, one after another, because they add to the same gradient: that of the
@@ -351,7 +439,7 @@ void network_attention_backward(struct network *network, const struct network_bl
     struct run run = begin(network, block);
     float weight = (float)(weight_of(network, block) * share);
     run.task = backward_task;
-    if (learns_window(network, block) || learns_bias(network) || network_distances_exist(network)) {
+    if (learns_window(network, block) || learns_bias(network) || has_distances(network)) {
         run.task = backward_head_task;
         run.tasks = block->heads;
     }

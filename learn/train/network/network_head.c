@@ -1,9 +1,12 @@
+/* network_head.c - see network_head.h. A classifier pools the tokens of each sequence (first token,
+ * mean, or both), then the windows of each input as engine/model/head.h pools them: the mean or the
+ * maximum. */
 #include "learn/train/network/network_head.h"
 
+#include "engine/model/head.h"
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_rows.h"
-#include "learn/train/network/network_windows.h"
 
 #include <string.h>
 
@@ -131,6 +134,66 @@ void network_head_pack(struct network *network)
         network_linear_pack(network, &head->decoder);
 }
 
+/* ---- windows of an input ---- */
+
+/* True if every input is one sequence. */
+static bool has_no_windows(const struct network *network)
+{
+    return network->inputs == network->rows;
+}
+
+/* x [rows, D] -> pooled [inputs, D]. Returns pooled, or x if there is nothing to pool. */
+static struct matrix pool_windows(const struct network *network, struct matrix pooled,
+                                  struct matrix x)
+{
+    if (has_no_windows(network))
+        return x;
+    for (unsigned i = 0; i < network->inputs; i++) {
+        const unsigned first = network->input_first[i], last = network->input_first[i + 1];
+        struct window_place place = {.windows = last - first};
+        for (; place.window < place.windows; place.window++)
+            head_pool(network->spec, &place, pooled.x + i * pooled.stride,
+                      x.x + (first + place.window) * x.stride);
+    }
+    return pooled;
+}
+
+static void share_mean(struct matrix dx, const float *dpooled, unsigned first, unsigned last)
+{
+    for (unsigned r = first; r < last; r++)
+        for (size_t i = 0; i < dx.width; i++)
+            dx.x[r * dx.stride + i] = dpooled[i] / (float)(last - first);
+}
+
+/* The first of equal windows gets the whole gradient. */
+static void give_largest(struct matrix dx, const float *dpooled, const float *pooled,
+                         struct matrix x, unsigned first, unsigned last)
+{
+    for (size_t i = 0; i < dx.width; i++) {
+        float left = dpooled[i];
+        for (unsigned r = first; r < last; r++) {
+            const bool has_it = x.x[r * x.stride + i] == pooled[i];
+            dx.x[r * dx.stride + i] = has_it ? left : 0;
+            left = has_it ? 0 : left;
+        }
+    }
+}
+
+/* dpooled [inputs, D] -> dx [rows, D]. dx is not dpooled. If there is nothing to pool, dx is not
+ * written. */
+static void windows_backward(const struct network *network, struct matrix dx, struct matrix dpooled,
+                             struct matrix pooled, struct matrix x)
+{
+    for (unsigned i = 0; !has_no_windows(network) && i < network->inputs; i++) {
+        const float *own = dpooled.x + i * dpooled.stride;
+        const unsigned first = network->input_first[i], last = network->input_first[i + 1];
+        if (network->spec->long_text.pooling == WINDOW_MEAN)
+            share_mean(dx, own, first, last);
+        else
+            give_largest(dx, own, pooled.x + i * pooled.stride, x, first, last);
+    }
+}
+
 /* ---- classifier ---- */
 
 /* The rows of token `token` of each sequence, in a matrix of kept tokens. */
@@ -244,7 +307,7 @@ static void classify(struct network *network, unsigned token)
         pool(network, drop_features(network, read), network->rows);
         read = norm_features(network);
     }
-    read = network_windows_pool(network, head->windows[token], read);
+    read = pool_windows(network, head->windows[token], read);
     if (token == 0)
         copy_features(network, read);
     if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER)) {
@@ -301,9 +364,9 @@ static void classify_backward(struct network *network, unsigned token)
     if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER))
         network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dpooled, dpooled, NULL,
                              network->inputs);
-    network_windows_backward(network, dread, dpooled, head->windows[token],
-                             head->has_pooler ? head->features_normed
-                                              : token_rows(network, head->normed, token));
+    windows_backward(network, dread, dpooled, head->windows[token],
+                     head->has_pooler ? head->features_normed
+                                      : token_rows(network, head->normed, token));
     if (head->has_pooler)
         pooler_backward(network, token, dx, dread);
 }

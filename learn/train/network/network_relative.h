@@ -1,7 +1,7 @@
 /* network_relative.h - relative positions in training (model/config/disentangled.h). All layers
  * share one normalised table. Each block sends it through its query and key projections, with its
  * own dropout mask (pos_dropout of DisentangledSelfAttention). The backward pass ends in the
- * projections and in the table. The heads use the projected rows in network_distances.h. For a
+ * projections and in the table. The heads use the projected rows in network_attention.c. For a
  * family without relative positions these functions do nothing. Threads: one caller, with its pool.
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_RELATIVE_H
