@@ -10,7 +10,7 @@
 #include "engine/cli/cli.h"
 #include "engine/cli/ctrl_c.h"
 #include "engine/cli/shipped.h"
-#include "learn/prune/prune_options.h"
+#include "learn/prune/prune.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -8,11 +8,14 @@
 #include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/assessment.h"
+#include "learn/eval/fit/attnd_json.h"
 #include "learn/fit/fit_write.h"
 #include "learn/prune/cut.h"
-#include "learn/prune/prune_write.h"
-#include "learn/prune/survey.h"
+#include "learn/train/checkpoint/export.h"
 #include "learn/train/checkpoint/export_files.h"
+#include "learn/train/loop/corpus.h"
+#include "learn/train/loop/learner.h"
+#include "learn/train/loop/plan.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -41,16 +44,6 @@ static bool must_stop(const struct pruning *pruning)
 }
 
 /* ---- checks ---- */
-
-enum err_code prune_options_check(struct prune_options *options, struct err *err)
-{
-    if (!(options->heads >= 0 && options->heads < 1) || !(options->mlp >= 0 && options->mlp < 1))
-        return err_set(err, ERR_UNUSABLE, "--heads and --mlp must be at least 0 and below 1");
-    if (options->heads == 0 && options->mlp == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "nothing is to go: --heads SHARE, --mlp SHARE or both must be above 0");
-    return train_options_check(&options->train, err);
-}
 
 static enum err_code check_family(const struct spec *spec, const struct prune_options *options,
                                   struct err *err)
@@ -197,6 +190,78 @@ static enum err_code assess(const struct pruning *pruning, const char *dir, enum
     return err->code;
 }
 
+/* ---- importance ---- */
+
+/* Makes the view of inputs without augmentation. */
+static enum err_code make_view(struct samples_view *out, const struct pruning *pruning,
+                               struct err *err)
+{
+    const struct train_options *options = &pruning->options->train;
+    struct plan plan;
+    if (plan_make(&plan, options, &pruning->spec, pruning->corpus.train.count, err))
+        return err_prefix(err, "%s: ", options->model);
+    *out = plan.judging;
+    out->image_size = plan_image_size(&plan, 0);
+    return ERR_OK;
+}
+
+/* Opens a learner with the weights of the model. Close it in any case. */
+static enum err_code open_learner(struct learner *out, const struct pruning *pruning,
+                                  const struct samples_view *view, struct err *err)
+{
+    const struct samples *samples = pruning->corpus.train.part->samples;
+    const struct learner_setup setup = {
+        .spec = pruning->spec,
+        .network = {.threads = pruning->threads, .tokens_max = samples_tokens_max(samples, view)}};
+    const char *dir = pruning->options->train.model;
+    struct checkpoint *checkpoint;
+    if (checkpoint_open(&checkpoint, dir, err))
+        return err_prefix(err, "%s: ", dir);
+    learner_open(out, &setup, checkpoint, err);
+    checkpoint_close(checkpoint);
+    if (err->code == ERR_OK && out->loaded.missing > 0)
+        err_set(err, ERR_UNSUPPORTED, "tensor '%s' is missing: train the model first",
+                out->loaded.first_missing);
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", dir) : ERR_OK;
+}
+
+/* Computes the gradient of one prepared input's loss and adds its part of the importance. */
+static enum err_code add_input(struct learner *learner, const struct data_loader *loader,
+                               const float *target, struct importance *out, struct err *err)
+{
+    const struct spec *spec = &learner->parameters.spec;
+    const struct loss loss = {.scores = spec->scores, .labels = spec->label_count};
+    const struct learner_targets targets = {.rows = &target};
+    float *gradient = network_gradient(learner->network);
+    double value;
+    memset(gradient, 0, learner->parameters.numbers * sizeof *gradient);
+    if (learner_batch(learner, loader, &loss, &targets, 0, &value, err))
+        return err->code;
+    importance_add(out, &learner->parameters, gradient);
+    return ERR_OK;
+}
+
+/* Adds every n-th training input, in fp32, until the run must stop. */
+static enum err_code add_inputs(const struct pruning *pruning, struct learner *learner,
+                                struct data_loader *loader, const struct samples_view *view,
+                                struct importance *out, struct err *err)
+{
+    const struct corpus_items *train = &pruning->corpus.train;
+    const size_t most = pruning->options->inputs, labels = learner->parameters.spec.label_count;
+    const size_t total = train->count < most ? train->count : most;
+    const struct data_loader_order order = {.view = view};
+    struct telling telling = {pruning, PRUNE_IMPORTANCE};
+    for (size_t i = 0; i < total && !must_stop(pruning); i++) {
+        size_t place = i * train->count / total;
+        if (data_loader_prepare(loader, network_pool(learner->network), &train->item[place], 1,
+                                &order, err) ||
+            add_input(learner, loader, train->targets + place * labels, out, err))
+            return err->code;
+        tell_total(&telling, i + 1, total);
+    }
+    return ERR_OK;
+}
+
 /* ---- the cut ---- */
 
 /* Names the cut's directory after a digest of its weights. The trainer recognises a run by its
@@ -213,17 +278,34 @@ static enum err_code name_cut(struct pruning *pruning, const struct parameters *
     return ERR_OK;
 }
 
+/* Writes attnd.json without temperature, thresholds, OOD score, reference and examples, which were
+ * fitted on the answers of another model. */
+static enum err_code write_reading(const struct pruning *pruning, const struct spec *small,
+                                   struct err *err)
+{
+    struct spec kept = *small;
+    kept.version = pruning->version;
+    kept.temperature = 1;
+    kept.class_prior = (struct class_prior){0};
+    kept.reference = NULL;
+    kept.precisions = (struct precision_record){0};
+    kept.head_file = NULL;
+    kept.policy = policy_unfitted(&kept.policy);
+    return attnd_json_write(pruning->cut_dir, &kept, err);
+}
+
 static enum err_code write_cut(struct pruning *pruning, const struct parameters *small,
                                struct err *err)
 {
     const struct train_options *options = &pruning->options->train;
-    const struct prune_writing writing = {.parameters = small,
-                                          .source_dir = options->model,
-                                          .store = options->store,
-                                          .version = pruning->version};
-    if (name_cut(pruning, small, err) || export_files_make_dir(options->out, err))
+    const struct export what = {.parameters = small,
+                                .values = small->values,
+                                .dtype = strcmp(options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
+                                .source_dir = options->model};
+    if (name_cut(pruning, small, err) || export_files_make_dir(options->out, err) ||
+        export_checkpoint(pruning->cut_dir, &what, err))
         return err->code;
-    return prune_write(pruning->cut_dir, &writing, err);
+    return write_reading(pruning, &small->spec, err);
 }
 
 static enum err_code cut(struct pruning *pruning, const struct parameters *whole,
@@ -248,21 +330,18 @@ static enum err_code cut(struct pruning *pruning, const struct parameters *whole
     return err->code;
 }
 
-static enum err_code survey_and_cut(struct pruning *pruning, struct err *err)
+static enum err_code measure_and_cut(struct pruning *pruning, struct err *err)
 {
-    struct telling telling = {pruning, PRUNE_IMPORTANCE};
-    const struct survey survey = {.options = &pruning->options->train,
-                                  .corpus = &pruning->corpus,
-                                  .inputs_max = pruning->options->inputs,
-                                  .threads = pruning->threads,
-                                  .stop = pruning->hooks->trainer.stop,
-                                  .progress = tell_total,
-                                  .context = &telling};
     struct learner learner = {0};
     struct importance importance = {0};
-    if (!survey_open_model(&learner, &survey, &pruning->spec, err) &&
-        !survey_run(&survey, &learner, &importance, err) && !must_stop(pruning))
+    struct data_loader loader = {0};
+    struct samples_view view;
+    if (!make_view(&view, pruning, err) && !open_learner(&learner, pruning, &view, err) &&
+        !importance_open(&importance, &pruning->spec, err) &&
+        !data_loader_open(&loader, pruning->corpus.train.part->samples, 1, err) &&
+        !add_inputs(pruning, &learner, &loader, &view, &importance, err) && !must_stop(pruning))
         cut(pruning, &learner.parameters, &importance, err);
+    data_loader_close(&loader);
     importance_close(&importance);
     learner_close(&learner);
     return err->code;
@@ -290,6 +369,23 @@ static enum err_code keep_ngrams(struct pruning *pruning, struct train_options *
     return options->ngram_words != NULL ? ERR_OK : err_no_memory(err, reading->key_word_count);
 }
 
+/* Gives the attnd.json of a trained directory the class codes of `source`, if that has any: its
+ * labels are the same. */
+static enum err_code write_codes(const char *dir, const struct spec *source, struct err *err)
+{
+    struct arena arena;
+    struct spec spec;
+    if (source->class_codes == NULL)
+        return ERR_OK;
+    arena_init(&arena);
+    if (!spec_read(&spec, dir, &arena, err)) {
+        spec.class_codes = source->class_codes;
+        attnd_json_write(dir, &spec, err);
+    }
+    arena_deinit(&arena);
+    return err->code;
+}
+
 static enum err_code tune(struct pruning *pruning, struct err *err)
 {
     struct train_options options = pruning->options->train;
@@ -303,7 +399,7 @@ static enum err_code tune(struct pruning *pruning, struct err *err)
         return err->code;
     result->has_trained = true;
     result->interrupted = result->trainer.interrupted;
-    if (result->interrupted || prune_write_codes(options.out, &pruning->spec, err))
+    if (result->interrupted || write_codes(options.out, &pruning->spec, err))
         return err->code;
     return assess(pruning, options.out, PRUNE_AFTER, &result->tuned, err);
 }
@@ -313,7 +409,7 @@ static enum err_code run_all(struct pruning *pruning, struct err *err)
     const char *model = pruning->options->train.model;
     struct prune_result *result = pruning->result;
     if (read_source(pruning, err) || open_data(pruning, err) ||
-        assess(pruning, model, PRUNE_BEFORE, &result->before, err) || survey_and_cut(pruning, err))
+        assess(pruning, model, PRUNE_BEFORE, &result->before, err) || measure_and_cut(pruning, err))
         return err->code;
     result->interrupted = must_stop(pruning);
     if (result->interrupted || assess(pruning, pruning->cut_dir, PRUNE_CUT, &result->cut, err))

@@ -2,6 +2,7 @@
  * and MLP columns (importance.h, choice.h, cut.h) and fine-tunes the rest with the original model
  * as teacher (train/trainer.h).
  *
+ *     prune_options_default(&options);             then cli_parse with prune_cli_options
  *     prune_options_check(&options, &err);
  *     prune_run(&options, &hooks, &result, &err);
  *
@@ -27,7 +28,7 @@
 #include "learn/train/trainer.h"
 
 struct prune_options {
-    struct train_options train; /* must be first: its option rows' offsets start here */
+    struct train_options train; /* must be first: its rows' offsets start here */
     double heads, mlp;          /* shares to cut, from 0 to below 1 */
     unsigned inputs;            /* most inputs that importance is measured on */
 };
@@ -59,7 +60,16 @@ struct prune_hooks {
     struct trainer_hooks trainer;
 };
 
-/* ERR_UNUSABLE. */
+/* The rows for cli.h: attnd-prune's own, and those of attnd-train that the fine-tuning has, some
+ * with other defaults. The target is a struct prune_options. Call it once before other threads read
+ * the table. */
+const struct cli_option *prune_cli_options(size_t *count);
+
+/* Sets every option to its default, also options of attnd-train that have no row here. cli_parse
+ * sets only the rows, so a program must call this first. */
+void prune_options_default(struct prune_options *options);
+
+/* ERR_UNUSABLE for shares that are out of bounds or both 0, and as train_options_check. */
 enum err_code prune_options_check(struct prune_options *options, struct err *err);
 
 /* ERR_UNSUPPORTED for a model that cannot be pruned this way, or has several labels an input;

@@ -1,4 +1,6 @@
-#include "learn/prune/prune_options.h"
+/* prune_options.c - see prune.h: the rows of attnd-prune are its own and those of attnd-train that
+ * the fine-tuning has, some with other defaults. */
+#include "learn/prune/prune.h"
 
 #include <string.h>
 
@@ -98,4 +100,14 @@ const struct cli_option *prune_cli_options(size_t *count)
     }
     *count = at;
     return rows;
+}
+
+enum err_code prune_options_check(struct prune_options *options, struct err *err)
+{
+    if (!(options->heads >= 0 && options->heads < 1) || !(options->mlp >= 0 && options->mlp < 1))
+        return err_set(err, ERR_UNUSABLE, "--heads and --mlp must be at least 0 and below 1");
+    if (options->heads == 0 && options->mlp == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "nothing is to go: --heads SHARE, --mlp SHARE or both must be above 0");
+    return train_options_check(&options->train, err);
 }

@@ -1,6 +1,6 @@
 /* prune.h: whole runs from a tiny trained model to a smaller one that is served, stopped and taken
  * up again, and what is refused. */
-#include "learn/prune/prune_options.h"
+#include "learn/prune/prune.h"
 
 #include "engine/engine.h"
 #include "engine/model/head_parts.h"
