@@ -8,6 +8,7 @@
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/ngrams/ngram_branch.h"
 #include "learn/train/checkpoint/export.h"
+#include "learn/train/loop/run.h"
 #include "learn/train/loop/run_output.h"
 
 #include <errno.h>

@@ -9,8 +9,25 @@
 #ifndef ATTND_LEARN_TRAIN_CONCLUDE_H
 #define ATTND_LEARN_TRAIN_CONCLUDE_H
 
-#include "learn/train/conclusion.h"
-#include "learn/train/loop/run.h"
+#include "engine/base/err.h"
+#include "learn/ngrams/ngram_branch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct run;
+
+/* Figures of the finished model on the validation part. */
+struct conclusion {
+    bool judged;   /* false: only the checkpoint was written */
+    char *remarks; /* lines of the report that a person should read; NULL: not judged */
+    double accuracy, macro_f1, ece, temperature;
+    double automatic;        /* share of inputs with an automatic answer */
+    double right;            /* share of these that are right */
+    double macro_f1_before;  /* without class biases */
+    double macro_f1_crossed; /* with class biases that were fitted on other inputs */
+    struct ngram_result ngrams;
+};
 
 /* `call` is called with the number of inputs evaluated, `done` of `total`; NULL: not called. */
 struct conclude_progress {

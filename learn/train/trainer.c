@@ -4,8 +4,8 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/memory_file.h"
-#include "learn/train/conclude.h"
 #include "learn/train/loop/corpus_remarks.h"
+#include "learn/train/loop/judge.h"
 #include "learn/train/loop/run.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 
 #include "engine/base/err.h"
 #include "learn/train/checkpoint/history.h"
-#include "learn/train/conclusion.h"
+#include "learn/train/conclude.h"
 #include "learn/train/loop/options.h"
 
 #include <stdatomic.h>

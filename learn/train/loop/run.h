@@ -6,7 +6,6 @@
 #include "learn/train/checkpoint/state.h"
 #include "learn/train/loop/corpus.h"
 #include "learn/train/loop/data_loader.h"
-#include "learn/train/loop/judge.h"
 #include "learn/train/loop/learner.h"
 #include "learn/train/loop/plan.h"
 #include "learn/train/loop/sampler.h"

@@ -7,6 +7,7 @@
 #include "learn/eval/measure/evaluation.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/conclude.h"
+#include "learn/train/loop/run.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
