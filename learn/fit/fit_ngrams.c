@@ -231,25 +231,22 @@ static enum err_code make_table(const struct columns *columns, double scale, str
     return ERR_OK;
 }
 
-static enum err_code run(struct columns *columns, struct err *err)
-{
-    struct fit_rows *rows = &columns->fit->rows;
-    take_scores(columns);
-    if (fit_new(columns, err))
-        return err->code;
-    const double scale = scale_of(columns);
-    for (size_t i = 0; i < rows->count * rows->labels; i++)
-        rows->after[i] += (float)(scale * (double)columns->evidence[i]);
-    return make_table(columns, scale, err);
-}
-
 enum err_code fit_ngrams(struct fit *fit, struct err *err)
 {
+    const struct fit_rows *rows = &fit->rows;
     struct columns columns;
     if (fit->table.weight == NULL)
         return ERR_OK;
-    if (!open_columns(&columns, fit, err))
-        run(&columns, err);
+    if (open_columns(&columns, fit, err))
+        goto out;
+    take_scores(&columns);
+    if (fit_new(&columns, err))
+        goto out;
+    const double scale = scale_of(&columns);
+    for (size_t i = 0; i < rows->count * rows->labels; i++)
+        rows->after[i] += (float)(scale * (double)columns.evidence[i]);
+    make_table(&columns, scale, err);
+out:
     close_columns(&columns);
     return err->code;
 }

@@ -201,36 +201,32 @@ static enum err_code write(const char *dir, const struct ngram_table *table, str
     return attnd_json_write(dir, &spec, err);
 }
 
-static enum err_code add(const char *dir, const struct ngram_data *data,
-                         const struct ngram_settings *settings, struct arena *arena,
-                         struct ngram_result *result, struct err *err)
-{
-    const unsigned labels = data->evaluation->label_count;
-    struct ngram_table table = {.reading = {.characters = settings->characters,
-                                            .key_lines = settings->key_lines,
-                                            .rows = rows_for(labels)},
-                                .labels = labels};
-    float *evidence =
-        arena_alloc_array(arena, data->validation->count * labels + 1, sizeof *evidence);
-    if (evidence == NULL)
-        return err_no_memory(err, data->validation->count * labels * sizeof *evidence);
-    struct blend blend = {data, evidence};
-    if (split(settings->key_words, &table.reading, arena, err) || fit(&table, data, arena, err) ||
-        take_evidence(&table, data->validation, evidence, err) ||
-        weigh(&blend, settings, result, err) || result->weight == 0 ||
-        scale(&table, result->weight, arena, err))
-        return err->code;
-    return write(dir, &table, arena, err);
-}
-
 enum err_code ngram_branch_add(const char *dir, const struct ngram_data *data,
                                const struct ngram_settings *settings, struct ngram_result *result,
                                struct err *err)
 {
+    const unsigned labels = data->evaluation->label_count;
+    const size_t numbers = data->validation->count * labels;
     struct arena arena;
+    struct ngram_table table = {.reading = {.characters = settings->characters,
+                                            .key_lines = settings->key_lines,
+                                            .rows = rows_for(labels)},
+                                .labels = labels};
     *result = (struct ngram_result){0};
     arena_init(&arena);
-    add(dir, data, settings, &arena, result, err);
+    float *evidence = arena_alloc_array(&arena, numbers + 1, sizeof *evidence);
+    struct blend blend = {data, evidence};
+    if (evidence == NULL) {
+        err_no_memory(err, numbers * sizeof *evidence);
+        goto out;
+    }
+    if (split(settings->key_words, &table.reading, &arena, err) || fit(&table, data, &arena, err) ||
+        take_evidence(&table, data->validation, evidence, err) ||
+        weigh(&blend, settings, result, err) || result->weight == 0 ||
+        scale(&table, result->weight, &arena, err))
+        goto out;
+    write(dir, &table, &arena, err);
+out:
     arena_deinit(&arena);
     return err->code;
 }

@@ -267,31 +267,30 @@ static void take_table(const struct task *task, float *weight, float *bias)
         bias[c] = (float)task->values[task->weights + c];
 }
 
-static enum err_code run(struct task *task, struct arena *arena, struct err *err)
-{
-    const size_t numbers = task->weights + task->free;
-    struct lbfgs *lbfgs = NULL;
-    double *point = arena_alloc_array(arena, numbers, sizeof *point);
-    if (point == NULL)
-        return err_no_memory(err, numbers * sizeof *point);
-    const unsigned threads = task->problem->threads > 0 ? task->problem->threads : 1;
-    if (!lbfgs_open(&lbfgs, numbers, err) && !thread_pool_open(&task->pool, threads, err)) {
-        lbfgs_run(lbfgs, loss_at, task, task->problem->gain_min, point);
-        take_values(task, point);
-        thread_pool_close(task->pool);
-    }
-    lbfgs_close(lbfgs);
-    return err->code;
-}
-
 enum err_code ngram_fit(const struct ngram_problem *problem, float *weight, float *bias,
                         struct err *err)
 {
+    const unsigned threads = problem->threads > 0 ? problem->threads : 1;
     struct task task = {.problem = problem, .free = problem->labels - problem->known};
+    struct lbfgs *lbfgs = NULL;
     struct arena arena;
     arena_init(&arena);
-    if (!open_task(&task, &arena, err) && !run(&task, &arena, err))
-        take_table(&task, weight, bias);
+    if (open_task(&task, &arena, err))
+        goto out;
+    const size_t numbers = task.weights + task.free;
+    double *point = arena_alloc_array(&arena, numbers, sizeof *point);
+    if (point == NULL) {
+        err_no_memory(err, numbers * sizeof *point);
+        goto out;
+    }
+    if (lbfgs_open(&lbfgs, numbers, err) || thread_pool_open(&task.pool, threads, err))
+        goto out;
+    lbfgs_run(lbfgs, loss_at, &task, problem->gain_min, point);
+    take_values(&task, point);
+    thread_pool_close(task.pool);
+    take_table(&task, weight, bias);
+out:
+    lbfgs_close(lbfgs);
     arena_deinit(&arena);
     return err->code;
 }

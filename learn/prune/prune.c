@@ -404,19 +404,6 @@ static enum err_code tune(struct pruning *pruning, struct err *err)
     return assess(pruning, options.out, PRUNE_AFTER, &result->tuned, err);
 }
 
-static enum err_code run_all(struct pruning *pruning, struct err *err)
-{
-    const char *model = pruning->options->train.model;
-    struct prune_result *result = pruning->result;
-    if (read_source(pruning, err) || open_data(pruning, err) ||
-        assess(pruning, model, PRUNE_BEFORE, &result->before, err) || measure_and_cut(pruning, err))
-        return err->code;
-    result->interrupted = must_stop(pruning);
-    if (result->interrupted || assess(pruning, pruning->cut_dir, PRUNE_CUT, &result->cut, err))
-        return err->code;
-    return tune(pruning, err);
-}
-
 enum err_code prune_run(const struct prune_options *options, const struct prune_hooks *hooks,
                         struct prune_result *result, struct err *err)
 {
@@ -424,7 +411,15 @@ enum err_code prune_run(const struct prune_options *options, const struct prune_
     *result = (struct prune_result){0};
     arena_init(&pruning.arena);
     pruning.threads = options->train.threads > 0 ? options->train.threads : cpu_quota_threads("");
-    run_all(&pruning, err);
+    if (read_source(&pruning, err) || open_data(&pruning, err) ||
+        assess(&pruning, options->train.model, PRUNE_BEFORE, &result->before, err) ||
+        measure_and_cut(&pruning, err))
+        goto out;
+    result->interrupted = must_stop(&pruning);
+    if (result->interrupted || assess(&pruning, pruning.cut_dir, PRUNE_CUT, &result->cut, err))
+        goto out;
+    tune(&pruning, err);
+out:
     corpus_close(&pruning.corpus);
     arena_deinit(&pruning.arena);
     return err->code;

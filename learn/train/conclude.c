@@ -97,17 +97,6 @@ static enum err_code assess(struct closing *closing, struct err *err)
     return assessment_run(&closing->assessment, err);
 }
 
-/* Computes the features of training inputs, and their classes. */
-static enum err_code evaluate_known(struct closing *closing, struct evaluation *known,
-                                    unsigned *classes, struct err *err)
-{
-    const struct engine_info *info = engine_describe(closing->assessment.model);
-    struct evaluation_options how = {.threads = closing->run->threads, .features = true};
-    if (dataset_match(&closing->known, info->labels, info->label_count, classes, err))
-        return err->code;
-    return evaluation_run(known, closing->assessment.model, &closing->known, &how, err);
-}
-
 /* ---- n-grams ---- */
 
 /* Adds a table of n-grams to the checkpoint with the weights as they were trained. Later
@@ -207,17 +196,24 @@ static enum ood_method method_of(const char *name)
 static enum err_code decide_by_distance(struct closing *closing, struct calibrate *how,
                                         struct err *err)
 {
+    const struct engine_model *model = closing->assessment.model;
+    const struct engine_info *info = engine_describe(model);
+    const struct evaluation_options options = {.threads = closing->run->threads, .features = true};
     struct evaluation known = {0};
     unsigned *classes = calloc(closing->known.count, sizeof *classes);
     how->known = &known;
     how->known_classes = classes;
     how->known_data = &closing->known;
-    if (classes == NULL)
+    if (classes == NULL) {
         err_no_memory(err, closing->known.count * sizeof *classes);
-    else if (!evaluate_known(closing, &known, classes, err)) {
-        shift_logits(&known, closing->shifts);
-        calibrate_write(how, err);
+        goto out;
     }
+    if (dataset_match(&closing->known, info->labels, info->label_count, classes, err) ||
+        evaluation_run(&known, model, &closing->known, &options, err))
+        goto out;
+    shift_logits(&known, closing->shifts);
+    calibrate_write(how, err);
+out:
     evaluation_close(&known);
     free(classes);
     return err->code;
@@ -317,16 +313,6 @@ static enum err_code open_views(struct closing *closing, struct err *err)
     return corpus_view(corpus, &corpus->validation, &closing->validation, err);
 }
 
-static enum err_code judge_and_decide(struct closing *closing, struct conclusion *out,
-                                      struct err *err)
-{
-    if (open_views(closing, err) || assess(closing, err) || add_ngrams(closing, out, err) ||
-        fit_biases(closing, out, err) || decide(closing, err) ||
-        write_checkpoint(closing->run, err) || assess(closing, err) || write_report(closing, err))
-        return err->code;
-    return sum_up(&closing->assessment, out, err);
-}
-
 enum err_code conclude(struct run *run, const struct conclude_progress *progress,
                        struct conclusion *out, struct err *err)
 {
@@ -334,9 +320,16 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     *out = (struct conclusion){0};
     if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
-    if (!run->is_mlm && !run->options->multi_label)
-        judge_and_decide(&closing, out, err);
+    if (run->is_mlm || run->options->multi_label)
+        return run_output_finish(run, err);
+    if (open_views(&closing, err) || assess(&closing, err) || add_ngrams(&closing, out, err) ||
+        fit_biases(&closing, out, err) || decide(&closing, err) || write_checkpoint(run, err) ||
+        assess(&closing, err) || write_report(&closing, err) ||
+        sum_up(&closing.assessment, out, err))
+        goto out;
+    run_output_finish(run, err);
+out:
     assessment_close(&closing.assessment);
     free(closing.shifts);
-    return err->code != ERR_OK ? err->code : run_output_finish(run, err);
+    return err->code;
 }

@@ -173,22 +173,6 @@ static enum err_code read_as(const struct safetensors *file, const char *name, e
     return ERR_OK;
 }
 
-static enum err_code read_counters(const struct safetensors *file, const char *fingerprint,
-                                   struct state_counters *out, struct err *err)
-{
-    bool is_digits;
-    if (check_version(file, &is_digits, err) ||
-        check_fingerprint(file, is_digits, fingerprint, err))
-        return err->code;
-    if (is_digits)
-        return read_digit_words(file, "counters", COUNTERS, out, err);
-    for (size_t i = 0; i < COUNTERS; i++)
-        if (read_as(file, counters[i].name, counters[i].dtype, 1, (char *)out + counters[i].offset,
-                    err))
-            return err->code;
-    return ERR_OK;
-}
-
 enum err_code state_read_lines(const char *path, char **lines, struct err *err)
 {
     struct safetensors *file;
@@ -206,11 +190,21 @@ enum err_code state_read_counters(const char *path, const char *fingerprint, boo
                                   struct state_counters *out, struct err *err)
 {
     struct safetensors *file;
+    bool is_digits;
     if (file_exists(path, found, err) || !*found)
         return err->code;
     if (safetensors_open(&file, path, err))
         return err_prefix(err, "%s: ", path);
-    read_counters(file, fingerprint, out, err);
+    if (check_version(file, &is_digits, err) ||
+        check_fingerprint(file, is_digits, fingerprint, err))
+        goto out;
+    if (is_digits)
+        read_digit_words(file, "counters", COUNTERS, out, err);
+    for (size_t i = 0; !is_digits && i < COUNTERS; i++)
+        if (read_as(file, counters[i].name, counters[i].dtype, 1, (char *)out + counters[i].offset,
+                    err))
+            break;
+out:
     safetensors_close(file);
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }

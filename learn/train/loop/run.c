@@ -379,25 +379,19 @@ static enum err_code restore(struct run *run, struct err *err)
 
 /* ---- open and close ---- */
 
-static enum err_code open_all(struct run *run, const struct corpus_progress *progress,
-                              struct err *err)
-{
-    if (read_source(run, err) || open_data(run, progress, err) || run_output_open(run, err) ||
-        run->is_finished)
-        return err->code;
-    unsigned size = run->resumed ? (unsigned)run->at.image_size : plan_image_size(&run->plan, 0);
-    if (open_learner(run, size, err) || open_teachers(run, err))
-        return err->code;
-    return run->resumed ? restore(run, err) : ERR_OK;
-}
-
 enum err_code run_open(struct run *out, const struct train_options *options,
                        const struct corpus_progress *progress, struct err *err)
 {
     *out = (struct run){.options = options, .is_mlm = strcmp(options->task, "mlm") == 0};
     arena_init(&out->arena);
     out->threads = options->threads > 0 ? options->threads : cpu_quota_threads("");
-    return open_all(out, progress, err);
+    if (read_source(out, err) || open_data(out, progress, err) || run_output_open(out, err) ||
+        out->is_finished)
+        return err->code;
+    unsigned size = out->resumed ? (unsigned)out->at.image_size : plan_image_size(&out->plan, 0);
+    if (open_learner(out, size, err) || open_teachers(out, err))
+        return err->code;
+    return out->resumed ? restore(out, err) : ERR_OK;
 }
 
 void run_close(struct run *run)
