@@ -115,46 +115,41 @@ static void close_fitted(struct fitted *fitted)
     free(fitted->logits);
 }
 
-/* rows: [count, basis->rank] */
-static enum err_code fit_projected(const struct fit *fit, const struct feature_basis *basis,
-                                   const float *rows, struct counter *counter, struct fitted *out,
-                                   struct err *err)
-{
-    struct head_cross cross = {0};
-    const struct head_rows table = {.rows = rows,
-                                    .classes = fit->rows.classes,
-                                    .count = fit->rows.count,
-                                    .width = basis->rank,
-                                    .labels = fit->labels.count,
-                                    .variances = basis->variances,
-                                    .known = out->known,
-                                    .given = out->given};
-    counter->before = counter->done;
-    if (!head_cross_run(&cross, &table, fit->rows.digests, fit->options.threads, count, counter,
-                        err)) {
-        feature_basis_restore(basis, cross.weights, head_rows_fitted(&table),
-                              out->weights + out->known * ((size_t)out->width + 1));
-        out->logits = cross.logits;
-        cross.logits = NULL; /* out owns them now */
-        out->strength = cross.strength;
-        out->loss = cross.loss;
-    }
-    head_cross_close(&cross);
-    return err->code;
-}
-
+/* Fits a head on the table's features, in the coordinates of feature_basis.h. */
 static enum err_code fit_table(struct fit *fit, const struct feature_table *table,
                                struct counter *counter, struct fitted *out, struct err *err)
 {
+    struct head_cross cross = {0};
     struct feature_basis basis;
     if (open_fitted(out, fit, table->width, err) ||
         feature_basis_fit(&basis, table, &fit->arena, err))
         return err->code;
     float *rows = calloc(table->count * basis.rank, sizeof *rows);
-    if (rows == NULL)
+    const struct head_rows projected = {.rows = rows,
+                                        .classes = fit->rows.classes,
+                                        .count = fit->rows.count,
+                                        .width = basis.rank,
+                                        .labels = fit->labels.count,
+                                        .variances = basis.variances,
+                                        .known = out->known,
+                                        .given = out->given};
+    if (rows == NULL) {
         err_no_memory(err, table->count * basis.rank * sizeof *rows);
-    else if (!feature_basis_project(&basis, table, rows, err))
-        fit_projected(fit, &basis, rows, counter, out, err);
+        goto out;
+    }
+    counter->before = counter->done;
+    if (feature_basis_project(&basis, table, rows, err) ||
+        head_cross_run(&cross, &projected, fit->rows.digests, fit->options.threads, count, counter,
+                       err))
+        goto out;
+    feature_basis_restore(&basis, cross.weights, head_rows_fitted(&projected),
+                          out->weights + out->known * ((size_t)out->width + 1));
+    out->logits = cross.logits;
+    cross.logits = NULL; /* `out` owns them now */
+    out->strength = cross.strength;
+    out->loss = cross.loss;
+out:
+    head_cross_close(&cross);
     free(rows);
     return err->code;
 }

@@ -141,25 +141,30 @@ static void put_head(const struct fit *fit, struct parameters *parameters)
     memset(parameters->values + map->distillation_bias, 0, labels * sizeof(float));
 }
 
-static enum err_code export_weights(struct writing *writing, struct parameters *parameters,
-                                    struct err *err)
+static enum err_code export_weights(struct writing *writing, struct err *err)
 {
     const struct fit *fit = writing->fit;
-    const struct engine_info *info = engine_describe(fit->model);
-    struct checkpoint *checkpoint;
+    const bool is_f16 = strcmp(engine_describe(fit->model)->stored_dtype, "F16") == 0;
+    struct parameters parameters;
     struct parameters_loaded loaded;
-    if (checkpoint_open(&checkpoint, fit->options.model, err))
-        return err_prefix(err, "%s: ", fit->options.model);
-    if (!parameters_load(parameters, checkpoint, &loaded, err)) {
-        const struct export what = {.parameters = parameters,
-                                    .values = parameters->values,
-                                    .dtype = strcmp(info->stored_dtype, "F16") == 0 ? DTYPE_F16
-                                                                                    : DTYPE_F32,
-                                    .source_dir = fit->options.model};
-        put_head(fit, parameters);
-        export_checkpoint(writing->dir, &what, err);
+    struct checkpoint *checkpoint = NULL;
+    if (parameters_open(&parameters, &writing->spec, HEAD_CLASSIFIER, err))
+        goto out;
+    if (checkpoint_open(&checkpoint, fit->options.model, err)) {
+        err_prefix(err, "%s: ", fit->options.model);
+        goto out;
     }
+    if (parameters_load(&parameters, checkpoint, &loaded, err))
+        goto out;
+    const struct export what = {.parameters = &parameters,
+                                .values = parameters.values,
+                                .dtype = is_f16 ? DTYPE_F16 : DTYPE_F32,
+                                .source_dir = fit->options.model};
+    put_head(fit, &parameters);
+    export_checkpoint(writing->dir, &what, err);
+out:
     checkpoint_close(checkpoint);
+    parameters_close(&parameters);
     return err->code;
 }
 
@@ -197,11 +202,7 @@ static enum err_code write_bank(const struct writing *writing, struct err *err)
 
 static enum err_code write_checkpoint(struct writing *writing, struct err *err)
 {
-    struct parameters parameters;
-    if (!parameters_open(&parameters, &writing->spec, HEAD_CLASSIFIER, err))
-        export_weights(writing, &parameters, err);
-    parameters_close(&parameters);
-    if (err->code != ERR_OK || write_bank(writing, err))
+    if (export_weights(writing, err) || write_bank(writing, err))
         return err->code;
     return attnd_json_write(writing->dir, &writing->spec, err);
 }

@@ -67,24 +67,6 @@ static enum err_code check(const struct safetensors *file, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code take(const struct safetensors *file, struct record *out, struct err *err)
-{
-    const struct tensor_info *info = safetensors_find(file, "inputs");
-    if (check(file, err))
-        return err->code;
-    if (info == NULL || info->count > RECORD_INPUTS_MAX)
-        return err_set(err, ERR_UNSUPPORTED, "the record of the run is damaged");
-    out->is_sample = strcmp(safetensors_metadata(file, "inputs"), "all") != 0;
-    out->lines = strdup(safetensors_metadata(file, "run"));
-    out->known = calloc(info->count + 1, sizeof *out->known);
-    if (out->lines == NULL || out->known == NULL)
-        return err_no_memory(err, info->count * sizeof *out->known);
-    if (safetensors_read_as(file, info, DTYPE_U64, out->known, err))
-        return err->code;
-    out->count = make_set(out->known, info->count);
-    return ERR_OK;
-}
-
 enum err_code record_read(const char *dir, bool *found, struct record *out, struct err *err)
 {
     char path[PATH_MAX];
@@ -95,10 +77,23 @@ enum err_code record_read(const char *dir, bool *found, struct record *out, stru
         return err->code;
     if (safetensors_open(&file, path, err))
         return err_prefix(err, "%s: ", path);
-    if (take(file, out, err))
-        err_prefix(err, "%s: ", path);
+    const struct tensor_info *info = safetensors_find(file, "inputs");
+    if (check(file, err))
+        goto out;
+    if (info == NULL || info->count > RECORD_INPUTS_MAX) {
+        err_set(err, ERR_UNSUPPORTED, "the record of the run is damaged");
+        goto out;
+    }
+    out->is_sample = strcmp(safetensors_metadata(file, "inputs"), "all") != 0;
+    out->lines = strdup(safetensors_metadata(file, "run"));
+    out->known = calloc(info->count + 1, sizeof *out->known);
+    if (out->lines == NULL || out->known == NULL)
+        err_no_memory(err, info->count * sizeof *out->known);
+    else if (!safetensors_read_as(file, info, DTYPE_U64, out->known, err))
+        out->count = make_set(out->known, info->count);
+out:
     safetensors_close(file);
-    return err->code;
+    return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
 void record_close(struct record *record)
