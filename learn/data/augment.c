@@ -1,7 +1,7 @@
 /* augment.c - see augment.h. Mirror, quarter turns and shift are one affine walk over the source,
- * which may have been spun before;
- * what follows changes values in place. A pixel's draw is rng_hash of a key drawn once and the
- * pixel's index, so that the loops have no state and vectorise. */
+ * which may have been spun before. The other changes are made in place. A pixel's random number is
+ * rng_hash of a key, drawn once, and the pixel's index, so that the loops have no state and
+ * vectorise. */
 #include "learn/data/augment.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ void augment_detect_map(struct augment_pixels *pixels)
     }
 }
 
-/* A randomly drawn probability, as a bound for 32 random bits. */
+/* Draws a probability from 0 to `rate`, as a bound for 32 random bits. */
 static uint32_t draw_bound(float rate, struct rng *rng)
 {
     return (uint32_t)((double)(rate * rng_uniform(rng)) * 4294967295.0);
@@ -95,7 +95,7 @@ static void change_dies(const struct augment *augment, struct rng *rng, unsigned
 
 /* ---- other images ---- */
 
-/* Within plus and minus the rate. */
+/* Draws a number from -rate to rate. */
 static float draw_signed(float rate, struct rng *rng)
 {
     return rate > 0 ? rate * (2 * rng_uniform(rng) - 1) : 0;
@@ -225,9 +225,9 @@ static void walk_over(const struct walk *walk, const struct augment_pixels *in, 
     }
 }
 
-/* The image turned by an angle about its middle, each pixel the nearest one's, in coordinates in
- * which the wafer is a circle whatever the shape of its dies. Where the image is off the wafer it
- * stays so, and a die that would come from there keeps its value. */
+/* Rotates the image by an angle about its middle; each pixel gets the nearest source pixel. The
+ * coordinates make the wafer a circle, whatever the shape of its dies. Pixels off the wafer do not
+ * change, and a die whose source pixel is off the wafer keeps its value. */
 static void spin(const struct augment_pixels *in, float angle, unsigned char *out)
 {
     unsigned width = in->width, height = in->height, channels = in->channels;

@@ -3,9 +3,10 @@
  *     struct augment augment = {.mirror = 0.5f, .turn = 1, .shift = 0.05f, .die_noise = 0.02f};
  *     augment_apply(&augment, &pixels, &rng, room, &changed);
  *
- * On 8-bit pixels at their own size, before any resize, so that a die stays a whole pixel. A wafer
- * map has one grey value each for no die (0), pass and fail; die_* change only those, noise,
- * brightness and contrast only other images (SEM, photographs). The same rng gives the same result.
+ * It works on 8-bit pixels at their own size, before any resize, so that a die stays one pixel. A
+ * wafer map has three grey values: no die (0), pass and fail. die_* change only wafer maps; noise,
+ * brightness and contrast change only other images (SEM, photographs). The same rng gives the same
+ * result.
  *
  * Threads: pure functions of their arguments.
  */
@@ -19,7 +20,7 @@
 
 /* Every rate is from 0 (off: nothing is drawn) to 1. */
 struct augment {
-    float mirror;    /* left and right change places with this probability */
+    float mirror;    /* probability of exchanging left and right */
     float turn;      /* with this probability one of 0, 1, 2, 3 quarter turns, all as likely */
     float spin;      /* with this probability by any angle, die by die about the middle, all angles
                         as likely; the wafer's outline stays */
@@ -37,22 +38,23 @@ struct augment {
 struct augment_pixels {
     unsigned width, height, channels;
     const unsigned char *values;
-    unsigned char pass, fail; /* a wafer map's grey values; both 0: it is none */
+    unsigned char pass, fail; /* a wafer map's grey values; both 0: it is no wafer map */
 };
 
-/* Is every rate a number from 0 to 1? */
+/* True if every rate is a number from 0 to 1. */
 bool augment_is_valid(const struct augment *augment);
 
-/* Fills pass and fail in. A map has one channel and 0 plus exactly two other values, of which the
- * smaller is pass (WM-811K's 0, 127, 255), or two of those three alone: a map without a fail,
- * without a pass or without a corner. Any other image, also one of a single value, is none. */
+/* Sets pass and fail. A wafer map has one channel and the value 0 plus exactly two other values, of
+ * which the smaller is pass (WM-811K's 0, 127, 255), or just two of WM-811K's three: a map without
+ * a fail, without a pass or without a corner. Any other image is no map, also one with one value.
+ */
 void augment_detect_map(struct augment_pixels *pixels);
 
-/* `room` has width x height x channels bytes, twice as many if spin is not 0, and is not the
- * source; `out` lies in it (turned by a quarter, width and height change places). Draws in this
- * order, each only if its rate is not 0: spin, mirror, turn, shift x and y, then die noise and die
- * dropout or brightness, contrast and noise. Cost: one pass for the spin, one for the other
- * geometry, one for the rest. */
+/* `room` must have width x height x channels bytes, twice as many if spin is not 0, and must not be
+ * the source. `out` lies in it; after a quarter turn width and height are exchanged. The order of
+ * random draws, each only if its rate is not 0, is: spin, mirror, turn, shift x and y, then die
+ * noise and die dropout, or brightness, contrast and noise. Cost: one pass for the spin, one for
+ * the other geometry, one for the rest. */
 void augment_apply(const struct augment *augment, const struct augment_pixels *in, struct rng *rng,
                    unsigned char *room, struct augment_pixels *out);
 

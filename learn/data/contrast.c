@@ -4,7 +4,7 @@
 
 enum { LEVELS = 256, NEARLY = 20, OUTERMOST = 100 };
 
-/* IHDR, which is first: bit depth and colour type (PNG, 11.2.2). */
+/* Reads bit depth and colour type from IHDR, a PNG's first chunk (PNG, 11.2.2). */
 static bool is_grey16(const char *bytes, size_t len)
 {
     static const char signature[] = "\x89PNG\r\n\x1a\n";
@@ -13,7 +13,7 @@ static bool is_grey16(const char *bytes, size_t len)
            (bytes[COLOUR] == GREY || bytes[COLOUR] == GREY_ALPHA);
 }
 
-/* The levels between which all values lie but `left_out` at either end. */
+/* Width of the range of levels that remains without `left_out` values at either end. */
 static unsigned char width_of(const size_t counts[LEVELS], size_t left_out)
 {
     unsigned low = 0, high = LEVELS - 1;

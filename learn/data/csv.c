@@ -47,7 +47,8 @@ size_t csv_separator_line(const char *bytes, size_t len, char *separator)
     return at + (at < len);
 }
 
-/* Bytes (0 to 2) of the line end at csv->at. A \r that ends the file is one: it was cut off. */
+/* Bytes (0 to 2) of the line end at csv->at. A \r at the end of the file is one: its \n was cut
+ * off. */
 static size_t line_end_bytes(const struct csv *csv)
 {
     size_t left = csv->len - csv->at;
@@ -67,8 +68,8 @@ static void skip_empty_lines(struct csv *csv)
     }
 }
 
-/* From behind the opening quote to behind the closing one; doubled quotes become one, so the field
- * only shrinks. */
+/* Reads from after the opening quote to after the closing one. Doubled quotes become one, so the
+ * field only shrinks and can be rewritten in place. */
 static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struct err *err)
 {
     size_t opened = csv->line;

@@ -17,7 +17,7 @@
 
 enum { CSV_FIELDS_MAX = 256 };
 
-/* NUL-terminated, inside the bytes given to csv_open; it may hold NUL characters of its own. */
+/* A field's text is NUL-terminated and lies in the bytes given to csv_open. It may hold NULs. */
 struct csv_field {
     char *text;
     size_t len;
@@ -33,8 +33,8 @@ struct csv {
     unsigned field_count;
 };
 
-/* bytes[len] must be writable too: the bytes are rewritten as they are read, and fields point into
- * them. */
+/* The bytes are rewritten while they are read, and fields point into them. bytes[len] must be
+ * writable too. */
 void csv_open(struct csv *csv, char *bytes, size_t len);
 
 /* Guesses the field separator from the first line: a comma, if there is one outside quotes, else a
@@ -45,9 +45,9 @@ char csv_guess_separator(const char *bytes, size_t len);
  * there is none. Sets *separator. A byte order mark may precede the line. */
 size_t csv_separator_line(const char *bytes, size_t len, char *separator);
 
-/* The next record; *found is false at the end. ERR_MALFORMED, with the line: a quote that is never
- * closed, a quote inside an unquoted field, something after a closing quote, a lone carriage
- * return; ERR_TOO_LARGE: more than CSV_FIELDS_MAX fields. */
+/* Reads the next record; *found is false at the end. ERR_MALFORMED, with the line: a quote that is
+ * never closed, a quote inside an unquoted field, text after a closing quote, a carriage return
+ * alone. ERR_TOO_LARGE: more than CSV_FIELDS_MAX fields. */
 enum err_code csv_next(struct csv *csv, bool *found, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* digest.h - what tells an input from every other one: the first 64 bits of the SHA-256 of a text,
- * of an image's file, or of a wafer as it is drawn. Names and places do not count, so that an input
- * is known again in another list or folder. Threads: no state. */
+/* digest.h - identifies an input: the first 64 bits of the SHA-256 of a text, of an image's file,
+ * or of a wafer's drawn pixels. Name and path do not count, so that an input is recognised in
+ * another list or folder. Threads: no state. */
 #ifndef ATTND_LEARN_DATA_DIGEST_H
 #define ATTND_LEARN_DATA_DIGEST_H
 

@@ -67,8 +67,8 @@ static enum err_code add_note(struct input_list *list, const char *path, const c
     return list->notes != NULL ? ERR_OK : err_no_memory(err, strlen(path) + strlen(note));
 }
 
-/* A file that cannot be used is one input, which fails alone when it is read, as a damaged image
- * does. */
+/* Adds each wafer of an STDF file. A file that cannot be used is added as one input, which fails
+ * alone when it is read, as a damaged image does. */
 static enum err_code add_wafers(struct input_list *list, const char *path, struct err *err)
 {
     struct stdf stdf;
@@ -125,9 +125,9 @@ static int is_shown(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* A folder that is being read, within another: a link may lead back to it. */
+/* A folder that is being read. A link in it may lead back to a folder above. */
 struct folder {
-    const struct folder *above; /* NULL: what was asked for */
+    const struct folder *above; /* NULL: the folder that was named */
     dev_t dev;
     ino_t ino;
 };

@@ -1,4 +1,5 @@
-/* input_list.h - what the arguments of a program name: files, folders, patterns, lines of a file.
+/* input_list.h - the inputs that a program's arguments name: files, folders, patterns, lines of a
+ * file.
  *
  *     struct input_list list = {0};
  *     if (input_list_add_path(&list, "maps/", &err) || input_list_add_lines(&list, "a.log", &err))
@@ -7,9 +8,9 @@
  *         use(&list.items[i]);
  *     input_list_close(&list);
  *
- * Whether a file is a picture is told by its first bytes: PNG, JPEG, a format that is refused when
- * it is read (file_kind.h), or STDF (also packed by gzip, then by its name), of which each wafer is
- * an input. All else is a text. Threads: one.
+ * A file's first bytes tell its kind: PNG or JPEG, an image format that is refused when it is read
+ * (file_kind.h), or STDF, of which each wafer is an input. A gzip file is STDF if its name says so.
+ * Every other file is a text. Threads: one.
  */
 #ifndef ATTND_LEARN_DATA_INPUT_LIST_H
 #define ATTND_LEARN_DATA_INPUT_LIST_H
@@ -27,30 +28,30 @@ struct listed_input {
     const char *path; /* the file, or LOT.stdf#WAFER; NULL: the input is `text` */
     const char *text; /* [text_len], NUL-terminated */
     size_t text_len;
-    const char *pair; /* of `text`: a second one, read together with it; NULL: none */
-    const char *file; /* where it comes from, for who reads the answer; NULL: from an option */
+    const char *pair; /* a second text, read together with `text`; NULL: none */
+    const char *file; /* source file, for the reader of the answer; NULL: from an option */
     unsigned line;    /* of that file, from 1; 0: it is not a line */
 };
 
 struct input_list {
     struct listed_input *items;
     unsigned count, capacity;
-    const char *notes; /* lines about what is left out; NULL: nothing is. For a person to read */
+    const char *notes; /* lines for a person about what was left out; NULL: nothing was */
     unsigned note_count;
     struct arena arena; /* holds the strings */
 };
 
-/* One that is described already; its strings are borrowed. ERR_UNUSABLE beyond INPUT_LIST_MAX. */
+/* Adds an input; its strings are borrowed. ERR_UNUSABLE beyond INPUT_LIST_MAX. */
 enum err_code input_list_add(struct input_list *list, const struct listed_input *input,
                              struct err *err);
 
-/* A file; all files of a folder and of those below it, by name, without hidden ones; or, if nothing
- * has that name, what matches it as a pattern of glob(7). ERR_UNUSABLE with the path if there is
- * nothing, ERR_IO if a folder cannot be read. */
+/* Adds a file; or all files of a folder and of the folders below it, sorted by name, without hidden
+ * ones; or, if nothing has that name, the files that match it as a pattern of glob(7). ERR_UNUSABLE
+ * with the path if there is no file, ERR_IO if a folder cannot be read. */
 enum err_code input_list_add_path(struct input_list *list, const char *path, struct err *err);
 
-/* Each line of a file ("-": standard input) that is not blank, without its end. Errors are those of
- * file_read, with the path. */
+/* Adds each line of a file ("-": standard input) that is not blank, without its line end. Errors
+ * are those of file_read, with the path. */
 enum err_code input_list_add_lines(struct input_list *list, const char *path, struct err *err);
 
 void input_list_close(struct input_list *list);

@@ -1,13 +1,13 @@
-/* picture.h - the pixels of the image that a data set's item names: a PNG or JPEG file, or a wafer
- * of an STDF file, drawn, so that wafers can be used as images.
+/* picture.h - reads the pixels of the image that a data set's item names: a PNG or JPEG file, or a
+ * wafer of an STDF file, which is drawn as an image.
  *
  *     struct pictures pictures = {0};
  *     picture_read(&pictures, "maps/1.png", &options, &arena, &image, &err);
  *     picture_read(&pictures, "lot.stdf#W03", &options, &arena, &image, &err);
  *     pictures_close(&pictures);
  *
- * "lot.stdf" is the file's only wafer. The last STDF file stays open, as a lot's wafers are asked
- * for one after another. Threads: one at a time.
+ * "lot.stdf" names the file's only wafer. The last STDF file stays open, since a lot's wafers are
+ * usually read one after another. Threads: one at a time.
  */
 #ifndef ATTND_LEARN_DATA_PICTURE_H
 #define ATTND_LEARN_DATA_PICTURE_H
@@ -30,9 +30,9 @@ struct pictures {
     unsigned side; /* its larger side in pixels, before resizing */
 };
 
-/* Is it an STDF file, by its name (.stdf, .std, either with .gz), or a wafer of one? *file_len: the
- * length of the file's part; *wafer: behind the #, NULL if there is none. A name with a #
- * under which a file lies is that file's. */
+/* True if the path names an STDF file (.stdf, .std, either with .gz) or a wafer of one. *file_len
+ * is the length of the file's part, *wafer the part after the #, NULL if there is none. If a file
+ * has the whole name, with its #, the path names that file. */
 bool picture_is_stdf(const char *path, size_t *file_len, const char **wafer);
 
 /* Errors are those of file_read_input, image_decode and stdf.h. The pixels live in the arena. */

@@ -1,10 +1,9 @@
-/* stdf.c - see stdf.h. Records follow each other: length, type, subtype, body. The byte order of a
- * file is FAR's, its first record, and is checked there: FAR's own length is 2. A record may end
- * early, since fields from the end may be left out; what is left out reads as missing. A wafer is
- * open on a test head, or on all of them (255), from its WIR to its WRR, and its dies are the PRRs
- * of that head between them; WIRs of one id are one wafer, tested again. At the end the dies are
- * sorted by wafer, in the order of the file, so that of two results of a die the later one is drawn
- * over the earlier. */
+/* stdf.c - see stdf.h. A file is a sequence of records: length, type, subtype, body. The first
+ * record, FAR, gives the byte order: its own length is 2. A record may end early, since the last
+ * fields may be left out; they read as missing. A wafer is open on a test head, or on all of them
+ * (255), from its WIR to its WRR, and its dies are that head's PRRs in between. WIRs with the same
+ * id are one wafer that was tested again. At the end the dies are sorted by wafer, in the order of
+ * the file, so that the later of two results of a die is drawn over the earlier. */
 #include "learn/data/stdf.h"
 
 #include "engine/base/file.h"
@@ -39,7 +38,7 @@ struct parser {
     size_t len, at;
     bool big_endian, ended;
     unsigned wafer_capacity, starts;
-    unsigned open[HEADS]; /* number of the wafer on a head, plus one; 0: none */
+    unsigned open[HEADS]; /* index of the wafer on a head, plus one; 0: none */
 };
 
 /* ---- fields ---- */
@@ -66,7 +65,8 @@ static enum err_code malformed(const struct record *record, const char *name, co
     return err_set(err, ERR_MALFORMED, "byte %zu: %s %s", record->offset, name, what);
 }
 
-/* A counted string (Cn) as printable text without spaces around; empty if left out. */
+/* Reads a counted string (Cn) as printable text without spaces around it; empty if it is left out.
+ */
 static enum err_code get_text(struct parser *parser, const struct record *record, const char *name,
                               size_t at, const char **out, struct err *err)
 {
@@ -148,7 +148,7 @@ static unsigned *open_on(struct parser *parser, unsigned head)
     return &parser->open[parser->open[head] != 0 ? head : ALL_HEADS];
 }
 
-/* A wafer without an id is a new one each time: its WRR may give the id. */
+/* A WIR without an id always begins a new wafer, since its WRR may give the id. */
 static enum err_code take_wir(struct parser *parser, const struct record *record, struct err *err)
 {
     enum { WAFER_ID = 6 };
@@ -204,8 +204,9 @@ static enum err_code add_die(struct stdf *out, const struct record *record,
     return ERR_OK;
 }
 
-/* PART_FLG: bit 2 the test ended abnormally, bit 3 the part failed, bit 4 bit 3 is not valid. Then
- * the bin decides, 1 being good by convention. What was not tested to its end has not passed. */
+/* PART_FLG: bit 2: the test ended abnormally; bit 3: the part failed; bit 4: bit 3 is not valid. If
+ * it is not valid, the bin decides: 1 is good by convention. A part that was not tested to the end
+ * has failed. */
 static bool has_failed(unsigned flag, unsigned hard_bin)
 {
     enum { ABNORMAL = 1 << 2, FAILED = 1 << 3, FAILED_UNKNOWN = 1 << 4, GOOD_BIN = 1 };
@@ -273,7 +274,7 @@ static enum err_code take_far(struct parser *parser, struct err *err)
     return ERR_OK;
 }
 
-/* False, and what is lost is said: the file ends within the record. */
+/* True if the file has the whole record. Else sets `lost`. */
 static bool is_whole(struct parser *parser, const struct record *record, size_t left)
 {
     struct stdf *out = parser->out;
@@ -312,7 +313,8 @@ static enum err_code take_record(struct parser *parser, struct err *err)
 
 /* ---- end ---- */
 
-/* Wafers that had not ended are not whole: a map of their first dies would look like another. */
+/* Marks wafers that had not ended as cut off: a map of their first dies would look like another
+ * pattern. */
 static enum err_code end_cut_off(struct parser *parser, struct err *err)
 {
     struct stdf *out = parser->out;
@@ -330,8 +332,8 @@ static enum err_code end_cut_off(struct parser *parser, struct err *err)
     return err_set(err, ERR_MALFORMED, "%s", out->lost);
 }
 
-/* Padding to whole blocks may follow, and a line end or Ctrl-Z that a transfer has added; another
- * lot may not: its wafers may have the same names. */
+/* Checks what follows the end: padding to whole blocks is allowed, and a line end or Ctrl-Z that a
+ * transfer has added. Another lot is not: its wafers may have the same names. */
 static enum err_code end_whole(struct parser *parser, struct err *err)
 {
     struct stdf *out = parser->out;
@@ -353,7 +355,7 @@ static enum err_code end_whole(struct parser *parser, struct err *err)
     return out->lost != NULL ? ERR_OK : err_no_memory(err, left);
 }
 
-/* A counting sort, stable. */
+/* Sorts the dies by wafer: a stable counting sort. */
 static enum err_code sort_dies(struct stdf *out, struct err *err)
 {
     struct stdf_die *sorted = reallocarray(NULL, out->die_count + 1, sizeof *sorted);

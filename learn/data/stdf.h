@@ -1,4 +1,4 @@
-/* stdf.h - wafer maps out of STDF V4, the datalog of a test floor (Teradyne, Standard Test Data
+/* stdf.h - reads wafer maps from STDF V4, the datalog of a test floor (Teradyne, Standard Test Data
  * Format Specification, version 4).
  *
  *     struct stdf stdf;
@@ -6,11 +6,11 @@
  *     stdf_draw(&stdf, wafer, &arena, &map, &err);
  *     stdf_close(&stdf);
  *
- * A strict reader of what a map needs: FAR (byte order, version), MIR (lot), WIR and WRR (a wafer
- * begins and ends), WCR (which way x and y point), PRR (a die: place, pass or fail, bin), MRR (the
- * end); every other record is skipped by its length. Gzip is unpacked. Sizes are bounded: STDF_*
- * below. A file that is cut off keeps the wafers that had ended; `lost` says what is missing, and
- * drawing one that had not ended is refused.
+ * The reader is strict in the records that a map needs: FAR (byte order, version), MIR (lot), WIR
+ * and WRR (begin and end of a wafer), WCR (directions of x and y), PRR (a die: coordinates, pass or
+ * fail, bin), MRR (the end). Every other record is skipped by its length. Gzip is unpacked. Sizes
+ * are bounded: STDF_* below. Of a file that is cut off the wafers that had ended are kept; `lost`
+ * says what is missing, and drawing a wafer that had not ended is refused.
  *
  * Threads: immutable after open.
  */
@@ -44,7 +44,7 @@ struct stdf_die {
 
 struct stdf_wafer {
     const char *id; /* printable ASCII (other bytes are '?'), without spaces around; may be empty */
-    size_t first, count; /* of its dies */
+    size_t first, count; /* its dies */
     bool is_cut_off;     /* the file ends before the wafer does */
 };
 
@@ -55,8 +55,8 @@ struct stdf {
     struct stdf_die *dies; /* sorted by wafer */
     size_t die_count;
     size_t placeless; /* results without coordinates or outside a wafer */
-    /* A sentence about data that the file has lost, or has behind its end. NULL: none. In the
-     * arena. */
+    /* A sentence about data that the file has lost, or has after its end, in the arena. NULL: none.
+     */
     const char *lost;
     bool x_leftward, y_upward;
 
@@ -64,8 +64,8 @@ struct stdf {
     struct arena arena;
 };
 
-/* A wafer as grey pixels, one a die: row 0 is at the top, column 0 at the left, by WCR (without it:
- * x to the right, y down). */
+/* A wafer as grey pixels, one for each die. Row 0 is at the top and column 0 at the left, by WCR;
+ * without a WCR x points to the right and y down. */
 struct stdf_map {
     unsigned width, height;
     unsigned char *grey; /* [height, width] */
@@ -77,7 +77,9 @@ enum err_code stdf_open(struct stdf *out, const char *path, struct err *err);
 enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err);
 void stdf_close(struct stdf *stdf);
 
-/* The wafer of this id; NULL: the only one. ERR_UNUSABLE if there is none, or more than one. */
+/* Finds the wafer with this id; NULL: the only one. ERR_UNUSABLE if there is none, or more than
+ * one.
+ */
 enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err);
 
 /* ERR_UNUSABLE: the wafer is cut off, no die of it has coordinates, or they span more than

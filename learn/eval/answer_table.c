@@ -14,7 +14,7 @@ static unsigned best_after(const float *scores, unsigned count, const bool *show
     return best;
 }
 
-/* A bar of 32 cells beside each score. */
+/* Prints a label's score and a bar of 32 cells. */
 static void print_row(FILE *file, const char *label, float score)
 {
     static const char cells[] = "################################";
@@ -22,7 +22,7 @@ static void print_row(FILE *file, const char *label, float score)
     fprintf(file, "  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
 }
 
-/* "decision auto, ood_score -4.1 (rank 0.93)" */
+/* Prints "decision auto, ood_score -4.1 (rank 0.93)". */
 static void print_judgement(FILE *file, const struct judgement *judgement)
 {
     fprintf(file, "  decision %s", decision_name(judgement->decision));
@@ -41,7 +41,7 @@ static void print_judgement(FILE *file, const struct judgement *judgement)
     fputc('\n', file);
 }
 
-/* The patch grid, two characters a patch, the darker the less relevant. */
+/* Prints the patch grid, two characters a patch; darker ones are less relevant. */
 static void print_grid(FILE *file, const struct explanation *explanation)
 {
     static const char shades[] = " .:-=+*#%@";

@@ -1,5 +1,5 @@
-/* answer_table.h - one answer for a person at a terminal: the labels with their scores as bars,
- * what is decided, and where the model looked.
+/* answer_table.h - prints one answer for a person at a terminal: the labels with their scores as
+ * bars, the decision, and where the model looked.
  *
  *     text (read in 2 windows)
  *       timing                    0.98  ###############################
@@ -15,14 +15,14 @@
 
 #include <stdio.h>
 
-/* rows: labels to show, best first; 0: all. Goes on in the line that names the input.
+/* rows: labels to show, best first; 0: all. Continues the line that names the input.
  * ERR_NO_MEMORY. */
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
                                  unsigned rows, FILE *file, struct err *err);
 
-/* The grid of patches, two characters each, the darker the less relevant. For a text its spans:
- * relevance, the first words of each, character offsets; text[0..len) is what was prepared, UTF-8,
- * `pair` the second text of a pair or NULL. */
+/* Prints an image's grid of patches, two characters each; darker ones are less relevant. For a text
+ * prints its spans: relevance, first words, character offsets. text[0..len) is the prepared text,
+ * UTF-8; `pair` is the second text of a pair or NULL. */
 void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
                           const char *pair, FILE *file);
 

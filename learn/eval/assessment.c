@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED = 1 }; /* of folds and draws: the same report for the same data */
+enum { SEED = 1 }; /* of folds and draws: the same data give the same report */
 
 /* ---- open ---- */
 
@@ -60,7 +60,7 @@ void assessment_close(struct assessment *assessment)
 
 /* ---- run ---- */
 
-/* The checkpoint's own decision on each input. */
+/* Counts the checkpoint's own decisions on the inputs. */
 static void decide(struct assessment *assessment)
 {
     const struct evaluation *evaluation = &assessment->evaluation;

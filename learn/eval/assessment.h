@@ -30,27 +30,27 @@ struct assessment_options {
     double target_precision;
     struct evaluation_options evaluation;
     unsigned folds;          /* report.h's */
-    bool chooses_thresholds; /* attnd.json will have those that the findings chose */
-    bool tells_expected;     /* what a class prior that shifts nothing expects, too */
+    bool chooses_thresholds; /* attnd.json will get the thresholds that the findings choose */
+    bool tells_expected;     /* also reports the expectation of a class prior that shifts nothing */
 };
 
 struct assessment {
     struct assessment_options options;
     struct engine_model *model;
     const struct dataset *dataset;
-    const char *data_path; /* what the report calls the data */
+    const char *data_path; /* name of the data in the report */
     unsigned *classes;     /* [dataset->count] */
     float *scratch;        /* [labels] */
     struct evaluation evaluation;
     struct confusion confusion;
     struct findings findings;
-    struct expectation expectation;       /* by the model's class prior, if it tells one */
+    struct expectation expectation;       /* by the model's class prior, if it has one */
     struct size_groups sizes;             /* of the evaluation */
     struct selective_decisions decisions; /* by the checkpoint's own attnd.json */
-    struct report report; /* of all the above; epochs and a second run are the caller's */
+    struct report report; /* of the above; the caller may set epochs and a second run */
 };
 
-/* Opens the model. ERR_UNSUPPORTED for a regression; the text begins with the directory. Close it
+/* Opens the model. ERR_UNSUPPORTED for a regression; the error begins with the directory. Close it
  * in any case. */
 enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
                               struct err *err);
@@ -67,7 +67,7 @@ enum err_code assessment_measure(struct assessment *assessment, struct err *err)
 /* Prints remarks that a person should read, one a line. */
 void assessment_print_remarks(const struct assessment *assessment, FILE *file);
 
-/* FOLDER/report.json and FOLDER/report.html, each whole or absent. */
+/* Writes FOLDER/report.json and FOLDER/report.html, each whole or absent. */
 enum err_code assessment_write(const struct assessment *assessment, const char *folder,
                                struct err *err);
 

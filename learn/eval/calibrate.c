@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLOURED_SHARE = 100 }; /* one in so many may be a stray */
+enum { COLOURED_SHARE = 100 }; /* one coloured image in so many is taken for a stray */
 
 /* A threshold that is NaN is never reached (policy.h). */
 static enum err_code take_thresholds(struct spec *spec, const struct findings *findings,
@@ -44,8 +44,7 @@ static enum err_code take_decisions(struct spec *spec, const struct calibrate *h
     return ERR_OK;
 }
 
-/* Takes the label counts that the scores are fitted for. A class_prior stays as it is, over other
- * counts. */
+/* Sets the label counts that the scores are fitted for. The class_prior itself is kept. */
 static enum err_code take_prior(struct spec *spec, const struct calibrate *how, struct arena *arena,
                                 struct err *err)
 {
@@ -64,7 +63,7 @@ static enum err_code take_prior(struct spec *spec, const struct calibrate *how, 
     return class_prior_refit(&spec->class_prior, counts, labels, arena, err);
 }
 
-/* The inputs whose statistics a distance takes, and of which examples are chosen. */
+/* The inputs for a distance's statistics and for the choice of examples. */
 static const struct evaluation *known_of(const struct calibrate *how, const unsigned **classes)
 {
     *classes = how->known != NULL ? how->known_classes : how->assessment->classes;
@@ -73,8 +72,8 @@ static const struct evaluation *known_of(const struct calibrate *how, const unsi
 
 /* ---- the OOD score ---- */
 
-/* A covariance from few inputs is unreliable, and few examples are not all that is known; energy
- * needs none. */
+/* Energy if there are too few inputs: a covariance from few inputs is unreliable, and few examples
+ * do not cover what is known. Energy needs neither. */
 static enum ood_method method_for(const struct calibrate *how)
 {
     const unsigned *classes;
@@ -111,7 +110,7 @@ static enum err_code choose_from(struct head_bank *out, const struct calibrate *
     return err->code;
 }
 
-/* With their n-grams, if the model has a table. */
+/* Chooses the examples, with their n-grams if the model has a table. */
 static enum err_code choose_bank(struct head_bank *out, const struct calibrate *how,
                                  const struct head_parts *kept, struct arena *arena,
                                  struct err *err)
@@ -188,7 +187,8 @@ static enum err_code take_outliers(struct spec *spec, const struct calibrate *ho
     return choose_thresholds(spec, how, method == OOD_NEIGHBOURS ? bank : NULL, arena, err);
 }
 
-/* After the OOD score, by which most of them should be unknown. */
+/* Raises thresholds for foreign inputs. Called after the OOD score is set, by which most of them
+ * should be unknown. */
 static enum err_code take_foreign(struct spec *spec, const struct calibrate *how,
                                   const struct head_bank *bank, struct arena *arena,
                                   struct err *err)
@@ -198,9 +198,9 @@ static enum err_code take_foreign(struct spec *spec, const struct calibrate *how
     return foreign_take(spec, how->assessment, how->foreign, bank, how->foreign_cost, arena, err);
 }
 
-/* ---- what live predictions are compared with ---- */
+/* ---- the reference for live predictions ---- */
 
-/* Winners by the spec, which is not the open model's. */
+/* Computes winners by the new spec, which differs from the open model's. */
 static enum err_code answer_again(const struct spec *spec, const struct assessment *assessment,
                                   const struct ood_answers *answers, struct verdict *verdicts,
                                   struct err *err)
@@ -280,7 +280,7 @@ enum err_code calibrate_write_agreement(const struct assessment *assessment, str
     return err->code;
 }
 
-/* Images that the model is judged by are as those that it learnt. */
+/* Sets learnt_grey by the images of the assessment, which are like those that the model learnt. */
 static void take_colours(struct spec *spec, const struct calibrate *how)
 {
     const struct evaluation *evaluation = &how->assessment->evaluation;

@@ -13,24 +13,30 @@
 #include "learn/eval/assessment.h"
 #include "learn/eval/foreign.h"
 
-/* The share of validation inputs that may be called unknown. Of a wafer-vit that never saw Donut,
- * on maps as often as a fab has them: at 0.01 29 % of the Donuts are automatic, at 0.02 17 %, at
- * 0.03 6 %, while known maps fall from 92.5 % automatic to 91.8, 91.1 and 90.4 %. */
+/* Share of validation inputs that may be called unknown. Measured with a wafer-vit that never saw
+ * Donut, on maps as frequent as in a fab:
+ *
+ *     share     Donuts automatic     known maps automatic (without: 92.5 %)
+ *     0.01      29 %                 91.8 %
+ *     0.02      17 %                 91.1 %
+ *     0.03       6 %                 90.4 % */
 #define CALIBRATE_UNKNOWN 0.02
 
-/* The share of the answers of one label that may be; where more are, the label gets a higher
- * threshold (fit/outlier_threshold.h). Of the Donuts that wafer-vit knows 54 % are unknown by the
- * threshold for all, 25, 19, 13 and 4 % with at most 0.2, 0.15, 0.1 and 0.02 of each label's
- * answers; of the Donuts that one never saw pass 0 %, and 7, 13, 20 and 44 %: new things are taken
- * for what is rare. */
+/* Share of one label's answers that may be called unknown. If more are, the label gets a higher
+ * threshold (fit/outlier_threshold.h). A small share lets new patterns pass as rare labels.
+ * Measured with wafer-vit, and with one that never saw Donut:
+ *
+ *     share                                one threshold   0.2     0.15    0.1     0.02
+ *     known Donuts that are unknown             54 %       25 %    19 %    13 %     4 %
+ *     Donuts never seen that pass                0 %        7 %    13 %    20 %    44 % */
 #define CALIBRATE_UNKNOWN_LABEL 0.2
 
-enum { /* inputs; with fewer, the OOD score is the energy */
+enum { /* least number of inputs; with fewer the OOD score is the energy */
        CALIBRATE_DISTANCE_MIN = 200,
        CALIBRATE_EXAMPLES_MIN = 50
 };
 
-/* Decisions that are known from elsewhere. */
+/* Decisions that are kept instead of fitted. */
 struct calibrate_kept {
     double temperature, target_precision;
     const float *thresholds; /* [label_count] as policy.h has them; NULL: none */
@@ -54,24 +60,24 @@ struct calibrate {
     /* Inputs that have none of the labels, with features: thresholds are chosen with them among the
      * assessment's inputs (foreign.h), not if some are kept. NULL: none. */
     const struct evaluation *foreign;
-    struct foreign_cost *foreign_cost; /* what that costs is told here */
+    struct foreign_cost *foreign_cost; /* set to what `foreign` costs */
     /* [label_count] counts that the head was fitted for; NULL: those of the assessment's inputs */
     const double *fitted_prior;
-    const char *version; /* NULL: as it is */
+    const char *version; /* NULL: unchanged */
 };
 
 /* Replaces the directory's attnd.json, and writes its attnd_head.safetensors if examples were
- * chosen: a class_prior stays, and neither temperature nor thresholds are fitted by it, so the
- * assessment is of a model that was opened as it was fitted (natural). The model that the
- * assessment has open does not change. */
+ * chosen. A class_prior is kept, but temperature and thresholds are fitted without it, so the
+ * assessment's model must have been opened with the natural prior. The model that the assessment
+ * has open does not change. */
 enum err_code calibrate_write(const struct calibrate *how, struct err *err);
 
-/* The reference alone, of the answers as they are given now: the rest of attnd.json stays. */
+/* Replaces only the reference in attnd.json, by that of the current answers. */
 enum err_code calibrate_write_reference(const struct assessment *assessment, struct err *err);
 
-/* How the assessment's precision agrees with fp32, which its report compares it with, alone: for
- * the weights that the directory has now. The rest of attnd.json stays. ERR_UNUSABLE if no input
- * was answered. */
+/* Replaces only the agreement in attnd.json: how the assessment's precision agrees with fp32, which
+ * its report compares it with, for the directory's current weights. ERR_UNUSABLE if no input was
+ * answered. */
 enum err_code calibrate_write_agreement(const struct assessment *assessment, struct err *err);
 
 #endif

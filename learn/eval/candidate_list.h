@@ -15,20 +15,20 @@
 
 struct engine_model;
 
-/* Zero to begin with. */
+/* Zero at first. */
 struct candidate_list {
     char **texts; /* [count] */
     unsigned count;
     const char *hypothesis; /* borrowed; NULL: the model's */
 };
 
-/* One more; or all of a JSON array of strings. ERR_UNUSABLE, ERR_MALFORMED, ERR_NO_MEMORY. */
+/* Adds one label, or all of a JSON array of strings. ERR_UNUSABLE, ERR_MALFORMED, ERR_NO_MEMORY. */
 enum err_code candidate_list_add(struct candidate_list *list, const char *text, struct err *err);
 enum err_code candidate_list_add_json(struct candidate_list *list, const char *json,
                                       struct err *err);
 
-/* The model with these labels, encoded (engine_open_labelled); *out is NULL if there are none, and
- * ERR_UNUSABLE if the model has none of its own either. */
+/* Opens the model with these labels, encoded (engine_open_labelled). If the list is empty, *out is
+ * NULL; ERR_UNUSABLE if the model has no labels either. */
 enum err_code candidate_list_open(struct engine_model **out, const struct engine_model *model,
                                   const struct candidate_list *list, unsigned threads,
                                   struct err *err);

@@ -1,6 +1,6 @@
-/* explanations.c - see explanations.h. An input takes some 500 runs: 38 for each order (19 shares
- * removed, 19 added) of eight orders, and one for each part of an occlusion. They go through the
- * probe in packed batches; what they need of memory is one arena, emptied after each input. */
+/* explanations.c - see explanations.h. An input takes about 500 runs: 38 for each of eight orders
+ * (19 shares removed, 19 added), and one for each part of the occlusion. They go through the probe
+ * in packed batches. Their memory is one arena, emptied after each input. */
 #include "learn/eval/explain/explanations.h"
 
 #include "engine/base/clock.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDERS = 3, PURPOSE_CHOICE = 0x4558 }; /* random orders that an input is judged by */
+enum { ORDERS = 3, PURPOSE_CHOICE = 0x4558 }; /* ORDERS: random orders for each input */
 
 const char *explanations_method_name(unsigned method)
 {
@@ -19,7 +19,7 @@ const char *explanations_method_name(unsigned method)
     return method == METHOD_RANDOM ? "random" : "occlusion";
 }
 
-/* One input on its way through all methods; memory is its arena's. */
+/* The input that is explained by all methods. Its memory is in the arena. */
 struct subject {
     struct explanations *out;
     struct explained *explained;
@@ -45,7 +45,7 @@ static int by_item(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Each input that can be used is as likely to be among the inputs_max first of a shuffle. */
+/* Chooses inputs_max of the usable inputs at random: the first of a shuffle. */
 static enum err_code choose(struct explanations *out, struct err *err)
 {
     const struct evaluation *evaluation = out->source.evaluation;
@@ -92,7 +92,7 @@ static enum err_code take_memory(struct subject *subject, struct err *err)
     return ERR_OK;
 }
 
-/* With a capture that holds what every method reads. */
+/* Runs the whole input with a capture of everything that the methods read. */
 static enum err_code run_whole(struct subject *subject, struct err *err)
 {
     const struct engine_model *model = subject->out->source.model;
@@ -126,7 +126,7 @@ static enum err_code explain(struct subject *subject, unsigned method, struct er
     return ERR_OK;
 }
 
-/* Also the two ends of all curves. */
+/* Computes the occlusion's relevance, and the two end points of all curves. */
 static enum err_code occlude(struct subject *subject, const struct scorer *scorer, struct err *err)
 {
     unsigned parts = subject->parts.count;
@@ -246,7 +246,8 @@ static enum err_code run_input(struct subject *subject, struct err *err)
 
 /* ---- the gallery ---- */
 
-/* Right answers only, and of each class its share: what is shown is what the figures are about. */
+/* True for right answers, up to each class's share of the gallery: what is shown is what the
+ * figures are about. */
 static bool is_wanted(const struct explanations *out, const struct explained *explained)
 {
     unsigned labels = engine_describe(out->source.model)->label_count, same = 0;
@@ -281,7 +282,7 @@ static enum err_code exhibit(const struct subject *subject, struct err *err)
 
 /* ---- the run ---- */
 
-/* An error in a list is reported before a computation of minutes. */
+/* Checks all masks first, so that an error is reported before minutes of computing. */
 static enum err_code check_masks(const struct explanations *out, struct pictures *pictures,
                                  struct err *err)
 {
@@ -393,7 +394,7 @@ enum err_code explanations_figures(const struct explanations *explanations, unsi
                 values[out->count++] = value_of(&explanations->inputs[i], method, f, scale);
         figures[f]->interval = interval_mean(values, out->count, &figures[f]->mean);
     }
-    if (method != METHOD_RANDOM) /* a share: of random orders it is a mean of several */
+    if (method != METHOD_RANDOM) /* a share; a random order's value is a mean of several */
         out->points.interval =
             wilson_interval((size_t)(out->points.mean * (double)out->count + 0.5), out->count);
     free(values);

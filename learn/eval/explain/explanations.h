@@ -1,5 +1,5 @@
-/* explanations.h - how faithful a model's explanations are, method by method, measured on a data
- * set: the run, and the figures that follow from it.
+/* explanations.h - measures on a data set how faithful a model's explanations are, for each method:
+ * the run, and the figures that follow from it.
  *
  *     explanations_run(&explanations, &source, &options, &err);
  *     explanations_figures(&explanations, method, EXPLANATIONS_RIGHT, SCORE_PROBABILITY, &figures,
@@ -7,8 +7,8 @@
  *     explanations_close(&explanations);
  *
  * Each input is explained for the class that won, by every method of the server and by the two
- * references (faithfulness.h), and each explanation is judged by deletion and insertion; by a mask
- * too, where the data set has one (localisation.h). Reports are made by explanations_report.h.
+ * references (faithfulness.h). Each explanation is judged by deletion and insertion, and by a mask
+ * if the data set has one (localisation.h). Reports are made by explanations_report.h.
  *
  * Threads: the run uses options.threads of its own; the result is plain data.
  */
@@ -32,7 +32,7 @@ enum { EXPLANATIONS_GALLERY_MAX = 12 };
 struct explanations_options {
     unsigned inputs_max; /* at least 1 */
     enum perturbation_fill fill;
-    uint64_t seed; /* of the choice of inputs, the random orders, the order of equal parts */
+    uint64_t seed; /* for the choice of inputs, random orders and the order of equal parts */
     unsigned threads;
     /* Called between inputs with the number of inputs done; NULL: not called. */
     void (*progress)(void *context, size_t done);
@@ -43,21 +43,21 @@ struct explanations_options {
 struct explanations_source {
     const struct engine_model *model;
     const struct dataset *dataset;
-    const struct evaluation *evaluation; /* which inputs can be used */
+    const struct evaluation *evaluation; /* tells which inputs can be used */
     const unsigned *classes;             /* [dataset->count] */
 };
 
 struct explanations_areas {
     double deletion[SCORE_SCALES], insertion[SCORE_SCALES];
     double iou;    /* with a mask */
-    double points; /* 1: the most relevant patch touches the mask; of random orders the mean */
+    double points; /* 1 if the most relevant patch touches the mask; random orders: the mean */
 };
 
-/* One input, explained in every method. */
+/* One input, explained by every method. */
 struct explained {
     size_t item;
     unsigned label, winner, parts;
-    double marked; /* share of patches that the mask has; 0: there is no mask */
+    double marked; /* share of patches in the mask; 0: there is no mask */
     struct explanations_areas methods[EXPLANATIONS_METHODS];
 };
 
@@ -73,7 +73,7 @@ struct explanations {
     struct explanations_options options;
     struct explained *inputs; /* [count] in the data set's order */
     size_t count;
-    /* Sums over inputs, and the time of each method beside that of the inference. */
+    /* Sums over inputs, and the time of each method and of the inference. */
     struct faithfulness_curves curves[EXPLANATIONS_METHODS];
     double ms[EXPLANATIONS_METHODS]; /* after the inference; attnd-bench measures what keeping
                                       * attention adds to that */
@@ -89,8 +89,8 @@ enum err_code explanations_run(struct explanations *out, const struct explanatio
                                const struct explanations_options *options, struct err *err);
 void explanations_close(struct explanations *explanations);
 
-/* Which inputs a figure is over: all, those that the model got right, or of one class:
- * EXPLANATIONS_CLASS + label. */
+/* The inputs that a figure is over: all; those that the model got right; those of them that have a
+ * mask; or those of one class: EXPLANATIONS_CLASS + label. */
 enum { EXPLANATIONS_ALL, EXPLANATIONS_RIGHT, EXPLANATIONS_MASKED, EXPLANATIONS_CLASS };
 
 struct explanations_figure {
@@ -99,19 +99,19 @@ struct explanations_figure {
 };
 
 struct explanations_figures {
-    size_t count; /* of inputs */
+    size_t count; /* inputs */
     struct explanations_figure deletion, insertion, difference;
-    struct explanations_figure gain; /* of the difference over that of random, input by input */
-    struct explanations_figure points, iou; /* of EXPLANATIONS_MASKED: with a mask and right */
+    struct explanations_figure gain; /* the difference minus that of random, input by input */
+    struct explanations_figure points, iou; /* for EXPLANATIONS_MASKED: with a mask and right */
 };
 
 enum err_code explanations_figures(const struct explanations *explanations, unsigned method,
                                    unsigned over, enum score_scale scale,
                                    struct explanations_figures *out, struct err *err);
-/* Inputs that have a mask, right or not, and the mean share of patches that masks have among those
- * that are right: what a random point reaches. */
+/* Returns the number of inputs with a mask, right or not. *marked is the mean share of patches in
+ * the masks of the right ones, which a random point reaches. */
 size_t explanations_masked(const struct explanations *explanations, double *marked);
-/* How many inputs the model got right; and the mean of a sum of milliseconds. */
+/* Number of inputs that the model got right; mean over inputs of a sum of milliseconds. */
 size_t explanations_right(const struct explanations *explanations);
 double explanations_mean_ms(const struct explanations *explanations, double sum);
 

@@ -44,13 +44,14 @@ void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, u
 
 /* ---- curves ---- */
 
-/* The number of parts that is 5 % x step of them. */
+/* Number of parts that make up step x 5 % of all parts. */
 static unsigned parts_at(unsigned step, unsigned parts)
 {
     return (unsigned)(((uint64_t)parts * step + FAITHFULNESS_STEPS / 2) / FAITHFULNESS_STEPS);
 }
 
-/* Starting from all parts in one state, changes those at the order's head. */
+/* Asks for a curve: all parts start in one state, and more and more of the order's first parts
+ * change. */
 static void ask_curve(const struct scorer *scorer, const unsigned *order, unsigned parts,
                       bool inserted, bool *kept, struct score *points)
 {

@@ -1,5 +1,5 @@
 /* faithfulness.h - measures whether an explanation names the parts that the answer depends on:
- * deletion and insertion (Petsiuk, Das and Saenko 2018, "RISE"; of words DeYoung et al. 2020,
+ * deletion and insertion (Petsiuk, Das and Saenko 2018, "RISE"; for words DeYoung et al. 2020,
  * "ERASER").
  *
  *     faithfulness_order(relevance, parts, seed, order);
@@ -8,14 +8,14 @@
  *     faithfulness_end(&curves, whole, empty);
  *     faithfulness_area(curves.deletion, SCORE_PROBABILITY);
  *
- * Parts are ranked by relevance. Deletion removes the most relevant first, and a faithful ranking
- * makes the score fall early: a small area under the curve. Insertion starts without any part and
- * adds the most relevant first: a large area. Each alone depends on what removed parts are replaced
- * by; methods are compared by the difference, insertion minus deletion.
+ * Parts are ranked by relevance. Deletion removes the most relevant parts first; a faithful ranking
+ * makes the score fall early, so the area under the curve is small. Insertion starts without any
+ * part and adds the most relevant first; a faithful ranking gives a large area. Each area alone
+ * depends on what replaces removed parts, so methods are compared by insertion minus deletion.
  *
- * Two references: an order drawn at random, which explains nothing, and occlusion (Zeiler and
- * Fergus 2014), which removes each part alone and takes the fall of the score for its relevance: it
- * needs as many runs of the model as there are parts, a cost that attention avoids.
+ * There are two references. A random order explains nothing. Occlusion (Zeiler and Fergus 2014)
+ * removes each part alone, and the fall of the score is its relevance. It needs as many runs of the
+ * model as there are parts, a cost that attention avoids.
  *
  * Threads: pure functions; a scorer is one thread's.
  */
@@ -33,24 +33,24 @@ struct faithfulness_curves {
     struct score deletion[FAITHFULNESS_POINTS], insertion[FAITHFULNESS_POINTS];
 };
 
-/* order [parts]: the most relevant first; equal ones in an order drawn from the seed, so that their
- * places do not matter. relevance [parts], finite. */
+/* order [parts]: the most relevant part first; equal parts in a random order from the seed, so that
+ * their positions do not matter. relevance [parts], finite. */
 void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, unsigned *order);
-/* order [parts]: all orders as likely. */
+/* order [parts]: a random order; all are equally likely. */
 void faithfulness_random_order(unsigned parts, uint64_t seed, unsigned *order);
 
 /* Asks for all points but the first and the last, which are the same for every order. kept [parts]
  * is scratch. */
 void faithfulness_ask(const struct scorer *scorer, const unsigned *order, unsigned parts,
                       bool *kept, struct faithfulness_curves *out);
-/* Sets these: the score of the whole input and of the empty one. */
+/* Sets the first and the last points: the scores of the whole input and of the empty one. */
 void faithfulness_end(struct faithfulness_curves *curves, struct score whole, struct score empty);
 
 /* Asks for the input without each of its parts: without [parts]. kept [parts] is scratch. */
 void faithfulness_ask_occlusion(const struct scorer *scorer, unsigned parts, bool *kept,
                                 struct score *without);
-/* relevance [parts]: the fall of the log-odds, which ranks parts as the fall of the probability
- * does, and keeps apart those that the probability's rounding makes equal. */
+/* relevance [parts]: the fall of the log-odds. It ranks parts as the fall of the probability does,
+ * and distinguishes parts that the probability's rounding makes equal. */
 void faithfulness_occlusion(struct score whole, const struct score *without, unsigned parts,
                             float *relevance);
 

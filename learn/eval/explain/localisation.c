@@ -56,14 +56,15 @@ enum err_code localisation_read_mask(const char *path, unsigned width, unsigned 
 
 /* ---- its patches ---- */
 
-/* Which of `count` equal parts of start .. start + length `at` lies in; -1: none. */
+/* Index of the part that contains `at`, if start .. start + length is cut into `count` equal parts;
+ * -1: none. */
 static int place(double at, double start, double length, unsigned count)
 {
     double part = floor((at - start) / length * count);
     return part >= 0 && part < count ? (int)part : -1;
 }
 
-/* Patches that the centre of a marked pixel lies in. */
+/* Marks the patches that contain the centre of a marked pixel. */
 static void mark_by_pixels(const struct localisation_mask *mask, const struct patches_view *view,
                            bool *marked)
 {

@@ -8,7 +8,7 @@
 
 /* ---- words ---- */
 
-/* The first token of a window that the one before does not have, special ones counted. */
+/* Index of the first token of a window that the previous window lacks; special tokens count. */
 static unsigned first_new(const struct engine_input *input, unsigned window, unsigned seen)
 {
     return input->windows > 0 ? 1 + seen - input->window_first[window] : 0;
@@ -19,7 +19,7 @@ static enum err_code find_words(struct perturbation *out, struct arena *arena, s
 {
     const struct engine_input *input = out->input;
     unsigned *part_of = arena_alloc_array(arena, input->tokens, sizeof *part_of);
-    unsigned seen = 0; /* tokens of the text that windows had so far */
+    unsigned seen = 0; /* tokens of the text in the windows so far */
     if (part_of == NULL)
         return err_no_memory(err, input->tokens * sizeof *part_of);
     out->part_of = part_of;
@@ -47,7 +47,7 @@ static size_t offset_count(const struct engine_input *input)
     return input->windows > 0 ? input->windows + 1 : 0;
 }
 
-/* Windows become shorter; none takes over what the next one has. */
+/* Keeps the tokens of kept words. Windows become shorter; no token moves to another window. */
 static void keep_words(const struct perturbation *parts, const bool *kept, int32_t *ids,
                        struct engine_input *out)
 {
@@ -87,7 +87,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The lower of the middle two, so that it is a value of the image. scratch: [patches x pixels]. */
+/* Median of a channel: the lower of the two middle values, so that it is a value of the image.
+ * scratch: [patches x pixels]. */
 static float median_of(const struct perturbation *parts, size_t channel, size_t pixels,
                        float *scratch)
 {
@@ -123,7 +124,7 @@ static void remove_patch(const struct perturbation *parts, const float *from, fl
         to[i] = parts->clips && from[i] < parts->neutral[i] ? from[i] : parts->neutral[i];
 }
 
-/* A patch that is removed is so from every view. */
+/* Replaces removed patches, in every view. */
 static void keep_patches(const struct perturbation *parts, const bool *kept, float *patches,
                          struct engine_input *out)
 {

@@ -3,18 +3,18 @@
  *     perturbation_open(&parts, &input, patch, image_size, PERTURBATION_MEDIAN, &arena, &err);
  *     perturbation_keep(&parts, kept, room, &perturbed);     // kept [parts.count]
  *
- * Parts are what an explanation of the same input lists: an image's patches, row by row, or the
- * words of a text (explain/words.h), in its order.
+ * Parts are those that an explanation of the same input lists, in its order: an image's patches,
+ * row by row, or the words of a text (explain/words.h).
  *
- * A word that is removed leaves no gap: its tokens go, [CLS] and [SEP] stay (DeYoung et al. 2020,
- * "ERASER"). A text without any word is [CLS] [SEP], which models do take.
+ * A removed word leaves no gap: its tokens are left out, [CLS] and [SEP] are kept (DeYoung et al.
+ * 2020, "ERASER"). A text without words is [CLS] [SEP], which models accept.
  *
- * A removed patch is replaced. Grey, blur or noise are themselves out of distribution, and then the
- * fall of a score measures that, not what was removed (Hooker et al. 2019). So it becomes the
- * image's own median, channel by channel: on a wafer map that is a passing die (or, on one that is
- * mostly background, background), neutral content that all classes have. On a map where most dies
- * fail it is a failing die, and removing a patch then has no effect. The mean colour of the model,
- * zero once normalised, is the other choice, for checking whether a result depends on the fill.
+ * A removed patch is replaced. Grey, blur or noise are out of distribution, and the fall of a score
+ * would measure that instead of the removal (Hooker et al. 2019). So a removed patch gets the
+ * image's own median, channel by channel. On a wafer map that is a passing die (or background, on a
+ * map that is mostly background): neutral content that all classes have. On a map where most dies
+ * fail it is a failing die, and removing a patch then has no effect. The model's mean colour, zero
+ * after normalisation, is the other choice, to check whether a result depends on the fill.
  *
  * Threads: a struct perturbation is immutable after open; perturbation_keep is a pure function.
  */
@@ -50,17 +50,17 @@ enum { PERTURBATION_CHANNELS = 3, PERTURBATION_NONE = ~0u };
 enum err_code perturbation_find_fill(const char *name, enum perturbation_fill *fill,
                                      struct err *err);
 
-/* `input` as engine_prepare_* gives it; patch, image_size: the model's, 0 for a text. From the
- * arena; ERR_NO_MEMORY. */
+/* `input` must come from engine_prepare_*. patch and image_size are the model's, 0 for a text. The
+ * result lies in the arena. ERR_NO_MEMORY. */
 enum err_code perturbation_open(struct perturbation *out, const struct engine_input *input,
                                 unsigned patch, unsigned image_size, enum perturbation_fill fill,
                                 struct arena *arena, struct err *err);
 
-/* Bytes of `room` that an input with some parts left needs. */
+/* Bytes of `room` that perturbation_keep needs. */
 size_t perturbation_bytes(const struct perturbation *parts);
 
-/* *out: the input with only those parts for which kept[part] holds; its numbers lie in `room`,
- * which must outlive it. It has no capture and no offsets. */
+/* Sets *out to the input with only the parts for which kept[part] is true. Its numbers lie in
+ * `room`, which must outlive it. It has no capture and no offsets. */
 void perturbation_keep(const struct perturbation *parts, const bool *kept, void *room,
                        struct engine_input *out);
 

@@ -59,9 +59,9 @@ static double exponent_of(const struct engine_info *info, const float *logits, u
     return (double)logits[label] / info->temperature + (shifts != NULL ? (double)shifts[label] : 0);
 }
 
-/* Softmax: log p - log (1 - p) = z_c - log sum_(i != c) e^(z_i), z the logits over the
- * temperature, with the shift of the class prior;
- * of the probability itself nothing would be left where it rounds to 1. Sigmoid: z_c. */
+/* Softmax: log p - log (1 - p) = z_c - log sum_(i != c) e^(z_i), z the logits over the temperature
+ * plus the shift of the class prior. Computing it from the probability would fail if that rounds to
+ * 1. Sigmoid: z_c. */
 double probe_log_odds(const struct engine_model *model, const float *logits, unsigned label)
 {
     const struct engine_info *info = engine_describe(model);

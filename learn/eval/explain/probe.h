@@ -18,8 +18,8 @@
 #include "engine/engine.h"
 #include "learn/eval/explain/perturbation.h"
 
-/* The score of one class. Probabilities saturate: of an answer near 1, many parts can be removed
- * before the probability changes. Log-odds do not. */
+/* Scales for the score of one class. Probabilities saturate: if an answer is near 1, many parts can
+ * be removed before it changes. Log-odds do not saturate. */
 enum score_scale { SCORE_PROBABILITY, SCORE_LOG_ODDS, SCORE_SCALES };
 
 struct score {
@@ -64,12 +64,12 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
                          struct err *err);
 struct scorer probe_scorer(struct probe *probe);
 
-/* The whole input, with its capture if it has one, run at once and alone. As of inputs with
- * removed parts, they are the encoder's: what a table of n-grams says of the text is left out, and
- * explained by phrases of its own. */
+/* Runs the whole input alone and at once, with its capture if it has one. The result is the
+ * encoder's, as for inputs with removed parts: the evidence of a table of n-grams is left out, since
+ * it has explanations of its own. */
 void probe_run(struct probe *probe, const struct engine_input *input, struct engine_result *result);
 
-/* Log-odds of a class, after temperature. logits [labels]. */
+/* Log-odds of a class, after the temperature. logits [labels]. */
 double probe_log_odds(const struct engine_model *model, const float *logits, unsigned label);
 
 #endif

@@ -78,13 +78,15 @@ static void close_teacher(struct teacher *teacher)
 
 static void run_part(struct teacher *teacher, const struct data_loader_part *part)
 {
-    float *rows[TEACHERS_TOKENS];
+    struct engine_result results[TEACHERS_TOKENS] = {0}, *listed[TEACHERS_TOKENS];
     for (unsigned first = 0, count; first < part->rows; first += count) {
         count = part->rows - first < TEACHERS_TOKENS ? part->rows - first : TEACHERS_TOKENS;
         unsigned row = part->first + first;
-        for (unsigned i = 0; i < count; i++)
-            rows[i] = teacher->own + (size_t)(row + i) * teacher->labels;
-        engine_run(teacher->session, teacher->loader.listed + row, count, rows);
+        for (unsigned i = 0; i < count; i++) {
+            results[i].logits = teacher->own + (size_t)(row + i) * teacher->labels;
+            listed[i] = &results[i];
+        }
+        engine_run(teacher->session, teacher->loader.listed + row, count, listed);
     }
 }
 
