@@ -60,8 +60,9 @@ static void print_grid(FILE *file, const struct explanation *explanation)
     }
 }
 
-/* "  34 %  "Unable to handle kernel paging request"  characters 356 to 395". A control character
- * becomes a blank, so that a log cannot write to the terminal; a long span shows its beginning. */
+/* Prints "  34 %  "Unable to handle kernel paging request"  characters 356 to 395". A control
+ * character becomes a blank, so that a log cannot control the terminal; of a long span only the
+ * beginning is shown. */
 static void print_span(FILE *file, const char *text, size_t len, const struct excerpt *span)
 {
     enum { SHOWN = 60 };

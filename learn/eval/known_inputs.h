@@ -1,5 +1,5 @@
-/* known_inputs.h - labelled inputs that a model learnt, run through it: what its OOD score compares
- * with, and the examples that it carries, come from them (calibrate.h).
+/* known_inputs.h - runs labelled inputs that a model has learnt through it. The OOD score compares
+ * with them, and the examples that the model carries are chosen from them (calibrate.h).
  *
  *     known_inputs_open(&known, model, "train.jsonl", &fields, &err);
  *     known_inputs_run(&known, model, &how, &err);
@@ -20,8 +20,8 @@ struct known_inputs {
     struct evaluation evaluation; /* with features */
 };
 
-/* The text of an error begins with the path. ERR_UNUSABLE for a label that the model lacks. Close
- * it in any case. */
+/* Errors begin with the path. ERR_UNUSABLE for a label that the model lacks. Close it in any case.
+ */
 enum err_code known_inputs_open(struct known_inputs *out, const struct engine_model *model,
                                 const char *path, const struct dataset_options *fields,
                                 struct err *err);

@@ -10,7 +10,7 @@
 struct taking {
     struct assessment *assessment;
     const char *const *paths;
-    unsigned *file;  /* [count] from which an input has its answer, from 1; 0: none yet */
+    unsigned *file;  /* [count] number of the file with the input's answer, from 1; 0: none yet */
     size_t scored;   /* inputs with an OOD score */
     bool has_others; /* OOD scores by another method than the model's */
 };
@@ -61,7 +61,7 @@ static enum err_code take_file(struct taking *taking, unsigned file, struct err 
     return err->code != ERR_OK ? err_prefix(err, "%s: ", taking->paths[file]) : ERR_OK;
 }
 
-/* OOD scores are of all inputs or of none. */
+/* Checks that every input has an answer, and that all inputs or none have OOD scores. */
 static enum err_code check(struct taking *taking, struct err *err)
 {
     struct evaluation *evaluation = &taking->assessment->evaluation;

@@ -1,13 +1,13 @@
-/* out_of_fold.h - a model that has learnt all its labelled inputs, judged by the answers of models
- * of the same recipe that had not learnt them: those of cross-validation, each fold's from
- * attnd-eval --logits.
+/* out_of_fold.h - judges a model that has learnt all labelled inputs by the answers of models from
+ * cross-validation, which were trained the same way but had not learnt the inputs that they answer:
+ * one file for each fold, from attnd-eval --logits.
  *
  *     const char *const files[] = {"fold0.jsonl", "fold1.jsonl"};
  *     out_of_fold_take(&assessment, files, 2, &err);          after assessment_run
  *
- * Logits and OOD scores (Stone 1974, for the choice and the assessment of a predictor) take the
- * place of the model's own, so that the report, the temperature, the thresholds and the reference
- * are of inputs that were new; features stay the model's.
+ * Their logits and OOD scores replace the model's own (Stone 1974, for the choice and the
+ * assessment of a predictor), so that report, temperature, thresholds and reference are of inputs
+ * that were new. Features are the model's.
  *
  * Threads: as assessment.h.
  */
@@ -16,10 +16,10 @@
 
 #include "learn/eval/assessment.h"
 
-/* The assessment as if it had been run by those models: every input that has logits must be in one
- * of the files, by its digest, and in one only. OOD scores, if there are any, must be by the
- * model's own method; a model without one takes none. ERR_IO, ERR_MALFORMED and ERR_UNUSABLE begin
- * with the file. */
+/* Changes the assessment as if those models had run it. Every input that has logits must be in
+ * exactly one of the files, by its digest. OOD scores, if there are any, must be by the model's own
+ * method; a model without a method uses none. ERR_IO, ERR_MALFORMED and ERR_UNUSABLE begin with the
+ * file. */
 enum err_code out_of_fold_take(struct assessment *assessment, const char *const *paths,
                                unsigned count, struct err *err);
 

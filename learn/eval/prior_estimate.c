@@ -14,7 +14,7 @@ struct work {
     const struct assessment *assessment;
     const struct evaluation *stream;
     unsigned label_count;
-    size_t *known_items, *items; /* of both, those that are usable */
+    size_t *known_items, *items; /* usable labelled inputs; usable inputs of the stream */
     size_t known_count, count;
     double *shares, *known; /* [label_count]; counts of labelled inputs */
     float *scores;          /* [label_count] */
@@ -46,7 +46,7 @@ static void close_work(struct work *work)
     free(work->scores);
 }
 
-/* ---- which inputs ---- */
+/* ---- inputs ---- */
 
 static bool is_unknown(struct work *work, size_t item)
 {
@@ -85,10 +85,10 @@ static struct calibration_set set_of(const struct evaluation *evaluation, const 
                                     .label_count = evaluation->label_count};
 }
 
-/* ---- what would change ---- */
+/* ---- changed answers ---- */
 
-/* The shifts of the estimate, for the counts that the model was fitted for or, if it does not say,
- * those that a calibration on the labelled inputs would write. */
+/* Answers again with the shifts of the estimate. They are relative to the counts that the model was
+ * fitted for; if it has none, to those that a calibration on the labelled inputs would write. */
 static enum err_code answer_again(struct work *work, struct prior_estimate *out, struct err *err)
 {
     const struct engine_info *info = engine_describe(work->assessment->model);
@@ -158,7 +158,7 @@ void prior_estimate_close(struct prior_estimate *estimate)
     *estimate = (struct prior_estimate){0};
 }
 
-/* ---- telling it ---- */
+/* ---- output ---- */
 
 void prior_estimate_print(const struct prior_estimate *estimate,
                           const struct assessment *assessment, const char *path, FILE *file)

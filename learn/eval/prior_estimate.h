@@ -1,14 +1,13 @@
-/* prior_estimate.h - what class_prior a stream asks for: its shares, estimated from inputs that
- * need no labels (fit/prior_fit.h), and what the answers to them would become.
+/* prior_estimate.h - estimates the class_prior for a stream: the shares of its labels, from inputs
+ * without labels (fit/prior_fit.h), and how the answers to them would change.
  *
  *     prior_estimate_measure(&estimate, &assessment, &stream, &err);
  *     prior_estimate_print(&estimate, &assessment, "july.jsonl", stdout);
  *     prior_estimate_write(&estimate, &assessment, "reports", &err);     class_prior.json
  *     prior_estimate_close(&estimate);
  *
- * It is a file that a person looks at and puts into attnd.json: an estimate that moved by itself
- * while a server answers would make answers that cannot be reproduced.
- * Threads: plain data.
+ * The result is a file that a person reads and copies to attnd.json: with an estimate that changed
+ * by itself while a server answers, answers could not be reproduced. Threads: plain data.
  */
 #ifndef ATTND_LEARN_EVAL_PRIOR_ESTIMATE_H
 #define ATTND_LEARN_EVAL_PRIOR_ESTIMATE_H
@@ -16,21 +15,21 @@
 #include "learn/eval/assessment.h"
 
 struct prior_estimate_label {
-    double known, share; /* of the labelled inputs; estimated of the stream */
-    size_t now, then;    /* answers by the model as it was opened, and with the estimate */
+    double known, share; /* share of the labelled inputs; estimated share of the stream */
+    size_t now, then;    /* answers by the model as it was opened; answers with the estimate */
 };
 
 struct prior_estimate {
-    size_t count;   /* inputs that it is of */
-    size_t unknown; /* inputs that are left out: unlike what the model knows */
+    size_t count;   /* inputs in the estimate */
+    size_t unknown; /* inputs left out because the model calls them unknown */
     size_t moved;   /* answers that would change, of `count` */
     unsigned steps;
     struct prior_estimate_label *labels; /* [label_count] */
 };
 
-/* `assessment` has run, on labelled inputs of the same labels; `stream` is of its model, with
- * features. ERR_UNSUPPORTED for a model without one of several fixed labels; ERR_UNUSABLE if no
- * input is left. Close it in any case. */
+/* `assessment` must have run, on inputs with the model's labels; `stream` must be of its model,
+ * with features. ERR_UNSUPPORTED for a model that does not choose one of several fixed labels;
+ * ERR_UNUSABLE if no input is left. Close it in any case. */
 enum err_code prior_estimate_measure(struct prior_estimate *out,
                                      const struct assessment *assessment,
                                      const struct evaluation *stream, struct err *err);
@@ -38,8 +37,8 @@ void prior_estimate_close(struct prior_estimate *estimate);
 
 void prior_estimate_print(const struct prior_estimate *estimate,
                           const struct assessment *assessment, const char *path, FILE *file);
-/* FOLDER/class_prior.json: {label: share}, as attnd.json's class_prior and --class-prior take it.
- */
+/* Writes FOLDER/class_prior.json: {label: share}, as attnd.json's class_prior and --class-prior
+ * read it. */
 enum err_code prior_estimate_write(const struct prior_estimate *estimate,
                                    const struct assessment *assessment, const char *folder,
                                    struct err *err);

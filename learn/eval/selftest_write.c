@@ -22,15 +22,16 @@ struct writer {
     const struct assessment *assessment;
     const struct engine_info *info;
     FILE *file;
-    bool *is_taken; /* [count of the data set] */
+    bool *is_taken; /* [dataset's count] */
     float *scores;  /* [label_count] */
     size_t input_bytes;
-    unsigned count; /* of cases so far */
+    unsigned count; /* cases so far */
 };
 
 /* ---- one case ---- */
 
-/* The bytes of the picture, yours to free; NULL, and no error, if it cannot be a case. */
+/* Returns the bytes of the picture; the caller frees them. NULL without an error if it cannot be a
+ * case. */
 static char *read_picture(const char *path, size_t *len, struct err *err)
 {
     char *bytes = NULL;
@@ -103,7 +104,7 @@ static enum err_code put_case(struct writer *writer, size_t item, const char *by
     return ERR_OK;
 }
 
-/* False: the item is no case, or there is an error. */
+/* Writes the item as a case. False if it is no case, or with an error. */
 static bool take(struct writer *writer, size_t item, struct err *err)
 {
     const struct assessment *assessment = writer->assessment;
@@ -123,7 +124,7 @@ static bool take(struct writer *writer, size_t item, struct err *err)
     return fits && err->code == ERR_OK;
 }
 
-/* ---- which ---- */
+/* ---- choice ---- */
 
 static bool is_candidate(const struct writer *writer, size_t item, unsigned label)
 {
@@ -133,7 +134,7 @@ static bool is_candidate(const struct writer *writer, size_t item, unsigned labe
            winner_of(evaluation, item) == label;
 }
 
-/* One more of a label; false: there is none. */
+/* Writes one more case with this label. False if there is none. */
 static bool take_of_label(struct writer *writer, unsigned label, struct err *err)
 {
     for (size_t i = 0; i < writer->assessment->dataset->count && err->code == ERR_OK; i++)

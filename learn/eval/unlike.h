@@ -10,8 +10,8 @@
 
 #include "learn/eval/assessment.h"
 
-/* Labels of *out are the data set's. The assessment has run. Errors are those of a run and of
- * strangeness_measure; close *out in any case. */
+/* The assessment must have run. Labels of *out belong to the data set. Errors are those of a run
+ * and of strangeness_measure. Close *out in any case. */
 enum err_code unlike_measure(struct strangeness *out, const struct assessment *assessment,
                              const struct dataset *dataset, const struct evaluation_options *how,
                              struct err *err);

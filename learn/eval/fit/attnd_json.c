@@ -1,7 +1,7 @@
-/* attnd_json.c - see attnd_json.h. The text is made by hand: statistics are thousands of numbers of
- * 7 digits beside thresholds of 9, and jansson prints all numbers of a tree alike. The text is
- * parsed by the reader before it replaces the file, so that an error here cannot make a checkpoint
- * unusable. */
+/* attnd_json.c - see attnd_json.h. The text is written without jansson, which prints all numbers of
+ * a tree with the same number of digits: statistics are thousands of numbers of 7 digits,
+ * thresholds have 9. The reader parses the text before it replaces the file, so that an error here
+ * cannot make a checkpoint unusable. */
 #include "learn/eval/fit/attnd_json.h"
 
 #include "engine/base/doc.h"
@@ -33,7 +33,7 @@ static void put_numbers(FILE *out, const float *numbers, size_t count, int digit
     fputc(']', out);
 }
 
-/* {"label": ..., } with `put` for each label's value; of equal labels only the first. */
+/* Writes {"label": ..., } with `put` for each label's value; only the first of equal labels. */
 static void put_labels(FILE *out, const struct spec *spec,
                        void (*put)(FILE *out, const struct spec *spec, unsigned label))
 {
@@ -200,7 +200,7 @@ static void put_image_reading(FILE *out, const struct image_reading *reading)
         fprintf(out, ",\n \"reduction\": \"%s\"", image_reduction_name(reading->reduction));
 }
 
-/* Agreements that were measured. */
+/* Writes the agreements that were measured. */
 static void put_precisions(FILE *out, const struct precision_record *record)
 {
     const char *between = ",\n \"agreement\": {";

@@ -5,8 +5,8 @@
  *     spec.temperature = temperature;          spec.policy.thresholds, .target_precision, .ood
  *     attnd_json_write(dir, &spec, &err);
  *
- * What is written reads back to the same spec: thresholds and scores to the bit, statistics to 7
- * significant digits; of labels that are equal the first one's. The file is replaced whole
+ * The file reads back to the same spec: thresholds and scores bit for bit, statistics to 7
+ * significant digits. Equal labels get the values of the first one. The file is replaced as a whole
  * (base/replace.h). Threads: one writer of a directory at a time.
  */
 #ifndef ATTND_LEARN_EVAL_FIT_ATTND_JSON_H
@@ -14,8 +14,8 @@
 
 #include "engine/model/spec.h"
 
-/* DIR/attnd.json. ERR_IO with the path; ERR_UNUSABLE, and nothing is written, for a value that
- * spec_read would refuse: the text is the reader's. */
+/* Writes DIR/attnd.json. ERR_IO with the path. ERR_UNUSABLE, with the reader's error, for a value
+ * that spec_read would refuse; nothing is written then. */
 enum err_code attnd_json_write(const char *dir, const struct spec *spec, struct err *err);
 
 #endif

@@ -38,8 +38,8 @@ static enum err_code check(const double *a, size_t n, struct err *err)
     return ERR_OK;
 }
 
-/* LAPACK's order is rising, ours falling. An eigenvector's sign is free: its largest number becomes
- * positive, so that it does not depend on the library's version. */
+/* Turns LAPACK's ascending order into descending. An eigenvector's sign is arbitrary: its largest
+ * number is made positive, so that results do not depend on the library's version. */
 static void reverse(double *values, double *vectors, size_t count, size_t n)
 {
     for (size_t i = 0, j = count - 1; count > 0 && i < j; i++, j--) {
@@ -67,7 +67,7 @@ static enum err_code not_converged(int info, struct err *err)
                      : err_set(err, ERR_INTERNAL, "the eigenvalues were not found (%d)", info);
 }
 
-/* A symmetric matrix is the same by rows and by columns, and LAPACK's columns are our rows. */
+/* A symmetric matrix is the same by rows and by columns; LAPACK's columns are rows here. */
 enum err_code eigen_all(double *a, size_t n, double *values, double *vectors, struct err *err)
 {
     const int order = (int)n, size = 34 * order; /* (blocks of 32 + 2) n */
@@ -113,7 +113,7 @@ enum err_code eigen_leading(const double *a, size_t n, size_t k, double *values,
 
 /* ---- triangles ---- */
 
-/* By columns the upper triangle is L': LAPACK's factor of it is our rows' L. */
+/* Read by columns, the upper triangle is L'. LAPACK's factor of it is L by rows. */
 enum err_code eigen_cholesky(double *a, size_t n, struct err *err)
 {
     const int order = (int)n;

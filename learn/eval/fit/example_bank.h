@@ -1,6 +1,6 @@
-/* example_bank.h - which examples a model carries (format/head_file.h): of each label at most
- * EXAMPLE_BANK_ROWS, those with the smallest digests, which is a choice at random that every run
- * makes alike; an input counts once.
+/* example_bank.h - chooses the examples that a model carries (format/head_file.h): for each label
+ * at most EXAMPLE_BANK_ROWS, those with the smallest digests. This choice is as good as random and
+ * the same in every run. An input counts once.
  *
  *     struct example_rows rows = {.count = n, .features = features, ...};
  *     example_bank_choose(&bank, &rows, &arena, &err);
@@ -15,7 +15,7 @@
 
 enum { EXAMPLE_BANK_ROWS = 400 }; /* of each label */
 
-/* Inputs with what is known of them. */
+/* Inputs with their features, logits, classes and digests. */
 struct example_rows {
     const size_t *items; /* [count]: which rows are meant; NULL: 0 .. count - 1 */
     size_t count;
@@ -24,10 +24,11 @@ struct example_rows {
     const float *logits;             /* [.., labels] */
     const unsigned *classes;         /* [..] below labels */
     const uint64_t *digests;         /* [..] */
-    const struct ngram_list *ngrams; /* [..] of a model with a table of them; NULL */
+    const struct ngram_list *ngrams; /* [..] for a model with a table of n-grams; else NULL */
 };
 
-/* By class and digest. The arena owns the numbers, which are copies. ERR_NO_MEMORY. */
+/* Chooses the examples, sorted by class and digest. The arena owns the numbers, which are copies.
+ * ERR_NO_MEMORY. */
 enum err_code example_bank_choose(struct head_bank *out, const struct example_rows *rows,
                                   struct arena *arena, struct err *err);
 
@@ -38,7 +39,7 @@ struct spec;
 enum err_code example_bank_read(struct head_bank *out, const char *dir, const struct spec *spec,
                                 struct arena *arena, struct err *err);
 
-/* The example that is this input; SIZE_MAX: none is. */
+/* Index of the example that is this input; SIZE_MAX: there is none. */
 size_t example_bank_find(const struct head_bank *bank, uint64_t digest);
 
 #endif

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The stricter of both, since labels that are judged together may be other ones with the foreign
- * inputs. */
+/* Keeps the stricter of both thresholds: with the foreign inputs other labels may be judged
+ * together. */
 static void make_stricter(float *threshold, const struct selective_threshold *chosen)
 {
     const float score = chosen->reachable ? chosen->score : NAN;

@@ -9,7 +9,7 @@
 
 enum { MEMORY = 12, STEPS_MAX = 300, HALVINGS_MAX = 30 };
 
-#define SLOPE_MIN 1e-5 /* of the largest gradient: done */
+#define SLOPE_MIN 1e-5 /* the search ends if no entry of the gradient is larger */
 #define ARMIJO 1e-4
 
 /* A difference of two points and of their gradients. */
@@ -106,8 +106,8 @@ static void forget_oldest(struct lbfgs *lbfgs)
     lbfgs->pair_count--;
 }
 
-/* Remembers the way from here to the next point, unless rounding left it no curvature. Where there
- * is no room it takes the place of the oldest one. */
+/* Stores the step from the current to the next point, unless rounding left it no curvature. If
+ * there is no room it replaces the oldest one. */
 static void remember(struct lbfgs *lbfgs)
 {
     if (lbfgs->pair_count == MEMORY)
@@ -124,9 +124,9 @@ static void remember(struct lbfgs *lbfgs)
     lbfgs->pair_count++;
 }
 
-/* The next point along the direction, with its gradient. False if the step promises less than
- * gain_min, which a first one, without curvature, cannot tell; or if no point is lower, which at
- * the optimum is rounding's doing. */
+/* Computes the next point along the direction, with its gradient. False if the step promises less
+ * than gain_min (unknown for the first step, which has no curvature), or if no point is lower,
+ * which rounding causes at the optimum. */
 static bool step(struct lbfgs *lbfgs, double gain_min, double *loss)
 {
     double slope = eigen_dot(lbfgs->gradient, lbfgs->direction, lbfgs->numbers), size = 1;

@@ -1,13 +1,13 @@
-/* logit_adjustment.c - see logit_adjustment.h. For one class c an input has a margin: how much must
- * be added to c's logit for c to win. In the order of their margins, inputs change to c as the
- * shift rises, each changing the counts of two classes: a sweep costs a sort. */
+/* logit_adjustment.c - see logit_adjustment.h. For a class c an input's margin is the number that
+ * must be added to c's logit for c to win. As the shift rises, inputs change to c in the order of
+ * their margins, and each changes the counts of two classes. So a sweep costs a sort. */
 #include "learn/eval/fit/logit_adjustment.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Per class: inputs of it, inputs given it, and those that are both. */
+/* Counts of a class: inputs that have it, inputs that are answered with it, and both. */
 struct tally {
     size_t support, given, hits;
 };
@@ -15,7 +15,7 @@ struct tally {
 /* The shift at which an input changes to class c. */
 struct crossing {
     float margin;
-    unsigned rival; /* its class before */
+    unsigned rival; /* the class that it changes from */
     unsigned label;
 };
 
@@ -31,7 +31,7 @@ static size_t row_of(const struct calibration_set *set, size_t i)
     return set->items != NULL ? set->items[i] : i;
 }
 
-/* The best label but `left_out` (labels: none is). */
+/* The best label except `left_out` (label_count: none is left out). */
 static unsigned winner(const struct search *search, size_t row, unsigned left_out)
 {
     unsigned labels = search->set->label_count, best = left_out == 0 ? 1 : 0;
@@ -48,7 +48,7 @@ static double f1(const struct tally *tally)
     return sum > 0 ? 2.0 * (double)tally->hits / (double)sum : 0;
 }
 
-/* Over the classes that occur, in truth or as a winner (confusion.h). */
+/* Macro-F1 over the classes that occur as a label or as a winner (confusion.h). */
 static double macro_f1(const struct tally *tallies, unsigned labels)
 {
     double sum = 0, classes = 0;
@@ -80,7 +80,7 @@ static int by_margin(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The crossings of all inputs to class c, and the tallies without c as a winner. */
+/* Computes the crossings of all inputs to class c, and the tallies if c never won. */
 static void leave_out(struct search *search, unsigned c)
 {
     const struct calibration_set *set = search->set;
@@ -96,7 +96,9 @@ static void leave_out(struct search *search, unsigned c)
     qsort(search->crossings, set->count, sizeof *search->crossings, by_margin);
 }
 
-/* The best shift of class c; the old one unless another is better by more than rounding. */
+/* Returns the best shift of class c; the current one unless another is better by more than
+ * rounding.
+ */
 static double sweep(struct search *search, unsigned c, double current)
 {
     const struct crossing *inputs = search->crossings;
@@ -146,7 +148,7 @@ static double ascend(struct search *search)
     return value;
 }
 
-/* Every second input's winner by the shifts of the others. */
+/* Counts every second input's winner by the shifts that were fitted on the other half. */
 static double cross(struct search *search, size_t *half, struct tally *tallies)
 {
     const struct calibration_set *set = search->set;

@@ -1,15 +1,15 @@
-/* logit_adjustment.h - numbers added to a classifier's logits so that its predictions have the best
- * macro-F1, for a model that was trained on its classes more evenly than they occur (logit
- * adjustment: Menon et al. 2021, there from the class frequencies).
+/* logit_adjustment.h - fits shifts of a classifier's logits so that its predictions have the best
+ * macro-F1, for a model whose classes were more balanced in training than they are in use (logit
+ * adjustment: Menon et al. 2021, who compute it from the class frequencies).
  *
  *     struct logit_adjustment gain;
  *     logit_adjustment_fit(&gain, &set, shifts, &err);
  *
- * Coordinate ascent: one class after another gets the shift, among all that change a winner, which
- * gives the best macro-F1 with the others as they are; at most LOGIT_ADJUSTMENT_ROUNDS rounds, each
- * shift within LOGIT_ADJUSTMENT_MAX. Ties go to the smallest shift. Shifts fitted on few inputs
- * overestimate the gain: `crossed` is measured on each half of the inputs with the shifts of the
- * other.
+ * Coordinate ascent: each class in turn gets the shift with the best macro-F1 while the others are
+ * fixed; candidates are all shifts that change a winner. There are at most LOGIT_ADJUSTMENT_ROUNDS
+ * rounds, and each shift is within LOGIT_ADJUSTMENT_MAX. Ties go to the smallest shift. Shifts
+ * fitted on few inputs overestimate the gain, so `crossed` is measured on each half of the inputs
+ * with the shifts of the other.
  *
  * Threads: no state.
  */

@@ -1,13 +1,13 @@
 /* outlier.c - see outlier.h. Both distances need the covariance within classes, W: the mean of (x -
- * its class's mean)(x - its class's mean)'. The covariance of all is W + B, B being that of the
- * class means. Classes have equal weights, but for those with few inputs: nine of ten wafers have
- * no defect, and by their scatter alone real defects would have high OOD scores. On wafer-vit, 1 %
- * of all inputs being unknown, that takes Donut from 23 to 9 % unknown, Scratch from 5 to 2 %, and
- * the AUROC of noise from 0.994 to 0.998.
+ * its class's mean)(x - its class's mean)'. The covariance of all inputs is W + B, where B is that
+ * of the class means. Classes have equal weights, except classes with few inputs: nine of ten
+ * wafers have no defect, and with the scatter of those alone real defects would have high OOD
+ * scores. On wafer-vit, with 1 % of all inputs unknown, equal weights reduce unknown Donuts from 23
+ * to 9 % and Scratches from 5 to 2 %, and raise the AUROC of noise from 0.994 to 0.998.
  *
  * mahalanobis: the span of the leading directions of W + B holds the class means and most of the
- * scatter; turned within the span so that W is diagonal there, they are the rows of P, with the
- * variances v. The rest of W is averaged: s.
+ * scatter. Rotated within the span so that W is diagonal there, these directions are the rows of P,
+ * with the variances v. The rest of W is averaged: s.
  *
  * relative: MD_c - MD_0 does not change along a direction in which W and W + B agree, and they
  * differ in at most one direction fewer than there are classes: with W = L L', the eigenvectors u
@@ -26,7 +26,7 @@ enum {
     NEIGHBOURS = 10,
     COMPONENTS = 64,
     FILE_NUMBERS_MAX = 15000,   /* of at most 14 characters: about 200 kB of attnd.json */
-    INPUTS_OF_A_DIRECTION = 10, /* at least, to estimate a variance */
+    INPUTS_OF_A_DIRECTION = 10, /* least number of inputs to estimate a variance */
     INPUTS_OF_A_CLASS = 100,    /* with fewer a class weighs less */
 };
 
@@ -190,7 +190,7 @@ static enum err_code find_moments(struct moments *out, const struct outlier_data
 
 /* ---- what the score reads ---- */
 
-/* Directions that attnd.json has room for. */
+/* Most directions that attnd.json has room for. */
 static size_t components_limit(const struct moments *moments, unsigned components_max)
 {
     size_t fitting = FILE_NUMBERS_MAX / (moments->hidden + moments->seen + 1);
@@ -217,7 +217,7 @@ static enum err_code take_statistics(struct ood *out, size_t components, struct 
     return out->method == OOD_RELATIVE ? take(&out->background, components, arena, err) : ERR_OK;
 }
 
-/* The mean, P and the class means along it, once P [components, hidden] is known. */
+/* Sets the mean, P [components, hidden] and the class means along P. */
 static void set_statistics(struct ood *out, const struct moments *moments, const double *p)
 {
     size_t hidden = moments->hidden, components = out->components;
@@ -235,8 +235,8 @@ static void set_statistics(struct ood *out, const struct moments *moments, const
 
 /* ---- mahalanobis ---- */
 
-/* Turns rows [k, hidden] within their span so that W is diagonal along them, with these values.
- * scratch: k * hidden + 2 k k. */
+/* Rotates rows [k, hidden] within their span so that W is diagonal along them; values [k] is that
+ * diagonal. scratch: k * hidden + 2 k k. */
 static enum err_code turn(const struct moments *moments, double *rows, size_t k, double *values,
                           double *scratch, struct err *err)
 {
@@ -259,7 +259,7 @@ static enum err_code turn(const struct moments *moments, double *rows, size_t k,
     return ERR_OK;
 }
 
-/* W + B. */
+/* total = W + B. */
 static void find_total(const struct moments *moments, double *total)
 {
     size_t hidden = moments->hidden;
@@ -271,8 +271,9 @@ static void find_total(const struct moments *moments, double *total)
     }
 }
 
-/* v and s. Floors, in terms of the mean variance, bound the effect of rounding P to fp32: it enters
- * a distance along P squared, but what is left beside P as a difference of squares. */
+/* Sets v and s. Both have a floor relative to the mean variance, which bounds the effect of
+ * rounding P to fp32: the rounding enters the distance along P squared, but the distance beside P
+ * as a difference of squares. */
 static void set_variances(struct ood *out, const struct moments *moments, const double *values,
                           double mean_variance)
 {
@@ -339,7 +340,7 @@ static void find_directions(const struct moments *moments, const double *l, cons
     }
 }
 
-/* Directions in which the classes differ, at least a little. */
+/* Number of directions in which the classes differ, at least a little. */
 static size_t count_directions(const struct moments *moments, const double *values,
                                unsigned components_max)
 {

@@ -1,12 +1,12 @@
 /* outlier.h - fits the parameters of decide/ood.h: statistics of the features of labelled inputs.
- * What score is too high is outlier_threshold.h's.
+ * outlier_threshold.h decides which score is too high.
  *
  *     struct outlier_data data = {.features = evaluation.features, .classes = classes, ...};
  *     struct ood ood;
  *     outlier_fit(&ood, OOD_MAHALANOBIS, &data, 0, &arena, &err);          training part
  *     outlier_scores(&ood, logits, &validation, scores);                   validation part
  *
- * Of OOD_NEIGHBOURS the caller sets `neighbours`: there is nothing to fit but the thresholds.
+ * For OOD_NEIGHBOURS the caller sets `neighbours`; only thresholds are fitted.
  *
  * Threads: no state.
  */
@@ -22,9 +22,9 @@ enum { OUTLIER_CLASSES_MAX = 1024 };
 
 /* Features with their classes. */
 struct outlier_data {
-    const float *features;   /* [.., width], of which distances read the first `hidden` */
+    const float *features;   /* [.., width]; distances read the first `hidden` */
     const unsigned *classes; /* [..], below label_count; outlier_scores does not read them */
-    const size_t *items;     /* [count]: which rows are meant; NULL: 0 .. count - 1 */
+    const size_t *items;     /* [count] rows to use; NULL: 0 .. count - 1 */
     size_t count;
     unsigned width, hidden, label_count;
     bool independent; /* each label has a sigmoid of its own */
@@ -33,16 +33,16 @@ struct outlier_data {
     const struct head_bank *bank; /* the neighbours; NULL: no input is one of them */
 };
 
-/* Without a threshold and quantiles; numbers are the arena's. Classes with at least 100 inputs have
- * equal weights, others by their inputs. Covariances are shrunk towards a multiple of the identity
- * by the oracle approximating amount (Chen et al. 2010). Mahalanobis keeps the components_max
- * directions in which the features vary most (0: 64, or as many as keep attnd.json below about 200
- * kB), relative those in which the classes differ most. ERR_UNUSABLE: too few inputs or classes, or
- * features that do not vary. */
+/* Fits everything but threshold and quantiles; the arena owns the numbers. Classes with at least
+ * 100 inputs have equal weights, others have weights by their inputs. Covariances are shrunk
+ * towards a multiple of the identity (oracle approximating shrinkage, Chen et al. 2010). The
+ * Mahalanobis distance keeps the components_max directions in which the features vary most (0: 64,
+ * or as many as keep attnd.json below about 200 kB), the relative one those in which the classes
+ * differ most. ERR_UNUSABLE: too few inputs or classes, or features that do not vary. */
 enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct outlier_data *data,
                           unsigned components_max, struct arena *arena, struct err *err);
 
-/* scores [count]; logits [.., label_count] by the same rows as the features. */
+/* Computes scores [count]. logits [.., label_count] have the same rows as the features. */
 void outlier_scores(const struct ood *ood, const float *logits, const struct outlier_data *data,
                     float *scores);
 

@@ -9,8 +9,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The scores of the answers that give the label (of all: label_count), rising; the caller's to
- * free. */
+/* Sorted scores of the answers that give `label` (label_count: of all answers). The caller frees
+ * them. */
 static float *sorted_scores(const struct outlier_answers *answers, unsigned label,
                             unsigned label_count, size_t *count, struct err *err)
 {
@@ -27,7 +27,7 @@ static float *sorted_scores(const struct outlier_answers *answers, unsigned labe
     return scores;
 }
 
-/* The lowest of these rising scores that at least `share` of them do not exceed. */
+/* The lowest of the sorted scores that at least `share` of them do not exceed. */
 static float covering(const float *sorted, size_t count, double share)
 {
     double below = ceil(share * (double)count - 1e-9) - 1;
@@ -65,7 +65,7 @@ enum err_code outlier_threshold_fit(struct ood *ood, const struct outlier_answer
     return ERR_OK;
 }
 
-/* NaN: the threshold for all. */
+/* Sets a label's threshold; NaN: the threshold for all. */
 static enum err_code spare_label(float *out, const struct ood *ood,
                                  const struct outlier_answers *answers, unsigned label,
                                  double share_max, struct err *err)

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define UNSEEN 0.5     /* of an input of each label */
-#define MOVED_MIN 1e-7 /* the sum over labels of what a step moves */
+#define UNSEEN 0.5     /* inputs that are added to each label */
+#define MOVED_MIN 1e-7 /* ends when a step changes the shares by less, summed over labels */
 
-/* Scores of a set, and the mean of what factors make of them. */
+/* Scores of a set, and the mean of the scores after correction by factors. */
 struct scored {
     float *scores; /* [count, labels] */
     size_t count;
@@ -42,7 +42,7 @@ static void close_scored(struct scored *scored)
     free(scored->mean);
 }
 
-/* mean_c over inputs, and half an input, of p_ic f_c / sum_j p_ij f_j. */
+/* mean_c = mean over inputs, plus UNSEEN of an input, of p_ic f_c / sum_j p_ij f_j. */
 static void average(struct scored *scored, const double *factors)
 {
     const unsigned labels = scored->labels;
@@ -68,7 +68,7 @@ static void count_shares(double *shares, const struct calibration_set *set)
         shares[set->classes[set->items != NULL ? set->items[i] : i]] += 1 / inputs;
 }
 
-/* factors: under which the mean scores are the shares. */
+/* Finds the factors with which the mean scores are `shares`. */
 static void correct(double *factors, struct scored *known, const double *shares)
 {
     double moved = 1;
@@ -82,7 +82,7 @@ static void correct(double *factors, struct scored *known, const double *shares)
     }
 }
 
-/* shares: from where it starts to where it ends. */
+/* Expectation maximisation. shares: in the start, out the result. Returns the number of steps. */
 static unsigned maximise(double *shares, struct scored *stream, double *factors)
 {
     double moved = 1;

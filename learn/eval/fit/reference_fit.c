@@ -17,7 +17,7 @@ static int compare_entries(const void *left, const void *right)
     return strcmp(((const struct entry *)left)->text, ((const struct entry *)right)->text);
 }
 
-/* Labels of one text get the share of all of them. */
+/* Labels with the same text get the share of all of them. */
 static void share_with_twins(struct drift_reference *out, const struct entry *entries)
 {
     for (unsigned first = 0, end; first < out->label_count; first = end) {
@@ -59,7 +59,8 @@ static int compare_floats(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Quantiles of rising values, rounded down to a multiple of step (0: not), each once. */
+/* Chooses quantiles of sorted values, rounded down to a multiple of step (0: not rounded), without
+ * duplicates. */
 static unsigned choose_edges(float *edges, const float *values, size_t count, double step)
 {
     size_t bins = count / DRIFT_BIN_INPUTS;

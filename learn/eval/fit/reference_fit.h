@@ -1,5 +1,5 @@
-/* reference_fit.h - the reference of a model (decide/drift_reference.h) from its answers to
- * validation inputs: the shares of its labels, and the deciles of its scores and OOD scores.
+/* reference_fit.h - computes the reference of a model (decide/drift_reference.h) from its answers
+ * to validation inputs: the shares of its labels, and the deciles of its scores and OOD scores.
  *
  *     struct reference_answers answers = {.verdicts = verdicts, .ood_scores = scores, .count = n};
  *     struct drift_reference reference;
@@ -7,9 +7,9 @@
  *     spec.reference = &reference;
  *     attnd_json_write(dir, &spec, &err);
  *
- * Bins hold about DRIFT_BIN_INPUTS inputs at least, so few inputs give fewer than ten. Edges of
- * scores are multiples of REFERENCE_SCORE_STEP: most answers of a good model score above 0.999, and
- * their order changes with the precision that it is served in, which is no drift.
+ * A bin has at least about DRIFT_BIN_INPUTS inputs, so few inputs give fewer than ten bins. Edges
+ * of scores are multiples of REFERENCE_SCORE_STEP: most answers of a good model score above 0.999,
+ * and their order depends on the precision in which it is served, which is no drift.
  *
  * Threads: no state.
  */

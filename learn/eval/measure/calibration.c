@@ -1,5 +1,5 @@
-/* calibration.c - see calibration.h. The negative log-likelihood is convex in b = 1 / T, so that
- * its derivative has one root at most: Newton's method, kept inside a bracket that each step
+/* calibration.c - see calibration.h. The negative log-likelihood is convex in b = 1 / T, so its
+ * derivative has at most one root. Newton's method finds it inside a bracket that each step
  * narrows. With z the logits of an input and y its class,
  *
  *     softmax:  L'(b) = sum E_p[z] - z_y              L''(b) = sum Var_p[z]
@@ -27,7 +27,7 @@ static const float *logits_of(const struct calibration_set *set, size_t item)
     return set->logits + item * set->label_count;
 }
 
-/* Both tails without overflow. */
+/* Without overflow in both tails. */
 static double sigmoid(double x)
 {
     double e = exp(-fabs(x));
@@ -55,7 +55,7 @@ struct slope {
     double first, second;
 };
 
-/* Moments are taken about the largest logit, which changes neither. */
+/* Moments are computed about the largest logit, which does not change the slopes. */
 static void add_softmax_slope(struct slope *slope, const float *logits, unsigned count,
                               unsigned class, double b)
 {
@@ -206,7 +206,7 @@ static void add_to_bin(struct calibration_bin *bin, const struct verdict *verdic
     bin->right += verdict->right;
 }
 
-/* From sums to means. */
+/* Turns sums into means. */
 static void finish_bins(struct calibration_bin bins[CALIBRATION_BINS])
 {
     for (unsigned i = 0; i < CALIBRATION_BINS; i++) {

@@ -21,11 +21,11 @@
 
 enum { CALIBRATION_BINS = 15 };
 
-/* Logits with the truth. For sigmoid models an input has one label too: the others are wrong. */
+/* Logits with the true class. Inputs of sigmoid models have one label too; all others are wrong. */
 struct calibration_set {
     const float *logits;     /* [.., label_count] */
     const unsigned *classes; /* [..] */
-    const size_t *items;     /* [count]: which rows are meant; NULL: 0 .. count - 1 */
+    const size_t *items;     /* [count] rows to use; NULL: 0 .. count - 1 */
     size_t count;
     unsigned label_count;
     bool sigmoid;
@@ -33,34 +33,34 @@ struct calibration_set {
 
 /* A label that a model gives an input, with its score. */
 struct verdict {
-    float score; /* as a server computes it, in one precision with thresholds */
+    float score; /* as a server computes it, in the precision of thresholds */
     unsigned label;
     bool right;
     size_t item;
 };
 
-/* The temperature of least negative log-likelihood, within CALIBRATION_TEMPERATURE_MIN .. _MAX: a
- * set without a mistake, whose likelihood has no optimum, gives the lower bound. */
+/* The temperature with the lowest negative log-likelihood, within CALIBRATION_TEMPERATURE_MIN ..
+ * _MAX. A set without mistakes has no optimum and gives the lower bound. */
 #define CALIBRATION_TEMPERATURE_MIN 0.05
 #define CALIBRATION_TEMPERATURE_MAX 20.0
 double calibration_temperature(const struct calibration_set *set);
 
-/* The same where it means something: at a bound nothing was fitted, the scores would all become 1
- * or all alike, and 1 is returned; *bound is that bound, else 0. */
+/* The same, but returns 1 and sets *bound if the fit ends at a bound, since scores would become all
+ * 1 or all equal. Else *bound is 0. */
 double calibration_temperature_within(const struct calibration_set *set, double *bound);
 
-/* Sums over inputs, to be divided by their number, or added up over folds first. NLL in nats; the
- * Brier score is the sum of (score - truth)^2 over labels (0 to 2; Brier 1950). For sigmoid both
- * are means over the labels, that is, of binary problems. */
+/* Sums over inputs; the caller divides by their number, or adds up folds first. NLL is in nats. The
+ * Brier score is the sum of (score - truth)^2 over labels (0 to 2; Brier 1950). For sigmoid models
+ * both are means over the labels, as of binary problems. */
 struct calibration_losses {
     double nll, brier;
 };
 struct calibration_losses calibration_losses(const struct calibration_set *set, double temperature);
 
-/* The winner of each input: [count]; equal logits: the first. */
+/* Computes the winner of each input: [count]; the first of equal logits. */
 void calibration_predictions(const struct calibration_set *set, double temperature,
                              struct verdict *out);
-/* Each label of each input, by its sigmoid: [count, label_count]. */
+/* Computes each label of each input, by its sigmoid: [count, label_count]. */
 void calibration_labels(const struct calibration_set *set, double temperature, struct verdict *out);
 
 /* Fills the verdicts that measure scores: the winners or, with independent labels, all labels.
@@ -70,7 +70,7 @@ size_t calibration_verdicts(const struct calibration_set *set, double temperatur
 /* Number of verdicts of one input. */
 size_t calibration_verdicts_each(const struct calibration_set *set);
 
-/* A bin of verdicts: how many, their mean score, and the share of them that is right. */
+/* A bin of verdicts: their number, their mean score, and the share that is right. */
 struct calibration_bin {
     size_t count;
     double score, right;

@@ -1,4 +1,5 @@
-/* confusion.h - how good a classifier is, from pairs of label and winner. Pure numbers.
+/* confusion.h - measures a classifier from pairs of label and winner: confusion matrix, accuracy,
+ * precision, recall, F1.
  *
  *     confusion_open(&confusion, class_count, &err);
  *     confusion_add(&confusion, label, winner);        // for each input
@@ -6,9 +7,9 @@
  *     confusion_close(&confusion);
  *
  * Precision, recall and F1 are scikit-learn's with zero_division=0: 0 / 0 is 0. Macro-F1 is the
- * mean over the classes that occur as a label or as a winner, as f1_score(average="macro") takes
- * it: a class without support that is predicted counts with its F1 of 0, one that is not even
- * predicted does not count. Threads: one at a time.
+ * mean over the classes that occur as a label or as a winner, as in f1_score(average="macro"): a
+ * class without support counts with F1 = 0 if it is predicted, and not at all if it is never
+ * predicted. Threads: one at a time.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_CONFUSION_H
 #define ATTND_LEARN_EVAL_MEASURE_CONFUSION_H
@@ -29,14 +30,14 @@ struct confusion {
     size_t count, hits;
     double accuracy;
     double macro_f1;
-    unsigned macro_classes;          /* how many classes macro_f1 is the mean of */
+    unsigned macro_classes;          /* number of classes in the mean macro_f1 */
     struct confusion_class *classes; /* [class_count] */
 };
 
 enum err_code confusion_open(struct confusion *out, unsigned class_count, struct err *err);
 void confusion_close(struct confusion *confusion);
 
-/* Both below class_count. */
+/* label and winner must be below class_count. */
 void confusion_add(struct confusion *confusion, unsigned label, unsigned winner);
 void confusion_finish(struct confusion *confusion);
 

@@ -14,7 +14,7 @@ struct work {
     const struct confusion *confusion;
     const double *shares;
     double *answered;      /* [class_count] the expected share of answers */
-    double *hits;          /* [class_count] and of right ones */
+    double *hits;          /* [class_count] the expected share of right answers */
     uint32_t *winners;     /* [confusion->count] label after label */
     struct stratum *parts; /* [class_count] */
     double *macro;         /* [draws] */
@@ -64,7 +64,7 @@ static void list_winners(struct work *work)
             *at++ = (uint32_t)(cell % classes);
 }
 
-/* So much of all inputs has this label and is answered so. */
+/* Adds a share `weight` of all inputs that has this label and this winner. */
 static void add(struct work *work, unsigned label, unsigned winner, double weight)
 {
     work->answered[winner] += weight;

@@ -1,7 +1,7 @@
-/* expectation.h - what a confusion matrix says of a stream that has the labels in other shares than
- * the inputs it was counted on: each input weighs q_c / p_c, expected over counted share of its
- * label (importance weights; Lipton, Wang and Smola 2018, equation 1, where what inputs of a label
- * look like stays).
+/* expectation.h - the figures that a confusion matrix predicts for a stream with other shares of
+ * the labels: each input weighs q_c / p_c, the expected over the counted share of its label
+ * (importance weights; Lipton, Wang and Smola 2018, equation 1, which assumes that the inputs of a
+ * label look the same).
  *
  *     expectation_measure(&expectation, &confusion, shares, seed, &err);
  *     expectation.macro_f1;
@@ -11,7 +11,7 @@
  *
  *     accuracy = sum_c q_c r_cc       F1_c = 2 q_c r_cc / (q_c + sum_l q_l r_lc)
  *
- * A label that was counted on no input is left out, and the others share what is expected of it.
+ * A label without a counted input is left out, and its expected share is divided among the others.
  * Accuracy has the interval of decide/stratified.h, macro-F1 a percentile bootstrap within labels.
  * Threads: plain data.
  */
@@ -36,8 +36,8 @@ struct expectation {
     struct expectation_class *classes; /* [class_count] */
 };
 
-/* shares [class_count], their sum is 1. `confusion` is finished. ERR_UNUSABLE if no label that is
- * expected was counted; ERR_NO_MEMORY. Close it in any case. */
+/* shares [class_count] must have the sum 1, and `confusion` must be finished. ERR_UNUSABLE if no
+ * expected label was counted; ERR_NO_MEMORY. Close it in any case. */
 enum err_code expectation_measure(struct expectation *out, const struct confusion *confusion,
                                   const double *shares, uint64_t seed, struct err *err);
 void expectation_close(struct expectation *expectation);

@@ -1,6 +1,6 @@
-/* findings.c - see findings.h. The inputs that have logits are listed once, and dealt once into
- * folds. Folds are stratified: inputs sorted by class and, within a class, by a hash of seed and
- * place, then dealt out one by one. */
+/* findings.c - see findings.h. The inputs that have logits are listed once and divided into folds
+ * once. Folds are stratified: inputs are sorted by class and, within a class, by a hash of seed and
+ * index, and then assigned to the folds in turn. */
 #include "learn/eval/measure/findings.h"
 
 #include "engine/base/rng.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer inputs are too few for five folds. */
+/* Least number of inputs for cross-validation. */
 enum { CROSSED_INPUTS_MIN = 4 * FINDINGS_FOLDS };
 
 struct work {
@@ -21,7 +21,7 @@ struct work {
     size_t *rest;                           /* [set.count]: all folds but one */
     struct verdict *winners;                /* [set.count] */
     struct verdict *labels;                 /* [set.count, label_count] if sigmoid, else [count] */
-    struct verdict *crossed;                /* the same, gathered over folds */
+    struct verdict *crossed;                /* verdicts of all folds */
     struct selective_threshold *thresholds; /* [label_count] */
 };
 
@@ -159,7 +159,7 @@ static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
     return ERR_OK;
 }
 
-/* The inputs of all folds but one, into work->rest. */
+/* Copies the inputs of all folds but one to work->rest. Returns their number. */
 static size_t leave_out(struct work *work, unsigned fold)
 {
     size_t begin = work->folds[fold], end = work->folds[fold + 1];
@@ -241,7 +241,7 @@ static enum err_code measure_classes(struct findings *out, const struct confusio
     return err->code;
 }
 
-/* After measure_at, which leaves the winners by falling score. */
+/* Called after measure_at, which leaves the winners sorted by descending score. */
 static void collect_mistakes(struct findings *out, const struct work *work)
 {
     for (size_t i = 0; i < work->set.count && out->mistake_count < FINDINGS_MISTAKES_MAX; i++)

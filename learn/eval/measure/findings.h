@@ -1,14 +1,14 @@
-/* findings.h - everything in a report on a model beyond the confusion matrix.
+/* findings.h - all figures of a report on a model beyond the confusion matrix.
  *
  *     struct findings_options options = {.target_precision = 0.95, .temperature = 1};
  *     if (findings_open(&findings, &evaluation, classes, &confusion, &options, &err)) ...
  *     report.findings = &findings;
  *     findings_close(&findings);
  *
- * Scores are measured three times. `served`: with the temperature that the checkpoint has.
- * `fitted`: with one fitted on these very inputs, and thresholds, too: the values for attnd.json,
- * whose figures are optimistic. `crossed`: each fifth of the inputs with a temperature and
- * thresholds from the other four, an estimate for new inputs. Threads: plain data.
+ * Scores are measured three times. `served`: with the checkpoint's temperature. `fitted`: with a
+ * temperature and thresholds that are fitted on the same inputs; these are the values for
+ * attnd.json, and their figures are optimistic. `crossed`: each fifth of the inputs with
+ * temperature and thresholds from the other four, an estimate for new inputs. Threads: plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_FINDINGS_H
 #define ATTND_LEARN_EVAL_MEASURE_FINDINGS_H
@@ -49,14 +49,14 @@ struct findings {
     struct interval accuracy, macro_f1;
     struct findings_class *classes; /* [class_count] */
     struct findings_figures served, fitted, crossed;
-    double temperature_bound;     /* where the fit of a temperature ended: 1 is used; 0: within */
+    double temperature_bound;     /* the bound that a fit ended at, and 1 is used; else 0 */
     bool has_crossed;             /* enough inputs for folds */
     struct selective_curve curve; /* of `served` */
-    struct verdict mistakes[FINDINGS_MISTAKES_MAX]; /* of `served`, by falling score */
+    struct verdict mistakes[FINDINGS_MISTAKES_MAX]; /* of `served`, by descending score */
     unsigned mistake_count;
 };
 
-/* `confusion` is finished and of the same evaluation. Close it in any case. */
+/* `confusion` must be finished and of the same evaluation. Close it in any case. */
 enum err_code findings_open(struct findings *out, const struct evaluation *evaluation,
                             const unsigned *classes, const struct confusion *confusion,
                             const struct findings_options *options, struct err *err);

@@ -9,7 +9,7 @@
 
 enum { FILE_BYTES_MAX = 256 * 1024 * 1024, PIXELS_MAX = 64 * 1024 * 1024 };
 
-/* The format of a file that no model takes. One that cannot be read has none. */
+/* Sets the error for a file whose format no model takes; no error if the file cannot be read. */
 static enum err_code name_file(const char *path, struct err *err)
 {
     struct err ignored = {0};

@@ -1,5 +1,5 @@
-/* input_reader.h - from what a program's arguments name (learn/data/input_list.h) to an input of
- * the encoder: texts, pairs, files and pictures, read and prepared one after another.
+/* input_reader.h - reads and prepares the inputs that a program's arguments name
+ * (learn/data/input_list.h), one after another: texts, pairs, files and pictures.
  *
  *     struct input_reader reader = {.model = model};
  *     input_reader_prepare(&reader, &list.items[i], &arena, &input, &err);
@@ -17,9 +17,9 @@
 struct input_reader {
     const struct engine_model *model;
     struct engine_reading reading; /* of long texts */
-    struct pictures pictures;      /* zero to begin with */
-    const char *text;              /* that was prepared last, of a pair the first one; the item's or
-                                      the arena's */
+    struct pictures pictures;      /* zero at first */
+    const char *text;              /* the text that was prepared last, the first one of a pair; the
+                                      item or the arena owns it */
     size_t text_len;
 };
 

@@ -1,6 +1,6 @@
-/* interval.c - see interval.h. To draw inputs is to draw cells of the confusion matrix, so a pair
- * of label and winner is all that a draw reads: 26 000 inputs of nine classes are
- * drawn a thousand times in 0.15 s. */
+/* interval.c - see interval.h. A draw of an input reads only its pair of label and winner, that is,
+ * a cell of the confusion matrix: 26 000 inputs of nine classes are drawn a thousand times in
+ * 0.15 s. */
 #include "learn/eval/measure/interval.h"
 
 #include "engine/base/rng.h"
@@ -122,7 +122,7 @@ static void draw(struct bootstrap *boot, unsigned index, struct rng *rng)
     boot->macro[index] = classes > 0 ? (float)(sum / classes) : NAN;
 }
 
-/* NAN comes last. */
+/* Ascending order, NAN last. */
 static int compare(const void *left, const void *right)
 {
     float a = *(const float *)left, b = *(const float *)right;

@@ -1,4 +1,4 @@
-/* progress.h - one line on a terminal that tells how far a long run is, and overwrites itself.
+/* progress.h - shows the progress of a long run in one line of a terminal, which is overwritten.
  *
  *     struct progress progress;
  *     progress_start(&progress, "f32", total);
@@ -22,9 +22,9 @@ struct progress {
     bool watched; /* stderr is a terminal */
 };
 
-/* `name`, borrowed, is what the line begins with; total: of inputs. */
+/* `name`, borrowed, is the line's first word; total is the number of inputs. */
 void progress_start(struct progress *progress, const char *name, size_t total);
-/* context: the struct progress. Writes at most five times a second. */
+/* `context` must be the struct progress. Writes at most five times a second. */
 void progress_show(void *context, size_t done);
 void progress_end(const struct progress *progress);
 

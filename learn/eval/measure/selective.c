@@ -1,5 +1,5 @@
-/* selective.c - see selective.h. All functions go through sorted scores, the highest first, and
- * stop only where a threshold could be: between two different scores. */
+/* selective.c - see selective.h. All functions go through sorted scores, the highest first. A
+ * threshold can only be between two different scores. */
 #include "learn/eval/measure/selective.h"
 
 #include "learn/eval/measure/interval.h"
@@ -17,7 +17,7 @@ static int compare_falling(const void *left, const void *right)
     return (a->item > b->item) - (a->item < b->item);
 }
 
-/* How many verdicts from `at` on have the same score. */
+/* Number of verdicts from `at` on that have the same score. */
 static size_t equal_scores_from(const struct verdict *verdicts, size_t count, size_t at)
 {
     size_t end = at + 1;
@@ -26,8 +26,8 @@ static size_t equal_scores_from(const struct verdict *verdicts, size_t count, si
     return end - at;
 }
 
-/* Points so far apart that they fit, and always the last one: the first is above 0, at most 253
- * more are below 1. */
+/* Adds a point if it is far enough from the last one for all points to fit; always adds the end.
+ * The first point is above 0, and at most 253 more are below 1. */
 static void add_point(struct selective_curve *out, size_t taken, size_t wrong)
 {
     double coverage = (double)taken / (double)out->count, apart = 1.0 / (SELECTIVE_POINTS_MAX - 2);
@@ -75,7 +75,7 @@ static int compare_label_falling(const void *left, const void *right)
     return compare_falling(left, right);
 }
 
-/* The verdicts are one label's, by falling score. */
+/* Chooses the threshold of one label. Its verdicts are sorted by descending score. */
 static struct selective_threshold choose(const struct verdict *verdicts, size_t count,
                                          const struct selective_goal *goal)
 {
@@ -95,7 +95,7 @@ static struct selective_threshold choose(const struct verdict *verdicts, size_t 
     return chosen;
 }
 
-/* Too few answers of a label to reach the goal, even if all were right. */
+/* True if a label has too few answers to reach the goal, even if all were right. */
 static bool is_small(size_t count, const struct selective_goal *goal)
 {
     return count > 0 && wilson_interval_at(count, count, goal->z).low < goal->target_precision;
@@ -111,7 +111,7 @@ size_t selective_right_min(const struct selective_goal *goal)
     return right;
 }
 
-/* Moves verdicts first .. end - 1 to the places from `to` on; those that lay there come behind. */
+/* Moves verdicts first .. end - 1 to index `to`; those that were there follow them. */
 static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
@@ -122,7 +122,7 @@ static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_
     return to;
 }
 
-/* One score for the first `count` verdicts, which are all answers of the small labels. */
+/* Chooses one threshold for the first `count` verdicts, all answers of the small labels. */
 static void choose_together(struct selective_threshold *out, struct verdict *verdicts, size_t count,
                             const struct selective_goal *goal)
 {

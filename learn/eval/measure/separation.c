@@ -42,8 +42,8 @@ double separation_fpr(float *known, size_t known_count, float *strange, size_t s
     return (double)passing / (double)strange_count;
 }
 
-/* The variance of an AUROC that is truly `auroc`, with (m + n) / 2 in place of m and of n in the
- * terms of Hanley and McNeil (1982). */
+/* Variance of a measured AUROC if the true one is `auroc`: Hanley and McNeil (1982), with
+ * (m + n) / 2 in place of both m and n. */
 static double variance_of(double auroc, double known, double strange)
 {
     const double more = (known + strange) / 2 - 1;
@@ -51,7 +51,8 @@ static double variance_of(double auroc, double known, double strange)
            (1 + more * (1 - auroc) / (2 - auroc) + more * auroc / (1 + auroc)) / (known * strange);
 }
 
-/* The truth furthest from `auroc` towards `end` that would not be surprised by it. */
+/* End of the interval towards `end`: the true AUROC furthest from `auroc` that is still compatible
+ * with it. */
 static double bound_of(double auroc, double end, double known, double strange)
 {
     static const double z = 1.959963984540054;

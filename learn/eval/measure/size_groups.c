@@ -4,9 +4,9 @@
 
 /* ---- bounds ---- */
 
-enum { RANK_MIN = 2 }; /* of the bound 2 */
+enum { RANK_MIN = 2 }; /* rank of the bound 2 */
 
-/* 2, 3, 4, 6, 8, 12, 16, ... from RANK_MIN on. */
+/* Bounds: 2, 3, 4, 6, 8, 12, 16, ... from rank RANK_MIN on. */
 static size_t bound(unsigned rank)
 {
     size_t power = (size_t)1 << (rank / 2);

@@ -1,14 +1,14 @@
-/* size_groups.h - how many inputs of each class were answered right, by the size of the input: an
- * image's larger side in pixels (of a wafer map the dies across), a text's tokens. A model that
- * shrinks its images, or reads only so much of a text, fails first at one end.
+/* size_groups.h - counts right answers of each class by the size of the input: an image's larger
+ * side in pixels (for a wafer map the dies across), a text's tokens. A model that shrinks its
+ * images, or reads only the beginning of a text, fails first at one end.
  *
  *     size_groups_open(&groups, &evaluation, classes, &err);
  *     size_groups_cell(&groups, g, label)->hits;
  *     size_groups_close(&groups);
  *
  * Groups end at powers of two and halfway between them (.. 24, 32, 48, 64, 96 ..), so that they are
- * the same for every data set of such inputs; if more than SIZE_GROUPS_MAX were needed, at powers
- * of two, of four and so on. Threads: plain data.
+ * the same for all data sets. If that needs more than SIZE_GROUPS_MAX groups, they end at powers of
+ * two, of four and so on. Threads: plain data.
  */
 #ifndef ATTND_LEARN_EVAL_MEASURE_SIZE_GROUPS_H
 #define ATTND_LEARN_EVAL_MEASURE_SIZE_GROUPS_H
@@ -21,7 +21,7 @@
 enum { SIZE_GROUPS_MAX = 8 };
 
 struct size_cell {
-    size_t support, hits; /* inputs; of these answered right */
+    size_t support, hits; /* inputs; inputs answered right */
 };
 
 struct size_group {
@@ -35,8 +35,8 @@ struct size_groups {
     struct size_cell *cells;                   /* [SIZE_GROUPS_MAX, label_count] */
 };
 
-/* Inputs that failed count nowhere. `classes` as dataset_match gives them. ERR_NO_MEMORY. Close it
- * in any case. */
+/* Inputs that failed are not counted. `classes` must come from dataset_match. ERR_NO_MEMORY. Close
+ * it in any case. */
 enum err_code size_groups_open(struct size_groups *out, const struct evaluation *evaluation,
                                const unsigned *classes, struct err *err);
 void size_groups_close(struct size_groups *groups);

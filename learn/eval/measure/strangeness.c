@@ -40,11 +40,11 @@ static void close_work(struct work *work)
     free(work->scores);
 }
 
-/* ---- which are compared ---- */
+/* ---- known inputs to compare with ---- */
 
 enum which { ALL, ALL_BUT, ONLY };
 
-/* Into some_known: those of all labels, of all but one, or of one. */
+/* Copies OOD scores to some_known: of all labels, of all labels but one, or of one label. */
 static size_t take_known(struct work *work, enum which which, unsigned label)
 {
     const struct evaluation *known = work->source->known;

@@ -1,6 +1,7 @@
-/* strangeness.h - what a model says of inputs that it has not learnt: how many pass as automatic,
- * and how well their OOD scores stand out. The stricter question is against known defects: most
- * inputs of a fab are of one label, the majority, and almost anything stands out against that.
+/* strangeness.h - measures a model on strange inputs, which it has not learnt: how many get an
+ * automatic answer, and how well their OOD scores separate them from known inputs. Separation from
+ * known defects is the stricter measure: most inputs of a fab have one label, the majority, and
+ * almost everything is separated from that.
  *
  *     const struct strangeness_source source = {model, &known, classes, &strange, labels};
  *     strangeness_measure(&strangeness, &source, &err);
@@ -23,15 +24,15 @@ struct strangeness_source {
     const struct evaluation *known;
     const unsigned *classes; /* [known->count] */
     const struct evaluation *strange;
-    const char *const *labels; /* [strange->count] of what was not learnt; NULL: not told */
+    const char *const *labels; /* [strange->count] their labels; NULL: unknown */
 };
 
 /* Strange inputs of one label, or all of them. */
 struct strangeness_group {
     const char *label;                    /* the source's; NULL: all */
-    struct selective_decisions decisions; /* none is right */
-    struct separation all, defects;       /* against known ones; and without the majority */
-    struct separation *classes;           /* [label_count] against each label's */
+    struct selective_decisions decisions; /* no answer is right */
+    struct separation all, defects;       /* from all known inputs; without the majority's */
+    struct separation *classes;           /* [label_count] from the inputs of each label */
 };
 
 struct strangeness {
@@ -43,7 +44,7 @@ struct strangeness {
 
 enum { STRANGENESS_LABELS_MAX = 64 };
 
-/* ERR_UNUSABLE for more labels than that; ERR_NO_MEMORY. Close it in any case. */
+/* ERR_UNUSABLE for too many labels; ERR_NO_MEMORY. Close it in any case. */
 enum err_code strangeness_measure(struct strangeness *out, const struct strangeness_source *source,
                                   struct err *err);
 void strangeness_close(struct strangeness *strangeness);

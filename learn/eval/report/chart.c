@@ -1,5 +1,6 @@
-/* chart.c - see chart.h. Numbers are written with at most two decimals: a tenth of a unit of the
- * SVG cannot be seen. Ticks are at 1, 2, 2.5 or 5 times a power of ten, three to seven of them. */
+/* chart.c - see chart.h. Numbers are written with at most two decimals, since a tenth of a unit of
+ * the SVG is not visible. There are three to seven ticks, at 1, 2, 2.5 or 5 times a power of ten.
+ */
 #include "learn/eval/report/chart.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* chart.h - line charts as inline SVG, and the three that a report has.
+/* chart.h - writes line charts as inline SVG, and the three charts of a report.
  *
  *     struct chart chart = {.file = file, .x = {0, 1}, .y = {0, 0.2}};
  *     chart_open(&chart, "Risk and coverage", "Risk is 0.02 at full coverage.");
@@ -6,8 +6,8 @@
  *     chart_line(&chart, "accent", points, count);
  *     chart_close(&chart);
  *
- * Colours and fonts are the page's: shapes have classes and nothing else. Titles and descriptions,
- * which a screen reader reads, are ours and hold no markup. Threads: one a file.
+ * The page sets colours and fonts: shapes only have classes. Titles and descriptions, which a
+ * screen reader reads, come from this program and hold no markup. Threads: one for each file.
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_CHART_H
 #define ATTND_LEARN_EVAL_REPORT_CHART_H
@@ -17,7 +17,7 @@
 
 #include <stdio.h>
 
-/* Units of the SVG: the page scales it. */
+/* Size in units of the SVG; the page scales it. */
 enum { CHART_WIDTH = 420, CHART_HEIGHT = 290 };
 
 struct chart_range {
@@ -37,24 +37,25 @@ struct chart {
 struct chart_range chart_range_from_zero(double largest);
 
 void chart_open(const struct chart *chart, const char *title, const char *description);
-/* y_label NULL: the heading says it. */
+/* y_label may be NULL if the heading says it. */
 void chart_axes(const struct chart *chart, const char *x_label, const char *y_label);
-/* Points that are not finite are left out; one alone becomes a dot. */
+/* Draws a line. Points that are not finite are left out; a single point becomes a dot. */
 void chart_line(const struct chart *chart, const char *class, const struct chart_point *points,
                 unsigned count);
 void chart_dot(const struct chart *chart, const char *class, struct chart_point point);
-/* A box between two corners, in the chart's units. */
+/* Draws a box between two corners, in the chart's units. */
 void chart_box(const struct chart *chart, const char *class, struct chart_point a,
                struct chart_point b);
-/* Beside a point, on the side that has room. */
+/* Writes a note beside a point, on the side that has room. */
 void chart_note(const struct chart *chart, struct chart_point point, const char *text);
 void chart_close(const struct chart *chart);
 
-/* How right answers are, by score. */
+/* Reliability diagram: the share of right answers by score. */
 void chart_reliability(FILE *file, const struct findings_figures *figures, const char *title);
-/* The share of wrong answers among those of the highest scores; the target's point is marked. */
+/* Risk against coverage: the share of wrong answers among those with the highest scores. The point
+ * of the target precision is marked. */
 void chart_risk(FILE *file, const struct selective_curve *curve, double target_precision);
-/* Losses, macro-F1 and rate by epoch: three charts. */
+/* Three charts: losses, macro-F1 and learning rate by epoch. */
 void chart_learning(FILE *file, const struct report_epoch *epochs, unsigned count);
 
 #endif

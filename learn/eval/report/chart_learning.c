@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A long training is thinned to so many points: the SVG shows no more. */
+/* Most points of a line: more are not visible in the SVG. */
 enum { POINTS_MAX = 400 };
 
-/* A column of the epochs. */
+/* One value of all epochs. */
 struct series {
     const char *class;
     size_t offset; /* of a double in struct report_epoch */

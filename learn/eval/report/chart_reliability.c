@@ -1,8 +1,8 @@
 #include "learn/eval/report/chart.h"
 
-/* A bin's box reaches from the diagonal to the share that is right, as wide as the bin. How many
- * verdicts a bin has is drawn as a bar at the foot: most bins of a sure model are nearly empty, and
- * a large gap there means little. */
+/* Draws a bin: a box as wide as the bin, from the diagonal to the share that is right, and a bar at
+ * the bottom for the number of verdicts. Most bins of a sure model are nearly empty, and a large
+ * gap there means little. */
 static void draw_bin(const struct chart *chart, const struct calibration_bin *bin, unsigned index,
                      size_t largest)
 {

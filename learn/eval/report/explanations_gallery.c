@@ -8,8 +8,8 @@
 
 enum { TEXTS_MAX = 5 };
 
-/* Relevance over its largest; negative relevance, which only occlusion gives, is 0. False if
- * nothing is above 0. */
+/* out = relevance divided by its maximum; negative relevance, which only occlusion has, becomes 0.
+ * False if no relevance is above 0. */
 static bool scale(const struct explanations_exhibit *exhibit, unsigned method, float *out)
 {
     float largest = 0;
@@ -84,7 +84,7 @@ static enum err_code put_map(const struct explanations *explanations,
 
 /* ---- texts ---- */
 
-/* Bytes that `count` characters take at the head of text[0..len). */
+/* Bytes of the first `count` characters of text[0..len). */
 static size_t bytes_of(const char *text, size_t len, size_t count)
 {
     size_t at = 0;

@@ -1,5 +1,5 @@
-/* explanations_gallery.h - explanations drawn for a reader, method beside method. Threads: one a
- * file. */
+/* explanations_gallery.h - draws explanations on a page, one method beside the other. Threads: one
+ * for each file. */
 #ifndef ATTND_LEARN_EVAL_REPORT_EXPLANATIONS_GALLERY_H
 #define ATTND_LEARN_EVAL_REPORT_EXPLANATIONS_GALLERY_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Heat maps over images, or shaded words. An input that cannot be read any more is left out.
+/* Writes heat maps over images, or shaded words. An input that can no longer be read is left out.
  * ERR_NO_MEMORY. */
 enum err_code explanations_gallery(const struct explanations *explanations, FILE *file,
                                    struct err *err);

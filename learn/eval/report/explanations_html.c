@@ -1,6 +1,6 @@
-/* explanations_html.c - see explanations_report.h: the page. First the table that compares methods,
- * then their curves, then the figures of each class, then the explanations themselves. Style is the
- * report's, with what a stack of images needs. */
+/* explanations_html.c - see explanations_report.h: writes the page. First comes the table that
+ * compares methods, then their curves, the figures of each class and the explanations themselves.
+ * The style is the report's, with additions for stacks of images. */
 #include "engine/embed.h"
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/explanations_gallery.h"

@@ -1,5 +1,5 @@
-/* explanations_json.c - see explanations_report.h: the form for a program. Parts that are NULL make
- * the whole NULL, as in report_json.c. */
+/* explanations_json.c - see explanations_report.h: writes the JSON form. If a part is NULL the
+ * whole is NULL, as in report_json.c. */
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/explanations_report.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Puts a value under a key and takes ownership of it; *object becomes NULL if that fails. */
+/* Sets a member and takes ownership of its value; *object becomes NULL if that fails. */
 static void put(json_t **object, const char *key, json_t *value)
 {
     if (*object != NULL && json_object_set_new(*object, key, value) == 0)

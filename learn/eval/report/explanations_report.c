@@ -1,4 +1,5 @@
-/* explanations_report.c - see explanations_report.h: the form for a terminal, and the files. */
+/* explanations_report.c - see explanations_report.h: writes the form for a terminal, and the files.
+ */
 #include "learn/eval/report/explanations_report.h"
 
 #include "engine/base/file.h"
@@ -7,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- words that all forms share ---- */
+/* ---- names in all forms ---- */
 
 static bool is_text(const struct explanations *explanations)
 {

@@ -91,7 +91,7 @@ void html_excerpt(FILE *file, const char *text, size_t len, const struct html_ex
         fputs("\xE2\x80\xA6\n", file);
 }
 
-/* In pieces, each without padding but the last. */
+/* Encodes the bytes in pieces. Only the last piece has padding. */
 void html_data_uri(FILE *file, const char *media_type, const void *bytes, size_t len)
 {
     enum { PIECE = 3 * 1024 };

@@ -3,9 +3,9 @@
  *     html_text(file, label);                       // <script> becomes &lt;script&gt;
  *     html_data_uri(file, "image/png", bytes, len); // data:image/png;base64,...
  *
- * Labels, logs and names of files are untrusted. What is written is well-formed UTF-8 in which no
- * byte is markup, in an element as in a quoted attribute; what is not UTF-8, and characters that
- * would not be seen, become U+FFFD. Failures show in ferror(file). Threads: one a file.
+ * Labels, logs and file names are untrusted. The output is well-formed UTF-8 in which no byte is
+ * markup, both in an element and in a quoted attribute. Invalid UTF-8 and invisible characters
+ * become U+FFFD. Failures show in ferror(file). Threads: one for each file.
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_HTML_H
 #define ATTND_LEARN_EVAL_REPORT_HTML_H
@@ -16,8 +16,8 @@
 void html_text(FILE *file, const char *text);
 void html_text_bytes(FILE *file, const char *text, size_t len);
 
-/* At most lines_max lines of a text, each cut to line_characters_max
- * characters, with an ellipsis where something is left out. */
+/* At most lines_max lines of a text, each cut to line_characters_max characters. An ellipsis marks
+ * what is left out. */
 struct html_excerpt {
     unsigned lines_max, line_characters_max;
 };

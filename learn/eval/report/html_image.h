@@ -1,5 +1,5 @@
-/* html_image.h - an image of a data set inside a page, shrunk so that no side is above 128 pixels.
- * Threads: one a file. */
+/* html_image.h - writes an image of a data set into a page, shrunk so that no side has more than
+ * 128 pixels. Threads: one for each file. */
 #ifndef ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
 #define ATTND_LEARN_EVAL_REPORT_HTML_IMAGE_H
 

@@ -1,7 +1,7 @@
-/* report.c - see report.h: the form for a person, and the few numbers that both forms share. A
- * matrix wider than a terminal is unreadable, so that of a model with many labels is only in the
- * JSON form. Percentages are used where a person compares (agreement), fractions where papers print
- * them (F1). */
+/* report.c - see report.h: writes the form for a terminal, and computes the few numbers that all
+ * forms share. A matrix wider than a terminal is unreadable, so for a model with many labels it is
+ * only in the JSON form. Percentages are used where a person compares (agreement), fractions where
+ * papers use them (F1). */
 #include "learn/eval/report/report.h"
 
 #include "learn/eval/measure/interval.h"
@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define F1_MOVED 5e-5 /* in four digits */
+#define F1_MOVED 5e-5 /* smallest change that shows in four digits */
 
 enum { MATRIX_LABELS_MAX = 24, LABEL_COLUMN_MAX = 40, MISTAKES_MAX = 8 };
 
@@ -56,7 +56,7 @@ double report_percent(size_t part, size_t whole)
 
 /* ---- tables ---- */
 
-/* Room for the longest label, so that columns line up. */
+/* Width of the longest label, so that columns line up. */
 static int label_column(const struct engine_info *info)
 {
     size_t longest = strlen("macro mean");
@@ -264,7 +264,7 @@ static void print_shares(const char *name, int column, const struct selective_de
             report_percent(was, before->count), report_percent(is, after->count));
 }
 
-/* Only the classes whose F1 moved. */
+/* Prints the classes whose F1 changed. */
 static void print_change(const struct report *report, FILE *file)
 {
     const struct engine_info *info = engine_describe(report->model);

@@ -1,7 +1,7 @@
-/* report_html.c - see report.h: the page. First come the questions of a manager (how good, how
- * certain, how much is automatic), then those of an engineer (which class, confused with which,
- * calibration, mistakes). It is one file: style and images inside, no script, nothing fetched.
- * Everything that comes from a checkpoint or from data passes html_text. */
+/* report_html.c - see report.h: writes the page. First come a manager's questions (how good, how
+ * certain, how much is automatic), then an engineer's (which class, confused with which,
+ * calibration, mistakes). The page is one file with style and images inside, without scripts, and
+ * loads nothing. Everything that comes from a checkpoint or from data goes through html_text. */
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/html.h"
 #include "learn/eval/report/report.h"
@@ -48,7 +48,7 @@ static void tile(FILE *file, const char *name, const char *value, const char *no
             name, value, note);
 }
 
-/* How the model will decide: of one that has thresholds already, what it did with these inputs. */
+/* Writes how the model will decide; for a model with thresholds, its decisions on these inputs. */
 static void decisions_tile(const struct selective_decisions *decisions, FILE *file)
 {
     char value[32], note[96];

@@ -1,6 +1,6 @@
-/* report_json.c - see report.h: the form for a program. Numbers are written as answers are, with
- * nine digits. json_pack gives NULL when a part is NULL or there is no memory, and releases the
- * parts, so one look at the end of a tree is enough. */
+/* report_json.c - see report.h: writes the JSON form. Numbers have nine digits, as in answers.
+ * json_pack returns NULL if a part is NULL or there is no memory, and releases the parts, so one
+ * check at the end of a tree is enough. */
 #include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
@@ -59,7 +59,7 @@ static json_t *classes_of(const struct report *report)
     return rows;
 }
 
-/* The same by label. */
+/* The figures of each class, by label. */
 static json_t *per_class_of(const struct report *report)
 {
     const struct engine_info *info = engine_describe(report->model);
@@ -192,7 +192,7 @@ static json_t *mistakes_of(const struct report *report)
     return rows;
 }
 
-/* JSON has no NAN. */
+/* NAN becomes null, since JSON has no NAN. */
 static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();

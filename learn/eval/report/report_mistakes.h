@@ -1,6 +1,6 @@
-/* report_mistakes.h - the wrong answers with the highest scores: images as they are (at most 128
- * pixels a side, each a PNG inside the page), texts by their first lines. An image that cannot be
- * read any more is only named. ERR_NO_MEMORY. */
+/* report_mistakes.h - writes the wrong answers with the highest scores: images (at most 128 pixels
+ * a side, each a PNG inside the page) and the first lines of texts. An image that can no longer be
+ * read is only named. ERR_NO_MEMORY. */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_MISTAKES_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_MISTAKES_H
 

@@ -3,8 +3,8 @@
 #include "engine/embed.h"
 #include "learn/eval/report/html.h"
 
-/* One accent colour on greys; fonts are the reader's own. Numbers have equal widths, wide tables
- * scroll by themselves on a phone, and print is as on a screen, on white. */
+/* The style: one accent colour on greys, the reader's own fonts, digits of equal width. Wide tables
+ * scroll by themselves on a phone. Print looks as the screen does, on white. */
 EMBED(report_page_style, "learn/eval/report/report_page.css")
 
 void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style)

@@ -6,18 +6,18 @@
  *     report_page_end_section(file);
  *     fputs("</body></html>\n", file);
  *
- * Failures show in ferror(file). Threads: one a file.
+ * Failures show in ferror(file). Threads: one for each file.
  */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_PAGE_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_PAGE_H
 
 #include <stdio.h>
 
-/* Up to <body>. `model_name` is untrusted text; `kind` and `more_style`, rules after the common
- * ones, are ours. */
+/* Writes the page up to <body>. `model_name` is untrusted text. `kind` and `more_style`, rules
+ * after the common ones, are this program's. */
 void report_page_open(FILE *file, const char *model_name, const char *kind, const char *more_style);
 
-/* title and about: markup of ours. */
+/* title and about are this program's markup. */
 void report_page_section(FILE *file, const char *title, const char *about);
 void report_page_end_section(FILE *file);
 

@@ -1,5 +1,5 @@
-/* report_remarks.h - what a person should know who reads a report's figures: each a plain sentence
- * with what to do about it.
+/* report_remarks.h - remarks for a person who reads a report's figures: each is a plain sentence
+ * that says what to do.
  *
  *     report_remarks_print(report, stdout);
  *     report_remarks_each(report, add_to_list, list, &err);
@@ -11,11 +11,11 @@
 
 #include "learn/eval/report/report.h"
 
-/* A line each, after "note: "; failures show in ferror(file). */
+/* Prints one line for each remark, after "note: "; failures show in ferror(file). */
 void report_remarks_print(const struct report *report, FILE *file);
 
-/* `take` is called with each, a sentence without its full stop, which ends with the call. Of a
- * model that there is nothing to say of it is not called. ERR_NO_MEMORY. */
+/* Calls `take` with each remark, a sentence without its full stop; the text is valid during the
+ * call. Without remarks it is not called. ERR_NO_MEMORY. */
 enum err_code report_remarks_each(const struct report *report,
                                   void (*take)(void *context, const char *remark), void *context,
                                   struct err *err);

@@ -29,7 +29,7 @@ static const char *range(const struct size_group *group, char out[RANGE_BYTES])
     return out;
 }
 
-/* Labels without an input have nothing to tell. */
+/* False for labels without an input. */
 static bool has_row(const struct report *report, unsigned label)
 {
     return engine_describe(report->model)->label_count <= REPORT_TABLES_LABELS_MAX &&

@@ -1,4 +1,4 @@
-/* report_sizes.h - the part of the report that tells recall by the size of the input
+/* report_sizes.h - the part of the report on recall by the size of the input
  * (measure/size_groups.h). Threads: as report.h. */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_SIZES_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_SIZES_H

@@ -19,7 +19,7 @@ static unsigned separations(const struct strangeness *strangeness)
     return SEPARATIONS_BEFORE_LABELS + strangeness->label_count;
 }
 
-/* "all", "all but", and the label that follows or "". */
+/* The words before a row's label: "all", "all but" or "". */
 static const char *words_at(unsigned index)
 {
     return index == 0 ? "all" : index == 1 ? "all but " : "";

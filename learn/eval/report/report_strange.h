@@ -5,10 +5,10 @@
 
 #include "learn/eval/report/report.h"
 
-/* For a terminal; also of others than report->unseen. */
+/* Prints for a terminal; `strangeness` may differ from report->unseen. */
 void report_strange_print(const struct strangeness *strangeness, const struct engine_info *info,
                           FILE *file);
-/* Nothing if report->unseen is NULL. */
+/* Writes nothing if report->unseen is NULL. */
 void report_strange_html(const struct report *report, FILE *file);
 
 #endif

@@ -1,6 +1,6 @@
-/* report_tables.c - see report_tables.h. A share is printed as a percentage where a person decides
- * by it and as a fraction where papers do (precision, recall, F1, ECE). Every table has a header in
- * each row and column, so that a screen reader can say where it is. */
+/* report_tables.c - see report_tables.h. A share is printed as a percentage if a person decides by
+ * it, and as a fraction if papers do so (precision, recall, F1, ECE). Every row and column of a
+ * table has a header, so that a screen reader can announce the position. */
 #include "learn/eval/report/report_tables.h"
 
 #include "learn/eval/report/html.h"
@@ -73,7 +73,7 @@ void report_tables_classes(const struct report *report, FILE *file)
 
 /* ---- confusion ---- */
 
-/* Shaded by the share of the row; dark cells carry light digits. */
+/* Writes a cell that is shaded by its share of the row; dark cells have light digits. */
 static void matrix_cell(FILE *file, size_t count, size_t support, const char *label,
                         const char *winner)
 {
@@ -132,7 +132,7 @@ static int compare_cells(const void *left, const void *right)
                                 : (a->winner > b->winner) - (a->winner < b->winner);
 }
 
-/* Cells off the diagonal that are not empty. */
+/* Lists the cells off the diagonal that are not empty. Returns their number. */
 static size_t list_cells(const struct confusion *confusion, struct cell *cells)
 {
     size_t found = 0;

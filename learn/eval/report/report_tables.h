@@ -1,4 +1,5 @@
-/* report_tables.h - the tables of the page; each is a whole <table>, scrolling if it is wide. */
+/* report_tables.h - writes the tables of the page. Each is a whole <table>, which scrolls if it is
+ * wide. */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_TABLES_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_TABLES_H
 
@@ -14,7 +15,7 @@ enum err_code report_tables_confusions(const struct report *report, FILE *file, 
 void report_tables_calibration(const struct report *report, FILE *file);
 void report_tables_decisions(const struct report *report, FILE *file);
 void report_tables_epochs(const struct report *report, FILE *file);
-/* There is a model that this one was made from. */
+/* report->change must not be NULL. */
 void report_tables_change(const struct report *report, FILE *file);
 void report_tables_agreement(const struct report *report, FILE *file);
 
