@@ -10,6 +10,7 @@
 #include "loadtest/client.h"
 
 #include "engine/base/clock.h"
+#include "engine/cli/screen.h"
 #include "loadtest/pacer.h"
 #include "tools/client/connection.h"
 
@@ -26,6 +27,7 @@
 
 enum {
     TICK_MS = 50, /* interval at which timeouts and progress are checked */
+    PROGRESS_MS = 1000,
     REFUSED_REST_MS = 10,
     EVENTS = 256,     /* taken from epoll at a time */
     TIMER_EVENT = -1, /* in epoll's data, where slots have their index */
@@ -57,7 +59,8 @@ struct client {
     uint64_t started;       /* requests begun or queued */
     uint64_t stop_ns;       /* nothing new from here on */
     uint64_t rest_until_ns; /* closed loop, after a refusal */
-    uint64_t tick_ns, progress_ns;
+    uint64_t tick_ns;
+    struct screen screen;
 };
 
 static bool more_wanted(const struct client *client, uint64_t now_ns)
@@ -251,11 +254,10 @@ static bool finished(const struct client *client, uint64_t now_ns)
 static void progress(struct client *client, uint64_t now_ns)
 {
     const struct tally *tally = client->tally;
-    if (client->options->quiet || !isatty(STDERR_FILENO) || now_ns < client->progress_ns)
+    if (!screen_begin(&client->screen))
         return;
-    client->progress_ns = now_ns + CLOCK_NS_PER_S;
     uint64_t ok = tally->outcome[OUTCOME_OK], rejected = tally->outcome[OUTCOME_REJECTED];
-    fprintf(stderr, "\r%5.0f s  %llu ok  %llu rejected  %llu failed  p99 %.2f ms\033[K",
+    fprintf(stderr, "%5.0f s  %llu ok  %llu rejected  %llu failed  p99 %.2f ms",
             clock_ms_between(tally->start_ns, now_ns) / 1000, (unsigned long long)ok,
             (unsigned long long)rejected, (unsigned long long)(tally->requests - ok - rejected),
             (double)histogram_quantile(&tally->latency, 0.99) / CLOCK_NS_PER_MS);
@@ -405,14 +407,15 @@ enum err_code client_run(const struct options *options, struct workload *workloa
                             .signals = -1};
     if (!open_trust(&client, err) && !open_slots(&client, err) && !open_descriptors(&client, err)) {
         tally->start_ns = tally->end_ns = clock_now_ns();
+        screen_open(&client.screen, PROGRESS_MS, 0);
+        client.screen.is_terminal = client.screen.is_terminal && !options->quiet;
         client.stop_ns = tally->start_ns + (uint64_t)(options->duration_s * CLOCK_NS_PER_S);
         if (options->rate > 0)
             pacer_init(&client.pacer, tally->start_ns, options->rate, options->poisson,
                        options->seed);
         loop(&client);
         abandon(&client);
-        if (!options->quiet && isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K");
+        screen_clear(&client.screen);
     }
     deinit(&client);
     return err->code;

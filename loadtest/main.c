@@ -1,4 +1,5 @@
-#include "engine/base/file.h"
+#include "engine/base/clock.h"
+#include "engine/cli/cli_main.h"
 #include "loadtest/answer.h"
 #include "loadtest/client.h"
 #include "loadtest/options.h"
@@ -6,67 +7,60 @@
 #include "loadtest/tally.h"
 #include "loadtest/workload.h"
 
-#include "engine/base/clock.h"
+struct program {
+    struct options options;
+    struct workload *workload;
+    struct answer_book *book;
+    struct tally *tally;
+};
 
-#include <stdio.h>
-
-enum { EXIT_EXPECTED = 0, EXIT_UNEXPECTED = 1, EXIT_USAGE = 2 };
-
-static int complain(const struct err *err, int code)
+static enum err_code load(void *target, enum cli_action *action, int argc, char *const *argv,
+                          struct err *err)
 {
-    fprintf(stderr, "attnd-load: %s\n", err->text);
-    return code;
+    return options_load(&((struct program *)target)->options, action, argc, argv, err);
 }
 
-/* A report that could not be written (full disk) is a failure. */
-static int printed(int code)
+static enum err_code open_all(void *target, struct err *err)
 {
-    if (cli_printed())
-        return code;
-    fprintf(stderr, "attnd-load: standard output: cannot be written\n");
-    return code == EXIT_EXPECTED ? EXIT_UNEXPECTED : code;
+    struct program *program = target;
+    const struct options *options = &program->options;
+    if (workload_open(&program->workload, options, err) ||
+        (options->expect != NULL &&
+         answer_book_open(&program->book, options->expect, workload_items(program->workload), err)))
+        return err->code;
+    return tally_open(&program->tally, options, clock_now_ns(), err);
 }
 
-static int run(const struct options *options, struct workload *workload,
-               const struct answer_book *book, struct tally *tally)
+static enum err_code run(struct cli_run *run, struct err *err)
 {
-    struct err err = {0};
-    if (client_run(options, workload, book, tally, &err))
-        return complain(&err, err.code == ERR_UNUSABLE ? EXIT_USAGE : EXIT_UNEXPECTED);
-    if (!options->json)
+    struct program *program = run->target;
+    const struct tally *tally = program->tally;
+    if (client_run(&program->options, program->workload, program->book, program->tally, err)) {
+        run->status = cli_main_status(err); /* certificates are read by now */
+        return err->code;
+    }
+    if (!program->options.json)
         report_text(tally, stdout);
-    else if (report_json(tally, stdout, &err))
-        return complain(&err, EXIT_UNEXPECTED);
-    return tally->requests > 0 && tally->unaccepted == 0 ? EXIT_EXPECTED : EXIT_UNEXPECTED;
+    else if (report_json(tally, stdout, err))
+        return err->code;
+    if (tally->requests == 0 || tally->unaccepted > 0)
+        run->status = CLI_FAILURE;
+    return ERR_OK;
 }
+
+static void close_all(void *target)
+{
+    struct program *program = target;
+    tally_close(program->tally);
+    answer_book_close(program->book);
+    workload_close(program->workload);
+}
+
+static const struct cli_program programs[] = {
+    {.cli = &options_cli, .read = load, .prepare = open_all, .run = run, .close = close_all}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    struct options options;
-    enum cli_action action;
-    struct err err = {0};
-    if (options_load(&options, &action, argc, argv, &err))
-        return complain(&err, EXIT_USAGE);
-    if (action == CLI_HELP)
-        cli_help(&options_cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&options_cli, stdout);
-    if (action != CLI_RUN)
-        return printed(EXIT_EXPECTED);
-    struct workload *workload = NULL;
-    struct answer_book *book = NULL;
-    struct tally *tally = NULL;
-    int code = EXIT_USAGE;
-    if (workload_open(&workload, &options, &err) ||
-        (options.expect != NULL &&
-         answer_book_open(&book, options.expect, workload_items(workload), &err)) ||
-        tally_open(&tally, &options, clock_now_ns(), &err))
-        complain(&err, EXIT_USAGE);
-    else
-        code = run(&options, workload, book, tally);
-    tally_close(tally);
-    answer_book_close(book);
-    workload_close(workload);
-    return printed(code);
+    struct program program = {0};
+    return cli_main(programs, 1, argc, argv, &program);
 }

@@ -8,8 +8,7 @@
  * was printed before it holds. Memory does not grow with the log. */
 #include "engine/base/doc.h"
 #include "engine/base/doc_string.h"
-#include "engine/base/file.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
 #include "server/audit/audit_files.h"
 #include "server/audit/audit_read.h"
 
@@ -18,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, PLACES_MAX = 4096 };
+enum { PLACES_MAX = 4096 };
 
 struct tool {
     const char *places[PLACES_MAX]; /* files and directories */
@@ -335,8 +334,9 @@ static void tell_verified(const struct audit_reading *reading)
                reading->unfinished);
 }
 
-static enum err_code run_command(struct tool *tool, bool verifies, struct err *err)
+static enum err_code read_log(struct cli_run *run, bool verifies, struct err *err)
 {
+    struct tool *tool = run->target;
     struct audit_reading reading = {.visit = verifies ? NULL : print_line, .context = tool};
     if (find_files(tool, err) ||
         (tool->key_file != NULL && audit_key_read_given(&reading.key, tool->key_file, err)))
@@ -346,73 +346,37 @@ static enum err_code run_command(struct tool *tool, bool verifies, struct err *e
     if (audit_read(&reading, tool->paths, tool->path_count, err) == ERR_OK && verifies)
         tell_verified(&reading);
     audit_key_forget(&reading.key);
+    if (err->code == ERR_UNSUPPORTED)
+        run->status = CLI_FAILURE; /* a newer attnd wrote the log: not wrong use */
     return err->code;
 }
 
 /* ---- main ---- */
 
-static const struct command {
-    const char *name;
-    const struct cli *cli;
-} commands[] = {{"verify", &verify_cli}, {"show", &show_cli}, {"export", &export_cli}};
-
-static const struct command *find_command(const char *name)
+static enum err_code verify(struct cli_run *run, struct err *err)
 {
-    for (size_t i = 0; i < COUNT(commands); i++)
-        if (name != NULL && strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
+    return read_log(run, true, err);
 }
 
-static int fail(const struct err *err, int status)
+static enum err_code print(struct cli_run *run, struct err *err)
 {
-    fflush(stdout);
-    fprintf(stderr, "attnd-audit: %s\n", err->text);
-    return status;
+    return read_log(run, false, err);
 }
 
-static int run(struct tool *tool, const struct command *command, int argc, char **argv)
+static void close_all(void *target)
 {
-    struct err err = {0};
-    enum cli_action action;
-    if (cli_parse(command->cli, argc, argv, tool, &action, &err))
-        return fail(&err, EXIT_USAGE);
-    if (action == CLI_HELP)
-        cli_help(command->cli, stdout);
-    else if (action == CLI_VERSION)
-        cli_print_version(command->cli, stdout);
-    else if (run_command(tool, command == &commands[0], &err))
-        return fail(&err, err.code == ERR_UNUSABLE ? EXIT_USAGE : EXIT_RUNTIME);
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+    struct tool *tool = target;
+    audit_files_free(tool->paths, tool->path_count);
 }
 
-static int without_command(const char *word)
-{
-    if (word != NULL && strcmp(word, "--version") == 0) {
-        cli_print_version(&verify_cli, stdout);
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    }
-    if (word != NULL && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-        for (size_t i = 0; i < COUNT(commands); i++) {
-            if (i > 0)
-                putchar('\n');
-            cli_help(commands[i].cli, stdout);
-        }
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    }
-    fprintf(stderr, "attnd-audit: %s; there are verify, show and export, and --help\n",
-            word != NULL ? "no such command" : "a command is missing");
-    return EXIT_USAGE;
-}
+static const struct cli_program commands[] = {
+    {.command = "verify", .cli = &verify_cli, .run = verify, .close = close_all},
+    {.command = "show", .cli = &show_cli, .run = print, .close = close_all},
+    {.command = "export", .cli = &export_cli, .run = print, .close = close_all},
+};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
     static struct tool tool;
-    const struct command *command = find_command(argc > 1 ? argv[1] : NULL);
-    if (command == NULL)
-        return without_command(argc > 1 ? argv[1] : NULL);
-    int status = run(&tool, command, argc - 1, argv + 1);
-    audit_files_free(tool.paths, tool.path_count);
-    return status;
+    return cli_main(commands, COUNT(commands), argc, argv, &tool);
 }

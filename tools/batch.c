@@ -1,20 +1,10 @@
 /* attnd-batch - answers of a model for a million inputs, one result a line; see tools/batch/. */
-#include "engine/base/file.h"
+#include "engine/cli/cli_main.h"
 #include "tools/batch/batch_options.h"
 #include "tools/batch/batch_run.h"
 
-#include "engine/base/openblas.h"
-#include "engine/cli/ctrl_c.h"
-
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-
-/* All of a run; zero to begin with. */
 struct program {
-    struct batch_options options;
+    struct batch_options options; /* the first member, which the table of options fills */
     struct local_model local;
     struct remote_server remote;
     struct output output;
@@ -30,10 +20,14 @@ static enum err_code open_model(struct program *program, struct err *err)
 }
 
 /* Sources before the model, which takes longer. */
-static enum err_code open_all(struct program *program, struct err *err)
+static enum err_code open_all(void *target, struct err *err)
 {
+    struct program *program = target;
     struct batch_options *options = &program->options;
     struct batch_state state;
+    if (batch_options_settle(options, err))
+        return err->code;
+    options->remote.stop = options->sources.stop = cli_main_stop();
     if (sources_open(&options->sources, options->text_field, options->image_field, err))
         return err->code;
     for (unsigned i = 0; i < options->sources.count; i++)
@@ -54,8 +48,9 @@ static enum err_code open_all(struct program *program, struct err *err)
     return err->code;
 }
 
-static void close_all(struct program *program)
+static void close_all(void *target)
 {
+    struct program *program = target;
     output_close(&program->output);
     local_model_close(&program->local);
     remote_server_close(&program->remote);
@@ -78,15 +73,9 @@ static void tell(const struct program *program)
             result->seconds > 0 ? (double)now / result->seconds : 0.0);
 }
 
-static int fail(const struct err *err, bool is_running)
+static enum err_code run(struct cli_run *run, struct err *err)
 {
-    bool is_usage = !is_running || err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
-    fprintf(stderr, "attnd-batch: %s\n", err->text);
-    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
-}
-
-static int run(struct program *program)
-{
+    struct program *program = run->target;
     const struct batch_options *options = &program->options;
     const struct batch_run_options how = {
         .local = options->remote.url == NULL ? &program->local : NULL,
@@ -95,42 +84,23 @@ static int run(struct program *program)
         .threads = options->threads,
         .rate = options->rate,
         .stop = options->remote.stop};
-    struct err err = {0};
-    batch_run(&program->options.sources, &program->output, &how, &program->result, &err);
-    if (err.code != ERR_OK)
-        return fail(&err, true);
+    if (batch_run(&program->options.sources, &program->output, &how, &program->result, err)) {
+        run->status = cli_main_status(err); /* a server may refuse the key or the model */
+        return err->code;
+    }
     tell(program);
     if (program->result.is_stopped)
-        return 128 + SIGINT;
-    return program->result.failed > 0 ? EXIT_RUNTIME : EXIT_SUCCESS;
+        run->status = CLI_STOPPED;
+    else if (program->result.failed > 0)
+        run->status = CLI_FAILURE;
+    return ERR_OK;
 }
 
-static int start(struct program *program, int argc, char **argv)
-{
-    enum cli_action action;
-    struct err err = {0};
-    if (batch_options_read(&program->options, &action, argc, argv, &err))
-        return fail(&err, false);
-    if (action == CLI_HELP)
-        cli_help(&batch_options_cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&batch_options_cli, stdout);
-    if (action != CLI_RUN)
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    program->options.remote.stop = program->options.sources.stop = ctrl_c_catch();
-    return open_all(program, &err) ? fail(&err, false) : run(program);
-}
+static const struct cli_program programs[] = {
+    {.cli = &batch_options_cli, .prepare = open_all, .run = run, .close = close_all}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    openblas_set_environment();
-    struct program *program = calloc(1, sizeof *program); /* the sources are many */
-    if (program == NULL)
-        return EXIT_RUNTIME;
-    program->output.fd = -1;
-    int status = start(program, argc, argv);
-    close_all(program);
-    free(program);
-    return status;
+    static struct program program = {.options.local.format.top_k = 1, .output.fd = -1};
+    return cli_main(programs, 1, argc, argv, &program);
 }

@@ -6,17 +6,13 @@
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. With --against the second precision runs first. */
 #include "tools/eval/eval.h"
-#include "engine/base/file.h"
-#include "engine/base/openblas.h"
+#include "engine/cli/cli_main.h"
 #include "learn/eval/out_of_fold.h"
 #include "learn/eval/unlike.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
 /* ---- open ---- */
 
@@ -70,9 +66,10 @@ static enum err_code open_data(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code open_all(struct eval *eval, struct err *err)
+static enum err_code open_all(void *target, struct err *err)
 {
-    if (open_models(eval, err) || open_data(eval, err) ||
+    struct eval *eval = target;
+    if (eval_settle(eval, err) || open_models(eval, err) || open_data(eval, err) ||
         assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
         return err->code;
     char left_out[DATASET_SENTENCE_BYTES];
@@ -85,8 +82,9 @@ static enum err_code open_all(struct eval *eval, struct err *err)
     return make_folder(eval->out, err);
 }
 
-static void close_all(struct eval *eval)
+static void close_all(void *target)
 {
+    struct eval *eval = target;
     assessment_close(&eval->assessment);
     evaluation_close(&eval->other);
     confusion_close(&eval->other_confusion);
@@ -100,11 +98,11 @@ static void close_all(struct eval *eval)
 
 static enum err_code run_other(struct eval *eval, struct err *err)
 {
-    struct progress progress;
+    struct screen_counter progress;
     struct evaluation_options how =
         eval_watched(eval, &progress, eval->against, eval->dataset.count);
     evaluation_run(&eval->other, eval->other_model, &eval->dataset, &how, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     if (err->code != ERR_OK)
         return err->code;
     return evaluation_measure(&eval->other, eval->assessment.classes, &eval->other_confusion, err);
@@ -113,11 +111,11 @@ static enum err_code run_other(struct eval *eval, struct err *err)
 static enum err_code run_assessment(struct eval *eval, struct err *err)
 {
     struct assessment *assessment = &eval->assessment;
-    struct progress progress;
+    struct screen_counter progress;
     const char *dtype = engine_describe(assessment->model)->dtype;
     assessment->options.evaluation = eval_watched(eval, &progress, dtype, eval->dataset.count);
     assessment_run(assessment, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     if (err->code == ERR_OK && eval->out_of_fold_count > 0 &&
         out_of_fold_take(assessment, eval->out_of_fold, eval->out_of_fold_count, err))
         return err_prefix(err, "--out-of-fold: ");
@@ -126,13 +124,13 @@ static enum err_code run_assessment(struct eval *eval, struct err *err)
 
 static enum err_code run_unseen(struct eval *eval, struct err *err)
 {
-    struct progress progress;
+    struct screen_counter progress;
     if (eval->unseen_count == 0)
         return ERR_OK;
     struct evaluation_options how =
         eval_watched(eval, &progress, "unseen", eval->unseen_data.count);
     unlike_measure(&eval->strangeness, &eval->assessment, &eval->unseen_data, &how, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     eval->assessment.report.unseen = &eval->strangeness;
     return err->code;
 }
@@ -181,38 +179,19 @@ static enum err_code judge(const struct eval *eval, struct err *err)
 
 /* ---- main ---- */
 
-static int fail(const struct err *err, int status)
+static enum err_code run(struct cli_run *run, struct err *err)
 {
-    fflush(stdout);
-    fprintf(stderr, "attnd-eval: %s\n", err->text);
-    return status;
+    struct eval *eval = run->target;
+    if (run_all(eval, err) || put_out(eval, err))
+        return err->code;
+    return judge(eval, err);
 }
 
-static int run(struct eval *eval, int argc, char **argv)
-{
-    enum cli_action action;
-    struct err err = {0};
-    if (!eval_parse(eval, argc, argv, &action, &err) && action == CLI_RUN)
-        open_all(eval, &err);
-    if (err.code != ERR_OK)
-        return fail(&err, EXIT_USAGE);
-    if (action == CLI_HELP)
-        cli_help(&eval_cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&eval_cli, stdout);
-    if (action == CLI_RUN && !run_all(eval, &err) && !put_out(eval, &err))
-        judge(eval, &err);
-    if (err.code != ERR_OK)
-        return fail(&err, EXIT_RUNTIME);
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-}
+static const struct cli_program programs[] = {
+    {.cli = &eval_cli, .prepare = open_all, .run = run, .close = close_all}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    openblas_set_environment();
-    struct eval eval = {0};
-    int status = run(&eval, argc, argv);
-    close_all(&eval);
-    return status;
+    struct eval eval = {.agree_min = -1, .ngrams.weight = -1};
+    return cli_main(programs, 1, argc, argv, &eval);
 }

@@ -3,14 +3,12 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. A head that is worse than what it replaces is status 1, and nothing is written. */
-#include "engine/base/file.h"
 #include "learn/fit/fit.h"
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
-#include "engine/base/openblas.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
+#include "engine/cli/screen.h"
 #include "engine/cli/shipped.h"
-#include "learn/eval/measure/progress.h"
 #include "learn/eval/report/report.h"
 #include "learn/fit/fit_decide.h"
 #include "learn/fit/fit_heads.h"
@@ -25,7 +23,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
 enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
 
@@ -138,16 +135,6 @@ static const struct cli cli = {
     .options = options,
     .option_count = sizeof options / sizeof options[0],
 };
-
-static enum err_code parse(struct program *program, int argc, char **argv, enum cli_action *action,
-                           struct err *err)
-{
-    if (cli_parse(&cli, argc, argv, program, action, err) || *action != CLI_RUN)
-        return err->code;
-    if (program->options.threads == 0)
-        program->options.threads = cpu_quota_threads("");
-    return ERR_OK;
-}
 
 /* ---- beside a server ---- */
 
@@ -263,15 +250,15 @@ static enum err_code watched(struct program *program, const char *name, size_t t
                              struct err *err)
 {
     struct fit *fit = &program->fit;
-    struct progress progress;
+    struct screen_counter counter;
     if (program->tells_progress) {
         struct told told = {.step = name, .total = total};
         tell(name, 0, total);
         return step(fit, &(struct fit_progress){tell_progress, &told}, err);
     }
-    progress_start(&progress, name, total);
-    step(fit, &(struct fit_progress){progress.watched ? progress_show : NULL, &progress}, err);
-    progress_end(&progress);
+    screen_counter_open(&counter, name, total);
+    step(fit, &(struct fit_progress){screen_counter_show, &counter}, err);
+    screen_clear(&counter.screen);
     return err->code;
 }
 
@@ -301,8 +288,21 @@ static void print_next(const struct program *program)
             cli_command("attnd", attnd), out, out);
 }
 
-static enum err_code run_all(struct program *program, struct err *err)
+static enum err_code prepare(void *target, struct err *err)
 {
+    struct program *program = target;
+    if (program->options.threads == 0)
+        program->options.threads = cpu_quota_threads("");
+    if (program->in_background) {
+        end_with_parent();
+        yield_to_all();
+    }
+    return fit_open(&program->fit, &program->options, err);
+}
+
+static enum err_code run_all(struct cli_run *run, struct err *err)
+{
+    struct program *program = run->target;
     struct fit *fit = &program->fit;
     print_labels(fit);
     if (watched(program, "features", fit->dataset.count, fit_features, err) ||
@@ -319,43 +319,16 @@ static enum err_code run_all(struct program *program, struct err *err)
     return ERR_OK;
 }
 
-/* ---- main ---- */
-
-static int fail(const struct err *err, int status)
+static void close_fit(void *target)
 {
-    fflush(stdout);
-    fprintf(stderr, "attnd-fit: %s\n", err->text);
-    return status;
+    fit_close(&((struct program *)target)->fit);
 }
 
-static int run(struct program *program, int argc, char **argv)
-{
-    enum cli_action action;
-    struct err err = {0};
-    if (!parse(program, argc, argv, &action, &err) && action == CLI_RUN) {
-        if (program->in_background) {
-            end_with_parent();
-            yield_to_all();
-        }
-        fit_open(&program->fit, &program->options, &err);
-    }
-    if (err.code != ERR_OK)
-        return fail(&err, EXIT_USAGE);
-    if (action == CLI_HELP)
-        cli_help(&cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&cli, stdout);
-    if (action == CLI_RUN && run_all(program, &err))
-        return fail(&err, EXIT_RUNTIME);
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-}
+static const struct cli_program programs[] = {
+    {.cli = &cli, .prepare = prepare, .run = run_all, .close = close_fit}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    openblas_set_environment();
     struct program program = {0};
-    int status = run(&program, argc, argv);
-    fit_close(&program.fit);
-    return status;
+    return cli_main(programs, 1, argc, argv, &program);
 }

@@ -1,9 +1,7 @@
 /* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
 #include "engine/answer.h"
 #include "engine/base/doc_edit.h"
-#include "engine/base/file.h"
-#include "engine/base/openblas.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
 #include "engine/cli/shipped.h"
 #include "engine/decide/class_prior.h"
 #include "engine/engine.h"
@@ -11,9 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 
 struct inspect {
     const char *dir;
@@ -150,9 +145,12 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
     return err->code;
 }
 
-static enum err_code inspect_model(const struct inspect *inspect, struct err *err)
+static enum err_code inspect_model(void *target, struct err *err)
 {
+    const struct inspect *inspect = target;
     struct engine_model *model;
+    if (inspect->dir == NULL)
+        return err_set(err, ERR_UNUSABLE, "DIR is missing; --help shows the usage");
     if (engine_open(&model, inspect->dir, &(struct engine_options){0}, err))
         return err_prefix(err, "%s: ", inspect->dir);
     print(inspect, model, err);
@@ -162,23 +160,7 @@ static enum err_code inspect_model(const struct inspect *inspect, struct err *er
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    openblas_set_environment();
+    static const struct cli_program program = {.cli = &cli, .prepare = inspect_model};
     struct inspect inspect = {0};
-    enum cli_action action;
-    struct err err = {0};
-    if (!cli_parse(&cli, argc, argv, &inspect, &action, &err) && action == CLI_RUN &&
-        inspect.dir == NULL)
-        err_set(&err, ERR_UNUSABLE, "DIR is missing; --help shows the usage");
-    if (err.code == ERR_OK && action == CLI_HELP)
-        cli_help(&cli, stdout);
-    if (err.code == ERR_OK && action == CLI_VERSION)
-        cli_print_version(&cli, stdout);
-    if (err.code == ERR_OK && action == CLI_RUN)
-        inspect_model(&inspect, &err);
-    if (err.code != ERR_OK) {
-        fprintf(stderr, "attnd-inspect: %s\n", err.text);
-        return EXIT_USAGE;
-    }
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return cli_main(&program, 1, argc, argv, &inspect);
 }

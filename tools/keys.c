@@ -11,7 +11,7 @@
 #include "engine/base/file.h"
 #include "engine/base/replace.h"
 #include "engine/base/sha256.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, KEY_BYTES = 32, DAY_S = 24 * 60 * 60, NEW_MODE = 0640 };
+enum { KEY_BYTES = 32, DAY_S = 24 * 60 * 60, NEW_MODE = 0640 };
 
 struct tool {
     const char *name, *file, *scope, *expires, *rate, *concurrency;
@@ -188,8 +188,9 @@ static void tell_next(void)
 
 /* ---- add ---- */
 
-static enum err_code add(struct tool *tool, struct err *err)
+static enum err_code add(struct cli_run *run, struct err *err)
 {
+    struct tool *tool = run->target;
     unsigned char bytes[KEY_BYTES];
     char key[2 * KEY_BYTES + 1], digest[SHA256_HEX_BYTES], *text = NULL;
     if (check_words(tool, err))
@@ -242,8 +243,9 @@ static void last_day(int64_t expires_s, char out[16])
         strftime(out, 16, "%Y-%m-%d", &when);
 }
 
-static enum err_code list(struct tool *tool, struct err *err)
+static enum err_code list(struct cli_run *run, struct err *err)
 {
+    struct tool *tool = run->target;
     if (open_file(tool, false, err))
         return err->code;
     printf("%-24s %-32s %-10s  %s\n", "name", "scopes", "last day", "limits");
@@ -296,8 +298,9 @@ static void write_expired(FILE *out, const char *line, size_t len, const char *d
     fprintf(out, " expires=%s%s%.*s\n", day, at < len ? " " : "", (int)(len - at), line + at);
 }
 
-static enum err_code expire(struct tool *tool, struct err *err)
+static enum err_code expire(struct cli_run *run, struct err *err)
 {
+    struct tool *tool = run->target;
     char yesterday[16], *text = NULL;
     size_t len = 0;
     unsigned number = 1, changed = 0;
@@ -337,57 +340,23 @@ static enum err_code expire(struct tool *tool, struct err *err)
 
 /* ---- main ---- */
 
-static const struct command {
-    const char *name;
-    const struct cli *cli;
-    enum err_code (*run)(struct tool *tool, struct err *err);
-} commands[] = {{"add", &add_cli, add}, {"list", &list_cli, list}, {"expire", &expire_cli, expire}};
-
-static int fail(const struct err *err)
+static void close_all(void *target)
 {
-    fflush(stdout);
-    fprintf(stderr, "attnd-keys: %s\n", err->text);
-    return err->code == ERR_UNUSABLE ? EXIT_USAGE : EXIT_RUNTIME;
+    struct tool *tool = target;
+    free(tool->text);
+    keys_close(tool->keys);
+    if (tool->folder >= 0)
+        close(tool->folder);
 }
 
-static int run(const struct command *command, int argc, char **argv)
-{
-    struct tool tool = {.folder = -1};
-    enum cli_action action;
-    struct err err = {0};
-    if (!cli_parse(command->cli, argc, argv, &tool, &action, &err) && action == CLI_RUN)
-        command->run(&tool, &err);
-    free(tool.text);
-    keys_close(tool.keys);
-    if (tool.folder >= 0)
-        close(tool.folder);
-    if (err.code != ERR_OK)
-        return fail(&err);
-    if (action == CLI_HELP)
-        cli_help(command->cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(command->cli, stdout);
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-}
+static const struct cli_program commands[] = {
+    {.command = "add", .cli = &add_cli, .run = add, .close = close_all},
+    {.command = "list", .cli = &list_cli, .run = list, .close = close_all},
+    {.command = "expire", .cli = &expire_cli, .run = expire, .close = close_all},
+};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    struct err err = {0};
-    const char *word = argc > 1 ? argv[1] : "";
-    for (size_t i = 0; i < COUNT(commands); i++)
-        if (strcmp(word, commands[i].name) == 0)
-            return run(&commands[i], argc - 1, argv + 1);
-    if (strcmp(word, "--version") == 0) {
-        cli_print_version(&add_cli, stdout);
-    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        for (size_t i = 0; i < COUNT(commands); i++) {
-            cli_help(commands[i].cli, stdout);
-            fputs(i + 1 < COUNT(commands) ? "\n" : "", stdout);
-        }
-    } else {
-        err_set(&err, ERR_UNUSABLE, "expected add, list or expire; --help shows the usage");
-        return fail(&err);
-    }
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+    struct tool tool = {.folder = -1};
+    return cli_main(commands, COUNT(commands), argc, argv, &tool);
 }

@@ -4,8 +4,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "engine/base/openblas.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
 #include "engine/cli/shipped.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
@@ -20,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
+enum { TOP_K_UNSET = ~0u };
 
 struct predict {
     struct engine_options options;
@@ -346,8 +345,30 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 /* ---- main ---- */
 
-static enum err_code open_all(struct predict *predict, struct err *err)
+static enum err_code check(struct predict *predict, struct err *err)
 {
+    predict->json = predict->json || predict->raw_logits;
+    if (predict->top_k == TOP_K_UNSET)
+        predict->top_k = predict->json ? 1 : 0;
+    if (predict->inputs.notes != NULL)
+        fprintf(stderr, "attnd-predict: %s\n", predict->inputs.notes);
+    if (predict->inputs.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "no input: give a file, a folder, --text, --text-file, --image or --lines");
+    if (predict->labels.hypothesis != NULL && predict->labels.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "--hypothesis-template belongs to --candidate-labels or --candidate-label");
+    if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain-layer and --attention-stats belong to --explain METHOD");
+    return ERR_OK;
+}
+
+static enum err_code open_all(void *target, struct err *err)
+{
+    struct predict *predict = target;
+    if (check(predict, err))
+        return err->code;
     file_last_part(predict->dir, predict->name);
     if (engine_open(&predict->model, predict->dir, &predict->options, err) ||
         engine_session_open(&predict->session, predict->model, 0, cpu_quota_threads(""), err))
@@ -364,8 +385,19 @@ static enum err_code open_all(struct predict *predict, struct err *err)
     return engine_result_init(&predict->result, answering(predict), &predict->arena, err);
 }
 
-static void close_all(struct predict *predict)
+static enum err_code predict_all(struct cli_run *run, struct err *err)
 {
+    struct predict *predict = run->target;
+    (void)err; /* each input reports its own */
+    for (unsigned i = 0; i < predict->inputs.count; i++)
+        if (!predict_one(predict, i))
+            run->status = CLI_FAILURE;
+    return ERR_OK;
+}
+
+static void close_all(void *target)
+{
+    struct predict *predict = target;
     input_reader_close(&predict->reader);
     engine_session_close(predict->session);
     engine_close(predict->labelled);
@@ -375,59 +407,11 @@ static void close_all(struct predict *predict)
     input_list_close(&predict->inputs);
 }
 
-static enum err_code parse(struct predict *predict, int argc, char **argv, enum cli_action *action,
-                           struct err *err)
-{
-    enum { UNSET = ~0u };
-    predict->top_k = UNSET;
-    if (cli_parse(&cli, argc, argv, predict, action, err) || *action != CLI_RUN)
-        return err->code;
-    predict->json = predict->json || predict->raw_logits;
-    if (predict->top_k == UNSET)
-        predict->top_k = predict->json ? 1 : 0;
-    if (predict->dir == NULL)
-        return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
-    if (predict->inputs.notes != NULL)
-        fprintf(stderr, "attnd-predict: %s\n", predict->inputs.notes);
-    if (predict->inputs.count == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "no input: give a file, a folder, --text, --text-file, --image or --lines");
-    if (predict->labels.hypothesis != NULL && predict->labels.count == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "--hypothesis-template belongs to --candidate-labels or --candidate-label");
-    if (!predict->explain && (predict->how.layer > 0 || predict->how.statistics))
-        return err_set(err, ERR_UNUSABLE,
-                       "--explain-layer and --attention-stats belong to --explain METHOD");
-    return ERR_OK;
-}
-
-static int run(struct predict *predict, int argc, char **argv)
-{
-    enum cli_action action;
-    struct err err = {0};
-    if (!parse(predict, argc, argv, &action, &err) && action == CLI_RUN)
-        open_all(predict, &err);
-    if (err.code != ERR_OK) {
-        fprintf(stderr, "attnd-predict: %s\n", err.text);
-        return EXIT_USAGE;
-    }
-    if (action == CLI_HELP)
-        cli_help(&cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&cli, stdout);
-    int status = EXIT_SUCCESS;
-    for (unsigned i = 0; action == CLI_RUN && i < predict->inputs.count; i++)
-        if (!predict_one(predict, i))
-            status = EXIT_RUNTIME;
-    return cli_printed() ? status : EXIT_RUNTIME;
-}
+static const struct cli_program programs[] = {
+    {.cli = &cli, .prepare = open_all, .run = predict_all, .close = close_all}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    openblas_set_environment();
-    struct predict predict = {0};
-    int status = run(&predict, argc, argv);
-    close_all(&predict);
-    return status;
+    struct predict predict = {.top_k = TOP_K_UNSET};
+    return cli_main(programs, 1, argc, argv, &predict);
 }

@@ -4,20 +4,10 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. */
-#include "engine/base/clock.h"
-#include "engine/base/file.h"
-#include "engine/base/openblas.h"
-#include "engine/cli/cli.h"
-#include "engine/cli/ctrl_c.h"
+#include "engine/cli/cli_main.h"
+#include "engine/cli/screen.h"
 #include "engine/cli/shipped.h"
 #include "learn/prune/prune.h"
-
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, TERMINAL_MS = 200, LINE_MS = 60000 };
 
 static const char summary[] =
     "Removes the attention heads and MLP columns of a checkpoint that change the answers least,\n"
@@ -32,36 +22,6 @@ static const char examples[] =
 
 /* ---- progress ---- */
 
-/* A terminal has one line that overwrites itself, a file a line a minute. */
-struct screen {
-    bool is_terminal;
-    uint64_t shown_ns;
-};
-
-static void clear_line(const struct screen *screen)
-{
-    if (screen->is_terminal)
-        fputs("\r\033[K", stderr);
-}
-
-static bool is_due(struct screen *screen, bool is_end)
-{
-    uint64_t now = clock_now_ns();
-    unsigned every = screen->is_terminal ? TERMINAL_MS : LINE_MS;
-    if (clock_ms_between(screen->shown_ns, now) < every && !(is_end && screen->is_terminal))
-        return false;
-    screen->shown_ns = now;
-    clear_line(screen);
-    return true;
-}
-
-static void end_line(const struct screen *screen)
-{
-    if (!screen->is_terminal)
-        fputc('\n', stderr);
-    fflush(stderr);
-}
-
 static void show_phase(void *context, enum prune_phase phase, size_t done, size_t total)
 {
     static const char *const names[] = {
@@ -71,16 +31,17 @@ static void show_phase(void *context, enum prune_phase phase, size_t done, size_
         [PRUNE_AFTER] = "judging the result",
     };
     struct screen *screen = context;
-    if (!is_due(screen, done == total))
+    if (screen->is_terminal && done == total)
+        screen->shown_ns = 0; /* the end of a phase is always shown */
+    if (!screen_begin(screen))
         return;
     fprintf(stderr, "%s %zu/%zu", names[phase], done, total);
-    end_line(screen);
+    screen_end(screen);
 }
 
 static void show_plan(void *context, const struct trainer_plan *plan)
 {
-    const struct screen *screen = context;
-    clear_line(screen);
+    screen_clear(context);
     if (plan->unusable > 0)
         fprintf(stderr, "%zu inputs cannot be used; the first is %.80s: %s\n", plan->unusable,
                 plan->unusable_name, plan->unusable_reason);
@@ -95,7 +56,7 @@ static void show_learning(void *context, const struct trainer_progress *progress
 {
     static const char *const verbs[] = {"reading", "learning", "judging", "concluding"};
     struct screen *screen = context;
-    if (!is_due(screen, false))
+    if (!screen_begin(screen))
         return;
     fprintf(stderr, "%s %zu/%zu", verbs[progress->phase], progress->done, progress->total);
     if (progress->phase == TRAINER_LEARNING)
@@ -103,14 +64,13 @@ static void show_learning(void *context, const struct trainer_progress *progress
                 progress->loss, progress->inputs_per_second);
     if (progress->seconds_left >= 0)
         fprintf(stderr, ", %.0f s left", progress->seconds_left);
-    end_line(screen);
+    screen_end(screen);
 }
 
 static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
-    const struct screen *screen = context;
     (void)rises;
-    clear_line(screen);
+    screen_clear(context);
     fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f  accuracy %.4f  macro-F1 %.4f%s\n",
             epoch->epoch, epoch->train_loss, epoch->validation_loss, epoch->accuracy,
             epoch->macro_f1, is_best ? "  *" : "");
@@ -152,65 +112,43 @@ static void print_next(const char *out)
 
 /* ---- main ---- */
 
-static int fail(const struct err *err)
+static enum err_code prune(struct cli_run *run, struct err *err)
 {
-    fprintf(stderr, "%sattnd-prune: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", err->text);
-    bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
-    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
-}
-
-static int prune(const struct prune_options *options)
-{
-    struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .shown_ns = clock_now_ns()};
+    struct prune_options *options = run->target;
+    struct screen screen;
+    screen_open(&screen, SCREEN_MS, SCREEN_FILE_MS);
     const struct prune_hooks hooks = {.progress = show_phase,
                                       .context = &screen,
                                       .trainer = {.plan = show_plan,
                                                   .progress = show_learning,
                                                   .epoch = show_epoch,
                                                   .context = &screen,
-                                                  .stop = ctrl_c_catch()}};
+                                                  .stop = cli_main_stop()}};
     struct prune_result result;
-    struct err err = {0};
-    prune_run(options, &hooks, &result, &err);
-    clear_line(&screen);
-    const bool is_interrupted = result.interrupted;
-    if (err.code == ERR_OK && is_interrupted)
+    if (shipped_dir(&options->train.model, err) || prune_options_check(options, err))
+        return err->code;
+    prune_run(options, &hooks, &result, err);
+    screen_clear(&screen);
+    if (err->code == ERR_OK && result.interrupted) {
         fprintf(stderr, "stopped; the same command goes on from %s\n", options->train.out);
-    if (err.code == ERR_OK && !is_interrupted) {
+        run->status = CLI_STOPPED;
+    } else if (err->code == ERR_OK) {
         print_table(&result);
         print_next(options->train.out);
     }
     prune_result_free(&result);
-    if (err.code != ERR_OK)
-        return fail(&err);
-    if (is_interrupted)
-        return 128 + SIGINT;
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return err->code;
 }
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
     struct cli cli = {.program = "attnd-prune",
                       .usage = "attnd-prune --model DIR --data PATH --out DIR --heads SHARE --mlp "
                                "SHARE [OPTION]...",
                       .summary = summary,
                       .examples = examples};
     struct prune_options options;
-    enum cli_action action;
-    struct err err = {0};
-    openblas_set_environment();
     cli.options = prune_cli_options(&cli.option_count);
     prune_options_default(&options);
-    if (cli_parse(&cli, argc, argv, &options, &action, &err))
-        return fail(&err);
-    if (action == CLI_HELP)
-        cli_help(&cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&cli, stdout);
-    if (action != CLI_RUN)
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    if (shipped_dir(&options.train.model, &err) || prune_options_check(&options, &err))
-        return fail(&err);
-    return prune(&options);
+    return cli_main(&(struct cli_program){.cli = &cli, .run = prune}, 1, argc, argv, &options);
 }

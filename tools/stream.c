@@ -1,18 +1,9 @@
 /* attnd-stream - verdicts for the messages of Kafka topics; see tools/stream/. */
-#include "engine/base/file.h"
+#include "engine/cli/cli_main.h"
 #include "tools/stream/stream_http.h"
 #include "tools/stream/stream_options.h"
 #include "tools/stream/stream_run.h"
 
-#include "engine/base/openblas.h"
-#include "engine/cli/ctrl_c.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
-
-/* All of a run; zero to begin with. */
 struct program {
     struct stream_options options;
     struct stream_metrics metrics;
@@ -22,13 +13,6 @@ struct program {
     struct kafka *kafka;
     const atomic_bool *stop;
 };
-
-static int fail(const struct err *err)
-{
-    bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
-    fprintf(stderr, "attnd-stream: %s\n", err->text);
-    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
-}
 
 /* The observers' address first: a start that waits for brokers can be looked at. */
 static enum err_code open_all(struct program *program, struct err *err)
@@ -49,8 +33,9 @@ static enum err_code open_all(struct program *program, struct err *err)
 }
 
 /* Messages are the library's, so the batch goes first. */
-static void close_all(struct program *program)
+static void close_all(void *target)
 {
+    struct program *program = target;
     stream_batch_close(program->batch);
     kafka_close(program->kafka);
     answers_model_close(&program->model);
@@ -69,42 +54,35 @@ static bool announce(const struct program *program)
     return printf("\n") > 0 && fflush(stdout) == 0;
 }
 
-static int run(struct program *program)
+static enum err_code read_options(void *target, enum cli_action *action, int argc,
+                                  char *const *argv, struct err *err)
 {
-    struct err err = {0};
-    program->stop = ctrl_c_catch();
-    if (open_all(program, &err))
-        return atomic_load(program->stop) ? EXIT_SUCCESS : fail(&err);
-    if (!announce(program))
-        return EXIT_RUNTIME;
-    atomic_store(&program->metrics.is_ready, true);
-    stream_run(program->kafka, program->batch, &program->options, &program->metrics, program->stop,
-               &err);
-    atomic_store(&program->metrics.is_ready, false);
-    return err.code != ERR_OK ? fail(&err) : EXIT_SUCCESS;
+    return stream_options_read(&((struct program *)target)->options, action, argc, argv, err);
 }
 
-static int start(struct program *program, int argc, char **argv)
+static enum err_code run(struct cli_run *run, struct err *err)
 {
-    enum cli_action action;
-    struct err err = {0};
-    if (stream_options_read(&program->options, &action, argc, argv, &err))
-        return fail(&err);
-    if (action == CLI_HELP)
-        cli_help(&stream_options_cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&stream_options_cli, stdout);
-    if (action != CLI_RUN)
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    return run(program);
+    struct program *program = run->target;
+    program->stop = cli_main_stop();
+    if (open_all(program, err)) {
+        if (atomic_load(program->stop))
+            *err = (struct err){0};
+        return err->code;
+    }
+    if (!announce(program))
+        return ERR_OK; /* cli_main sees that the output was not taken */
+    atomic_store(&program->metrics.is_ready, true);
+    stream_run(program->kafka, program->batch, &program->options, &program->metrics, program->stop,
+               err);
+    atomic_store(&program->metrics.is_ready, false);
+    return err->code;
 }
+
+static const struct cli_program programs[] = {
+    {.cli = &stream_options_cli, .read = read_options, .run = run, .close = close_all}};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
     static struct program program;
-    openblas_set_environment();
-    int status = start(&program, argc, argv);
-    close_all(&program);
-    return status;
+    return cli_main(programs, 1, argc, argv, &program);
 }

@@ -4,20 +4,14 @@
  *
  * On a terminal one line shows the epoch as a bar and overwrites itself; each epoch leaves a line.
  * A file gets the lines of the epochs, and the bar's text once a minute. */
-#include "engine/base/clock.h"
-#include "engine/base/file.h"
-#include "engine/base/openblas.h"
-#include "engine/cli/cli.h"
-#include "engine/cli/ctrl_c.h"
+#include "engine/cli/cli_main.h"
+#include "engine/cli/screen.h"
 #include "engine/cli/shipped.h"
 #include "learn/train/trainer.h"
 
-#include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2, BAR_WIDTH = 24, LINE_MS = 60000 };
+enum { BAR_WIDTH = 24 };
 
 static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
@@ -29,17 +23,6 @@ static const char examples[] =
     "              --rate 1e-3 --mirror --turn --average 0.999";
 
 /* ---- progress ---- */
-
-struct screen {
-    bool is_terminal;
-    uint64_t spoken_ns; /* when the last line of progress went into a file */
-};
-
-static void clear_line(const struct screen *screen)
-{
-    if (screen->is_terminal)
-        fputs("\r\033[K", stderr);
-}
 
 static void format_time(char out[16], double seconds)
 {
@@ -54,8 +37,7 @@ static void format_time(char out[16], double seconds)
 
 static void show_plan(void *context, const struct trainer_plan *plan)
 {
-    struct screen *screen = context;
-    clear_line(screen);
+    screen_clear(context);
     fprintf(stderr, "%s, %zu weights, %s, %u thread%s\n", plan->family, plan->parameters,
             plan->precision, plan->threads, plan->threads == 1 ? "" : "s");
     fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u labels, %u epochs\n", plan->train,
@@ -82,11 +64,10 @@ static void show_plan(void *context, const struct trainer_plan *plan)
 static void show_estimate(void *context, const struct trainer_estimate *estimate)
 {
     enum { MINUTE = 60, HOUR = 3600 };
-    const struct screen *screen = context;
     double seconds = estimate->seconds;
     if (seconds < MINUTE)
         return;
-    clear_line(screen);
+    screen_clear(context);
     fprintf(stderr, "%.3g M weights, about %.0f %s here", (double)estimate->parameters / 1e6,
             seconds / (seconds < 2 * HOUR ? MINUTE : HOUR), seconds < 2 * HOUR ? "minutes" : "h");
     if (seconds >= HOUR)
@@ -127,22 +108,16 @@ static void describe(const struct trainer_progress *progress, bool is_terminal)
 static void show_progress(void *context, const struct trainer_progress *progress)
 {
     struct screen *screen = context;
-    uint64_t now = clock_now_ns();
-    if (!screen->is_terminal && clock_ms_between(screen->spoken_ns, now) < LINE_MS)
+    if (!screen_begin(screen))
         return;
-    screen->spoken_ns = now;
-    clear_line(screen);
     describe(progress, screen->is_terminal);
-    if (!screen->is_terminal)
-        fputc('\n', stderr);
-    fflush(stderr);
+    screen_end(screen);
 }
 
 static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
-    const struct screen *screen = context;
     char took[16];
-    clear_line(screen);
+    screen_clear(context);
     format_time(took, epoch->seconds);
     fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f  accuracy %.4f", epoch->epoch,
             epoch->train_loss, epoch->validation_loss, epoch->accuracy);
@@ -240,55 +215,39 @@ static void show_end(const struct train_options *options, const struct trainer_r
 
 /* ---- main ---- */
 
-static int fail(const struct err *err)
+static enum err_code train(struct cli_run *run, struct err *err)
 {
-    fprintf(stderr, "%sattnd-train: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", err->text);
-    bool is_usage = err->code == ERR_UNUSABLE || err->code == ERR_UNSUPPORTED;
-    return is_usage ? EXIT_USAGE : EXIT_RUNTIME;
-}
-
-static int train(const struct train_options *options)
-{
-    struct screen screen = {.is_terminal = isatty(STDERR_FILENO), .spoken_ns = clock_now_ns()};
+    struct train_options *options = run->target;
+    struct screen screen;
+    screen_open(&screen, 0, SCREEN_FILE_MS);
     struct trainer_hooks hooks = {.plan = show_plan,
                                   .progress = show_progress,
                                   .epoch = show_epoch,
                                   .estimate = show_estimate,
                                   .context = &screen,
-                                  .stop = ctrl_c_catch()};
+                                  .stop = cli_main_stop()};
     struct trainer_result result;
-    struct err err = {0};
-    if (trainer_run(options, &hooks, &result, &err))
-        return fail(&err);
-    clear_line(&screen);
+    if (shipped_dir(&options->model, err) || train_options_check(options, err))
+        return err->code;
+    trainer_run(options, &hooks, &result, err);
+    screen_clear(&screen);
+    if (err->code != ERR_OK)
+        return err->code;
     show_end(options, &result);
-    int code = result.interrupted ? 128 + SIGINT : EXIT_SUCCESS;
+    if (result.interrupted)
+        run->status = CLI_STOPPED;
     trainer_result_free(&result);
-    return code;
+    return ERR_OK;
 }
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    struct cli cli = {.program = "attnd-train",
-                      .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
-                      .summary = summary,
-                      .examples = examples,
-                      .options = train_cli_options,
-                      .option_count = train_cli_option_count};
+    const struct cli cli = {.program = "attnd-train",
+                            .usage = "attnd-train --model DIR --data PATH --out DIR [OPTION]...",
+                            .summary = summary,
+                            .examples = examples,
+                            .options = train_cli_options,
+                            .option_count = train_cli_option_count};
     struct train_options options = {0};
-    enum cli_action action;
-    struct err err = {0};
-    openblas_set_environment();
-    if (cli_parse(&cli, argc, argv, &options, &action, &err))
-        return fail(&err);
-    if (action == CLI_HELP)
-        cli_help(&cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(&cli, stdout);
-    if (action != CLI_RUN)
-        return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-    if (shipped_dir(&options.model, &err) || train_options_check(&options, &err))
-        return fail(&err);
-    return train(&options);
+    return cli_main(&(struct cli_program){.cli = &cli, .run = train}, 1, argc, argv, &options);
 }

@@ -5,9 +5,8 @@
  * Data files are read one after another, so the largest bounds the memory. A text that is not UTF-8
  * is named and left out; only if none is left the run fails. Wrong use ends with 2, a failure
  * afterwards with 1. */
-#include "engine/base/clock.h"
-#include "engine/base/file.h"
-#include "engine/cli/cli.h"
+#include "engine/cli/cli_main.h"
+#include "engine/cli/screen.h"
 #include "engine/cli/shipped.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
@@ -22,9 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_RUNTIME = 1, EXIT_USAGE = 2 };
 enum { DATA_MAX = 4096, SIZE_MIN = 200, SIZE_LIMIT = 1 << 20, COUNT_LIMIT = 1000 * 1000 * 1000 };
-enum { PROGRESS_MS = 200, NAMED_MAX = 5 };
+enum { NAMED_MAX = 5 };
 
 struct vocab {
     const char *data[DATA_MAX];
@@ -34,8 +32,7 @@ struct vocab {
     unsigned size, pair_min, character_min, keep_min;
     bool cased, without_numbers;
 
-    bool is_watched; /* stderr is a terminal */
-    uint64_t shown_ns;
+    struct screen screen;
     size_t used, unusable; /* texts */
 };
 
@@ -140,27 +137,11 @@ static const struct cli trim_cli = {
 
 /* ---- progress ---- */
 
-/* A line that overwrites itself, a few times a second. */
-static bool is_time(struct vocab *vocab)
-{
-    uint64_t now = clock_now_ns();
-    if (!vocab->is_watched || clock_ms_between(vocab->shown_ns, now) < PROGRESS_MS)
-        return false;
-    vocab->shown_ns = now;
-    return true;
-}
-
 static void show_pieces(void *context, size_t pieces)
 {
     struct vocab *vocab = context;
-    if (is_time(vocab))
-        fprintf(stderr, "\r\033[K%zu of %u pieces", pieces, vocab->size);
-}
-
-static void clear_line(const struct vocab *vocab)
-{
-    if (vocab->is_watched)
-        fputs("\r\033[K", stderr);
+    if (screen_begin(&vocab->screen))
+        fprintf(stderr, "%zu of %u pieces", pieces, vocab->size);
 }
 
 /* ---- data ---- */
@@ -174,7 +155,7 @@ static void name_unusable(struct vocab *vocab, const char *path, const char *nam
     vocab->unusable++;
     if (vocab->unusable > NAMED_MAX)
         return;
-    clear_line(vocab);
+    screen_clear(&vocab->screen);
     fprintf(stderr, "attnd-vocab: %s: %s: %s; it is left out%s\n", path, name, cause->text,
             vocab->unusable == NAMED_MAX ? ", as more may be" : "");
 }
@@ -192,8 +173,8 @@ static enum err_code take_items(struct vocab *vocab, const struct dataset *datas
             name_unusable(vocab, path, item->name, &cause);
         else
             return err_set(err, cause.code, "%s: %s: %s", path, item->name, cause.text);
-        if (is_time(vocab))
-            fprintf(stderr, "\r\033[K%.60s: %zu of %zu texts", path, i + 1, dataset->count);
+        if (screen_begin(&vocab->screen))
+            fprintf(stderr, "%.60s: %zu of %zu texts", path, i + 1, dataset->count);
     }
     return ERR_OK;
 }
@@ -208,7 +189,7 @@ static enum err_code read_data(struct vocab *vocab, taker take, void *target, st
             take_items(vocab, &dataset, vocab->data[i], take, target, err);
         dataset_close(&dataset);
     }
-    clear_line(vocab);
+    screen_clear(&vocab->screen);
     if (err->code == ERR_OK && vocab->used == 0)
         return err_set(err, ERR_UNUSABLE, "none of the %zu texts can be used", vocab->unusable);
     return err->code;
@@ -231,7 +212,7 @@ static enum err_code build_from(struct vocab *vocab, const struct word_counts *w
                                           .context = vocab};
     struct vocab_list list;
     vocab_build(&list, words, &options, err);
-    clear_line(vocab);
+    screen_clear(&vocab->screen);
     if (err->code == ERR_OK &&
         !vocab_files_write(vocab->output, list.pieces, list.count, vocab->cased, err))
         printf("%s: %zu pieces, from %zu texts with %zu different words\n", vocab->output,
@@ -243,8 +224,9 @@ static enum err_code build_from(struct vocab *vocab, const struct word_counts *w
     return err->code;
 }
 
-static enum err_code build(struct vocab *vocab, struct err *err)
+static enum err_code build(struct cli_run *run, struct err *err)
 {
+    struct vocab *vocab = run->target;
     struct word_counts words;
     word_counts_init(&words, (struct normalizer_flags){.clean_text = true,
                                                        .space_cjk = true,
@@ -282,8 +264,9 @@ static enum err_code trim_to(const struct vocab *vocab, const struct vocab_use *
     return err->code;
 }
 
-static enum err_code trim(struct vocab *vocab, struct err *err)
+static enum err_code trim(struct cli_run *run, struct err *err)
 {
+    struct vocab *vocab = run->target;
     struct vocab_use *use;
     if (vocab_use_open(&use, vocab->dir, err))
         return err->code;
@@ -295,25 +278,11 @@ static enum err_code trim(struct vocab *vocab, struct err *err)
 
 /* ---- main ---- */
 
-static const struct command {
-    const char *name;
-    const struct cli *cli;
-    enum err_code (*run)(struct vocab *vocab, struct err *err);
-} commands[] = {{"build", &build_cli, build}, {"trim", &trim_cli, trim}};
-
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
-
-static const struct command *find_command(const char *name)
-{
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (name != NULL && strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
-}
-
 /* Checks that would otherwise fail only after minutes of reading. */
-static enum err_code check(const struct vocab *vocab, struct err *err)
+static enum err_code check(void *target, struct err *err)
 {
+    struct vocab *vocab = target;
+    screen_open(&vocab->screen, SCREEN_MS, 0);
     if (vocab->data_count == 0)
         return err_set(err, ERR_UNUSABLE, "--data FILE is missing; --help shows the usage");
     for (size_t i = 0; i < vocab->data_count; i++)
@@ -323,62 +292,13 @@ static enum err_code check(const struct vocab *vocab, struct err *err)
     return export_files_make_dir(vocab->output, err);
 }
 
-static int fail(const struct err *err, int status)
-{
-    fflush(stdout);
-    fprintf(stderr, "attnd-vocab: %s\n", err->text);
-    return status;
-}
-
-static int run(struct vocab *vocab, const struct command *command, int argc, char **argv)
-{
-    enum cli_action action;
-    struct err err = {0};
-    if (cli_parse(command->cli, argc, argv, vocab, &action, &err) ||
-        (action == CLI_RUN && check(vocab, &err)))
-        return fail(&err, EXIT_USAGE);
-    if (action == CLI_HELP)
-        cli_help(command->cli, stdout);
-    if (action == CLI_VERSION)
-        cli_print_version(command->cli, stdout);
-    if (action == CLI_RUN && command->run(vocab, &err))
-        return fail(&err, EXIT_RUNTIME);
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-}
-
-/* Without a command: --help and --version, or an error. */
-static int run_none(const char *argument)
-{
-    struct err err = {0};
-    if (argument != NULL && strcmp(argument, "--version") == 0) {
-        cli_print_version(&build_cli, stdout);
-    } else if (argument != NULL &&
-               (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)) {
-        for (size_t i = 0; i < COMMANDS; i++) {
-            cli_help(commands[i].cli, stdout);
-            fputs(i + 1 < COMMANDS ? "\n" : "", stdout);
-        }
-    } else {
-        err_set(&err, ERR_UNUSABLE,
-                "the first argument is a command, build or trim; --help shows "
-                "the usage");
-        return fail(&err, EXIT_USAGE);
-    }
-    return cli_printed() ? EXIT_SUCCESS : EXIT_RUNTIME;
-}
+static const struct cli_program commands[] = {
+    {.command = "build", .cli = &build_cli, .prepare = check, .run = build},
+    {.command = "trim", .cli = &trim_cli, .prepare = check, .run = trim},
+};
 
 int main(int argc, char **argv)
 {
-    file_open_standard();
-    const char *name = argc > 1 ? argv[1] : NULL;
-    const struct command *command = find_command(name);
-    if (command == NULL)
-        return run_none(name);
-    struct vocab *vocab = calloc(1, sizeof *vocab);
-    if (vocab == NULL)
-        return EXIT_RUNTIME;
-    vocab->is_watched = isatty(STDERR_FILENO) == 1;
-    int status = run(vocab, command, argc - 1, argv + 1);
-    free(vocab);
-    return status;
+    static struct vocab vocab;
+    return cli_main(commands, sizeof commands / sizeof *commands, argc, argv, &vocab);
 }

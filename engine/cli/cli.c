@@ -190,11 +190,6 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
     return check_required(cli, given, err) ? err->code : versions_check(err);
 }
 
-bool cli_printed(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout);
-}
-
 void cli_print_version(const struct cli *cli, FILE *file)
 {
     fprintf(file, "%s %s\n", cli->program, ATTND_VERSION);

@@ -61,9 +61,6 @@ const char *cli_printable(const char *name, char out[CLI_NAME_BYTES + 1]);
 
 void cli_print_version(const struct cli *cli, FILE *file);
 
-/* Was all that was printed to standard output taken? What stdio flushed before counts, too. */
-bool cli_printed(void);
-
 /* How a user of this process calls another program of attnd: "build/attnd" where this one was
  * called as build/attnd-fit, "attnd" where it was found on the PATH. */
 enum { CLI_COMMAND_BYTES = 512 };

@@ -134,7 +134,8 @@ START_TEST(house_files_are_opened_by_file_open)
 }
 END_TEST
 
-/* engine/base/file.h: what a program prints must not land in the first file that it opens. */
+/* engine/base/file.h: what a program prints must not land in the first file that it opens. cli_main
+ * does it for the programs that it runs. */
 START_TEST(house_each_main_opens_the_standard_descriptors)
 {
     static const char begin[] = "{\n    file_open_standard();\n";
@@ -145,8 +146,9 @@ START_TEST(house_each_main_opens_the_standard_descriptors)
         if (main == NULL || strncmp(tree.files[f].path, "tests/", 6) == 0)
             continue;
         count++;
-        ck_assert_msg(strncmp(strchr(main, '{'), begin, sizeof begin - 1) == 0, "%s: main",
-                      tree.files[f].path);
+        ck_assert_msg(strncmp(strchr(main, '{'), begin, sizeof begin - 1) == 0 ||
+                          strstr(main, "    return cli_main(") != NULL,
+                      "%s: main", tree.files[f].path);
     }
     ck_assert_uint_ge(count, 12);
     teardown();

@@ -186,12 +186,8 @@ static enum err_code check(const struct batch_options *options, struct err *err)
     return check_csv(options, err) || check_url(options, err) ? err->code : ERR_OK;
 }
 
-enum err_code batch_options_read(struct batch_options *out, enum cli_action *action, int argc,
-                                 char *const *argv, struct err *err)
+enum err_code batch_options_settle(struct batch_options *out, struct err *err)
 {
-    out->local.format.top_k = 1;
-    if (cli_parse(&batch_options_cli, argc, argv, out, action, err) || *action != CLI_RUN)
-        return err->code;
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
     if (out->model != NULL && out->remote.url == NULL && shipped_dir(&out->model, err))
         return err->code;

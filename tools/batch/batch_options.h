@@ -27,9 +27,8 @@ struct batch_options {
 
 extern const struct cli batch_options_cli;
 
-/* ERR_UNUSABLE for wrong use; only for CLI_RUN is *out whole. Strings are argv's. */
-enum err_code batch_options_read(struct batch_options *out, enum cli_action *action, int argc,
-                                 char *const *argv, struct err *err);
+/* After the command line. ERR_UNUSABLE for wrong use. Strings are argv's. */
+enum err_code batch_options_settle(struct batch_options *out, struct err *err);
 
 /* The state that a later run must share to resume this one. `model`: the model's digest, or a
  * server's description of its models. `dtype`: the model's, which auto may have chosen; NULL for a

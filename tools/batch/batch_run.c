@@ -13,10 +13,12 @@
 #include "tools/batch/batch_run.h"
 
 #include "engine/base/clock.h"
+#include "engine/cli/screen.h"
 #include "tools/batch/batch_progress.h"
 #include "tools/batch/chunk.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,10 +30,11 @@ struct batch {
     struct output *output;
     struct chunk *chunks; /* [size] the ring */
     unsigned size;
+    struct batch_place first; /* where this run began */
 
     pthread_mutex_t reading;
     struct sources *sources; /* under reading, with the rest of this group */
-    uint64_t start_ns, first_input, next;
+    uint64_t start_ns, next;
     bool has_ended;
 
     pthread_mutex_t ring;
@@ -39,7 +42,7 @@ struct batch {
     uint64_t written; /* chunks; chunks[n % size] is written's for n from here to next */
     bool is_writing;  /* by one thread, which alone uses the output and the next two */
     uint64_t saved_ns;
-    struct batch_progress progress;
+    struct screen screen;
     struct err err; /* the first of any thread */
 };
 
@@ -109,7 +112,7 @@ static void keep_to_rate(const struct batch *batch)
     if (batch->options->rate <= 0)
         return;
     double due_ms =
-        (double)(batch->sources->inputs - batch->first_input) / batch->options->rate * 1e3;
+        (double)(batch->sources->inputs - batch->first.inputs) / batch->options->rate * 1e3;
     while (clock_ms_between(batch->start_ns, clock_now_ns()) < due_ms && !is_stopped(batch))
         nanosleep(&look, NULL);
 }
@@ -161,6 +164,20 @@ static void clear(struct chunk *chunk)
     arena_init(&chunk->arena);
 }
 
+/* A bar on a terminal; a file gets a line a minute. */
+static void show_progress(struct batch *batch, const struct chunk *chunk)
+{
+    const struct batch_place place = {chunk->inputs, chunk->progress, chunk->progress_total};
+    struct screen *screen = &batch->screen;
+    char text[BATCH_PROGRESS_BYTES];
+    if (!screen_begin(screen))
+        return;
+    batch_progress_format(text, &batch->first, &place,
+                          clock_ms_between(screen->start_ns, screen->shown_ns) / 1e3);
+    fprintf(stderr, "%s%s", screen->is_terminal ? "" : "attnd-batch: ", text);
+    screen_end(screen);
+}
+
 static enum err_code write_chunk(struct batch *batch, const struct chunk *chunk, struct err *err)
 {
     struct batch_state *state = &batch->output->state;
@@ -170,8 +187,7 @@ static enum err_code write_chunk(struct batch *batch, const struct chunk *chunk,
     state->done = chunk->inputs;
     state->failed += chunk->failed;
     memcpy(state->digest, chunk->digest, sizeof state->digest);
-    const struct batch_place place = {chunk->inputs, chunk->progress, chunk->progress_total};
-    batch_progress_show(&batch->progress, &place);
+    show_progress(batch, chunk);
     if (clock_ms_between(batch->saved_ns, now_ns) < SAVE_MS)
         return ERR_OK;
     batch->saved_ns = now_ns;
@@ -330,15 +346,14 @@ enum err_code batch_run(struct sources *sources, struct output *output,
     if (out->is_stopped || begin(&batch, err))
         return err->code;
     struct sources_progress at = sources_progress(sources);
-    batch_progress_start(&batch.progress,
-                         &(struct batch_place){sources->inputs, at.done, at.total});
+    batch.first = (struct batch_place){sources->inputs, at.done, at.total};
+    screen_open(&batch.screen, SCREEN_MS, SCREEN_FILE_MS);
     pthread_mutex_init(&batch.reading, NULL);
     pthread_mutex_init(&batch.ring, NULL);
     pthread_cond_init(&batch.moved, NULL);
-    batch.first_input = sources->inputs;
     batch.start_ns = batch.saved_ns = clock_now_ns();
     run_threads(&batch, err);
-    batch_progress_end(&batch.progress);
+    screen_clear(&batch.screen);
     struct err saving = {0};
     if (output_save(output, &saving) != ERR_OK)
         err_set(err, saving.code, "%s", saving.text);

@@ -1,7 +1,7 @@
 /* eval.h - what attnd-eval is asked and what it finds, which its files share.
  *
- *     eval_parse(&eval, argc, argv, &action, &err);    eval_options.c: the table, and what excludes
- *                                                      what
+ *     eval_settle(&eval, &err);                        eval_options.c: the table, and options that
+ *                                                      exclude others
  *     ... tools/eval.c opens and runs ...
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
@@ -12,10 +12,11 @@
 #define ATTND_TOOLS_EVAL_EVAL_H
 
 #include "engine/cli/cli.h"
+#include "engine/cli/screen.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/agreement.h"
-#include "learn/eval/measure/progress.h"
+
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
 
@@ -49,16 +50,15 @@ struct eval {
 
 extern const struct cli eval_cli;
 
-/* Options that exclude or need each other are ERR_UNUSABLE. */
-enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
-                         struct err *err);
+/* After the command line. Options that exclude or need each other are ERR_UNUSABLE. */
+enum err_code eval_settle(struct eval *eval, struct err *err);
 
 /* After the run, before anything is written: ERR_UNUSABLE if the model would be calibrated on what
  * it learnt, or its agreement measured so, unless that is forced. */
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err);
 
-/* Evaluation options with a progress line, if stderr is a terminal. */
-struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
+/* Evaluation options with a line of progress; screen_clear(&counter->screen) after the run. */
+struct evaluation_options eval_watched(const struct eval *eval, struct screen_counter *counter,
                                        const char *name, size_t total);
 
 /* Inputs that need no labels, with what the model answers them, and features. */

@@ -15,13 +15,13 @@
 
 enum { EXPLAIN_INPUTS = 500, EXPLAIN_SEED = 1 };
 
-struct evaluation_options eval_watched(const struct eval *eval, struct progress *progress,
+struct evaluation_options eval_watched(const struct eval *eval, struct screen_counter *counter,
                                        const char *name, size_t total)
 {
     struct evaluation_options how = eval->how.evaluation;
-    progress_start(progress, name, total);
-    how.progress = progress->watched ? progress_show : NULL;
-    how.context = progress;
+    screen_counter_open(counter, name, total);
+    how.progress = screen_counter_show;
+    how.context = counter;
     return how;
 }
 
@@ -29,7 +29,7 @@ enum err_code eval_inputs_run(struct eval_inputs *out, const struct eval *eval, 
                               const char *name, struct err *err)
 {
     struct dataset_options fields = eval->fields;
-    struct progress progress;
+    struct screen_counter progress;
     fields.labels_optional = true;
     *out = (struct eval_inputs){0};
     if (dataset_open(&out->dataset, path, &fields, err))
@@ -37,7 +37,7 @@ enum err_code eval_inputs_run(struct eval_inputs *out, const struct eval *eval, 
     struct evaluation_options how = eval_watched(eval, &progress, name, out->dataset.count);
     how.features = true;
     evaluation_run(&out->evaluation, eval->assessment.model, &out->dataset, &how, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     return err->code;
 }
 
@@ -64,12 +64,12 @@ static enum err_code run_ood_data(struct eval *eval, struct err *err)
     struct dataset dataset;
     struct strangeness strangeness = {0};
     struct dataset_options fields = eval->fields;
-    struct progress progress;
+    struct screen_counter progress;
     fields.labels_optional = true;
     if (!dataset_open(&dataset, eval->ood_data, &fields, err)) {
         struct evaluation_options how = eval_watched(eval, &progress, "OOD data", dataset.count);
         unlike_measure(&strangeness, &eval->assessment, &dataset, &how, err);
-        progress_end(&progress);
+        screen_clear(&progress.screen);
         if (err->code == ERR_OK)
             print_separation(eval, &strangeness);
     }
@@ -125,17 +125,18 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
                                                .evaluation = &assessment->evaluation,
                                                .classes = assessment->classes};
     struct explanations explanations;
-    struct progress progress;
+    struct screen_counter progress;
     struct explanations_options how = eval->explain;
     how.inputs_max = how.inputs_max > 0 ? how.inputs_max : EXPLAIN_INPUTS;
     how.threads = eval->how.evaluation.threads;
     how.seed = EXPLAIN_SEED;
-    progress_start(&progress, "explaining",
-                   how.inputs_max < eval->dataset.count ? how.inputs_max : eval->dataset.count);
-    how.progress = progress.watched ? progress_show : NULL;
+    screen_counter_open(&progress, "explaining",
+                        how.inputs_max < eval->dataset.count ? how.inputs_max
+                                                             : eval->dataset.count);
+    how.progress = screen_counter_show;
     how.context = &progress;
     explanations_run(&explanations, &source, &how, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     if (err->code == ERR_OK)
         put_explanations(eval, &explanations, err);
     explanations_close(&explanations);

@@ -9,11 +9,11 @@
 
 static enum err_code run_examples(struct eval *eval, struct known_inputs *known, struct err *err)
 {
-    struct progress progress;
+    struct screen_counter progress;
     const struct evaluation_options how =
         eval_watched(eval, &progress, "examples", known->dataset.count);
     known_inputs_run(known, eval->assessment.model, &how, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     return err->code;
 }
 
@@ -21,7 +21,7 @@ static enum err_code run_examples(struct eval *eval, struct known_inputs *known,
 static enum err_code assess_again(struct eval *eval, struct err *err)
 {
     struct assessment *assessment = &eval->assessment;
-    struct progress progress;
+    struct screen_counter progress;
     assessment_close(assessment);
     if (assessment_open(assessment, &eval->how, err) ||
         assessment_take(assessment, &eval->dataset, eval->data, err))
@@ -29,7 +29,7 @@ static enum err_code assess_again(struct eval *eval, struct err *err)
     assessment->options.evaluation =
         eval_watched(eval, &progress, "with n-grams", eval->dataset.count);
     assessment_run(assessment, err);
-    progress_end(&progress);
+    screen_clear(&progress.screen);
     return err->code;
 }
 

@@ -243,12 +243,9 @@ static enum err_code check_against(const struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
-enum err_code eval_parse(struct eval *eval, int argc, char **argv, enum cli_action *action,
-                         struct err *err)
+enum err_code eval_settle(struct eval *eval, struct err *err)
 {
-    eval->agree_min = eval->ngrams.weight = -1;
-    if (cli_parse(&eval_cli, argc, argv, eval, action, err) || *action != CLI_RUN ||
-        check_against(eval, err))
+    if (check_against(eval, err))
         return err->code;
     if (eval->calibrates && eval->refers)
         return err_set(err, ERR_UNUSABLE,

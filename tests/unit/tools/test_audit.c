@@ -338,7 +338,7 @@ START_TEST(what_is_wrong_with_a_call_is_said)
         const char *first, *second, *errors;
         int code;
     } cases[] = {
-        {"verfy", "x", "no such command; there are verify, show and export", 2},
+        {"verfy", "x", "expected verify, show or export; --help shows the usage", 2},
         {"verify", NULL, "DIR or FILE is missing; --help shows the usage", 2},
         {"verify", "/nonexistent", "/nonexistent: cannot be opened: No such file", 1},
         {"verify", "tests/data/json", "there is no file of an audit log in it", 2},

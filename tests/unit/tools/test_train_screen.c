@@ -13,8 +13,6 @@ int train_main(int argc, char **argv);
 #include <sys/syscall.h>
 #include <time.h>
 
-#undef fail /* check.h has a macro of this name */
-
 static time_t seconds_now; /* 0: the machine's */
 
 /* Instead of the C library's. */
@@ -30,7 +28,7 @@ int clock_gettime(clockid_t id, struct timespec *out)
 
 static struct screen file_screen(void)
 {
-    return (struct screen){.is_terminal = false};
+    return (struct screen){.file_ms = SCREEN_FILE_MS};
 }
 
 /* ---- lines ---- */
@@ -131,7 +129,7 @@ static const struct trainer_progress learning = {.phase = TRAINER_LEARNING,
 
 static void expect_progress(struct trainer_progress progress, bool is_terminal, const char *text)
 {
-    struct screen screen = {.is_terminal = is_terminal};
+    struct screen screen = {.is_terminal = is_terminal, .file_ms = SCREEN_FILE_MS};
     seconds_now = 1000;
     log_capture_start();
     show_progress(&screen, &progress);
@@ -168,7 +166,7 @@ START_TEST(a_file_gets_a_line_a_minute)
         bool is_told;
     } rows[] = {{1059, false}, {1060, true}, {1061, false}, {1119, false}, {1120, true}};
     struct screen screen = file_screen();
-    screen.spoken_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
+    screen.shown_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
     for (size_t i = 0; i < 5; i++) {
         log_capture_start();
         seconds_now = rows[i].at;
@@ -307,25 +305,8 @@ START_TEST(a_long_run_is_told_before_it_is_long)
 }
 END_TEST
 
-START_TEST(a_failure_is_of_use_or_of_the_run)
-{
-    static const struct {
-        enum err_code code;
-        int status;
-    } rows[] = {{ERR_UNUSABLE, 2}, {ERR_UNSUPPORTED, 2}, {ERR_IO, 1}, {ERR_NO_MEMORY, 1}};
-    for (size_t i = 0; i < 4; i++) {
-        struct err err = {0};
-        err_set(&err, rows[i].code, "why");
-        log_capture_start();
-        int status = fail(&err);
-        ck_assert_str_eq(log_capture_end(), "attnd-train: why\n");
-        ck_assert_int_eq(status, rows[i].status);
-    }
-}
-END_TEST
-
 SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
       a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
       a_file_gets_a_line_a_minute, an_epoch_is_a_line,
       the_end_says_what_was_reached_and_what_to_do_next, a_model_is_called_by_the_end_of_its_path,
-      a_long_run_is_told_before_it_is_long, a_failure_is_of_use_or_of_the_run)
+      a_long_run_is_told_before_it_is_long)

@@ -139,7 +139,7 @@ START_TEST(vocab_says_what_is_missing_or_wrong)
     RUN(&outcome, "build", "--data", EVAL, "--size", "300", "--out", "/nowhere/at/all");
     expect(&outcome, 2, "", "/nowhere/at/all: cannot be made a directory");
     RUN(&outcome, "prune");
-    expect(&outcome, 2, "", "the first argument is a command, build or trim");
+    expect(&outcome, 2, "", "expected build or trim");
     RUN(&outcome, "trim", "--model", "models/wafer-vit", "--data", EVAL, "--out", "/tmp");
     expect(&outcome, 1, "", "models/wafer-vit: vocab.txt: cannot be opened");
 }
@@ -225,8 +225,7 @@ START_TEST(vocab_without_a_command_says_which_there_are)
 {
     struct outcome outcome;
     RUN(&outcome, NULL);
-    expect(&outcome, 2, "",
-           "attnd-vocab: the first argument is a command, build or trim; --help shows the usage\n");
+    expect(&outcome, 2, "", "attnd-vocab: expected build or trim; --help shows the usage\n");
     RUN(&outcome, "-h");
     expect(&outcome, 0, "usage: attnd-vocab build", "");
     expect(&outcome, 0, "\n\nusage: attnd-vocab trim", "");

@@ -12,8 +12,6 @@ int vocab_main(int argc, char **argv);
 #include <sys/syscall.h>
 #include <time.h>
 
-#undef fail /* check.h has a macro of this name */
-
 static uint64_t ms_now; /* 0: the machine's */
 
 /* Instead of the C library's. */
@@ -30,24 +28,26 @@ int clock_gettime(clockid_t id, struct timespec *out)
 
 /* ---- progress ---- */
 
+/* A terminal that was written to at that time. */
+static struct screen watched(uint64_t ms)
+{
+    return (struct screen){
+        .is_terminal = true, .terminal_ms = SCREEN_MS, .shown_ns = ms * CLOCK_NS_PER_MS};
+}
+
 START_TEST(progress_overwrites_itself_five_times_a_second)
 {
-    struct vocab vocab = {.is_watched = true, .size = 900, .shown_ns = 1000 * CLOCK_NS_PER_MS};
+    struct vocab vocab = {.screen = watched(1000), .size = 900};
     log_capture_start();
     for (ms_now = 1001; ms_now <= 1601; ms_now++)
         show_pieces(&vocab, ms_now);
     ms_now = 0;
     ck_assert_str_eq(log_capture_end(), "\r\033[K1200 of 900 pieces\r\033[K1400 of 900 pieces"
                                         "\r\033[K1600 of 900 pieces");
-    vocab.is_watched = false;
+    vocab.screen.is_terminal = false;
     log_capture_start();
     show_pieces(&vocab, 5);
-    clear_line(&vocab);
     ck_assert_str_eq(log_capture_end(), "");
-    vocab.is_watched = true;
-    log_capture_start();
-    clear_line(&vocab);
-    ck_assert_str_eq(log_capture_end(), "\r\033[K");
 }
 END_TEST
 
@@ -83,7 +83,7 @@ static enum err_code take_all(struct vocab *vocab, const char *const *texts, siz
 START_TEST(texts_are_counted_as_they_are_read)
 {
     static const char *const texts[] = {"a", "bb", "ccc", "dddd", "e"};
-    struct vocab vocab = {.is_watched = true, .shown_ns = 1000 * CLOCK_NS_PER_MS};
+    struct vocab vocab = {.screen = watched(1000)};
     struct err err = {0};
     unsigned taken = 0;
     log_capture_start();
@@ -110,7 +110,7 @@ START_TEST(five_texts_that_cannot_be_used_are_named)
     ck_assert_int_eq(take_all(&vocab, texts, 8, &taken, &err), ERR_OK);
     ck_assert_str_eq(log_capture_end(), want);
     ck_assert(vocab.used == 2 && vocab.unusable == 6 && err.code == ERR_OK);
-    vocab = (struct vocab){.is_watched = true, .shown_ns = 9000 * (uint64_t)CLOCK_NS_PER_MS};
+    vocab = (struct vocab){.screen = watched(9000)};
     log_capture_start(); /* what stands on the line is taken off first */
     take_all(&vocab, texts, 1, &taken, &err);
     ck_assert_str_eq(log_capture_end(),
