@@ -4,6 +4,8 @@
  * not direct load at the plant's network. For the same reason a run is always bounded in time. */
 #include "loadtest/options.h"
 
+#include "engine/cli/cli_rows.h"
+
 #include <string.h>
 
 static const double duration_default_s = 10, duration_of_requests_s = 600;
@@ -129,11 +131,7 @@ static const struct cli_option table[] = {
      FIELD(key_file),
      .value = "FILE",
      .help = "Sends the key in this file with each request."},
-    {.name = "ca-file",
-     FIELD(ca_file),
-     .value = "FILE",
-     .help = "With https: PEM certificates of the authorities that may vouch for the server, or "
-             "its own (default: the system's)."},
+    CLI_ROW_CA_FILE(struct options, ca_file),
     {.name = "insecure",
      FIELD(insecure),
      .help = "With https: takes any certificate, for any name."},

@@ -7,8 +7,8 @@
 #include "engine/base/clock.h"
 #include "engine/base/cpu.h"
 #include "engine/cli/cli_main.h"
+#include "engine/cli/cli_rows.h"
 #include "engine/cli/screen.h"
-#include "engine/cli/shipped.h"
 #include "learn/eval/report/report.h"
 #include "learn/fit/fit_decide.h"
 #include "learn/fit/fit_heads.h"
@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 enum { KNOWN_SHARE = 20 }; /* one in so many may be there by chance: blank wafers, empty logs */
-enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
 
 struct program {
     struct fit_options options;
@@ -74,44 +73,14 @@ static const struct cli_option options[] = {
      .fallback = "natural",
      .help = "How often each label is to be expected: natural, as in the data; equal; or a file "
              "with {label: count}."},
-    {.name = "target-precision",
-     FIELD(target_precision),
-     .value = "SHARE",
-     .fallback = "0.95",
-     .min = 1e-9,
-     .max = 1,
-     .help = "The share of automatic answers that must be right."},
+    CLI_ROW_TARGET_PRECISION(struct program, options.target_precision),
     {.name = "model-version",
      FIELD(version),
      .value = "TEXT",
      .help = "The new model's version (default: one more than the old one's)."},
-    {.name = "text-field",
-     FIELD(fields.text_field),
-     .value = "NAME",
-     .fallback = "text",
-     .help = "The member or column that holds the text."},
-    {.name = "image-field",
-     FIELD(fields.image_field),
-     .value = "NAME",
-     .fallback = "image",
-     .help = "The one that holds the image's path."},
-    {.name = "label-field",
-     FIELD(fields.label_field),
-     .value = "NAME",
-     .fallback = "label",
-     .help = "The one that holds the label."},
-    {.name = "limit",
-     FIELD(fields.items_max),
-     .value = "N",
-     .min = 1,
-     .max = LIMIT_MAX,
-     .help = "Only the first N inputs."},
-    {.name = "threads",
-     FIELD(threads),
-     .value = "N",
-     .min = 1,
-     .max = THREADS_MAX,
-     .help = "Compute threads (default: all that the cgroup allows)."},
+    CLI_ROWS_FIELDS(struct program, options.fields),
+    CLI_ROW_LIMIT(struct program, options.fields.items_max),
+    CLI_ROW_THREADS(struct program, options.threads),
     {.name = "quiet", CLI_FIELD(struct program, quiet), .help = "Prints no report."},
     {.name = "progress-lines",
      CLI_FIELD(struct program, tells_progress),

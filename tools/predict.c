@@ -5,7 +5,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/cli/cli_main.h"
-#include "engine/cli/shipped.h"
+#include "engine/cli/cli_rows.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 #include "learn/data/input_list.h"
@@ -144,12 +144,7 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
 #define INPUT(tag_) .type = CLI_OTHER, .apply = add_value, .tag = tag_
 
 static const struct cli_option options[] = {
-    {.name = "model",
-     FIELD(dir),
-     .value = "DIR",
-     .apply = shipped_option,
-     .is_required = true,
-     .help = "The checkpoint directory, or the name of a shipped model."},
+    CLI_ROW_MODEL(struct predict, dir),
     {.name = "text", INPUT(VALUE_TEXT), .value = "S", .help = "Predicts this text."},
     {.name = "text-pair",
      .type = CLI_OTHER,
@@ -217,14 +212,8 @@ static const struct cli_option options[] = {
     {.name = "raw-logits",
      FIELD(raw_logits),
      .help = "As --json, and adds the logits and, for a text, the token ids."},
-    {.name = "dtype",
-     FIELD(options.dtype),
-     .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
-    {.name = "linear-backend",
-     FIELD(options.linear_backend),
-     .value = "NAME",
-     .help = "auto, native, openblas or reference."},
+    CLI_ROW_DTYPE(struct predict, options.dtype),
+    CLI_ROW_LINEAR_BACKEND(struct predict, options.linear_backend),
 };
 
 static const struct cli cli = {

@@ -6,8 +6,8 @@
  * is named and left out; only if none is left the run fails. Wrong use ends with 2, a failure
  * afterwards with 1. */
 #include "engine/cli/cli_main.h"
+#include "engine/cli/cli_rows.h"
 #include "engine/cli/screen.h"
-#include "engine/cli/shipped.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
 #include "engine/text/word_counts.h"
@@ -54,9 +54,6 @@ static enum err_code add_data(const struct cli_option *option, void *target, con
 #define DATA_HELP "Texts: .txt or .log, or .jsonl or .csv (required; more may follow)."
 #define DATA                                                                                       \
     .name = "data", .type = CLI_OTHER, .value = "FILE", .apply = add_data, .help = DATA_HELP
-#define TEXT_FIELD                                                                                 \
-    .name = "text-field", FIELD(fields.text_field), .value = "NAME", .fallback = "text",           \
-    .help = "The member or column that holds the text."
 
 static const struct cli_option build_options[] = {
     {DATA},
@@ -83,7 +80,7 @@ static const struct cli_option build_options[] = {
      COUNT(character_min),
      .fallback = "10",
      .help = "Takes other than ASCII characters seen so often."},
-    {TEXT_FIELD},
+    CLI_ROW_TEXT_FIELD(struct vocab, fields.text_field),
 };
 
 static const struct cli_option trim_options[] = {
@@ -106,7 +103,7 @@ static const struct cli_option trim_options[] = {
     {.name = "without-numbers",
      FIELD(without_numbers),
      .help = "Drops pieces with digits: a word that has one becomes [UNK]."},
-    {TEXT_FIELD},
+    CLI_ROW_TEXT_FIELD(struct vocab, fields.text_field),
 };
 
 static const struct cli build_cli = {

@@ -2,14 +2,14 @@
 
 #include "engine/base/cpu.h"
 #include "engine/base/utf8.h"
-#include "engine/cli/shipped.h"
+#include "engine/cli/cli_rows.h"
 #include "tools/answers/answer_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS_MAX = 1024, CSV_LABELS_MAX = 100 };
+enum { CSV_LABELS_MAX = 100 };
 
 /* ---- the table ---- */
 
@@ -94,19 +94,13 @@ static const struct cli_option table[] = {
      .apply = set_explain,
      .help = "Also tells where the model looked: default, rollout, attention, gradient or "
              "gradient-last."},
-    {.name = "dtype",
-     FIELD(local.answers.engine.dtype),
-     .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
-    {.name = "linear-backend",
-     FIELD(local.answers.engine.linear_backend),
-     .value = "NAME",
-     .help = "auto, native, openblas or reference."},
+    CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
+    CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
      FIELD(threads),
      .value = "N",
      .min = 1,
-     .max = THREADS_MAX,
+     .max = CLI_THREADS_MAX,
      .help = "How many batches are worked on at once (default: the cores that may be used)."},
     {.name = "rate",
      FIELD(rate),
@@ -122,11 +116,7 @@ static const struct cli_option table[] = {
      FIELD(remote.key_file),
      .value = "FILE",
      .help = "With --url: sends the key in this file with each request."},
-    {.name = "ca-file",
-     FIELD(remote.ca_file),
-     .value = "FILE",
-     .help = "With https: PEM certificates of the authorities that may vouch for the server, or "
-             "its own (default: the system's)."},
+    CLI_ROW_CA_FILE(struct batch_options, remote.ca_file),
 };
 
 const struct cli batch_options_cli = {

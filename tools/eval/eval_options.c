@@ -1,13 +1,11 @@
 #include "tools/eval/eval.h"
 
 #include "engine/base/cpu.h"
-#include "engine/cli/shipped.h"
+#include "engine/cli/cli_rows.h"
 #include "engine/selftest.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { THREADS_MAX = 1024, LIMIT_MAX = 1000 * 1000 * 1000 };
 
 static enum err_code set_fill(const struct cli_option *option, void *target, const char *value,
                               struct err *err)
@@ -43,21 +41,13 @@ static enum err_code add_fold(const struct cli_option *option, void *target, con
 #define COUNT(field, max_) FIELD(field), .value = "N", .min = 1, .max = max_
 
 static const struct cli_option options[] = {
-    {.name = "model",
-     FIELD(how.dir),
-     .value = "DIR",
-     .apply = shipped_option,
-     .is_required = true,
-     .help = "The checkpoint directory, or the name of a shipped model."},
+    CLI_ROW_MODEL(struct eval, how.dir),
     {.name = "data",
      FIELD(data),
      .value = "PATH",
      .is_required = true,
      .help = "The labelled inputs: .jsonl, .csv or a folder."},
-    {.name = "dtype",
-     FIELD(how.engine.dtype),
-     .value = "NAME",
-     .help = "The precision of the linear layers: f32 (default), bf16, int8 or auto."},
+    CLI_ROW_DTYPE(struct eval, how.engine.dtype),
     {.name = "against",
      FIELD(against),
      .value = "NAME",
@@ -71,32 +61,10 @@ static const struct cli_option options[] = {
      FIELD(how.engine.linear_backend),
      .value = "NAME",
      .help = "As attnd's linear_backend; --against runs with its default."},
-    {.name = "threads",
-     COUNT(how.evaluation.threads, THREADS_MAX),
-     .help = "Compute threads (default: all that the cgroup allows)."},
-    {.name = "limit", COUNT(fields.items_max, LIMIT_MAX), .help = "Only the first N inputs."},
-    {.name = "text-field",
-     FIELD(fields.text_field),
-     .value = "NAME",
-     .fallback = "text",
-     .help = "The member or column that holds the text."},
-    {.name = "image-field",
-     FIELD(fields.image_field),
-     .value = "NAME",
-     .fallback = "image",
-     .help = "The one that holds the image's path."},
-    {.name = "label-field",
-     FIELD(fields.label_field),
-     .value = "NAME",
-     .fallback = "label",
-     .help = "The one that holds the label."},
-    {.name = "target-precision",
-     FIELD(how.target_precision),
-     .value = "SHARE",
-     .fallback = "0.95",
-     .min = 1e-9,
-     .max = 1,
-     .help = "The share of automatic answers that must be right."},
+    CLI_ROW_THREADS(struct eval, how.evaluation.threads),
+    CLI_ROW_LIMIT(struct eval, fields.items_max),
+    CLI_ROWS_FIELDS(struct eval, fields),
+    CLI_ROW_TARGET_PRECISION(struct eval, how.target_precision),
     {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
     {.name = "class-prior",
      FIELD(how.engine.class_prior),
@@ -194,7 +162,7 @@ static const struct cli_option options[] = {
      .help = "Also measures how faithful each method's explanations are; with --out, as a page, "
              "too."},
     {.name = "explain-inputs",
-     COUNT(explain.inputs_max, LIMIT_MAX),
+     COUNT(explain.inputs_max, CLI_LIMIT_MAX),
      .help = "Explains so many inputs, drawn from the data (default: 500)."},
     {.name = "explain-fill",
      .type = CLI_OTHER,

@@ -3,7 +3,7 @@
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/nearest.h"
-#include "engine/cli/shipped.h"
+#include "engine/cli/cli_rows.h"
 #include "tools/answers/answer_words.h"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 1024, FILE_BYTES_MAX = 1024 * 1024 };
+enum { FILE_BYTES_MAX = 1024 * 1024 };
 
 /* ---- the table ---- */
 
@@ -45,7 +45,7 @@ static const struct cli_option table[] = {
      FIELD(threads),
      .value = "N",
      .min = 1,
-     .max = THREADS_MAX,
+     .max = CLI_THREADS_MAX,
      .help = "How many packed batches are computed at once (default: the cores that may be used)."},
     {.name = "top_k",
      FIELD(top_k),
