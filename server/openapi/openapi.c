@@ -1,16 +1,322 @@
+/* openapi.c - see openapi.h. The document begins as openapi.json. This file adds a reply for each
+ * status that an error has, and an operation for each route; openapi_names.c and openapi_values.c
+ * add the rest. Functions that return an int return 0, or not: there is no memory. */
 #include "server/openapi/openapi.h"
 
 #include "engine/base/doc.h"
 #include "engine/embed.h"
 #include "server/openapi/openapi_names.h"
-#include "server/openapi/openapi_paths.h"
-#include "server/openapi/openapi_problems.h"
 #include "server/openapi/openapi_values.h"
 #include "server/protocol/codec_dump.h"
+#include "server/protocol/media_type.h"
+#include "server/protocol/problem.h"
 
 #include <jansson.h>
 
+#include <stdio.h>
+#include <string.h>
+
 EMBED(openapi_shapes, "server/openapi/openapi.json")
+
+/* ---- replies to what fails: a component for each status that an error has (problem.h) ---- */
+
+enum { STATUS_MIN = 400, STATUS_MAX = 599, NAME_BYTES = 16 };
+
+static void problem_name(unsigned status, char out[NAME_BYTES])
+{
+    snprintf(out, NAME_BYTES, "Problem%u", status);
+}
+
+static unsigned all_errors(void)
+{
+    return OPENAPI_CAN(ERR_CODE_COUNT) - 1 - OPENAPI_CAN(ERR_OK);
+}
+
+/* The errors in `can` whose replies have the status. */
+static unsigned errors_with(unsigned status, unsigned can)
+{
+    unsigned found = 0;
+    for (unsigned code = ERR_OK + 1; code < ERR_CODE_COUNT; code++)
+        if (problem_status((enum err_code)code) == status)
+            found |= OPENAPI_CAN(code);
+    return found & can;
+}
+
+/* "X-Request-Id", which every reply has, and the others, each a reference by its name; NULL ends
+ * them. */
+static json_t *reply_headers(const char *const *others)
+{
+    static const char id[] = "X-Request-Id";
+    json_t *headers = json_object();
+    int failed = json_object_set_new(headers, id, openapi_names_reference("headers", id));
+    for (; *others != NULL; others++)
+        failed |=
+            json_object_set_new(headers, *others, openapi_names_reference("headers", *others));
+    if (failed == 0)
+        return headers;
+    json_decref(headers);
+    return NULL;
+}
+
+static json_t *problem_headers(unsigned status)
+{
+    const char *other = problem_is_passing(status)                   ? "Retry-After"
+                        : status == problem_status(ERR_METHOD)       ? "Allow"
+                        : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
+                                                                     : NULL;
+    return reply_headers((const char *const[]){other, NULL});
+}
+
+/* "Unsupported model; Input or output failed; ...", and the names of the same errors. */
+static int describe_problem(unsigned errors, char *titles, size_t size, json_t *names)
+{
+    int failed = 0;
+    for (unsigned code = 0; code < ERR_CODE_COUNT; code++) {
+        if ((errors & OPENAPI_CAN(code)) == 0)
+            continue;
+        size_t len = strlen(titles);
+        snprintf(titles + len, size - len, "%s%s", len > 0 ? "; " : "",
+                 problem_title((enum err_code)code));
+        failed |= json_array_append_new(names, json_string(err_name((enum err_code)code)));
+    }
+    return failed;
+}
+
+static json_t *problem_schema(unsigned status, json_t *names)
+{
+    return json_pack("{s:[o], s:{s:{s:i}, s:{s:o}}, s:b}", "allOf",
+                     openapi_names_reference("schemas", "Problem"), "properties", "status", "const",
+                     (int)status, "error_type", "enum", names, "unevaluatedProperties", 0);
+}
+
+static json_t *problem_reply(unsigned status, unsigned errors)
+{
+    char titles[256] = "";
+    json_t *names = json_array();
+    if (describe_problem(errors, titles, sizeof titles, names) != 0) {
+        json_decref(names);
+        return NULL;
+    }
+    return json_pack("{s:s, s:o, s:{s:{s:o}}}", "description", titles, "headers",
+                     problem_headers(status), "content", "application/problem+json", "schema",
+                     problem_schema(status, names));
+}
+
+static int add_problems(json_t *components)
+{
+    json_t *responses = json_object_get(components, "responses");
+    int failed = 0;
+    for (unsigned status = STATUS_MIN; status <= STATUS_MAX; status++) {
+        const unsigned errors = errors_with(status, all_errors());
+        char name[NAME_BYTES];
+        problem_name(status, name);
+        if (errors != 0)
+            failed |= json_object_set_new(responses, name, problem_reply(status, errors));
+    }
+    return failed;
+}
+
+/* References to the replies of the errors, OPENAPI_CAN(code) | ..., by rising status. */
+static int refer_problems(json_t *responses, unsigned can)
+{
+    int failed = 0;
+    for (unsigned status = STATUS_MIN; status <= STATUS_MAX; status++) {
+        char name[NAME_BYTES], key[NAME_BYTES];
+        problem_name(status, name);
+        snprintf(key, sizeof key, "%u", status);
+        if (errors_with(status, can) != 0)
+            failed |=
+                json_object_set_new(responses, key, openapi_names_reference("responses", name));
+    }
+    return failed;
+}
+
+static int refer(json_t *parameters, const char *name)
+{
+    return json_array_append_new(parameters, openapi_names_reference("parameters", name));
+}
+
+/* ---- what a request has ---- */
+
+/* One of the path for each "{name}" of the pattern, and the id and the trace that any request may
+ * have. */
+static json_t *path_parameters(const char *pattern)
+{
+    json_t *parameters = json_array();
+    int failed = refer(parameters, "X-Request-Id") | refer(parameters, "traceparent");
+    for (const char *at = strchr(pattern, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        int len = (int)strcspn(at + 1, "}");
+        failed |= json_array_append_new(
+            parameters, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", at + 1, (size_t)len, "in",
+                                  "path", "required", 1, "schema", "type", "string"));
+    }
+    if (failed == 0)
+        return parameters;
+    json_decref(parameters);
+    return NULL;
+}
+
+static int refer_options(json_t *parameters, const char *options)
+{
+    char name[32];
+    int failed = 0;
+    for (size_t len; options[0] != '\0'; options += len + (options[len] == ' ')) {
+        len = strcspn(options, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, options);
+        failed |= refer(parameters, name);
+    }
+    return failed;
+}
+
+static json_t *parameters_of(const struct openapi_route *route)
+{
+    json_t *parameters = json_array();
+    int failed = parameters == NULL;
+    if (route->says->is_tagged)
+        failed |= refer(parameters, "If-None-Match");
+    if (route->has_body)
+        failed |= refer(parameters, "Content-Encoding");
+    if (route->says->option != NULL)
+        failed |= refer_options(parameters, route->says->option);
+    if (route->has_body && route->says->takes == NULL)
+        failed |= openapi_names_append_options(parameters);
+    if (failed == 0)
+        return parameters;
+    json_decref(parameters);
+    return NULL;
+}
+
+/* A body of each type that is read, by what it is read as. */
+static json_t *prediction_body(void)
+{
+    static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
+                                          [REQUEST_TEXT] = "TextBody",
+                                          [REQUEST_IMAGE] = "ImageBody"};
+    json_t *content = json_object();
+    enum request_body body;
+    int failed = 0;
+    for (unsigned i = 0; media_type_proper(i, &body) != NULL; i++)
+        failed |= json_object_set_new(
+            content, media_type_proper(i, &body),
+            json_pack("{s:o}", "schema", openapi_names_reference("schemas", schemas[body])));
+    if (failed == 0)
+        return json_pack("{s:b, s:o}", "required", 1, "content", content);
+    json_decref(content);
+    return NULL;
+}
+
+static json_t *body_of(const struct openapi_route *route)
+{
+    const struct openapi_operation *says = route->says;
+    if (says->takes == NULL)
+        return prediction_body();
+    return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
+                     "application/json", "schema", openapi_names_reference("schemas", says->takes));
+}
+
+/* ---- what it is answered with ---- */
+
+/* Errors that are possible for this kind of route, and those that the route names itself. */
+static unsigned errors_of(const struct openapi_route *route)
+{
+    unsigned can = OPENAPI_CAN(ERR_MALFORMED) | OPENAPI_CAN(ERR_METHOD) | OPENAPI_CAN(ERR_SLOW) |
+                   OPENAPI_CAN(ERR_TOO_LARGE) | OPENAPI_CAN(ERR_NO_MEMORY);
+    if (strchr(route->pattern, '{') != NULL)
+        can |= OPENAPI_CAN(ERR_NOT_FOUND);
+    if (strcmp(route->method, "post") == 0 || strcmp(route->method, "patch") == 0)
+        can |= OPENAPI_CAN(ERR_QUEUE_FULL);
+    if (route->has_body)
+        can |= OPENAPI_CAN(ERR_LENGTH) | OPENAPI_CAN(ERR_MEDIA_TYPE);
+    if (route->changes_state)
+        can |= OPENAPI_CAN(ERR_FORBIDDEN) | OPENAPI_CAN(ERR_MEDIA_TYPE);
+    if (route->scope != NULL)
+        can |=
+            OPENAPI_CAN(ERR_UNAUTHORIZED) | OPENAPI_CAN(ERR_FORBIDDEN) | OPENAPI_CAN(ERR_TOO_MANY);
+    return can | route->says->can;
+}
+
+static json_t *media_of(const struct openapi_operation *says)
+{
+    return says->schema == NULL
+               ? json_object()
+               : json_pack("{s:o}", "schema", openapi_names_reference("schemas", says->schema));
+}
+
+static json_t *responses_of(const struct openapi_route *route)
+{
+    const struct openapi_operation *says = route->says;
+    const char *const others[] = {says->is_tagged ? "ETag" : NULL, NULL};
+    json_t *responses = json_object();
+    char status[16];
+    snprintf(status, sizeof status, "%u", says->status != 0 ? says->status : 200);
+    int failed = json_object_set_new(
+        responses, status,
+        json_pack("{s:s, s:o, s:{s:o}}", "description", "OK", "headers", reply_headers(others),
+                  "content", says->schema != NULL ? "application/json" : says->media_type,
+                  media_of(says)));
+    if (says->is_tagged)
+        failed |= json_object_set_new(responses, "304",
+                                      json_pack("{s:s, s:o}", "description", "Not modified",
+                                                "headers", reply_headers(others)));
+    failed |= refer_problems(responses, errors_of(route));
+    if (failed == 0)
+        return responses;
+    json_decref(responses);
+    return NULL;
+}
+
+/* ---- operations ---- */
+
+/* A key with the scope; as long as the server has no keys, nothing will do as well. */
+static json_t *security_of(const struct openapi_route *route, bool has_keys)
+{
+    json_t *security = json_pack("[{s:[s]}]", "key", route->scope);
+    if (has_keys || security == NULL || json_array_append_new(security, json_object()) == 0)
+        return security;
+    json_decref(security);
+    return NULL;
+}
+
+static json_t *operation_of(const struct openapi_route *route, bool has_keys)
+{
+    json_t *operation = json_pack("{s:s, s:s, s:o}", "operationId", route->says->id, "summary",
+                                  route->says->summary, "parameters", parameters_of(route));
+    int failed = operation == NULL;
+    if (route->has_body)
+        failed |= json_object_set_new(operation, "requestBody", body_of(route));
+    failed |= json_object_set_new(operation, "responses", responses_of(route));
+    if (route->scope != NULL)
+        failed |= json_object_set_new(operation, "security", security_of(route, has_keys));
+    if (route->changes_state)
+        failed |= json_object_set_new(operation, "x-changes-state", json_true());
+    if (failed == 0)
+        return operation;
+    json_decref(operation);
+    return NULL;
+}
+
+/* The object of a path, which routes of several methods share; NULL if there is no memory. */
+static json_t *path_of(json_t *paths, const char *pattern)
+{
+    if (json_object_get(paths, pattern) == NULL)
+        json_object_set_new(paths, pattern,
+                            json_pack("{s:o}", "parameters", path_parameters(pattern)));
+    return json_object_get(paths, pattern);
+}
+
+/* has_keys: the server takes nothing without a key. */
+static int add_paths(json_t *document, const struct openapi_route *routes, unsigned count,
+                     bool has_keys)
+{
+    json_t *paths = json_object_get(document, "paths");
+    int failed = paths == NULL;
+    for (const struct openapi_route *route = routes; route < routes + count; route++)
+        failed |= json_object_set_new(path_of(paths, route->pattern), route->method,
+                                      operation_of(route, has_keys));
+    return failed;
+}
+
+/* ---- the document ---- */
 
 const char *openapi_document(const struct openapi_source *source, struct arena *arena, size_t *len)
 {
@@ -21,9 +327,9 @@ const char *openapi_document(const struct openapi_source *source, struct arena *
     if (doc_parse(&document, openapi_shapes_begin, shapes_len, &limits, &err))
         return NULL;
     json_t *components = json_object_get(document, "components");
-    int failed = openapi_names_add(components) | openapi_problems_add(components) |
-                 openapi_paths_add(document, source->routes, source->route_count,
-                                   source->snapshot->keys != NULL);
+    int failed =
+        openapi_names_add(components) | add_problems(components) |
+        add_paths(document, source->routes, source->route_count, source->snapshot->keys != NULL);
     failed |= openapi_values_fill(document, source->snapshot);
     const char *text = failed == 0 ? codec_dump(document, "", arena, len) : NULL;
     json_decref(document);
