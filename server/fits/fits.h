@@ -18,41 +18,13 @@
 #ifndef ATTND_SERVER_FITS_FITS_H
 #define ATTND_SERVER_FITS_FITS_H
 
-#include "engine/base/arena.h"
-#include "engine/base/err.h"
-#include "server/audit/audit.h"
+#include "server/fits/fits_job.h"
 #include "server/observe/metrics.h"
 #include "server/serve/snapshots.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum {
-    FITS_KEPT = 64,              /* that are remembered, with those that wait */
-    FITS_WAITING_MAX = 16,       /* that wait for the one that runs */
-    FITS_TEXT_BYTES = 16 * 1024, /* of the labels' counts, and of the report's figures, at most */
-    FITS_DETAIL_BYTES = 512,
-    FITS_VERSION_BYTES = 64
-};
-
-#define FITS_STATES(X)                                                                             \
-    X(FITS_QUEUED, "queued")                                                                       \
-    X(FITS_RUNNING, "running")                                                                     \
-    X(FITS_SUCCEEDED, "succeeded")                                                                 \
-    X(FITS_REFUSED, "refused") /* the labels make no model, or one that is worse */                \
-    X(FITS_FAILED, "failed")                                                                       \
-    X(FITS_CANCELLED, "cancelled")
-
-enum fits_state {
-#define X(state, name) state,
-    FITS_STATES(X)
-#undef X
-        FITS_STATE_COUNT
-};
-
-/* "queued", ... */
-const char *fits_state_name(enum fits_state state);
 
 struct feedback;
 struct fits;
@@ -77,17 +49,6 @@ enum err_code fits_start(struct fits *fits, struct reloader *reloader, struct er
  * close. */
 void fits_stop(struct fits *fits);
 void fits_close(struct fits *fits);
-
-/* A request for a fit. Strings are borrowed. */
-struct fits_call {
-    const char *name;
-    const char *version; /* NULL: one more than the primary's, the next that is free */
-    double loss_max, target_precision;
-    bool is_prior_equal;
-    double shadow;      /* 0: the new version is written, and not loaded */
-    const char *reason; /* NULL: none was given */
-    const char *key;    /* name of the key that asks; NULL: none was needed */
-};
 
 /* Queues it. ERR_NOT_FOUND: no such model; ERR_UNUSABLE: a version that names no directory;
  * ERR_CONFLICT: an option is missing, or labels, or the version is taken; ERR_QUEUE_FULL;

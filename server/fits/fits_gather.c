@@ -3,7 +3,7 @@
 #include "engine/base/doc_string.h"
 #include "engine/base/file.h"
 #include "server/feedback/feedback.h"
-#include "server/fits/fits.h"
+#include "server/fits/fits_job.h"
 #include "server/observe/json_line.h"
 #include "server/review/review.h"
 

@@ -10,7 +10,7 @@
 #ifndef ATTND_SERVER_FITS_FITS_LEFT_H
 #define ATTND_SERVER_FITS_FITS_LEFT_H
 
-#include "server/fits/fits_state.h"
+#include "server/fits/fits_job.h"
 
 #define FITS_LEFT_FOLDER "fits" /* of state_dir */
 

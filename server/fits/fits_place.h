@@ -12,7 +12,7 @@
 #define ATTND_SERVER_FITS_FITS_PLACE_H
 
 #include "engine/base/err.h"
-#include "server/fits/fits.h"
+#include "server/fits/fits_job.h"
 
 #include <limits.h>
 

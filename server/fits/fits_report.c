@@ -2,7 +2,7 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "server/fits/fits.h"
+#include "server/fits/fits_job.h"
 
 #include <jansson.h>
 

@@ -29,13 +29,47 @@ struct work {
     char said[FITS_DETAIL_BYTES]; /* its last word that is no progress */
 };
 
+/* ---- the job, under the lock ---- */
+
+static void set_step(struct work *work, const char *step, size_t done, size_t total)
+{
+    pthread_mutex_lock(&work->fits->lock);
+    work->job->step = step;
+    work->job->done = done;
+    work->job->total = total;
+    pthread_mutex_unlock(&work->fits->lock);
+}
+
+static bool is_cancelled(void *context)
+{
+    const struct work *work = context;
+    pthread_mutex_lock(&work->fits->lock);
+    const bool is_cancelled = work->job->is_cancelled;
+    pthread_mutex_unlock(&work->fits->lock);
+    return is_cancelled;
+}
+
+/* False: it was cancelled before; from now on it cannot be. */
+static bool begin_loading(struct fits *fits, struct fit_job *job)
+{
+    pthread_mutex_lock(&fits->lock);
+    job->is_loading = !job->is_cancelled;
+    if (job->is_loading) {
+        job->step = "loading";
+        job->done = 0;
+        job->total = 1;
+    }
+    pthread_mutex_unlock(&fits->lock);
+    return job->is_loading;
+}
+
 /* ---- inputs ---- */
 
 static bool go_on(void *context, size_t done, size_t total)
 {
     struct work *work = context;
-    fits_step(work->fits, work->job, "gathering", done, total);
-    return !fits_is_cancelled(work->fits, work->job);
+    set_step(work, "gathering", done, total);
+    return !is_cancelled(work);
 }
 
 static enum err_code gather(struct work *work, struct err *err)
@@ -66,12 +100,6 @@ static enum err_code gather(struct work *work, struct err *err)
 
 /* ---- the program ---- */
 
-static bool is_cancelled(void *context)
-{
-    const struct work *work = context;
-    return fits_is_cancelled(work->fits, work->job);
-}
-
 /* The steps that there are: what is told of one lives longer than its line. */
 static void take_step(struct work *work, const char *name, long long done, long long total)
 {
@@ -80,7 +108,7 @@ static void take_step(struct work *work, const char *name, long long done, long 
     work->is_writing = work->is_writing || strcmp(name, "writing") == 0;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcmp(name, steps[i]) == 0)
-            fits_step(work->fits, work->job, steps[i], (size_t)done, (size_t)total);
+            set_step(work, steps[i], (size_t)done, (size_t)total);
 }
 
 static bool take_progress(struct work *work, const char *line)
@@ -161,7 +189,7 @@ static enum err_code run_program(struct work *work, struct err *err)
                                          .line = take_line,
                                          .is_cancelled = is_cancelled,
                                          .context = work};
-    fits_step(work->fits, work->job, "features", 0, 0);
+    set_step(work, "features", 0, 0);
     if (fits_process_run(&process, &status, err))
         return err->code;
     return judge(work, status, err);
@@ -237,7 +265,7 @@ void fits_run(struct fits *fits, struct fit_job *job)
     if (gather(&work, &err) == ERR_OK)
         run_program(&work, &err);
     fits_place_remove_partial(job->out);
-    if (!fits_begin_loading(fits, job)) {
+    if (!begin_loading(fits, job)) {
         if (work.is_writing) /* by then nobody else had put something there */
             fits_place_remove(job->out);
         end(&work, FITS_CANCELLED, &err);

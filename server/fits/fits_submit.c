@@ -1,9 +1,13 @@
-/* fits_submit.c - from what is asked for to a job: what must be there, and which version it will
- * make. All of it is cheap: no input is read. */
+/* fits_submit.c - from a call to a job in the list: the conditions, and the version that it will
+ * make. All of it is cheap: no input is read.
+ *
+ * A fit is in the list before its line is in the audit log, held back, so that its number and
+ * version are its own; if the line is refused it is taken out again. */
 #include "server/fits/fits_state.h"
 
 #include "engine/base/file.h"
 #include "server/fits/fits_gather.h"
+#include "server/fits/fits_left.h"
 #include "server/fits/fits_place.h"
 
 #include <stdio.h>
@@ -42,6 +46,23 @@ static enum err_code check_labels(const struct fits *fits, const char *model, st
 
 /* ---- the version ---- */
 
+static bool is_claimed_locked(const struct fits *fits, const char *name, const char *version)
+{
+    for (unsigned i = 0; i < fits->count; i++)
+        if (!fits_is_over(fits->jobs[i]) && strcmp(fits->jobs[i]->call.name, name) == 0 &&
+            strcmp(fits->jobs[i]->version, version) == 0)
+            return true;
+    return false;
+}
+
+static bool is_claimed(struct fits *fits, const char *name, const char *version)
+{
+    pthread_mutex_lock(&fits->lock);
+    const bool is_claimed = is_claimed_locked(fits, name, version);
+    pthread_mutex_unlock(&fits->lock);
+    return is_claimed;
+}
+
 static bool is_served(const struct snapshot *snapshot, const char *name, const char *version)
 {
     for (unsigned i = 0; i < snapshot->model_count; i++)
@@ -66,7 +87,7 @@ static enum err_code look(struct fits *fits, const struct snapshot *snapshot, st
     if (file_exists(job->out, &exists, err))
         return err->code;
     *is_free = !exists && !is_served(snapshot, job->call.name, version) &&
-               !fits_is_claimed(fits, job->call.name, version);
+               !is_claimed(fits, job->call.name, version);
     return ERR_OK;
 }
 
@@ -131,18 +152,8 @@ static enum err_code fill(struct fit_job *job, const struct served_model *model,
     return ERR_OK;
 }
 
-void fits_free(struct fit_job *job)
-{
-    if (job == NULL)
-        return;
-    free(job->labels);
-    free(job->report);
-    arena_deinit(&job->arena);
-    free(job);
-}
-
-enum err_code fits_make(struct fits *fits, const struct snapshot *snapshot,
-                        const struct fits_call *call, struct fit_job **out, struct err *err)
+static enum err_code make(struct fits *fits, const struct snapshot *snapshot,
+                          const struct fits_call *call, struct fit_job **out, struct err *err)
 {
     const struct served_model *model = snapshot_find(snapshot, call->name);
     *out = NULL;
@@ -154,13 +165,77 @@ enum err_code fits_make(struct fits *fits, const struct snapshot *snapshot,
     if (job == NULL)
         return err_no_memory(err, sizeof *job);
     arena_init(&job->arena);
-    fits_time(job->created);
+    fits_job_time(job->created);
     if (fill(job, model, call, err) || choose_version(fits, snapshot, job, err) ||
         check_labels(fits, job->call.name, err)) {
-        fits_free(job);
+        fits_job_free(job);
         return err->code;
     }
     job->call.version = job->version;
     *out = job;
     return ERR_OK;
+}
+
+/* ---- the list ---- */
+
+/* The oldest that is over makes room; there is one, since few wait. */
+static void make_room_locked(struct fits *fits)
+{
+    for (unsigned i = 0; fits->count == FITS_KEPT && i < fits->count; i++)
+        if (fits_is_over(fits->jobs[i])) {
+            fits_job_free(fits->jobs[i]);
+            fits_take_out_locked(fits, i);
+        }
+}
+
+static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err)
+{
+    pthread_mutex_lock(&fits->lock);
+    if (!fits->is_started || fits->is_closing)
+        err_set(err, ERR_NOT_READY, "the server is starting or stopping");
+    else if (fits_waiting_locked(fits) >= FITS_WAITING_MAX)
+        err_set(err, ERR_QUEUE_FULL, "%d fits wait already; one runs at a time", FITS_WAITING_MAX);
+    else if (is_claimed_locked(fits, job->call.name, job->version))
+        err_set(err, ERR_CONFLICT, "$.version: another fit is to make it");
+    if (err->code == ERR_OK) {
+        make_room_locked(fits);
+        job->number = ++fits->last;
+        job->is_held = true;
+        fits->jobs[fits->count++] = job;
+    }
+    pthread_mutex_unlock(&fits->lock);
+    return err->code;
+}
+
+/* To the thread, or out of the list. */
+static void release(struct fits *fits, struct fit_job *job, bool is_wanted)
+{
+    pthread_mutex_lock(&fits->lock);
+    for (unsigned i = 0; i < fits->count; i++)
+        if (fits->jobs[i] == job && !is_wanted)
+            fits_take_out_locked(fits, i);
+    job->is_held = false;
+    pthread_mutex_unlock(&fits->lock);
+    pthread_cond_signal(&fits->wanted);
+}
+
+enum err_code fits_submit(struct fits *fits, const struct snapshot *snapshot,
+                          const struct fits_call *call, uint64_t *number, struct err *err)
+{
+    struct fit_job *job;
+    if (make(fits, snapshot, call, &job, err))
+        return err->code;
+    if (add(fits, job, err)) {
+        fits_job_free(job);
+        return err->code;
+    }
+    *number = job->number;
+    if (fits_left_begin(fits->dir, job, err) == ERR_OK)
+        fits_job_tell_requested(fits->options.audit, job, err);
+    if (err->code != ERR_OK)
+        fits_left_end(fits->dir, job->number);
+    release(fits, job, err->code == ERR_OK);
+    if (err->code != ERR_OK)
+        fits_job_free(job);
+    return err->code;
 }

@@ -1,8 +1,40 @@
-#include "server/fits/fits_tell.h"
+#include "server/fits/fits_job.h"
 
 #include "engine/base/clock.h"
 #include "server/observe/json_line.h"
 #include "server/observe/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *fits_state_name(enum fits_state state)
+{
+    static const char *const names[] = {
+#define X(code, name) name,
+        FITS_STATES(X)
+#undef X
+    };
+    return names[state];
+}
+
+void fits_job_time(char out[32])
+{
+    char text[CLOCK_UTC_BYTES];
+    clock_utc(text);
+    snprintf(out, 32, "%.31s", text);
+}
+
+void fits_job_free(struct fit_job *job)
+{
+    if (job == NULL)
+        return;
+    free(job->labels);
+    free(job->report);
+    arena_deinit(&job->arena);
+    free(job);
+}
+
+/* ---- lines ---- */
 
 /* The counts of labels are the longest part. */
 enum { MEMBERS_BYTES = 2 * FITS_TEXT_BYTES };
@@ -35,7 +67,8 @@ static enum err_code append(struct audit *audit, const struct fit_job *job, cons
     return audit_append(audit, &(struct audit_members){bytes, line.len}, 1, err);
 }
 
-enum err_code fits_tell_requested(struct audit *audit, const struct fit_job *job, struct err *err)
+enum err_code fits_job_tell_requested(struct audit *audit, const struct fit_job *job,
+                                      struct err *err)
 {
     if (append(audit, job, "requested", false, err))
         return err->code;
@@ -44,14 +77,14 @@ enum err_code fits_tell_requested(struct audit *audit, const struct fit_job *job
     return ERR_OK;
 }
 
-void fits_tell_started(const struct fit_job *job)
+void fits_job_tell_started(const struct fit_job *job)
 {
     log_event(LOG_INFO, "fit_started", LOG_NUMBER("fit", job->number),
               LOG_TEXT("model", job->call.name), LOG_TEXT("from_version", job->from_version),
               LOG_TEXT("version", job->version));
 }
 
-void fits_tell_ended(struct audit *audit, const struct fit_job *job)
+void fits_job_tell_ended(struct audit *audit, const struct fit_job *job)
 {
     const double seconds =
         job->begun_ns != 0 ? clock_ms_between(job->begun_ns, job->ended_ns) / 1e3 : 0;
