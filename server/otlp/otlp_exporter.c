@@ -182,7 +182,7 @@ static bool is_none(const char *endpoint)
 
 static enum err_code parse(struct otlp_endpoint *out, const char *endpoint, struct err *err)
 {
-    return otlp_endpoint_parse(out, endpoint, err) ? err_prefix(err, "otlp_endpoint: ") : ERR_OK;
+    return otlp_post_endpoint(out, endpoint, err) ? err_prefix(err, "otlp_endpoint: ") : ERR_OK;
 }
 
 enum err_code otlp_exporter_check(const char *endpoint, struct err *err)

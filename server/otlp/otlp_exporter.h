@@ -30,7 +30,7 @@ struct otlp_options {
     unsigned backoff_ms;  /* before the second attempt, doubled each time; 0: 1 s */
 };
 
-/* ERR_UNUSABLE for an endpoint that is not understood (otlp_endpoint.h). */
+/* ERR_UNUSABLE for an endpoint that is not understood (otlp_post.h). */
 enum err_code otlp_exporter_check(const char *endpoint, struct err *err);
 
 /* NULL in *out without an endpoint. The options are copied. As otlp_exporter_check; ERR_NO_MEMORY.
