@@ -14,35 +14,7 @@
 #define ATTND_TOOLS_BATCH_REMOTE_H
 
 #include "tools/batch/chunk.h"
-#include "tools/batch/result.h"
-#include "tools/client/buffer.h"
-#include "tools/client/server_url.h"
-#include "tools/client/tls_stream.h"
-
-#include <stdatomic.h>
-
-enum { REMOTE_ATTEMPTS = 8, REMOTE_PAUSE_MS = 250 };
-
-struct remote_options {
-    const char *url;
-    const char *model;              /* a name; NULL: the server's default */
-    const char *explain;            /* a method, or "default"; NULL: none */
-    const char *key_file, *ca_file; /* NULL: none; the system's authorities */
-    struct result_format format;
-    unsigned pause_ms;       /* before the second attempt; it doubles, to 32 times as much */
-    const atomic_bool *stop; /* set by another thread: no further attempt; NULL: never */
-};
-
-struct remote_server {
-    const struct remote_options *options;
-    struct server_url url;
-    struct tls_stream_trust *trust;
-    struct buffer authorization;
-    struct buffer identity; /* name, version and digest of the models that may answer */
-    bool takes_images;      /* and no texts */
-    unsigned inputs_max;
-    size_t body_bytes_max;
-};
+#include "tools/batch/remote_call.h"
 
 /* ERR_UNUSABLE for a model that it does not serve, or another answer than is expected; ERR_IO. */
 enum err_code remote_server_open(struct remote_server *out, const struct remote_options *options,

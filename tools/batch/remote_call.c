@@ -1,10 +1,11 @@
 #include "tools/batch/remote_call.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/doc.h"
 #include "server/protocol/problem.h"
-#include "tools/client/exchange.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,6 +13,64 @@ enum { TIMEOUT_MS = 600 * 1000, LOOK_MS = 50, DOUBLINGS_MAX = 5 };
 
 /* Limits of a reply: it may have explanations of long texts. */
 static const struct doc_limits reply_limits = {.depth_max = 32, .tokens_max = 50 * 1000 * 1000};
+
+/* ---- one exchange ---- */
+
+static const char *sentence(enum outcome outcome)
+{
+    static const char *const sentences[] = {
+#define X(code, name, text) text,
+        OUTCOMES(X)
+#undef X
+    };
+    return sentences[outcome];
+}
+
+/* epoll's bits are poll's. */
+static bool await(const struct connection *connection, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    struct pollfd socket = {.fd = connection->fd, .events = (short)connection_wants(connection)};
+    if (now_ns >= until_ns)
+        return false;
+    return poll(&socket, 1, (int)((until_ns - now_ns) / CLOCK_NS_PER_MS) + 1) != 0;
+}
+
+static enum err_code fail(struct connection *connection, const char *why, struct err *err)
+{
+    err_set(err, ERR_IO, "%s", why);
+    connection_close(connection);
+    return err->code;
+}
+
+/* Sends the request and waits for the reply. ERR_IO if no whole reply came, with why; the
+ * connection is then closed. It is not known whether the server took the request. */
+static enum err_code exchange(struct connection *connection, const struct server_url *url,
+                              const char *request, size_t len, struct err *err)
+{
+    uint64_t until_ns = clock_now_ns() + (uint64_t)TIMEOUT_MS * CLOCK_NS_PER_MS;
+    if (!connection_send(connection, &url->address.any, url->address_len, request, len))
+        return fail(connection, strerror(errno), err);
+    for (;;) {
+        switch (connection_event(connection)) {
+        case CONNECTION_REPLIED:
+            return ERR_OK;
+        case CONNECTION_WAITING:
+            if (await(connection, until_ns))
+                break;
+            return fail(connection, sentence(OUTCOME_TIMEOUT), err);
+        case CONNECTION_CLOSED:
+            return fail(connection, sentence(OUTCOME_UNSENT), err);
+        case CONNECTION_FAILED:
+            return fail(connection,
+                        connection->reply.why != NULL ? connection->reply.why
+                                                      : sentence(connection->failure),
+                        err);
+        }
+    }
+}
+
+/* ---- attempts ---- */
 
 static bool is_stopped(const struct remote_server *server)
 {
@@ -75,7 +134,7 @@ static enum err_code attempt(const struct remote_server *server, struct connecti
                              const struct buffer *request, struct remote_reply *out,
                              struct err *err)
 {
-    if (exchange_run(connection, &server->url, request->bytes, request->len, TIMEOUT_MS, err))
+    if (exchange(connection, &server->url, request->bytes, request->len, err))
         return err->code;
     take_reply(connection, out);
     unsigned passing = passing_status(out);
