@@ -24,7 +24,7 @@ static enum err_code open_all(void *target, struct err *err)
 {
     struct program *program = target;
     struct batch_options *options = &program->options;
-    struct batch_state state;
+    struct output_state state;
     if (batch_options_settle(options, err))
         return err->code;
     options->remote.stop = options->sources.stop = cli_main_stop();
@@ -42,7 +42,7 @@ static enum err_code open_all(void *target, struct err *err)
     if (info != NULL && info->dtype_reason != NULL)
         fprintf(stderr, "attnd-batch: dtype %s\n", info->dtype_reason);
     if (batch_options_state(&state, options, model, info != NULL ? info->dtype : NULL, err))
-        batch_state_free(&state);
+        output_state_free(&state);
     else
         output_open(&program->output, options->out, &state, err);
     return err->code;

@@ -226,13 +226,13 @@ static char *list_inputs(const struct sources *sources)
     return out;
 }
 
-enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
+enum err_code batch_options_state(struct output_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err)
 {
     char top_k[16], fields[256];
     snprintf(top_k, sizeof top_k, "%u", options->local.format.top_k);
     snprintf(fields, sizeof fields, "%.100s, %.100s", options->text_field, options->image_field);
-    *out = (struct batch_state){0};
+    *out = (struct output_state){0};
     out->model = copy(model);
     out->inputs = list_inputs(&options->sources);
     out->format = copy(options->format);
@@ -243,7 +243,7 @@ enum err_code batch_options_state(struct batch_state *out, const struct batch_op
     out->url = copy(options->remote.url);
     bool ok = true;
 #define X(key, name) ok = ok && out->key != NULL;
-    BATCH_STATE_PARTS(X)
+    OUTPUT_STATE_PARTS(X)
 #undef X
     return ok ? ERR_OK : err_no_memory(err, 0);
 }

@@ -33,7 +33,7 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err);
 /* The state that a later run must share to resume this one. `model`: the model's digest, or a
  * server's description of its models. `dtype`: the model's, which auto may have chosen; NULL for a
  * server. The caller frees it. ERR_NO_MEMORY. */
-enum err_code batch_options_state(struct batch_state *out, const struct batch_options *options,
+enum err_code batch_options_state(struct output_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err);
 
 #endif

@@ -180,7 +180,7 @@ static void show_progress(struct batch *batch, const struct chunk *chunk)
 
 static enum err_code write_chunk(struct batch *batch, const struct chunk *chunk, struct err *err)
 {
-    struct batch_state *state = &batch->output->state;
+    struct output_state *state = &batch->output->state;
     uint64_t now_ns = clock_now_ns();
     if (output_append(batch->output, chunk->lines, chunk->lines_len, err))
         return err->code;
@@ -298,7 +298,7 @@ static enum err_code pass_over_done(struct sources *sources, const struct output
 {
     struct record record;
     bool found = true;
-    const struct batch_state *state = &output->state;
+    const struct output_state *state = &output->state;
     while (found && sources->inputs < state->done && (stop == NULL || !atomic_load(stop)))
         if (sources_next(sources, &record, &found, err) == ERR_NOT_READY)
             *err = (struct err){0}; /* stopped: the loop sees it */

@@ -1,12 +1,137 @@
 #include "tools/batch/output.h"
 
+#include "engine/base/doc.h"
+#include "engine/base/doc_edit.h"
+#include "engine/base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { VERSION = 1, STATE_BYTES_MAX = 4 * 1024 * 1024 };
+
+/* ---- the state ---- */
+
+static const long long count_max = 1LL << 53; /* a double holds all below */
+
+void output_state_free(struct output_state *state)
+{
+#define X(key, name) free(state->key);
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    *state = (struct output_state){0};
+}
+
+static enum err_code copy_text(const struct json_t *root, const char *key, char **out,
+                               struct err *err)
+{
+    const char *text = "";
+    if (doc_get_string(root, "$", key, &text, err))
+        return err->code;
+    *out = strdup(text);
+    return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));
+}
+
+static enum err_code copy_count(const struct json_t *root, const char *key, uint64_t *out,
+                                struct err *err)
+{
+    long long count = 0;
+    if (doc_get_integer(root, "$", key, 0, count_max, &count, err) == ERR_OK)
+        *out = (uint64_t)count;
+    return err->code;
+}
+
+static enum err_code read_members(struct output_state *out, const struct json_t *root,
+                                  struct err *err)
+{
+    long long version = 0;
+    const char *digest = "";
+    if (doc_get_integer(root, "$", "attnd_batch", 0, count_max, &version, err))
+        return err->code;
+    if (version != VERSION)
+        return err_set(err, ERR_UNUSABLE,
+                       "it is of version %lld of such files, this program reads %d", version,
+                       VERSION);
+#define X(key, name) copy_text(root, #key, &out->key, err);
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    copy_count(root, "done", &out->done, err);
+    copy_count(root, "failed", &out->failed, err);
+    copy_count(root, "bytes", &out->bytes, err);
+    if (doc_get_string(root, "$", "digest", &digest, err) == ERR_OK)
+        snprintf(out->digest, sizeof out->digest, "%s", digest);
+    return err->code;
+}
+
+static enum err_code read_state(struct output_state *out, const char *path, bool *found,
+                                struct err *err)
+{
+    struct json_t *root;
+    struct err cause = {0};
+    *out = (struct output_state){0};
+    if (file_exists(path, found, err) || !*found)
+        return err->code;
+    if (doc_parse_file(&root, path, STATE_BYTES_MAX, &cause) == ERR_OK) {
+        read_members(out, root, &cause);
+        doc_free(root);
+    }
+    if (cause.code == ERR_OK)
+        return ERR_OK;
+    bool is_system = err_is_of_system(cause.code);
+    return err_set(err, is_system ? cause.code : ERR_UNUSABLE, "%s: %s", path, cause.text);
+}
+
+static enum err_code check_part(const char *name, const char *was, const char *is, const char *out,
+                                struct err *err)
+{
+    was = was != NULL ? was : "";
+    is = is != NULL ? is : "";
+    if (strcmp(was, is) == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%.100s: it was begun with another command: %s was '%.80s', now '%.80s'; give "
+                   "the same command, another --out, or remove it and its .state file",
+                   out, name, was, is);
+}
+
+static enum err_code check_state(const struct output_state *state,
+                                 const struct output_state *wanted, const char *out,
+                                 struct err *err)
+{
+#define X(key, name)                                                                               \
+    if (check_part(name, state->key, wanted->key, out, err))                                       \
+        return err->code;
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    return ERR_OK;
+}
+
+static enum err_code write_state(const struct output_state *state, const char *path,
+                                 struct err *err)
+{
+    struct json_t *root;
+    if (doc_edit_new(&root, err))
+        return err->code;
+    doc_edit_integer(root, "attnd_batch", VERSION, err);
+#define X(key, name) doc_edit_text(root, #key, state->key != NULL ? state->key : "", err);
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    doc_edit_integer(root, "done", (long long)state->done, err);
+    doc_edit_integer(root, "failed", (long long)state->failed, err);
+    doc_edit_integer(root, "bytes", (long long)state->bytes, err);
+    doc_edit_text(root, "digest", state->digest, err);
+    if (err->code == ERR_OK)
+        doc_edit_save(root, path, err);
+    doc_free(root);
+    return err->code;
+}
+
+/* ---- opening ---- */
 
 /* The descriptor is this run's alone until it is closed; a kill closes it. */
 static enum err_code lock_file(struct output *out, struct stat *file, struct err *err)
@@ -23,10 +148,10 @@ static enum err_code lock_file(struct output *out, struct stat *file, struct err
     return ERR_OK;
 }
 
-static enum err_code take_old(struct output *out, struct batch_state *old, uint64_t size,
+static enum err_code take_old(struct output *out, struct output_state *old, uint64_t size,
                               struct err *err)
 {
-    if (batch_state_check(old, &out->state, out->path, err))
+    if (check_state(old, &out->state, out->path, err))
         return err->code;
     if (size < old->bytes)
         return err_set(err, ERR_UNUSABLE,
@@ -43,9 +168,9 @@ static enum err_code take_old(struct output *out, struct batch_state *old, uint6
 
 static enum err_code find_old(struct output *out, const struct stat *file, struct err *err)
 {
-    struct batch_state old;
+    struct output_state old;
     bool found;
-    if (batch_state_read(&old, out->state_path, &found, err) == ERR_OK && file->st_size > 0) {
+    if (read_state(&old, out->state_path, &found, err) == ERR_OK && file->st_size > 0) {
         if (found)
             take_old(out, &old, (uint64_t)file->st_size, err);
         else
@@ -54,16 +179,16 @@ static enum err_code find_old(struct output *out, const struct stat *file, struc
                     "give another --out",
                     out->path, out->state_path);
     }
-    batch_state_free(&old);
+    output_state_free(&old);
     return err->code;
 }
 
-enum err_code output_open(struct output *out, const char *path, struct batch_state *state,
+enum err_code output_open(struct output *out, const char *path, struct output_state *state,
                           struct err *err)
 {
     struct stat file;
     *out = (struct output){.fd = path == NULL ? STDOUT_FILENO : -1, .path = path, .state = *state};
-    *state = (struct batch_state){0};
+    *state = (struct output_state){0};
     if (path == NULL)
         return ERR_OK;
     int len = snprintf(out->state_path, sizeof out->state_path, "%s.state", path);
@@ -73,6 +198,8 @@ enum err_code output_open(struct output *out, const char *path, struct batch_sta
         return err->code;
     return find_old(out, &file, err);
 }
+
+/* ---- writing ---- */
 
 enum err_code output_begin(struct output *output, struct err *err)
 {
@@ -105,7 +232,7 @@ enum err_code output_save(struct output *output, struct err *err)
         return ERR_OK;
     if (fdatasync(output->fd) != 0)
         return err_set(err, ERR_IO, "%s: cannot be written: %s", output->path, strerror(errno));
-    return batch_state_write(&output->state, output->state_path, err);
+    return write_state(&output->state, output->state_path, err);
 }
 
 void output_close(struct output *output)
@@ -113,5 +240,5 @@ void output_close(struct output *output)
     if (output->path != NULL && output->fd >= 0)
         close(output->fd);
     output->fd = -1;
-    batch_state_free(&output->state);
+    output_state_free(&output->state);
 }

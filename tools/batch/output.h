@@ -7,8 +7,10 @@
  *     output_save(&output, &err);                          now and then, and at the end
  *     output_close(&output);
  *
- * A file is cut to what OUT.state vouches for and goes on from there: lines behind it, whole or
- * torn, are computed again. While it is open no other run may write it.
+ * OUT.state is a small file beside the output that says how far it is and what it belongs to. It is
+ * replaced as a whole (engine/base/replace.h), after the bytes that it vouches for are on the disk.
+ * So a run can go on after a kill at any moment: the file is cut to what OUT.state vouches for, and
+ * lines behind it, whole or torn, are computed again. While it is open no other run may write it.
  *
  * Threads: one at a time.
  */
@@ -16,22 +18,46 @@
 #define ATTND_TOOLS_BATCH_OUTPUT_H
 
 #include "engine/base/err.h"
-#include "tools/batch/batch_state.h"
+#include "engine/base/sha256.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Values that must be the same for a run to be resumed: key, name in error texts. */
+#define OUTPUT_STATE_PARTS(X)                                                                      \
+    X(model, "the model")                                                                          \
+    X(inputs, "the list of inputs")                                                                \
+    X(format, "--format")                                                                          \
+    X(dtype, "--dtype")                                                                            \
+    X(top_k, "--top-k")                                                                            \
+    X(explain, "--explain")                                                                        \
+    X(fields, "--text-field or --image-field")                                                     \
+    X(url, "--url")
+
+struct output_state {
+#define X(key, name) char *key; /* NULL: "" */
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    uint64_t done, failed;         /* inputs */
+    uint64_t bytes;                /* of the output that are theirs */
+    char digest[SHA256_HEX_BYTES]; /* of the inputs: sources.h */
+};
+
+void output_state_free(struct output_state *state);
 
 struct output {
     int fd;           /* -1: none */
     const char *path; /* NULL: standard output, of which nothing is saved */
     char state_path[PATH_MAX];
-    struct batch_state state;
+    struct output_state state;
 };
 
 /* Takes the state over, whose parts say what the run is. ERR_UNUSABLE: the file is none of this
  * program's, belongs to another command or is shorter than its state says; ERR_CONFLICT: another
  * run writes it. Close it in any case. */
-enum err_code output_open(struct output *out, const char *path, struct batch_state *state,
+enum err_code output_open(struct output *out, const char *path, struct output_state *state,
                           struct err *err);
 /* After the caller has found that the inputs are the same. */
 enum err_code output_begin(struct output *output, struct err *err);

@@ -14,14 +14,14 @@ static char path[128];
 static struct output output;
 static struct err err;
 
-static struct batch_state wanted(const char *model)
+static struct output_state wanted(const char *model)
 {
-    return (struct batch_state){.model = strdup(model), .inputs = strdup("--lines a.log")};
+    return (struct output_state){.model = strdup(model), .inputs = strdup("--lines a.log")};
 }
 
 static enum err_code open_for(const char *model)
 {
-    struct batch_state state = wanted(model);
+    struct output_state state = wanted(model);
     err = (struct err){0};
     return output_open(&output, path, &state, &err);
 }
@@ -139,7 +139,7 @@ END_TEST
 START_TEST(output_has_one_writer)
 {
     struct output second;
-    struct batch_state state = wanted("m1");
+    struct output_state state = wanted("m1");
     begin_new();
     ck_assert_int_eq(output_open(&second, path, &state, &err), ERR_CONFLICT);
     ck_assert_ptr_nonnull(strstr(err.text, "another run is writing it"));
@@ -151,7 +151,7 @@ END_TEST
 
 START_TEST(output_is_a_regular_file)
 {
-    struct batch_state state = wanted("m1");
+    struct output_state state = wanted("m1");
     err = (struct err){0};
     ck_assert_int_eq(output_open(&output, "/dev/null", &state, &err), ERR_UNUSABLE);
     ck_assert_ptr_nonnull(strstr(err.text, "no regular file"));
