@@ -8,29 +8,12 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/nearest.h"
-#include "server/feedback/feedback_given.h"
 #include "server/feedback/feedback_line.h"
 #include "server/feedback/feedback_past.h"
-#include "server/feedback/feedback_shadow.h"
 #include "server/observe/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- versions ---- */
-
-int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
-                            bool is_old)
-{
-    const int oldest = outcomes_oldest(feedback->outcomes, model, version);
-    if (oldest >= 0) {
-        window_drop_version(&feedback->window, (unsigned)oldest);
-        window_drop_version(&feedback->shadows, (unsigned)oldest);
-        window_drop_version(&feedback->given, (unsigned)oldest);
-        outcomes_forget(feedback->outcomes, (unsigned)oldest);
-    }
-    return outcomes_version(feedback->outcomes, model, version, is_old);
-}
 
 /* ---- predictions ---- */
 

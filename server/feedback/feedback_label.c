@@ -1,4 +1,4 @@
-/* The right label of one prediction, for those who group or learn from what was labelled. */
+/* feedback_label.c - the right label of one prediction, to group inputs or to learn from them. */
 #include "server/feedback/feedback_state.h"
 
 #include <string.h>
@@ -38,4 +38,30 @@ enum feedback_standing feedback_label_of(struct feedback *feedback, const char *
         standing = labelled_locked(feedback, entry, arena, label);
     pthread_mutex_unlock(&feedback->lock);
     return standing;
+}
+
+void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2])
+{
+    window_key(&feedback->window, id, index, key);
+}
+
+bool feedback_given(struct feedback *feedback, const uint64_t key[2], struct arena *arena,
+                    struct feedback_given *out, struct err *err)
+{
+    pthread_mutex_lock(&feedback->lock);
+    const bool is_reading = feedback->is_reading_past;
+    const struct window_entry *entry = window_find(&feedback->given, key);
+    if (entry != NULL) {
+        const char *label = outcomes_text(feedback->outcomes, entry->version, entry->label);
+        *out = (struct feedback_given){
+            .model = feedback->outcomes->versions[entry->version].model,
+            .version = feedback->outcomes->versions[entry->version].version,
+            .predicted = outcomes_text(feedback->outcomes, entry->version, entry->predicted)};
+        if (arena != NULL && (out->label = arena_copy(arena, label, strlen(label))) == NULL)
+            err_no_memory(err, strlen(label));
+    }
+    pthread_mutex_unlock(&feedback->lock);
+    if (is_reading)
+        err_set(err, ERR_NOT_READY, "the audit log of before the start is still being read");
+    return entry != NULL && err->code == ERR_OK;
 }

@@ -1,8 +1,13 @@
-/* feedback_state.h - what feedback.c keeps and feedback_figures.c reads. Private to both. */
+/* feedback_state.h - the tables of feedback.h: predictions, right labels, shadows and counts.
+ * Private to feedback.c, feedback_figures.c and feedback_label.c.
+ *
+ * Threads: functions that end in _locked are called under feedback->lock.
+ */
 #ifndef ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 #define ATTND_SERVER_FEEDBACK_FEEDBACK_STATE_H
 
 #include "server/feedback/feedback.h"
+#include "server/feedback/feedback_line.h"
 #include "server/feedback/outcomes.h"
 #include "server/feedback/window.h"
 
@@ -18,7 +23,7 @@ struct feedback {
     pthread_mutex_t lock; /* of what follows */
     struct window window;
     struct window shadows; /* what shadow versions judged; `label` is part of an answer's number */
-    struct window given;   /* right labels, which outlive their predictions (feedback_given.h) */
+    struct window given;   /* right labels, which outlive their predictions */
     struct outcomes *outcomes;
     bool is_reading_past;
     uint64_t generation; /* the newest that labels were learnt of */
@@ -31,9 +36,49 @@ struct feedback {
     atomic_bool is_closing; /* partners: feedback_close, feedback_past_read */
 };
 
-/* feedback.c: outcomes_version, for which another version and all that is known of it makes room if
- * it must. */
+/* ---- versions ---- */
+
+/* outcomes_version, for which another version and all that is known of it makes room if it must. */
 int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
                             bool is_old);
+
+/* ---- right labels ----
+ *
+ * They are kept by the key of their prediction and outlive it, since whoever labels an input may
+ * want to teach it long after the window went on. An id that is used again is another prediction:
+ * the label of the one before is dropped with it.
+ *
+ * The table `given` is a window (window.h) whose entries are found by the keys of feedback->window;
+ * of an entry key, version, predicted and label are used. Without labels to keep its size is 0.
+ * Each entry holds its label (outcomes_hold) until it leaves the table. */
+
+/* A label of the entry's prediction was given, or with WINDOW_NO_LABEL taken back. One whose text
+ * is not kept is none. */
+void feedback_given_note_locked(struct feedback *feedback, const struct window_entry *entry,
+                                uint32_t label);
+
+/* A new prediction has the key. */
+void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2]);
+
+/* One of before the start has it; a later one may have it, too. */
+void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t key[2]);
+
+/* A label of before the start whose prediction is not in the window. */
+void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
+                                const uint64_t key[2]);
+
+/* ---- shadows ----
+ *
+ * Answers of shadow versions are kept beside the answer, so that a label judges both. The last
+ * feedback_window judgements of shadows are remembered. After a restart there are none: the audit
+ * log has answers, and a shadow gives none. */
+
+/* As an observer. */
+void feedback_shadow_note(struct feedback *feedback, const struct shadow_record *record);
+
+/* The right label of a prediction is counted for each shadow version that judged its input. step: 1
+ * when the label stands, -1 when it stands no longer. */
+void feedback_shadow_judge_locked(struct feedback *feedback, const struct window_entry *entry,
+                                  uint32_t label, int step);
 
 #endif

@@ -48,10 +48,10 @@ struct outcomes_cell {
 
 struct outcomes_label {
     const char *text;
-    char *own;        /* of a new one: its text, allocated; else NULL */
+    char *own; /* of a new one: its text, allocated; else NULL */
     uint64_t hash;
-    bool is_new;      /* no model of the version has it */
-    unsigned holds;   /* of a new one: entries and calls that have its number */
+    bool is_new;    /* no model of the version has it */
+    unsigned holds; /* of a new one: entries and calls that have its number */
 };
 
 struct outcomes_version {

@@ -1,6 +1,68 @@
-#include "server/feedback/feedback_shadow.h"
+#include "server/feedback/feedback_state.h"
 
 #include <string.h>
+
+/* ---- versions ---- */
+
+int feedback_version_locked(struct feedback *feedback, const char *model, const char *version,
+                            bool is_old)
+{
+    const int oldest = outcomes_oldest(feedback->outcomes, model, version);
+    if (oldest >= 0) {
+        window_drop_version(&feedback->window, (unsigned)oldest);
+        window_drop_version(&feedback->shadows, (unsigned)oldest);
+        window_drop_version(&feedback->given, (unsigned)oldest);
+        outcomes_forget(feedback->outcomes, (unsigned)oldest);
+    }
+    return outcomes_version(feedback->outcomes, model, version, is_old);
+}
+
+/* ---- right labels ---- */
+
+void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2])
+{
+    window_drop(&feedback->given, key);
+}
+
+void feedback_given_note_locked(struct feedback *feedback, const struct window_entry *entry,
+                                uint32_t label)
+{
+    struct window_entry given = *entry;
+    given.label = label;
+    window_drop(&feedback->given, entry->key);
+    if (feedback->given.size == 0 || label == WINDOW_NO_LABEL || label == OUTCOMES_OTHER)
+        return;
+    outcomes_hold(feedback->outcomes, given.version, label, 1);
+    window_put(&feedback->given, &given);
+}
+
+void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t key[2])
+{
+    const struct window_entry *entry = window_find(&feedback->window, key);
+    if (entry == NULL || window_is_old(&feedback->window, entry))
+        window_drop(&feedback->given, key);
+}
+
+void feedback_given_take_locked(struct feedback *feedback, const struct feedback_line *line,
+                                const uint64_t key[2])
+{
+    if (line->kind == FEEDBACK_LINE_REMOVED)
+        window_drop(&feedback->given, key);
+    int at = feedback->given.size > 0 && line->kind == FEEDBACK_LINE_GIVEN
+                 ? feedback_version_locked(feedback, line->model, line->version, true)
+                 : -1;
+    if (at < 0)
+        return;
+    struct outcomes *outcomes = feedback->outcomes;
+    int64_t predicted = outcomes_add_label(outcomes, (unsigned)at, line->predicted, false, 0);
+    int64_t label = outcomes_add_label(outcomes, (unsigned)at, line->label, line->is_new, 0);
+    const struct window_entry entry = {
+        .key = {key[0], key[1]}, .version = (uint16_t)at, .predicted = (uint32_t)predicted};
+    if (predicted >= 0 && label >= 0)
+        feedback_given_note_locked(feedback, &entry, (uint32_t)label);
+}
+
+/* ---- shadows ---- */
 
 /* Another one for each version: one input may have several shadows. */
 static void key_of(const uint64_t key[2], unsigned version, uint64_t out[2])
