@@ -130,7 +130,8 @@ static enum err_code unknown_variable(const char *name, struct err *err)
                    printable);
 }
 
-/* One ATTND_ variable. `scan`: only the file's name and unknown names; else only values. */
+/* Reads one ATTND_ variable. `scan`: only takes the file's name and refuses unknown names; else
+ * only takes values. */
 static enum err_code read_variable(struct loader *loader, const char *name, const char *value,
                                    bool scan, struct err *err)
 {

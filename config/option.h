@@ -36,7 +36,7 @@ extern const struct cli option_cli; /* attnd's command line: the whole table */
 const struct cli_option *option_find(const char *key); /* NULL: no such key */
 size_t option_index(const struct cli_option *option);  /* a switch: OPTION_TOTAL + which */
 
-/* Its name in the file, which is its name among the flags but for the list of models. */
+/* The option's name in the file. The list of models has another name there than as a flag. */
 const char *option_key(const struct cli_option *option);
 void option_variable(const struct cli_option *option, char out[CLI_NAME_BYTES]); /* ATTND_... */
 

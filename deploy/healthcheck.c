@@ -53,7 +53,7 @@ static unsigned port_of(const char *argument)
     return end != text && *end == '\0' && port <= 65535 ? (unsigned)port : 0;
 }
 
-/* From the arguments and the environment; false: more than the usage says. */
+/* Reads the target from the arguments and the environment. False: there are too many arguments. */
 static bool find_target(struct target *out, int argc, char **argv)
 {
     static const char prefix[] = "unix:";

@@ -212,7 +212,7 @@ static void dispatch_due(struct client *client, uint64_t now_ns)
     }
 }
 
-/* One round over the free slots; a slot that is free again at once waits for the next round. */
+/* Goes over the free slots once. A slot that is free again at once waits for the next call. */
 static void dispatch_free(struct client *client, uint64_t now_ns)
 {
     unsigned free_slots = client->idle_count;

@@ -16,7 +16,7 @@
 
 enum { TALLY_BUCKET_MS = 100, TALLY_EXAMPLES = 5 };
 
-/* By the time of the answer (or of the failure). */
+/* Counts of one interval, by the time of the answer or of the failure. */
 struct tally_bucket {
     uint32_t ok, rejected, failed;
 };

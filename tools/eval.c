@@ -16,7 +16,8 @@
 
 /* ---- open ---- */
 
-/* Before anything is computed: a run of an hour must not fail because its folder cannot be made. */
+/* The folder is made before anything is computed: a run of an hour must not fail because its folder
+ * cannot be made. */
 static enum err_code make_folder(const char *dir, struct err *err)
 {
     if (dir == NULL || (mkdir(dir, 0777) == 0 || errno == EEXIST))

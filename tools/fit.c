@@ -182,7 +182,8 @@ static void warn_of_known(const struct fit *fit)
                 read - fit->fresh_count, read);
 }
 
-/* By heads that had not learnt the input in question. */
+/* Warns of new labels that are rarely found. Each input was judged by a head that had not learnt
+ * it. */
 static void warn_of_unfound(const struct fit *fit)
 {
     for (unsigned c = fit->labels.old_count; c < fit->labels.count; c++) {

@@ -1,4 +1,4 @@
-/* attnd-inspect - what a checkpoint directory is, and whether attnd can serve it. */
+/* attnd-inspect - describes a checkpoint directory, and tells if attnd can serve it. */
 #include "engine/answer.h"
 #include "engine/base/doc_edit.h"
 #include "engine/cli/cli_main.h"

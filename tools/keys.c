@@ -213,7 +213,7 @@ static enum err_code add(struct cli_run *run, struct err *err)
                  tool->concurrency != NULL ? tool->concurrency : "");
     if (len < 0)
         return err_no_memory(err, tool->len);
-    /* Then the key: one that could not be printed would be in the file and known to nobody. */
+    /* The key is printed before the file is written: if printing fails, nobody knows the key. */
     struct keys *checked = NULL;
     if (keys_parse(&checked, text, (size_t)len, tool->file, NULL, err))
         err_prefix(err, "no key was made: ");

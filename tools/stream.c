@@ -10,8 +10,8 @@
 
 #include <time.h>
 
-/* While nothing comes the loop looks at `stop` so often. After so many aborted transactions in a
- * row, with pauses that double at first, only a new process may help. */
+/* IDLE_MS: while no message comes, the loop looks at `stop` so often. ABORTS_MAX: after so many
+ * aborted transactions in a row, with pauses that double at first, only a new process may help. */
 enum {
     IDLE_MS = 200,
     LAG_MS = 1000,
@@ -43,7 +43,7 @@ static void drop(struct program *program)
     stream_batch_clear(program->batch);
 }
 
-/* How long to wait for the next message: the first one may take any time. */
+/* Time to wait for the next message. The first one of a batch may take any time. */
 static unsigned wait_ms(const struct program *program, uint64_t first_ns)
 {
     if (stream_batch_count(program->batch) == 0)
@@ -118,7 +118,8 @@ static void make_room(struct program *program, uint64_t compute_ns)
     program->room = room < 1 ? 1 : room > most ? most : (unsigned)room;
 }
 
-/* With shorter replies for those that their topic refuses. False with *err ERR_OK: aborted. */
+/* Commits the batch. Replies that their topic refuses are shortened first. False with *err ERR_OK:
+ * the transaction was aborted. */
 static bool commit(struct program *program, struct err *err)
 {
     struct kafka_reply *replies = stream_batch_replies(program->batch);
@@ -207,7 +208,7 @@ static void close_all(void *target)
     stream_options_free(&program->options);
 }
 
-/* One line on standard output once it reads. */
+/* Prints one line on standard output when it begins to read. */
 static bool announce(const struct program *program)
 {
     printf("attnd-stream: reading %s as %s in group %s", program->options.topics,

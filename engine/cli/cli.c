@@ -9,7 +9,7 @@
 
 enum { OPTIONS_MAX = 128 };
 
-/* In every table. */
+/* Options that every program has. */
 static const struct cli_option help_option = {.name = "help", .type = CLI_FLAG};
 static const struct cli_option version_option = {.name = "version", .type = CLI_FLAG};
 
@@ -86,7 +86,7 @@ static enum err_code unknown_option(const struct cli *cli, const char *argument,
 
 /* ---- arguments ---- */
 
-/* Before the text of an error: "--queue-limit: ". */
+/* Puts the option before the text of an error: "--queue-limit: ". */
 static enum err_code prefix(const struct cli_option *option, struct err *err)
 {
     char name[CLI_NAME_BYTES];

@@ -53,7 +53,7 @@ enum err_code cli_next(const struct cli *cli, int argc, char *const *argv, int *
 
 enum { CLI_NAME_BYTES = 64 }; /* longest name of an option, with its NUL */
 
-/* How an option is typed, without the dashes. */
+/* The option as it is typed, without the dashes. */
 void cli_spell(const struct cli_option *option, char out[CLI_NAME_BYTES]);
 
 /* `name` made safe for an error text: printable ASCII, cut at 64 bytes. `out` may be `name`. */
@@ -61,8 +61,8 @@ const char *cli_printable(const char *name, char out[CLI_NAME_BYTES + 1]);
 
 void cli_print_version(const struct cli *cli, FILE *file);
 
-/* How a user of this process calls another program of attnd: "build/attnd" where this one was
- * called as build/attnd-fit, "attnd" where it was found on the PATH. */
+/* The name by which a user can call another program of attnd: "build/attnd" if this one was called
+ * as build/attnd-fit, "attnd" if it was found on the PATH. */
 enum { CLI_COMMAND_BYTES = 512 };
 const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES]);
 

@@ -34,7 +34,7 @@ enum cli_type {
 };
 
 struct cli_option {
-    /* Its words joined by '-' or '_', without the dashes before it; on the command line by '-'. */
+    /* Words joined by '-' or '_', without the leading dashes. The command line has '-' between. */
     const char *name;
     enum cli_type type;
     const char *value;    /* what the value is, for --help */
@@ -76,7 +76,7 @@ enum err_code cli_option_set_whole(const struct cli_option *option, void *target
 enum err_code cli_option_set_fallbacks(const struct cli_option *options, size_t count, void *target,
                                        struct err *err);
 
-/* And for a CLI_FLOAT or a CLI_DOUBLE. */
+/* The same from a number, for a CLI_FLOAT or a CLI_DOUBLE. */
 enum err_code cli_option_set_real(const struct cli_option *option, void *target, double number,
                                   struct err *err);
 

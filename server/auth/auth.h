@@ -1,4 +1,4 @@
-/* auth.h - whether a request may pass: the key that it sends, as RFC 6750 has it.
+/* auth.h - decides if a request may pass, by the key that it sends (RFC 6750).
  *
  *     struct auth_grant grant = {0};
  *     const struct auth_question question = {

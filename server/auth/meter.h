@@ -1,4 +1,4 @@
-/* meter.h - what a key has used of its limits: requests a second, and requests at once.
+/* meter.h - the use of a key's limits: requests a second, and requests at once.
  *
  *     if (meter_take(meter, &limits, clock_now_ns(), &wait_s) == METER_TAKEN)
  *         ... the request ...
@@ -23,14 +23,14 @@ struct meter_limits {
 
 enum meter_verdict { METER_TAKEN, METER_RATE, METER_CONCURRENCY };
 
-/* With a full bucket; held once. NULL if there is no memory. */
+/* A meter with a full bucket and one holder. NULL if there is no memory. */
 struct meter *meter_open(void);
 struct meter *meter_share(struct meter *meter);
-/* By each holder; the last one frees it. NULL does nothing. */
+/* Each holder calls it; the last call frees the meter. NULL does nothing. */
 void meter_release(struct meter *meter);
 
-/* One request, if both limits allow it; meter_give ends it. If not, nothing is used, and *wait_s
- * says how long the bucket needs for it; 0: nobody can tell. */
+/* Counts one request if both limits allow it; meter_give ends it. If they do not, nothing is used,
+ * and *wait_s is the time that the bucket needs for it; 0: the time is not known. */
 enum meter_verdict meter_take(struct meter *meter, const struct meter_limits *limits,
                               uint64_t now_ns, double *wait_s);
 void meter_give(struct meter *meter);

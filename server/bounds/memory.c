@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For small requests: an eighth of the pool, but no more than about a hundred of them can use. */
+/* Part of the pool that is kept for small requests: an eighth, but no more than about a hundred of
+ * them can use. */
 enum { SMALL_SHARE = 8, SMALL_BYTES_MAX = 64 * 1024 * 1024 };
 
 enum { TRIM_BYTES = 8 * 1024 * 1024 };
@@ -25,7 +26,7 @@ static size_t limit_of(const struct memory *memory, enum memory_use use)
     return use == MEMORY_SMALL ? memory->pool_bytes : memory->pool_bytes - memory->small_bytes;
 }
 
-/* By atomic steps: the sum never exceeds the limit, not even temporarily. */
+/* Adds atomically: the sum never exceeds the limit, not even temporarily. */
 static bool add_within(struct memory *memory, size_t bytes, size_t limit)
 {
     size_t before = atomic_load_explicit(&memory->taken, memory_order_relaxed);

@@ -39,7 +39,7 @@ struct memory {
  * fixed ones are the first models': they are held, and given back with memory_release. */
 void memory_init(struct memory *memory, size_t max_bytes, size_t fixed_bytes, size_t model_bytes);
 
-/* For a model that comes at run time: from the pool, of which MEMORY_REQUESTS_MIN stay for
+/* Takes memory from the pool for a model that is loaded at run time. MEMORY_REQUESTS_MIN stay for
  * requests. ERR_TOO_LARGE. */
 enum err_code memory_hold(struct memory *memory, size_t bytes, struct err *err);
 /* A model is closed. */

@@ -1,4 +1,4 @@
-/* ram.h - how many bytes of memory this process may use, and which limit sets that.
+/* ram.h - the memory that this process may use, in bytes, and the limit that sets it.
  *
  *     struct ram_limit limit = ram_limit("");
  *     printf("%zu bytes, by %s\n", limit.bytes, limit.source);

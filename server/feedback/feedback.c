@@ -220,7 +220,8 @@ static bool is_served_locked(const struct feedback *feedback, const char *model,
     return false;
 }
 
-/* Not known: no version that is served has it, and nobody said that it is new. */
+/* Finds the number of a label, or adds it. A label is refused if no served version has it and the
+ * call does not say that it is new. */
 static enum err_code find_label_locked(struct feedback *feedback, const struct window_entry *entry,
                                        struct feedback_item *item, struct step *step,
                                        struct arena *arena)
@@ -495,7 +496,7 @@ static void let_label_go(void *outcomes, const struct window_entry *entry)
     outcomes_hold(outcomes, entry->version, entry->label, -1);
 }
 
-/* Without predictions there are no labels. */
+/* Places for right labels; without predictions there are no labels. */
 static unsigned given_size(unsigned window, bool keeps_labels)
 {
     return window > 0 && keeps_labels ? FEEDBACK_GIVEN : 0;

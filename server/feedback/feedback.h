@@ -1,4 +1,4 @@
-/* feedback.h - what was predicted, for a while, and what people say is right: live accuracy.
+/* feedback.h - live accuracy: recent predictions, and the labels that people say are right.
  *
  *     feedback_open(&feedback, &(struct feedback_options){.window = 100000, .audit = audit}, &err);
  *     observers_add(&observers, feedback_observer(feedback));          predictions come in
@@ -163,12 +163,12 @@ struct feedback_accuracy {
     unsigned pair_count;
 };
 
-/* With classes and pairs if `whole`. ERR_NO_MEMORY. */
+/* The accuracy of a version; with classes and pairs if `whole`. ERR_NO_MEMORY. */
 enum err_code feedback_accuracy(struct feedback *feedback, const char *model, const char *version,
                                 bool whole, struct arena *arena, struct feedback_accuracy *out,
                                 struct err *err);
 
-/* For metrics_setup. */
+/* Number of series that feedback_metrics writes, for metrics_setup. */
 size_t feedback_series(struct feedback *feedback);
 void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *sink);
 

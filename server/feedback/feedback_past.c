@@ -74,7 +74,7 @@ static enum err_code walk_file(struct walk *walk, const char *path, struct err *
     return err->code;
 }
 
-/* From the newest file back: which is the oldest that is needed. */
+/* Counts from the newest file back, to find the oldest file that is needed. */
 static enum err_code count(struct walk *walk, char *const *paths, size_t *from, struct err *err)
 {
     while (*from > 0 && walk->found < walk->past->predictions_max)

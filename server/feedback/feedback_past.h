@@ -1,4 +1,4 @@
-/* feedback_past.h - what the audit log holds of predictions and right labels before this start.
+/* feedback_past.h - reads predictions and right labels from before this start in the audit log.
  *
  *     struct feedback_past past = {.dir = dir, .until = seq, .predictions_max = 100000,
  *                                  .visit = take, .context = feedback};

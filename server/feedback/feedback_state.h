@@ -60,7 +60,7 @@ void feedback_given_note_locked(struct feedback *feedback, const struct window_e
 /* A new prediction has the key. */
 void feedback_given_drop_locked(struct feedback *feedback, const uint64_t key[2]);
 
-/* One of before the start has it; a later one may have it, too. */
+/* A prediction from before the start has the key. A later prediction may have it, too. */
 void feedback_given_drop_old_locked(struct feedback *feedback, const uint64_t key[2]);
 
 /* A label of before the start whose prediction is not in the window. */

@@ -1,5 +1,4 @@
-/* outcomes.h - how often which label was right where which one was predicted, by version of a
- * model.
+/* outcomes.h - counts of pairs of predicted and right labels, for each version of a model.
  *
  *     int version = outcomes_version(outcomes, "wafer-vit", "1");
  *     outcomes_learn(outcomes, version, info->labels, info->label_count);
@@ -93,7 +92,7 @@ int outcomes_version(struct outcomes *outcomes, const char *model, const char *v
 /* The version that makes room for another, which has no number yet; below 0: there is room, or all
  * are pinned. */
 int outcomes_oldest(const struct outcomes *outcomes, const char *model, const char *version);
-/* Its place is free for the next one. */
+/* Forgets a version. Its place is free for the next one. */
 void outcomes_forget(struct outcomes *outcomes, unsigned version);
 /* NULL: never seen. */
 const struct outcomes_version *outcomes_find(const struct outcomes *outcomes, const char *model,
@@ -115,8 +114,8 @@ int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const ch
  * memory. */
 bool outcomes_has_room(const struct outcomes *outcomes, unsigned version);
 
-/* One more or one less has this number. Of a label that a model has, and of OUTCOMES_OTHER, nothing
- * is done. */
+/* Changes the number of holders of a label by `step`. It does nothing for a label that a model has,
+ * and for OUTCOMES_OTHER. */
 void outcomes_hold(struct outcomes *outcomes, unsigned version, uint32_t label, int step);
 
 struct outcomes_mark {
@@ -124,12 +123,12 @@ struct outcomes_mark {
     enum decision decision;
     bool is_sampled; /* drawn at random among the automatic ones */
 };
-/* One more prediction that may get a label. */
+/* Counts a prediction that may get a label. */
 void outcomes_predicted(struct outcomes *outcomes, unsigned version, enum decision decision);
-/* One more or one less of those that stand. */
+/* Changes the count of labels that stand by `step`. */
 void outcomes_count(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark,
                     int step);
-/* One more that was given, after it was counted. */
+/* Counts a label that was given, after outcomes_count. */
 void outcomes_given(struct outcomes *outcomes, unsigned version, const struct outcomes_mark *mark);
 
 /* The text of a number; "other" of OUTCOMES_OTHER. That of a new label may go with the lock. */

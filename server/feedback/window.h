@@ -74,7 +74,8 @@ uint16_t window_owner(const struct window *window, const char *key_name);
 /* A new prediction; its number is set here. */
 void window_put(struct window *window, const struct window_entry *entry);
 
-/* One of before the start, with its number. False: newer ones have its place or its key. */
+/* Puts an entry from before the start, with its number. False: a newer entry has its place or its
+ * key. */
 bool window_put_old(struct window *window, const struct window_entry *entry);
 
 /* True if the entry is from before the start. */

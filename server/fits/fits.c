@@ -90,7 +90,7 @@ static void *fits_main(void *context)
 
 /* ---- cancelling and forgetting ---- */
 
-/* One that waits is held back while that is written down. */
+/* Ends a fit that waits. It is held back while the audit line is written. */
 static void cancel_waiting(struct fits *fits, struct fit_job *job)
 {
     job->outcome = FITS_CANCELLED;
@@ -120,7 +120,7 @@ static bool is_in_service(struct fits *fits, const char *dir)
     return is_served;
 }
 
-/* Only what this fit has made. */
+/* Removes only the directory that this fit has made. */
 static void forget(struct fits *fits, struct fit_job *job)
 {
     if (job->state == FITS_SUCCEEDED && !is_in_service(fits, job->out))
@@ -159,8 +159,8 @@ static enum err_code remove_turn(struct fits *fits, uint64_t number, bool is_hel
     return fits_read(fits, number, arena, out, err);
 }
 
-/* While no version is being loaded: a load must not lose its files between the look at what is in
- * service and their removal. */
+/* Holds the reloader meanwhile. Otherwise a load could begin between the look at the versions in
+ * service and the removal of the files, and lose its files. */
 enum err_code fits_remove(struct fits *fits, uint64_t number, struct arena *arena,
                           struct fits_row *out, struct err *err)
 {

@@ -209,7 +209,7 @@ static bool is_meant(const struct fits_gather *gather, const struct kept_input *
            strcmp(input->label, given->predicted) == 0;
 }
 
-/* One that is gone, or cannot be read any more, is passed over. */
+/* Passes over an input that is gone, or that cannot be read any more. */
 static enum err_code take(const struct fits_gather *gather, FILE *list, struct example *example,
                           struct err *err)
 {

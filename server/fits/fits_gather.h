@@ -1,12 +1,12 @@
-/* fits_gather.h - what a fit learns from: the kept inputs of a model that have a right label, as a
- * list and, of images, the files that it names.
+/* fits_gather.h - gathers the inputs of a fit: the kept inputs of a model that have a right label,
+ * as a list; images are files that the list names.
  *
  *     fits_gather_any(review, feedback, "wafer-vit", &any, &err);       cheap
  *     fits_gather(&gather, &gathered, &err);
  *     {"image":"42.png","label":"Donut"}                                DIR/data.jsonl
  *
- * Inputs of all versions of the model count. An id that was used again is its newest input, and
- * what has made room for others meanwhile is passed over.
+ * Inputs of all versions of the model count. An id that was used again stands for its newest input.
+ * Inputs that were deleted meanwhile, to make room, are passed over.
  *
  * Threads: any; no state.
  */

@@ -97,7 +97,7 @@ enum err_code fits_left_check(const char *state_dir, struct err *err)
                                                              : read_last(root, &last, err);
 }
 
-/* Without the file, or with another's, nothing is known of it but the number. */
+/* Reads the file of a fit. If it is missing or not ours, only the number of the fit is known. */
 static void read_fit(const char *dir, struct fit_job *out)
 {
     char path[PATH_MAX];

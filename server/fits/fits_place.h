@@ -1,5 +1,5 @@
-/* fits_place.h - where a fit reads and writes: the directory of its inputs, the one of the model
- * that it makes, and what is left of both when it ends in the middle.
+/* fits_place.h - the directories of a fit: the one of its inputs, the one of the model that it
+ * makes, and their remains after a fit that was ended in the middle.
  *
  *     STATE_DIR/fits/7/                inputs, of nobody but the server's user
  *     STATE_DIR/fits/7/out             the path of the model, for a start after a kill
@@ -20,7 +20,8 @@
  * the first a letter or digit. ERR_UNUSABLE. */
 enum err_code fits_place_check(const char *version, struct err *err);
 
-/* One more: "1" is followed by "2", "v9" by "v10", "b" by "b.1". ERR_UNUSABLE: it is too long. */
+/* The next version: "2" after "1", "v10" after "v9", "b.1" after "b". ERR_UNUSABLE: it is too long.
+ */
 enum err_code fits_place_next(const char *version, char out[FITS_VERSION_BYTES + 1],
                               struct err *err);
 

@@ -52,7 +52,8 @@ static int set_attributes(posix_spawnattr_t *attributes)
                                                     POSIX_SPAWN_SETPGROUP);
 }
 
-/* Its arguments are not changed, as POSIX says of posix_spawn. */
+/* Starts the program. The cast is safe: POSIX says that posix_spawn does not change its arguments.
+ */
 static int spawn(struct run *run, int output, char *const environment[])
 {
     posix_spawn_file_actions_t files;
@@ -128,7 +129,7 @@ static bool read_some(struct run *run)
 
 /* ---- until the end ---- */
 
-/* Also what it may have started. */
+/* Ends the whole process group: the program may have started others. */
 static void end_if_cancelled(struct run *run)
 {
     const uint64_t now = clock_now_ns();

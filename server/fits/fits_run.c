@@ -137,7 +137,7 @@ static void take_line(void *context, const char *line)
         snprintf(work->said, sizeof work->said, "%s", line + sizeof name - 1);
 }
 
-/* By how it ended, and what it said last. */
+/* The error of a run, by the program's exit status and its last words. */
 static enum err_code judge(const struct work *work, int status, struct err *err)
 {
     if (WIFSIGNALED(status))

@@ -132,7 +132,7 @@ static bool copy_text(struct fit_job *job, const char **text)
     return *text != NULL;
 }
 
-/* Its own copies of all strings. */
+/* Gives the job its own copies of all strings. */
 static enum err_code fill(struct fit_job *job, const struct served_model *model,
                           const struct fits_call *call, struct err *err)
 {
@@ -207,7 +207,7 @@ static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err
     return err->code;
 }
 
-/* To the thread, or out of the list. */
+/* Releases a held job to the thread, or takes it out of the list. */
 static void release(struct fits *fits, struct fit_job *job, bool is_wanted)
 {
     pthread_mutex_lock(&fits->lock);

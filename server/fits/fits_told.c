@@ -1,4 +1,4 @@
-/* fits_told.c - what fits.h tells of fits: copies, made under the lock, and the reports on the
+/* fits_told.c - the readers of fits.h: copies of fits, made under the lock, and reports on the
  * disk, read without it. */
 #include "server/fits/fits_state.h"
 

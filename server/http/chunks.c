@@ -26,7 +26,7 @@ static bool read_size(struct chunks *chunks, char byte)
     return chunks->digits > 0 && (byte == '\r' || byte == ';');
 }
 
-/* In a line whose end is `end`. */
+/* Reads a byte in the rest of a line; `end` is the state behind its CR. */
 static bool read_rest(struct chunks *chunks, char byte, enum chunks_at end)
 {
     if (byte == '\r')

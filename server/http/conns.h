@@ -103,7 +103,7 @@ void conns_drain(struct conns *conns);
  * that has sent something: the next call goes on behind those. */
 void conns_shed(struct conns *conns);
 
-/* With those that are arriving, so that a limit holds for them, too. */
+/* Number of connections, with those that are arriving, so that a limit holds for them, too. */
 unsigned conns_count(struct conns *conns);
 
 /* The number of connections that are arriving, hold a request, are CONN_PARTING, or are new with

@@ -179,7 +179,7 @@ static bool has_client_waiting(int listener_fd)
     return poll(&listener, 1, 0) > 0;
 }
 
-/* One client, or -1 when there is none to take now. At the limit nobody loses a connection for a
+/* Accepts one client; -1 if there is none to take now. At the limit, no connection is closed for a
  * client that is not there. */
 static int accept_one(struct edge *edge, struct sockaddr_storage *address, socklen_t *len)
 {

@@ -28,7 +28,7 @@ typedef void edge_admit(void *context, int fd, const struct sockaddr *address, s
 enum err_code edge_open(struct edge **out, struct listener *listener, struct conns *conns,
                         unsigned connections_max, edge_admit *admit, void *context,
                         struct err *err);
-/* Before edge_run: clients wait in the backlog until edge_room. */
+/* Call it before edge_run: clients then wait in the backlog until edge_room. */
 void edge_hold(struct edge *edge);
 enum err_code edge_run(struct edge *edge, struct err *err);
 const struct listener *edge_listener(const struct edge *edge); /* address and port are constant */

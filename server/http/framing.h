@@ -1,4 +1,4 @@
-/* framing.h - where a request's body ends, from its head, or why the head is refused.
+/* framing.h - finds the end of a request's body from its head, or refuses the head.
  *
  * Two HTTP implementations that disagree about a body's end allow request smuggling (RFC 9112,
  * section 11.2). So anything that another HTTP implementation might read differently is refused

@@ -276,7 +276,7 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *library, unsigned stat
 /* -------------------------------------------------------------------------------------------- */
 /* The server */
 
-/* On the edge's thread. The library closes the socket if it does not want it. */
+/* Called on the edge's thread. The library closes the socket if it refuses the connection. */
 static void admit(void *context, int fd, const struct sockaddr *address, socklen_t len)
 {
     struct http_server *server = context;

@@ -75,7 +75,7 @@ static bool answer(struct http_request *request)
     return queued;
 }
 
-/* Before the body: the library then closes the connection. */
+/* Answers before the body: the library then closes the connection. */
 static bool answer_early(struct http_request *request)
 {
     request->exchange.reply.close = true;
@@ -172,7 +172,7 @@ bool http_answer_resumed(struct http_request *request)
     return answer(request);
 }
 
-/* If it is still suspended, it was resumed after the client had gone, and finish was not called. */
+/* A request that is still suspended was resumed after the client had gone, without finish. */
 void http_answer_end(struct http_request *request)
 {
     if (request->phase == HTTP_PHASE_SUSPENDED)

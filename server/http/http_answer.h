@@ -25,14 +25,15 @@
 /* The steps. Each borrows the request. False: the library must close the connection, which is
  * overdue, or the server stops, or there is no memory for a whole reply. */
 bool http_answer_head(struct http_request *request, const char *method, const char *version);
-/* After true the request may be suspended, and with another thread already. */
+/* After true the request may be suspended: another thread may own it already. */
 bool http_answer_whole(struct http_request *request);
 bool http_answer_resumed(struct http_request *request);
 
 /* Refuses before the body, and has the connection closed after it. False as above. */
 bool http_answer_refuse(struct http_request *request, const struct err *err);
 
-/* Before the request is destroyed, answered or not; http_answer_stop waits for it no longer. */
+/* Call it before the request is destroyed, answered or not. http_answer_stop then waits for it no
+ * longer. */
 void http_answer_end(struct http_request *request);
 
 /* Lets nothing more begin, and returns once nothing is begun or suspended: the holders must be able

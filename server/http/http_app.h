@@ -121,13 +121,14 @@ bool http_is_secure(const struct http_exchange *exchange);
  * name and DNS names, [*count], valid as long as the exchange. NULL: the client has shown none. */
 const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count);
 
-/* In begin, before handing the exchange to another thread (which may resume it at once). */
+/* Call it in begin, before the exchange goes to another thread, which may resume it at once. */
 void http_suspend(struct http_exchange *exchange);
-/* From any thread, once, by the exchange's owner. */
+/* The exchange's owner calls it once, on any thread. */
 void http_resume(struct http_exchange *exchange);
 
-/* In begin or while suspended: has the client left? A client that closed its side together with its
- * request still waits for the answer. One or two system calls; any thread. */
+/* True if the client has left. Call it in begin or while suspended, on any thread; it takes one or
+ * two system calls. A client that closed its side together with its request still waits for the
+ * answer. */
 bool http_client_gone(const struct http_exchange *exchange);
 
 #endif

@@ -1,4 +1,4 @@
-/* library.h - which version of libmicrohttpd is linked, and how it is kept strict.
+/* library.h - identifies the version of libmicrohttpd that is linked, and how to make it strict.
  *
  *     struct library library;
  *     if (library_identify(&library, MHD_get_version(), &err))

@@ -155,8 +155,8 @@ static bool name_own(struct listener *listener)
                        NI_NUMERICHOST) == 0;
 }
 
-/* Its file status is shared with who holds it, too; the one bit that is set is what systemd sets
- * with NonBlocking=. */
+/* The descriptor's file status is shared with other processes that hold the socket. Only one bit is
+ * set, the one that systemd sets with NonBlocking=. */
 enum err_code listener_adopt(struct listener *out, int fd, struct err *err)
 {
     const int on = 1;

@@ -1,6 +1,6 @@
-/* received.h - what the HTTP library reads for a connection, as it came: the library parses in
- * place and tells of a chunked body only the bytes between its lines, and of a line that comes in a
- * read of its own nothing.
+/* received.h - the bytes that the HTTP library reads for a connection, as they came. The library
+ * parses in place. Of a chunked body it tells only the bytes between the lines, and of a line that
+ * comes in a read of its own it tells nothing.
  *
  *     received_open(&connection->received, fd, has_tls);     before anything is read
  *     received_begin_chunks(&connection->received, body)     the head is whole: true, and from now

@@ -328,7 +328,7 @@ void *tls_certificate_callback(struct tls *tls)
 
 /* ---- what a session receives ---- */
 
-/* In place of GnuTLS's own; an error ends the connection. */
+/* Replaces GnuTLS's own function that reads from the socket. An error ends the connection. */
 static ssize_t pull(gnutls_transport_ptr_t context, void *bytes, size_t size)
 {
     struct tls_intake *intake = context;

@@ -64,7 +64,7 @@ struct tls_intake {
     bool is_open;        /* the handshake is over */
 };
 
-/* Before its handshake. */
+/* Bounds the memory of a session. Call it before the handshake. */
 void tls_bound(void *session, struct tls_intake *intake, int fd);
 
 /* The callback for MHD_OPTION_HTTPS_CERT_CALLBACK2; there is one server in a process. */

@@ -138,8 +138,8 @@ static int refer(json_t *parameters, const char *name)
 
 /* ---- what a request has ---- */
 
-/* One of the path for each "{name}" of the pattern, and the id and the trace that any request may
- * have. */
+/* Parameters of a path: one for each "{name}" of the pattern, and the id and the trace that any
+ * request may have. */
 static json_t *path_parameters(const char *pattern)
 {
     json_t *parameters = json_array();

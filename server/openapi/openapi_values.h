@@ -1,5 +1,5 @@
-/* openapi_values.h - what stands in the document for "@name": limits of the code, of the
- * configuration in service, and lists of words. Private to openapi. Threads: no state. */
+/* openapi_values.h - the values that replace "@name" in the document: limits of the code, limits of
+ * the configuration in service, and lists of words. Private to openapi. Threads: no state. */
 #ifndef ATTND_SERVER_OPENAPI_OPENAPI_VALUES_H
 #define ATTND_SERVER_OPENAPI_OPENAPI_VALUES_H
 

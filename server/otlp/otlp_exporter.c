@@ -124,7 +124,8 @@ static enum err_code send_once(struct otlp_exporter *exporter, const struct batc
     return answer->status / 100 == 2 ? ERR_OK : err_set(err, ERR_IO, "answered %u", answer->status);
 }
 
-/* Until it is taken, refused, or tried often enough; after a stop it is tried once more. */
+/* Tries until the batch is taken or refused, or the attempts are used up. After a stop it is tried
+ * once more. */
 static enum err_code send_batch(struct otlp_exporter *exporter, const struct batch *batch,
                                 struct otlp_answer *answer, struct err *err)
 {

@@ -233,7 +233,7 @@ static uint64_t left_ns(const struct otlp_patience *patience)
     return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
-/* Until the socket can be read or written, or has failed. */
+/* Waits until the socket can be read or written, or has failed. */
 static enum err_code await(int fd, short events, const struct otlp_patience *patience,
                            struct err *err)
 {
@@ -288,8 +288,8 @@ static enum err_code send_all(int fd, const char *bytes, size_t len,
     return ERR_OK;
 }
 
-/* Until the answer is whole, or its end, or more than one has. A connection that is reset behind
- * an answer does not take it back. */
+/* Reads until the answer is complete, the connection ends, or the buffer is full. An answer counts
+ * even if the connection is reset behind it. */
 static enum err_code receive(int fd, char bytes[ANSWER_BYTES], size_t *len,
                              const struct otlp_patience *patience, struct err *err)
 {

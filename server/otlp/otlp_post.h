@@ -50,7 +50,7 @@ struct otlp_answer {
     uint64_t rejected; /* spans, of a 200: not taken after all (OTLP/HTTP, "Partial Success") */
 };
 
-/* By clock_now_ns. */
+/* Times of clock_now_ns. */
 struct otlp_patience {
     uint64_t until_ns;
     const atomic_uint_fast64_t *stop_ns; /* set at any time: the end is no later; 0: not set */

@@ -1,5 +1,5 @@
-/* placement.h - where the workers compute: which processor each thread of a pool is bound to, and
- * on which memory node the weights lie that the pool reads.
+/* placement.h - chooses where the workers compute: the processor of each thread of a pool, and the
+ * memory node of the weights that the pool reads.
  *
  *     struct plan plan = plan_choose(quota, config);
  *     struct placement placement;

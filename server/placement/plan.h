@@ -1,5 +1,5 @@
-/* plan.h - what 0 stands for in `workers`, `threads_per_worker` and `batch_tokens_max`, and how
- * many threads do what is beside batches.
+/* plan.h - chooses `workers`, `threads_per_worker` and `batch_tokens_max` where they are 0, and the
+ * number of threads for the work beside batches.
  *
  *     struct plan plan = plan_choose(cpu_quota_threads(""), config);
  *

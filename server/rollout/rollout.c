@@ -167,7 +167,7 @@ static void note_dropped(const struct rollout *rollout, struct list read,
     }
 }
 
-/* In the order of the configuration, then what it does not name. */
+/* The result is in the order of the configuration; names that it does not have come last. */
 enum err_code rollout_apply(const struct rollout *rollout, struct config *config,
                             const char *dropped[CONFIG_MODELS_MAX], unsigned *dropped_count,
                             struct err *err)

@@ -1,5 +1,5 @@
-/* rollout.h - which versions of a model are in service and with which shares, after changes at run
- * time: by whom the configuration's list of models is overruled, and for how long.
+/* rollout.h - the versions of a model that are in service, and their shares, after changes at run
+ * time. The changes override the configuration's list of models.
  *
  *     rollout_read(&rollout, "/var/lib/attnd", &err);          what was changed before a restart
  *     rollout_apply(rollout, &config, &err);                   config.models: the effective list
@@ -10,9 +10,9 @@
  *     rollout_make(&next, file, file_count, &config, &err);
  *     rollout_write(next, "/var/lib/attnd", &err);
  *
- * A roll-out keeps two lists, the configuration's as it was read and the effective one. For a name
- * whose entries in the two differ the effective ones hold, across reloads and restarts, until its
- * entries in the configuration are others than they were: then those hold, and the change is gone.
+ * A roll-out keeps two lists, the configuration's as it was read and the effective one. If a name's
+ * entries in the two differ, the effective ones hold, across reloads and restarts. When its entries
+ * in the configuration change, those hold, and the change at run time is gone.
  *
  * Threads: no state but the arguments'; a roll-out is immutable once it is made.
  */

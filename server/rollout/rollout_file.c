@@ -188,8 +188,8 @@ enum err_code rollout_read(struct rollout **out, const char *state_dir, struct e
 
 /* ---- directories ---- */
 
-/* Also where the link that it names leads somewhere allowed: what is loaded stays what was
- * asked. */
+/* True if the path has a ".." step. It is refused even if it leads somewhere allowed, so that the
+ * directory that is loaded is the one that was asked for. */
 static bool has_parent_step(const char *dir)
 {
     for (const char *at = dir; (at = strstr(at, "..")) != NULL; at += 2)
@@ -218,7 +218,7 @@ enum err_code rollout_resolve(const char **out, const char *root, const char *di
     const char *path = dir[0] == '/' ? dir : arena_format(arena, "%s/%s", real_root, dir);
     if (path == NULL)
         return err_no_memory(err, PATH_MAX);
-    /* One answer for all that is not below: which paths there are is nobody's business. */
+    /* The answer is the same for all paths outside: it must not tell which of them exist. */
     if (realpath(path, real) == NULL || !is_below(real_root, real))
         return err_set(err, ERR_UNUSABLE, "$.dir: there is no such directory below models_root");
     *out = arena_copy(arena, real, strlen(real));

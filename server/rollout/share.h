@@ -1,4 +1,4 @@
-/* share.h - which requests belong to a share of the traffic: always the same ones.
+/* share.h - chooses the requests that belong to a share of the traffic: always the same ones.
  *
  *     double point = share_point("split", "wafer-vit", "lot-4711");      0.20, today and tomorrow
  *     if (point < 0.5) ...                                               in a share of one half
@@ -10,7 +10,7 @@
 #ifndef ATTND_SERVER_ROLLOUT_SHARE_H
 #define ATTND_SERVER_ROLLOUT_SHARE_H
 
-/* In 0..1, 1 excluded. `use` keeps different decisions about one request apart. */
+/* A number from 0 to 1, 1 excluded. `use` keeps different decisions about one request apart. */
 double share_point(const char *use, const char *model, const char *key);
 
 #endif

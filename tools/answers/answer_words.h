@@ -1,4 +1,4 @@
-/* answer_words.h - what programs are told of answers, in the words of their options.
+/* answer_words.h - the options of programs that are about answers, as words.
  *
  * Threads: no state.
  */

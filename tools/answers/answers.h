@@ -58,8 +58,8 @@ struct answers_source {
     /* Makes input row->index an input of the encoder, in the row's arena, or sets row->err; of a
      * text also text and text_len. */
     void (*prepare)(void *context, struct answers_row *row);
-    /* In the order of the inputs. The object is borrowed and may be changed: the answer, or with
-     * row->err the problem document. An error ends the run. */
+    /* Takes the results in the order of the inputs. The object is the answer, or with row->err the
+     * problem document; it is borrowed and may be changed. An error ends the run. */
     enum err_code (*take)(void *context, struct json_t *object, const struct answers_row *row,
                           struct err *err);
 };

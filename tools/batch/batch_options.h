@@ -1,4 +1,4 @@
-/* batch_options.h - what attnd-batch is asked: its table of options, and what excludes what.
+/* batch_options.h - the options of attnd-batch, and which ones exclude each other.
  *
  * Threads: one. */
 #ifndef ATTND_TOOLS_BATCH_BATCH_OPTIONS_H

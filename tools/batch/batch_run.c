@@ -79,7 +79,7 @@ static enum err_code keep_record(struct chunk *chunk, const struct record *recor
     return ERR_OK;
 }
 
-/* With a rate, chunks are no longer than a second. */
+/* Inputs of a chunk: with --rate, at most those of a second. */
 static unsigned inputs_of_chunk(const struct batch *batch)
 {
     double rate = batch->options->rate;
@@ -105,7 +105,7 @@ static enum err_code read_chunk(struct batch *batch, struct chunk *chunk, struct
     return ERR_OK;
 }
 
-/* Until as many inputs as were read may have been, by the rate. */
+/* Waits until the rate allows as many inputs as were read. */
 static void keep_to_rate(const struct batch *batch)
 {
     const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
@@ -117,7 +117,7 @@ static void keep_to_rate(const struct batch *batch)
         nanosleep(&look, NULL);
 }
 
-/* Until the ring has room; false if the run has failed. */
+/* Waits until the ring has room. False if the run has failed. */
 static bool await_room(struct batch *batch)
 {
     pthread_mutex_lock(&batch->ring);

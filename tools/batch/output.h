@@ -1,4 +1,4 @@
-/* output.h - where the lines go: standard output, or a file that a later run continues.
+/* output.h - the output of attnd-batch: standard output, or a file that a later run continues.
  *
  *     output_open(&output, "out.jsonl", &state, &err);     state: what the run is; then how far
  *     output_begin(&output, &err);
@@ -59,7 +59,7 @@ struct output {
  * run writes it. Close it in any case. */
 enum err_code output_open(struct output *out, const char *path, struct output_state *state,
                           struct err *err);
-/* After the caller has found that the inputs are the same. */
+/* Begins to write. The caller has checked before that the inputs are the same. */
 enum err_code output_begin(struct output *output, struct err *err);
 enum err_code output_append(struct output *output, const char *bytes, size_t len, struct err *err);
 /* Everything so far survives the end of the process, and of the machine. */

@@ -21,7 +21,7 @@ enum record_kind { RECORD_LINE, RECORD_JSON, RECORD_CSV, RECORD_FILE };
 
 enum { RECORD_BYTES_MAX = 16 * 1024 * 1024, RECORD_NO_COLUMN = -1 };
 
-/* How the records of one source are read. Strings are borrowed. */
+/* The format of the records of one source. Strings are borrowed. */
 struct record_form {
     enum record_kind kind;
     const char *path; /* of the source; "-": standard input. Images are relative to its folder. */

@@ -113,7 +113,7 @@ static enum err_code skip_mark(struct record_reader *reader, struct err *err)
     return ERR_OK;
 }
 
-/* Until there is something to read, or the end. */
+/* Waits until there is something to read, or the end. */
 static enum err_code await(const struct record_reader *reader, struct err *err)
 {
     struct pollfd source = {.fd = reader->fd, .events = POLLIN};

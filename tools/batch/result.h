@@ -26,7 +26,7 @@ struct result_format {
     unsigned top_k; /* 0: all, not of CSV */
 };
 
-/* Nothing for JSON. Failures show in ferror(file). */
+/* Writes the first line of a CSV; JSON has none. Failures show in ferror(file). */
 void result_header(const struct result_format *format, FILE *file);
 
 /* Adds the members to the object. ERR_NO_MEMORY if it or the file cannot take them. */

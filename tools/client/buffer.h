@@ -37,7 +37,7 @@ void buffer_json_string(struct buffer *buffer, const char *text, size_t len);
 /* Standard base64 with padding, without line breaks (RFC 4648 section 4). */
 void buffer_base64(struct buffer *buffer, const void *bytes, size_t len);
 
-/* For a query value: everything but RFC 3986's unreserved characters as %XX. */
+/* Appends the value of a query: everything but RFC 3986's unreserved characters as %XX. */
 void buffer_percent(struct buffer *buffer, const char *text);
 
 /* Appends a whole file of at most bytes_max bytes ("-" is stdin). False with errno set (EFBIG if

@@ -243,8 +243,8 @@ static enum connection_result read_reply(struct connection *connection)
     }
 }
 
-/* Nothing is due, so any event ends the connection: the peer's close, or unexpected bytes. Neither
- * is there if the event was about writing, from before the reply; under TLS an event may be about a
+/* True if the connection has ended. No bytes are due, so the peer's close or unexpected bytes end
+ * it. Two events do not end it: one about writing, from before the reply, and under TLS one about a
  * ticket for a later session. */
 static bool has_ended(const struct connection *connection)
 {

@@ -1,4 +1,4 @@
-/* server_url.h - where a server is, as a person types it: http://HOST:PORT[/PATH] or https://.
+/* server_url.h - the URL of a server, as a person types it: http://HOST:PORT[/PATH] or https://.
  *
  *     struct server_url url;
  *     if (server_url_read(&url, "http://127.0.0.1:8080", "/predict", &err) ||

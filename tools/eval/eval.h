@@ -1,4 +1,4 @@
-/* eval.h - what attnd-eval is asked and what it finds, which its files share.
+/* eval.h - the options and the results of attnd-eval, which its files share.
  *
  *     eval_settle(&eval, &err);                        eval_options.c: the table, and options that
  *                                                      exclude others
@@ -53,8 +53,8 @@ extern const struct cli eval_cli;
 /* After the command line. Options that exclude or need each other are ERR_UNUSABLE. */
 enum err_code eval_settle(struct eval *eval, struct err *err);
 
-/* After the run, before anything is written: ERR_UNUSABLE if the model would be calibrated on what
- * it learnt, or its agreement measured so, unless that is forced. */
+/* A check between the run and the writing. ERR_UNUSABLE: the model would be calibrated on inputs
+ * that it learnt, or its agreement measured on them, without --force. */
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err);
 
 /* Evaluation options with a line of progress; screen_clear(&counter->screen) after the run. */
@@ -75,8 +75,8 @@ void eval_inputs_close(struct eval_inputs *inputs);
 /* Writes the checkpoint's attnd.json and, if examples or n-grams were chosen, its head's file. */
 enum err_code eval_calibrate(struct eval *eval, struct err *err);
 
-/* After the report: inputs that are unlike the data, how often labels occur, warnings, logits,
- * explanations, and what is written into the checkpoint. */
+/* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
+ * logits, explanations, and the changes of the checkpoint. */
 enum err_code eval_answer(struct eval *eval, struct err *err);
 
 #endif

@@ -61,7 +61,7 @@ static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *kn
     return result.weight > 0 ? assess_again(eval, err) : ERR_OK;
 }
 
-/* With inputs that have none of the labels, if some are given, by the model as it is by then. */
+/* Calibrates and writes. --foreign inputs are answered by the model as it is at this point. */
 static enum err_code write_all(const struct eval *eval, struct calibrate *how, struct err *err)
 {
     struct eval_inputs foreign;

@@ -98,8 +98,9 @@ static void note_error(rd_kafka_t *client, int code, const char *reason, void *o
         snprintf(writer->refusal, sizeof writer->refusal, "%s", reason);
 }
 
-/* To the library a broker that refuses our password or whose certificate we refuse is one that is
- * away: it goes on trying. If no other has answered either meanwhile we end and say why. */
+/* The library treats a broker that refuses our password, or whose certificate we refuse, as one
+ * that is away, and goes on trying. If no other broker has answered meanwhile, we end and say why.
+ */
 static rd_kafka_error_t *init_step(struct kafka_writer *writer, const void *argument)
 {
     (void)argument;
@@ -130,7 +131,7 @@ static enum err_code open_producer(struct kafka_writer *writer, struct err *err)
     return err->code;
 }
 
-/* How many partitions a topic has that is written. */
+/* Number of partitions of a topic that is written. */
 static enum err_code count_partitions(struct kafka_writer *writer, const char *name, int *out,
                                       struct err *err)
 {
@@ -246,7 +247,7 @@ static bool produce(struct kafka_writer *writer, struct kafka_reply *reply, stru
     return code == RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Until all is delivered or something is not: then the rest is not even sent. */
+/* Waits until all messages are delivered, or one is not: then the rest is not even sent. */
 static void flush(struct kafka_writer *writer)
 {
     while (rd_kafka_outq_len(writer->client) > 0 && writer->undelivered == 0)

@@ -38,8 +38,8 @@ void stream_batch_add(struct stream_batch *batch, const struct kafka_message *me
 enum err_code stream_batch_answer(struct stream_batch *batch, struct err *err);
 /* [messages], in the order in which they were added; the batch's, until it is cleared. */
 struct kafka_reply *stream_batch_replies(struct stream_batch *batch);
-/* After KAFKA_REFUSED: a problem instead of a verdict, and of a dead letter only its headers.
- * ERR_IO if even that was refused. */
+/* Shortens the refused replies after KAFKA_REFUSED: a verdict becomes a problem, and a dead letter
+ * keeps only its headers. ERR_IO if even that was refused. */
 enum err_code stream_batch_shorten(struct stream_batch *batch, struct err *err);
 struct stream_batch_sums stream_batch_sums(const struct stream_batch *batch);
 void stream_batch_clear(struct stream_batch *batch);

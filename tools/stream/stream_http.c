@@ -80,7 +80,7 @@ static enum http_next begin(void *context, struct http_exchange *exchange)
     return head(context, exchange);
 }
 
-/* Nothing is suspended, and nothing is kept beside an exchange. */
+/* Does nothing: no exchange is suspended, and an exchange has no data of its own. */
 static void nothing(void *context, struct http_exchange *exchange)
 {
     (void)context;

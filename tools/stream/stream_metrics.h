@@ -1,4 +1,4 @@
-/* stream_metrics.h - what attnd-stream counts, and its page in Prometheus' text format.
+/* stream_metrics.h - the counters of attnd-stream, and its page in Prometheus' text format.
  *
  *     stream_metrics_batch(&metrics, messages);
  *     stream_metrics_write(&metrics, file);

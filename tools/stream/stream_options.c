@@ -294,7 +294,7 @@ static enum err_code read_file(struct stream_options *options, struct err *err)
 
 /* ---- the command line ---- */
 
-/* Before the file only --config counts, after it all of them. */
+/* Reads the flags twice: before the file only --config counts, after it all of them. */
 static enum err_code read_flags(struct stream_options *options, bool only_config,
                                 enum cli_action *action, int argc, char *const *argv,
                                 struct err *err)

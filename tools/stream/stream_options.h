@@ -1,5 +1,5 @@
-/* stream_options.h - what attnd-stream is asked: one table of options, from which the flags, the
- * JSON file and --help follow. A flag overrides the file; its keys have underscores for dashes.
+/* stream_options.h - the options of attnd-stream: one table, from which the flags, the JSON file
+ * and --help follow. A flag overrides the file; the file's keys have underscores for dashes.
  *
  *     stream_options_read(&options, &action, argc, argv, &err);
  *     stream_options_free(&options);
