@@ -248,16 +248,6 @@ static enum err_code write_whole(struct program *program, struct err *err)
     return err->code;
 }
 
-static void print_next(const struct program *program)
-{
-    const char *out = program->options.out;
-    char attnd[CLI_COMMAND_BYTES];
-    fprintf(stderr,
-            "next: %s --model model=%s    serve it\n"
-            "      %s/report.html    what it can do\n",
-            cli_command("attnd", attnd), out, out);
-}
-
 static enum err_code prepare(void *target, struct err *err)
 {
     struct program *program = target;
@@ -285,7 +275,7 @@ static enum err_code run_all(struct cli_run *run, struct err *err)
     warn_of_known(fit);
     warn_of_unfound(fit);
     tell_decisions(fit);
-    print_next(program);
+    cli_print_next(program->options.out);
     return ERR_OK;
 }
 

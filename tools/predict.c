@@ -13,6 +13,7 @@
 #include "learn/eval/candidate_list.h"
 #include "learn/eval/measure/input_reader.h"
 #include "server/protocol/problem.h"
+#include "tools/answers/answer_words.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -105,13 +106,8 @@ static enum err_code add_path(const struct cli_option *option, void *target, con
 static enum err_code set_top_k(const struct cli_option *option, void *target, const char *value,
                                struct err *err)
 {
-    struct predict *predict = target;
-    size_t top_k = 0;
-    if (strcmp(value, "all") != 0 &&
-        cli_option_parse_whole(value, option->min, option->max, &top_k, err))
-        return err->code;
-    predict->top_k = (unsigned)top_k;
-    return ERR_OK;
+    (void)option;
+    return answer_words_top_k(value, &((struct predict *)target)->top_k, err);
 }
 
 static enum err_code add_label(const struct cli_option *option, void *target, const char *value,
@@ -134,10 +130,7 @@ static enum err_code set_explain(const struct cli_option *option, void *target, 
     struct predict *predict = target;
     (void)option;
     predict->explain = true;
-    predict->how.method = EXPLAIN_DEFAULT;
-    if (strcmp(value, "default") == 0 || method_find(value, &predict->how.method))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "no method '%s' (known: default, %s)", value, method_names());
+    return answer_words_method(value, &predict->how.method, err);
 }
 
 #define FIELD(field) CLI_FIELD(struct predict, field)
@@ -187,8 +180,6 @@ static const struct cli_option options[] = {
     {.name = "top-k",
      .type = CLI_OTHER,
      .value = "N|all",
-     .min = 1,
-     .max = 1000000,
      .apply = set_top_k,
      .help = "How many labels to print, best first (default: all; with --json: 1)."},
     {.name = "explain",

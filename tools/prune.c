@@ -101,15 +101,6 @@ static void print_table(const struct prune_result *result)
     fflush(stdout); /* what comes next goes to stderr */
 }
 
-static void print_next(const char *out)
-{
-    char attnd[CLI_COMMAND_BYTES];
-    fprintf(stderr,
-            "next: %s --model model=%s    serve it\n"
-            "      %s/report.html    what it can do\n",
-            cli_command("attnd", attnd), out, out);
-}
-
 /* ---- main ---- */
 
 static enum err_code prune(struct cli_run *run, struct err *err)
@@ -134,7 +125,7 @@ static enum err_code prune(struct cli_run *run, struct err *err)
         run->status = CLI_STOPPED;
     } else if (err->code == ERR_OK) {
         print_table(&result);
-        print_next(options->train.out);
+        cli_print_next(options->train.out);
     }
     prune_result_free(&result);
     return err->code;

@@ -66,6 +66,9 @@ void cli_print_version(const struct cli *cli, FILE *file);
 enum { CLI_COMMAND_BYTES = 512 };
 const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES]);
 
+/* Tells on standard error what to do with a checkpoint that was written to `out`. */
+void cli_print_next(const char *out);
+
 /* --help, in lines of at most 100 columns (cli_help.c). */
 void cli_help(const struct cli *cli, FILE *file);
 

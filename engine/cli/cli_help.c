@@ -76,3 +76,12 @@ const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES])
     int used = snprintf(out, CLI_COMMAND_BYTES, "%.*s%s", folder, program_invocation_name, program);
     return used < CLI_COMMAND_BYTES ? out : program;
 }
+
+void cli_print_next(const char *out)
+{
+    char attnd[CLI_COMMAND_BYTES];
+    fprintf(stderr,
+            "next: %s --model model=%s    serve it\n"
+            "      %s/report.html    what it can do\n",
+            cli_command("attnd", attnd), out, out);
+}

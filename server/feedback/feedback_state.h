@@ -73,7 +73,7 @@ void feedback_given_take_locked(struct feedback *feedback, const struct feedback
  * feedback_window judgements of shadows are remembered. After a restart there are none: the audit
  * log has answers, and a shadow gives none. */
 
-/* As an observer. */
+/* Takes a shadow's judgement, for the observer. */
 void feedback_shadow_note(struct feedback *feedback, const struct shadow_record *record);
 
 /* The right label of a prediction is counted for each shadow version that judged its input. step: 1

@@ -151,7 +151,8 @@ static const struct room {
       "engine/base"}},
     {"tools",
      false,
-     {"tools/batch",
+     {"tools/answers/answer_words.h", /* options that attnd-predict shares with attnd-batch */
+      "tools/batch",
       "tools/stream",
       "tools/eval",
       "learn/prune",

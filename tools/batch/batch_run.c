@@ -14,7 +14,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/cli/screen.h"
-#include "tools/batch/batch_progress.h"
 #include "tools/batch/chunk.h"
 
 #include <pthread.h>
@@ -23,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CHUNKS_AHEAD = 2, SAVE_MS = 1000, LOOK_MS = 50 };
+enum { CHUNKS_AHEAD = 2, SAVE_MS = 1000, LOOK_MS = 50, BAR_CELLS = 24 };
 
 struct batch {
     const struct batch_run_options *options;
@@ -164,6 +163,30 @@ static void clear(struct chunk *chunk)
     arena_init(&chunk->arena);
 }
 
+/* ---- progress ---- */
+
+void batch_run_progress(char out[BATCH_PROGRESS_BYTES], const struct batch_place *first,
+                        const struct batch_place *at, double seconds)
+{
+    char bar[BAR_CELLS + 1], left[48] = "", share[BAR_CELLS + 16] = "";
+    double rate = (double)(at->inputs - first->inputs) / seconds;
+    double speed = (double)(at->done - first->done) / seconds;
+    if (at->total > 0) {
+        double part = (double)at->done / (double)at->total;
+        unsigned cells = part < 1 ? (unsigned)(part * BAR_CELLS) : BAR_CELLS;
+        for (unsigned i = 0; i < BAR_CELLS; i++)
+            bar[i] = i < cells ? '#' : ' ';
+        bar[BAR_CELLS] = '\0';
+        snprintf(share, sizeof share, "[%s] %3.0f %%, ", bar, part < 1 ? 100 * part : 100.0);
+    }
+    if (at->total >= at->done && speed > 0) {
+        unsigned long long s = (unsigned long long)((double)(at->total - at->done) / speed + 0.5);
+        snprintf(left, sizeof left, ", %llu:%02llu left", s / 60, s % 60);
+    }
+    snprintf(out, BATCH_PROGRESS_BYTES, "%s%llu inputs, %.1f a second%s", share,
+             (unsigned long long)at->inputs, rate, left);
+}
+
 /* A bar on a terminal; a file gets a line a minute. */
 static void show_progress(struct batch *batch, const struct chunk *chunk)
 {
@@ -172,8 +195,8 @@ static void show_progress(struct batch *batch, const struct chunk *chunk)
     char text[BATCH_PROGRESS_BYTES];
     if (!screen_begin(screen))
         return;
-    batch_progress_format(text, &batch->first, &place,
-                          clock_ms_between(screen->start_ns, screen->shown_ns) / 1e3);
+    batch_run_progress(text, &batch->first, &place,
+                       clock_ms_between(screen->start_ns, screen->shown_ns) / 1e3);
     fprintf(stderr, "%s%s", screen->is_terminal ? "" : "attnd-batch: ", text);
     screen_end(screen);
 }

@@ -38,4 +38,16 @@ enum err_code batch_run(struct sources *sources, struct output *output,
                         const struct batch_run_options *options, struct batch_run_result *out,
                         struct err *err);
 
+/* Progress of a run. */
+struct batch_place {
+    uint64_t inputs;
+    uint64_t done, total; /* bytes; total 0: unknown */
+};
+
+/* Writes "[####      ]  40 %, 120 inputs, 60.0 a second, 0:03 left" into out. seconds > 0 since
+ * `first`. */
+enum { BATCH_PROGRESS_BYTES = 160 };
+void batch_run_progress(char out[BATCH_PROGRESS_BYTES], const struct batch_place *first,
+                        const struct batch_place *at, double seconds);
+
 #endif

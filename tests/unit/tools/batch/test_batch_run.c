@@ -1,11 +1,11 @@
 #include "tests/support/suite.h"
-#include "tools/batch/batch_progress.h"
+#include "tools/batch/batch_run.h"
 
 static void expect(struct batch_place first, struct batch_place at, double seconds,
                    const char *want)
 {
     char text[BATCH_PROGRESS_BYTES];
-    batch_progress_format(text, &first, &at, seconds);
+    batch_run_progress(text, &first, &at, seconds);
     ck_assert_str_eq(text, want);
 }
 
@@ -41,6 +41,6 @@ START_TEST(progress_stays_within_its_bar)
 }
 END_TEST
 
-SUITE("batch_progress", progress_shows_bar_rate_and_the_time_left,
+SUITE("batch_run", progress_shows_bar_rate_and_the_time_left,
       progress_of_a_run_that_goes_on_counts_its_own_rate, progress_of_a_pipe_has_no_end,
       progress_stays_within_its_bar)
