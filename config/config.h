@@ -65,7 +65,7 @@ struct config {
     const char *cors_origins;  /* separated by commas; "": none */
     const char *otlp_endpoint; /* "": none */
     size_t keep_inputs_bytes;  /* 0: none is kept */
-    double keep_inputs_share;  /* of those that were auto */
+    double keep_inputs_share;  /* share of automatic answers whose inputs are kept */
     const char *fit_program;   /* "": attnd-fit beside the program that runs */
     unsigned fit_threads;      /* 0: half of the quota */
     const char *log_level;

@@ -268,7 +268,7 @@ static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL
         const json_t *value = json_object_iter_value(at);
         if (option == NULL)
             return unknown_key("$", json_object_iter_key(at), keys, OPTION_TOTAL, err);
-        if (json_is_null(value)) /* as if absent */
+        if (json_is_null(value)) /* null stands for no value */
             continue;
         given[option_index(option)] = true;
         if (option_is_models(option))

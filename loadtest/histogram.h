@@ -22,7 +22,7 @@ enum {
 
 struct histogram {
     uint64_t count;
-    uint64_t sum;      /* of what was recorded; for the mean */
+    uint64_t sum;      /* sum of the recorded values, for the mean */
     uint64_t min, max; /* exact; 0 while empty */
     uint64_t bucket[HISTOGRAM_BUCKETS];
 };

@@ -16,12 +16,12 @@
 #include <stdint.h>
 
 struct pacer {
-    uint64_t due_ns; /* of the next request */
+    uint64_t due_ns; /* time of the next request */
     uint64_t start_ns;
     double rate; /* a second */
     bool poisson;
     double at_s;     /* the next request's distance from the start */
-    uint64_t count;  /* of requests before the next one */
+    uint64_t count;  /* requests before the next one */
     uint64_t random; /* state of the generator, never 0 */
 };
 

@@ -23,7 +23,7 @@ struct tool {
     const char *places[PLACES_MAX]; /* files and directories */
     size_t place_count;
     const char *key_file, *type, *id, *model, *since, *until, *format;
-    char **paths; /* of all files, in order */
+    char **paths; /* all files, in order */
     size_t path_count;
     size_t printed;
 };

@@ -166,7 +166,7 @@ static enum err_code put_out(struct eval *eval, struct err *err)
         return err->code;
     if (!eval->json)
         report_print(report, stdout);
-    fflush(stdout); /* what comes next goes to stderr */
+    fflush(stdout); /* the next lines go to stderr */
     return eval_answer(eval, err);
 }
 

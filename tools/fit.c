@@ -244,7 +244,7 @@ static enum err_code write_whole(struct program *program, struct err *err)
         tell("writing", 0, 1);
     fit_write(&program->fit, program->quiet || program->tells_progress ? NULL : stdout, err);
     sigprocmask(SIG_SETMASK, &before, NULL);
-    fflush(stdout); /* what comes next goes to stderr */
+    fflush(stdout); /* the next lines go to stderr */
     return err->code;
 }
 

@@ -30,11 +30,11 @@ enum { KEY_BYTES = 32, DAY_S = 24 * 60 * 60, NEW_MODE = 0640 };
 struct tool {
     const char *name, *file, *scope, *expires, *rate, *concurrency;
     char path[PATH_MAX]; /* the file, behind links */
-    char *text;          /* of the file; "" if it is new */
+    char *text;          /* content of the file; "" if it is new */
     size_t len;
-    struct keys *keys; /* of the text */
+    struct keys *keys; /* keys in the text */
     bool is_new;
-    int folder; /* of the file, for its lock; -1: it cannot be opened */
+    int folder; /* folder of the file, for its lock; -1: it cannot be opened */
 };
 
 /* ---- options ---- */

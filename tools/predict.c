@@ -27,7 +27,7 @@ struct predict {
     const char *dir;
     struct input_list inputs;
     unsigned top_k;               /* 0: all */
-    struct candidate_list labels; /* of a zero-shot model; none: its own */
+    struct candidate_list labels; /* labels for a zero-shot model; none: its own */
     bool json, raw_logits;
     bool explain;
     struct explain_options how;
@@ -35,8 +35,8 @@ struct predict {
     struct engine_model *model;
     struct engine_model *labelled; /* with these labels; NULL: the model answers in its own */
     struct engine_session *session;
-    struct engine_result result; /* of the current input */
-    struct arena arena;          /* its room */
+    struct engine_result result; /* result of the current input */
+    struct arena arena;          /* room of the result */
     char name[NAME_MAX + 1];     /* the model's, as its directory is called */
     char digest[72];
     struct input_reader reader;

@@ -98,7 +98,7 @@ static void print_table(const struct prune_result *result)
     print_row("as it was", &result->before);
     print_row("cut", &result->cut);
     print_row("fine-tuned", &result->tuned);
-    fflush(stdout); /* what comes next goes to stderr */
+    fflush(stdout); /* the next lines go to stderr */
 }
 
 /* ---- main ---- */

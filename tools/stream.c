@@ -18,7 +18,7 @@ enum {
     ABORTS_MAX = 10,
     PAUSE_MS = 50,
     DOUBLINGS = 6,
-    FIRST_MESSAGES = 64, /* of a batch, before the speed is known */
+    FIRST_MESSAGES = 64, /* size of a batch before the speed is known */
     NS_PER_US = 1000
 };
 
@@ -30,7 +30,7 @@ struct program {
     struct stream_batch *batch;
     struct kafka *kafka;
     const atomic_bool *stop;
-    unsigned room;   /* of the next batch, in messages */
+    unsigned room;   /* size of the next batch, in messages */
     uint64_t lag_ns; /* when it was measured */
     unsigned aborts; /* in a row */
 };

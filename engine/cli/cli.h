@@ -40,7 +40,7 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
 
 /* One argument taken apart. Borrows argv. */
 struct cli_argument {
-    enum cli_action action;          /* of --help and --version; else CLI_RUN */
+    enum cli_action action;          /* CLI_RUN but for --help and --version */
     const struct cli_option *option; /* NULL: it is none */
     const char *value;               /* NULL: a flag */
 };

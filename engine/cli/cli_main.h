@@ -30,7 +30,7 @@ int cli_main_status(const struct err *err);
 
 struct cli_run {
     void *target;
-    int status; /* of the program; CLI_SUCCESS at first */
+    int status; /* exit status; CLI_SUCCESS at first */
 };
 
 /* Functions may be NULL. */

@@ -22,7 +22,7 @@
 #include <stddef.h>
 
 enum cli_type {
-    CLI_HEADING, /* of --help: `help` is its text, and it has no name */
+    CLI_HEADING, /* a heading in --help: `help` is its text, and it has no name */
     CLI_ALIAS,   /* another name of the option called `value`, accepted but not in --help */
     CLI_FLAG,    /* a bool that becomes true; takes no value */
     CLI_TEXT,    /* a const char *, which borrows the value */
@@ -37,11 +37,11 @@ struct cli_option {
     /* Words joined by '-' or '_', without the leading dashes. The command line has '-' between. */
     const char *name;
     enum cli_type type;
-    const char *value;    /* what the value is, for --help */
-    const char *choices;  /* of a CLI_TEXT that must be one of "a|b|c"; else NULL */
+    const char *value;    /* name of the value in --help */
+    const char *choices;  /* words that a CLI_TEXT may be: "a|b|c"; NULL: any */
     const char *fallback; /* the default, as it would be typed; NULL or "": the field stays */
-    double min, max;      /* of numbers */
-    size_t offset;        /* of the field in the target */
+    double min, max;      /* limits of a number */
+    size_t offset;        /* place of the field in the target */
     /* Puts the value into the target instead of the type's own writer; NULL: none. */
     enum err_code (*apply)(const struct cli_option *option, void *target, const char *value,
                            struct err *err);
@@ -84,7 +84,8 @@ bool cli_option_is_real(const struct cli_option *option); /* a CLI_FLOAT or a CL
 double cli_option_real(const struct cli_option *option, const void *target);
 bool cli_option_is_whole(const struct cli_option *option); /* a CLI_UNSIGNED or a CLI_SIZE */
 size_t cli_option_whole(const struct cli_option *option, const void *target);
-const char *cli_option_text(const struct cli_option *option, const void *target); /* of CLI_TEXT */
+const char *cli_option_text(const struct cli_option *option,
+                            const void *target); /* value of a CLI_TEXT */
 
 /* A whole number in decimal digits, nothing else. */
 enum err_code cli_option_parse_whole(const char *text, double min, double max, size_t *out,

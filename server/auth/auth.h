@@ -53,10 +53,10 @@ struct auth_question {
 
 /* Valid as long as the set of keys is. */
 struct auth_grant {
-    const struct key *key;  /* counted as in progress until auth_release; NULL: none is */
-    const char *name;       /* of the key that was sent, also if it did not do; NULL: none known */
-    const char *challenge;  /* of a refusal: WWW-Authenticate; NULL: it has none */
-    unsigned retry_after_s; /* of ERR_TOO_MANY; at least 1 */
+    const struct key *key; /* counted as in progress until auth_release; NULL: none is */
+    const char *name; /* name of the key that was sent, also of a refused one; NULL: not known */
+    const char *challenge;  /* WWW-Authenticate of a refusal; NULL: none */
+    unsigned retry_after_s; /* for ERR_TOO_MANY; at least 1 */
 };
 
 /* ERR_UNAUTHORIZED, ERR_FORBIDDEN or ERR_TOO_MANY; a failure is counted. */

@@ -20,7 +20,7 @@ struct keys {
     struct arena arena; /* holds what follows */
     struct key *list;   /* [count], room for KEYS_MAX */
     unsigned count;
-    char digest[SHA256_HEX_BYTES]; /* of the text */
+    char digest[SHA256_HEX_BYTES]; /* SHA-256 of the text */
 };
 
 /* ---- scopes ---- */

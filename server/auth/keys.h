@@ -62,12 +62,12 @@ enum {
 struct key {
     uint64_t hash[4];        /* SHA-256; 0 for a certificate */
     const char *certificate; /* its name; NULL: what is sent is a key */
-    const char *name;        /* of A-Z a-z 0-9 . _ - */
+    const char *name;        /* characters A-Z a-z 0-9 . _ - */
     unsigned scopes;         /* 1 << enum scope */
     int64_t expires_s;       /* Unix time from which it is no longer taken; INT64_MAX: never */
     struct meter_limits limits;
     struct meter *meter; /* shared with sets before and after */
-    unsigned line;       /* where it stands */
+    unsigned line;       /* number of its line in the file */
 };
 
 struct keys;

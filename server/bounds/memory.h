@@ -28,8 +28,8 @@ enum memory_use {
 };
 
 struct memory {
-    size_t max_bytes;     /* of the process, for texts: memory_max */
-    size_t pool_bytes;    /* what requests may hold together */
+    size_t max_bytes;     /* limit of the process, for error texts: memory_max */
+    size_t pool_bytes;    /* most bytes that all requests may hold together */
     size_t small_bytes;   /* the part of it that is kept for small ones */
     _Atomic size_t taken; /* alone: no other data is published by it */
     _Atomic size_t held;  /* the part of it that models hold, which change at run time */

@@ -131,7 +131,7 @@ struct told {
 struct step {
     bool is_done;
     bool is_hinted;            /* if the label is refused, the nearest one is named */
-    struct window_entry entry; /* as it was */
+    struct window_entry entry; /* the entry before the change */
     struct told after;
     const char **known; /* [known_count] of a label that is refused; NULL: no hint is given */
     size_t known_count;

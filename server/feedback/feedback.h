@@ -111,9 +111,9 @@ enum feedback_standing feedback_label_of(struct feedback *feedback, const char *
 void feedback_key(const struct feedback *feedback, const char *id, unsigned index, uint64_t key[2]);
 
 struct feedback_given {
-    /* of the prediction; they live as long as `feedback` */
+    /* the prediction's; they live as long as `feedback` */
     const char *model, *version, *predicted;
-    const char *label; /* what is right, in the arena; NULL: without one */
+    const char *label; /* the right label, in the arena; NULL: no arena was given */
 };
 
 /* The right label of the latest prediction with the key. False: none was given, it was taken back,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum feedback_line_kind {
-    FEEDBACK_LINE_OTHER, /* of no interest */
+    FEEDBACK_LINE_OTHER, /* a line of another type */
     FEEDBACK_LINE_PREDICTION,
     FEEDBACK_LINE_GIVEN,
     FEEDBACK_LINE_REMOVED
@@ -31,9 +31,9 @@ struct feedback_line {
     unsigned index;
     const char *model, *version, *predicted;
     enum decision decision;
-    const char *label; /* of a prediction NULL */
+    const char *label; /* NULL in a prediction */
     bool is_new;
-    bool is_sampled;               /* of a prediction; not written */
+    bool is_sampled;               /* only in a prediction; not written */
     const char *source, *replaced; /* NULL: none; not read again */
     const char *key;               /* name of the one that was sent; NULL: none was needed */
 };

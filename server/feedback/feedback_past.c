@@ -12,7 +12,7 @@
 struct walk {
     struct feedback_past *past;
     struct arena arena;
-    uint64_t number; /* of the next prediction; only while visiting */
+    uint64_t number; /* number of the next prediction; only while visiting */
     uint64_t found;  /* predictions */
     bool is_visiting;
 };

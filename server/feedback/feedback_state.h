@@ -20,16 +20,16 @@ struct feedback {
     uint64_t past_seq;
     pthread_mutex_t order;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     struct window window;
-    struct window shadows; /* what shadow versions judged; `label` is part of an answer's number */
+    struct window shadows; /* judgements of shadows; `label` is a part of the answer's number */
     struct window given;   /* right labels, which outlive their predictions */
     struct outcomes *outcomes;
     bool is_reading_past;
     uint64_t generation; /* the newest that labels were learnt of */
     uint64_t contested;  /* inputs that came under an id of somebody else */
     uint64_t told_ns;    /* when that was told last; 0: never */
-    bool is_full_told;   /* that pairs of labels are no longer counted by themselves */
+    bool is_full_told;   /* the log says that pairs of labels are no longer counted one by one */
 
     pthread_t reader; /* joined by close, if has_reader */
     bool has_reader;

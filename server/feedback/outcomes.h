@@ -31,8 +31,8 @@
 
 enum {
     OUTCOMES_VERSIONS = 256,    /* at a time */
-    OUTCOMES_CELLS = 4096,      /* of all versions */
-    OUTCOMES_NEW_LABELS = 1024, /* of a version, that are held */
+    OUTCOMES_CELLS = 4096,      /* over all versions */
+    OUTCOMES_NEW_LABELS = 1024, /* new labels that are held for a version */
 };
 /* A label that the model lacks, as it is counted: no enumerator, which is an int. */
 #define OUTCOMES_OTHER 0xFFFFFFFEu
@@ -47,24 +47,24 @@ struct outcomes_cell {
 
 struct outcomes_label {
     const char *text;
-    char *own; /* of a new one: its text, allocated; else NULL */
+    char *own; /* allocated text of a new label; else NULL */
     uint64_t hash;
     bool is_new;    /* no model of the version has it */
-    unsigned holds; /* of a new one: entries and calls that have its number */
+    unsigned holds; /* entries and calls that have the number of a new label */
 };
 
 struct outcomes_version {
     const char *model, *version;
     uint64_t used;       /* the number of its last use; those of before the start are lower */
-    uint64_t generation; /* of the last snapshot that it was served in */
+    uint64_t generation; /* the last snapshot that served it */
     unsigned pins;       /* calls that have its number without the lock */
     struct outcomes_label *labels; /* [label_count] */
     unsigned label_count, label_room, new_count;
     uint32_t *slots; /* [2 * label_room] open addressing: 1 + the number of a label; 0: empty */
-    uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* of the labels that stand */
-    uint64_t sampled_count, sampled_right;                 /* of them, of automatic ones drawn */
-    uint64_t predictions[DECISION_COUNT];                  /* that the labels are of */
-    bool is_shadow;                                        /* it has judged copies */
+    uint64_t count[DECISION_COUNT], right[DECISION_COUNT]; /* labels that stand */
+    uint64_t sampled_count, sampled_right; /* those for automatic answers that were drawn */
+    uint64_t predictions[DECISION_COUNT];  /* predictions that may get a label */
+    bool is_shadow;                        /* it has judged copies */
     uint64_t paired[2]
                    [2]; /* of those with a label, by [the answer was right][it would have been] */
 };

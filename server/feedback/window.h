@@ -41,7 +41,7 @@ struct window_entry {
     uint8_t is_other;     /* the label is counted as "other" (outcomes.h) */
     uint8_t is_sampled;   /* drawn at random among the automatic ones */
     uint8_t is_contested; /* somebody else asked under its id as well */
-    uint16_t owner;       /* who asked (window_owner) */
+    uint16_t owner;       /* the key that asked (window_owner) */
 };
 _Static_assert(sizeof(struct window_entry) == 40, "as it was measured");
 
@@ -54,7 +54,7 @@ struct window {
     uint32_t mask;
     void (*left)(void *context, const struct window_entry *entry); /* is told of each that is
                                                                       forgotten; NULL: nobody */
-    void *context;                                                 /* of `left`, borrowed */
+    void *context; /* argument of `left`, borrowed */
 };
 
 /* Bytes that a window of that size takes. */

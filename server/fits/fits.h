@@ -61,14 +61,14 @@ enum err_code fits_submit(struct fits *fits, const struct snapshot *snapshot,
 struct fits_row {
     uint64_t number;
     const char *name, *from_version, *version;
-    const char *dir; /* of the new version, below models_root */
+    const char *dir; /* directory of the new version, below models_root */
     enum fits_state state;
     const char *step;   /* "gathering", "features", "fits", "writing", "loading"; NULL: none yet */
-    size_t done, total; /* of the step */
+    size_t done, total; /* progress of the step */
     const char *labels; /* {label: examples} as text; NULL: not gathered yet */
     const char *created, *finished; /* RFC 3339; finished NULL: not yet */
     double seconds;                 /* since it began to run */
-    const char *detail;             /* what went wrong; NULL: nothing */
+    const char *detail;             /* error text; NULL: none */
     const char *report;             /* fits_report.h, as text; NULL: there is none */
 };
 

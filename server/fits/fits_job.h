@@ -22,9 +22,9 @@
 #include <stdint.h>
 
 enum {
-    FITS_KEPT = 64,              /* that are remembered, with those that wait */
-    FITS_WAITING_MAX = 16,       /* that wait for the one that runs */
-    FITS_TEXT_BYTES = 16 * 1024, /* of the labels' counts, and of the report's figures, at most */
+    FITS_KEPT = 64,              /* fits that are remembered, with those that wait */
+    FITS_WAITING_MAX = 16,       /* fits that wait for the one that runs */
+    FITS_TEXT_BYTES = 16 * 1024, /* limit of the counts of labels, and of the report's figures */
     FITS_DETAIL_BYTES = 512,
     FITS_VERSION_BYTES = 64
 };
@@ -69,7 +69,7 @@ struct fit_job {
     char created[32];
     /* Written by the thread that carries it out or cancels it, before `state` shows it. */
     enum fits_state outcome;
-    char digest[72]; /* of the new version; "": not known */
+    char digest[72]; /* the new version's; "": not known */
     /* Under lock. */
     enum fits_state state;
     bool is_held;      /* its line is on the way to the audit log: nobody sees it */
@@ -80,7 +80,7 @@ struct fit_job {
     uint64_t begun_ns, ended_ns;
     char finished[32];
     char detail[FITS_DETAIL_BYTES];
-    char *labels, *report; /* of malloc; NULL: none */
+    char *labels, *report; /* allocated; NULL: none */
 };
 
 void fits_job_free(struct fit_job *job); /* NULL is allowed */

@@ -12,7 +12,7 @@
 
 #include "server/fits/fits_job.h"
 
-#define FITS_LEFT_FOLDER "fits" /* of state_dir */
+#define FITS_LEFT_FOLDER "fits" /* folder in state_dir */
 
 /* Makes the files of a job that has its number. ERR_NOT_READY: the directory cannot be written. */
 enum err_code fits_left_begin(const char *root, const struct fit_job *job, struct err *err);

@@ -21,7 +21,7 @@ enum { STEP_MS = 20 };
 struct run {
     const struct fits_process *process;
     pid_t pid;
-    int pipe;               /* what it prints */
+    int pipe;               /* output of the program */
     uint64_t terminated_ns; /* 0: it was not told to end */
     bool is_killed;
     char line[FITS_PROCESS_LINE_BYTES];

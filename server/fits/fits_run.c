@@ -19,7 +19,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { EXIT_INPUTS = 2 }; /* of attnd-fit: of these inputs nothing can be made */
+enum { EXIT_INPUTS = 2 }; /* attnd-fit can make nothing of these inputs */
 
 struct work {
     struct fits *fits;

@@ -34,10 +34,10 @@ enum chunks_at {
 
 struct chunks {
     enum chunks_at at;
-    unsigned digits; /* of the size, at most 16 */
+    unsigned digits; /* digits of the size, at most 16 */
     uint64_t left;   /* the size; then bytes of the chunk that are to come */
     bool has_failed; /* for good */
-    bool is_whole;   /* what comes now is another request */
+    bool is_whole;   /* the next byte belongs to another request */
 };
 
 void chunks_read(struct chunks *chunks, const char *bytes, size_t len);

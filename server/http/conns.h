@@ -38,7 +38,7 @@ struct conn {
     enum conn_state overdue_in; /* CONN_OVERDUE: the state whose time was up */
     bool has_sent;              /* CONN_NEW: bytes have been seen, as conns_shed found */
     uint64_t since_ns, deadline_ns;
-    struct conn *prev, *next; /* of the same state, oldest first */
+    struct conn *prev, *next; /* connections of the same state, oldest first */
 };
 
 struct conn_list {

@@ -56,7 +56,7 @@ struct edge {
     pthread_mutex_t lock; /* guards what follows; a leaf: conns' lock is never taken under it */
     bool running, stopping, resting;
     struct listener listener; /* closed: quiesced */
-    int highest_fd; /* of all accepted: numbers are given from below, so so many have been open */
+    int highest_fd; /* ever accepted. The kernel gives the lowest free one: so many were open */
     uint64_t rest_until_ns;
     struct lingerer lingerers[LINGERERS_MAX];
     unsigned linger_count;

@@ -89,13 +89,13 @@ struct http_options {
     const char *address; /* "127.0.0.1", "0.0.0.0", "::1", ..., "unix:/run/attnd/admin.sock" */
     unsigned port;       /* 0: any free one */
     int inherited;       /* a socket that listens already, instead of these; 0: none */
-    bool is_admin;       /* what its exchanges are told */
+    bool is_admin;       /* told to its exchanges */
     bool is_held;        /* clients wait in the backlog until http_accept */
     unsigned io_threads;
     unsigned connections_max;
     unsigned header_timeout_ms, body_timeout_ms;
     size_t body_bytes_max; /* the largest body any route takes */
-    struct memory *memory; /* what bodies are taken from; shared with others */
+    struct memory *memory; /* budget of the bodies; shared with others */
     struct tls *tls;       /* NULL, or a socket of a path: plain HTTP; must outlive the server */
 };
 

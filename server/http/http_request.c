@@ -259,7 +259,7 @@ void http_request_part(struct http_connection *connection)
     enum conn_state in;
     enum conn_state state = conns_state(&connection->shared->conns, &connection->conn, &in);
     if (connection->shared->options.tls != NULL)
-        return; /* what came may be a handshake, and nothing can be said to it */
+        return; /* the bytes may be a handshake, which cannot be answered */
     if (state == CONN_OVERDUE && (in == CONN_NEW || in == CONN_HEAD))
         answer_slow_head(connection);
     else if (state == CONN_NEW || state == CONN_IDLE || state == CONN_HEAD)

@@ -43,8 +43,8 @@ struct http_connection {
     bool linger;                   /* the last answer went to a client that was still sending */
     bool closing;                  /* the last answer said Connection: close */
 
-    struct tls_intake intake; /* of a session of TLS */
-    struct received received; /* what the library reads */
+    struct tls_intake intake; /* only with TLS */
+    struct received received; /* bytes that the library reads */
     /* Names of the client's certificate, once they were asked for; in the arena. */
     bool names_known;
     const char **names;
@@ -67,7 +67,7 @@ struct http_request {
     struct http_connection *connection;
     struct MHD_Connection *library; /* NULL: a refusal without a request */
     const char *target;             /* as sent */
-    const char *target_at;          /* where the library found it; it decodes it there */
+    const char *target_at;          /* place where the library found it, and decodes it */
     enum http_phase phase;
     bool told; /* head or refuse has been called: done must be called */
     struct query query;

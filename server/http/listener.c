@@ -180,7 +180,7 @@ enum err_code listener_check(const char *address, struct err *err)
     char folder[LISTENER_ADDRESS_BYTES];
     const char *path = path_of(address);
     if (path == NULL) {
-        int fd; /* of any port: the one that is meant may be in use */
+        int fd; /* socket on any port: the port that is meant may be in use */
         if (sockets_listen(&fd, address, 0, err))
             err->code = ERR_UNUSABLE;
         else

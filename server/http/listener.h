@@ -28,7 +28,7 @@ struct listener {
     unsigned port;                        /* 0: it is none of TCP */
     char address[LISTENER_ADDRESS_BYTES]; /* "127.0.0.1", "::1", "unix:/run/attnd/admin.sock" */
     bool is_inherited;
-    dev_t device; /* of the socket's file */
+    dev_t device; /* device of the socket's file */
     ino_t inode;
 };
 

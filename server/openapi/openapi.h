@@ -26,11 +26,11 @@
 struct openapi_operation {
     const char *id;         /* a name for programs: "getModel" */
     const char *summary;    /* and a line for people */
-    const char *schema;     /* of a 200's JSON, in openapi.json */
-    const char *media_type; /* of a 200 that is no JSON; else NULL */
+    const char *schema;     /* schema of the JSON of a 200, in openapi.json */
+    const char *media_type; /* media type of a 200 that is no JSON; else NULL */
     const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
-    const char *option;     /* of its query: openapi.json's parameters, a blank between; or NULL */
-    unsigned status;        /* of its success; 0: 200 */
+    const char *option;     /* parameters of its query, by openapi.json, a blank between; or NULL */
+    unsigned status;        /* status of a success; 0: 200 */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
 };
@@ -42,7 +42,7 @@ struct openapi_route {
     const char *method; /* "get", "post", "patch", "delete" */
     bool has_body, is_body_optional;
     bool changes_state;
-    const char *scope; /* what a key must have; NULL: no key is needed */
+    const char *scope; /* scope that a key must have; NULL: no key is needed */
     const struct openapi_operation *says;
 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 64 }; /* of an option: a prefix and a member's name */
+enum { NAME_BYTES = 64 }; /* name of an option: a prefix and a member's name */
 
 /* An object of a request: its members are those of the list but for `without`. */
 static const struct shape {

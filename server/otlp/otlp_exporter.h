@@ -25,8 +25,8 @@ struct otlp_exporter;
 
 struct otlp_options {
     const char *endpoint; /* the option's value; NULL, "": none */
-    unsigned batch_ms;    /* how old a batch becomes that is not full; 0: 5 s */
-    unsigned attempt_ms;  /* how long the collector may take; 0: 10 s */
+    unsigned batch_ms;    /* age at which a batch is sent that is not full; 0: 5 s */
+    unsigned attempt_ms;  /* time that the collector may take; 0: 10 s */
     unsigned backoff_ms;  /* before the second attempt, doubled each time; 0: 1 s */
 };
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    LOOK_MS = 50, /* how often the patience is looked at */
+    LOOK_MS = 50, /* interval of looking at the patience */
     HEAD_BYTES = OTLP_ENDPOINT_BYTES + 256,
     ANSWER_BYTES = 16 * 1024,
 };

@@ -46,7 +46,7 @@ enum err_code otlp_post_endpoint(struct otlp_endpoint *out, const char *url, str
 
 struct otlp_answer {
     unsigned status;        /* 100 to 599; 0: this is no HTTP reply */
-    unsigned retry_after_s; /* as seconds; 0: none, or a date */
+    unsigned retry_after_s; /* Retry-After in seconds; 0: none, or a date */
     uint64_t rejected; /* spans, of a 200: not taken after all (OTLP/HTTP, "Partial Success") */
 };
 

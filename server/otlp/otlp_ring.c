@@ -15,7 +15,7 @@ struct otlp_ring {
     /* Under the lock. */
     unsigned first; /* written by the sender alone, which may read it without the lock */
     unsigned count;
-    unsigned enough; /* what the sender waits for */
+    unsigned enough; /* entries that the sender waits for */
     bool is_closed;
     struct otlp_entry entries[OTLP_RING_ENTRIES];
 };

@@ -22,9 +22,9 @@
 #include <stddef.h>
 
 enum {
-    OTLP_SPANS_MAX = 1 + TRACE_STAGES,         /* of one request */
+    OTLP_SPANS_MAX = 1 + TRACE_STAGES,         /* spans of one request */
     OTLP_SPAN_BYTES = 640 + TRACE_STATE_BYTES, /* bound of one, encoded */
-    OTLP_HEAD_BYTES = 512,                     /* of what stands around all */
+    OTLP_HEAD_BYTES = 512,                     /* bound of the parts around all spans */
 };
 
 /* Copy of a request's data until it is sent. It borrows only constant texts. */

@@ -39,15 +39,15 @@
 
 struct placement_pool {
     const unsigned short *cpus; /* [threads_per_worker], one for each thread; NULL: not bound */
-    unsigned copy;              /* of the weights, below `copies` */
+    unsigned copy;              /* copy of the weights that it reads, below `copies` */
 };
 
 struct placement {
     struct placement_pool *pools; /* [workers] */
     bool is_bound;
-    unsigned copies;                          /* of the weights */
+    unsigned copies;                          /* copies of the weights */
     unsigned short nodes[TOPOLOGY_NODES_MAX]; /* [copies] the kernel's number of each one's node */
-    unsigned short *cpus;                     /* what pools[].cpus point into */
+    unsigned short *cpus;                     /* array that pools[].cpus point into */
 };
 
 /* quota: the threads that this process may use, at least 1. The plan's counts are changed to those

@@ -42,7 +42,7 @@ struct plan {
     unsigned workers, threads_per_worker;
     unsigned batch_tokens;
     unsigned io_threads, prepare_threads;
-    unsigned copies; /* of each model's weights: 1, but where placement.h says otherwise */
+    unsigned copies; /* copies of each model's weights: 1, unless placement.h says otherwise */
 };
 
 /* quota: the threads that this process may use, at least 1. */

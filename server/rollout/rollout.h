@@ -44,11 +44,11 @@ const char *rollout_action_name(enum rollout_action action);
 struct rollout_change {
     enum rollout_action action;
     const char *name;
-    const char *version;        /* of all but a load, which finds it out, and a rollback */
-    const char *dir, *dtype;    /* of a load; dtype NULL: f32 */
-    bool has_split, has_shadow; /* of a load, and of shares */
+    const char *version;        /* not for a load, which finds it out, nor for a rollback */
+    const char *dir, *dtype;    /* for a load; dtype NULL: f32 */
+    bool has_split, has_shadow; /* for a load, and for shares */
     double split, shadow;
-    const char *reason; /* of a promotion by force; NULL: none was given */
+    const char *reason; /* for a promotion by force; NULL: none was given */
 };
 
 struct rollout {

@@ -26,9 +26,9 @@ struct batch_run_options {
 };
 
 struct batch_run_result {
-    uint64_t inputs, failed; /* of the output, with what was there before */
-    uint64_t before;         /* of these, by earlier runs */
-    double seconds;          /* of this one */
+    uint64_t inputs, failed; /* inputs of the output, with those that were there before */
+    uint64_t before;         /* inputs done by earlier runs */
+    double seconds;          /* time of this run */
     bool is_stopped;
 };
 

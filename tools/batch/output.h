@@ -41,8 +41,8 @@ struct output_state {
     OUTPUT_STATE_PARTS(X)
 #undef X
     uint64_t done, failed;         /* inputs */
-    uint64_t bytes;                /* of the output that are theirs */
-    char digest[SHA256_HEX_BYTES]; /* of the inputs: sources.h */
+    uint64_t bytes;                /* length of their lines in the output */
+    char digest[SHA256_HEX_BYTES]; /* digest of the inputs: sources.h */
 };
 
 void output_state_free(struct output_state *state);

@@ -24,7 +24,8 @@ enum { RECORD_BYTES_MAX = 16 * 1024 * 1024, RECORD_NO_COLUMN = -1 };
 /* The format of the records of one source. Strings are borrowed. */
 struct record_form {
     enum record_kind kind;
-    const char *path; /* of the source; "-": standard input. Images are relative to its folder. */
+    const char
+        *path; /* path of the source; "-": standard input. Images are relative to its folder. */
     const char *text_field, *image_field; /* members of JSON; columns of CSV are numbers: */
     char separator;
     unsigned columns;
@@ -35,8 +36,8 @@ struct record {
     const struct record_form *form;
     const char *bytes; /* [len], without the line's end; of a file its path */
     size_t len;
-    unsigned line;    /* where it begins, from 1; of a file 0 */
-    bool is_image;    /* of a file */
+    unsigned line;    /* its first line, from 1; 0 for a file */
+    bool is_image;    /* only for a file */
     bool is_too_long; /* more than RECORD_BYTES_MAX; the bytes are gone */
 };
 

@@ -26,15 +26,15 @@ struct record_reader {
     int fd;
     const atomic_bool *stop; /* set by another thread: a pipe is not waited for any longer; NULL */
     bool is_csv;             /* from the next record on */
-    char separator;          /* of CSV */
+    char separator;          /* separator of CSV */
     uint64_t taken;          /* bytes given so far */
-    uint64_t total;          /* of a regular file; 0: unknown */
+    uint64_t total;          /* size of a regular file; 0: unknown */
     bool may_wait;           /* it is none: a pipe or a terminal */
 
     char *bytes; /* [size] */
     size_t size, at, len;
     size_t scan; /* nothing before it ends the record at `at` */
-    int state;   /* of CSV, at `scan` */
+    int state;   /* state of the CSV parser at `scan` */
     unsigned line, lines_inside;
     bool has_begun, has_ended, is_dropping;
 };
@@ -42,7 +42,7 @@ struct record_reader {
 struct record_span {
     const char *bytes; /* [len]; the reader's, until the next call */
     size_t len;
-    unsigned line; /* where it begins, from 1 */
+    unsigned line; /* its first line, from 1 */
     bool is_too_long;
 };
 

@@ -34,8 +34,8 @@ enum source_kind { SOURCE_LINES, SOURCE_DATA, SOURCE_PATH };
 struct source {
     enum source_kind kind;
     struct record_form form;
-    struct record_reader reader; /* of SOURCE_LINES and SOURCE_DATA */
-    struct input_list files;     /* of SOURCE_PATH */
+    struct record_reader reader; /* for SOURCE_LINES and SOURCE_DATA */
+    struct input_list files;     /* for SOURCE_PATH */
     unsigned next_file;
 };
 
@@ -44,7 +44,7 @@ struct sources {
     struct source items[SOURCES_MAX];
     unsigned count, current;
     uint64_t inputs;               /* given so far */
-    char digest[SHA256_HEX_BYTES]; /* of them; "" before the first */
+    char digest[SHA256_HEX_BYTES]; /* digest of the inputs; "" before the first */
 };
 
 /* Progress through a source, in bytes. A file of a folder counts as a fixed number of bytes. */

@@ -58,9 +58,9 @@ struct connection {
     uint64_t bytes_out, bytes_in;
 
     const struct tls_stream_trust *trust; /* set by the caller, borrowed; NULL: plain HTTP */
-    const char *host;                     /* whose the certificate must be; NULL: anybody's */
-    struct tls_stream *tls;               /* of the socket; NULL: none yet */
-    struct err err;                       /* of a failed handshake: reply.why shows it */
+    const char *host;                     /* host that the certificate must name; NULL: any */
+    struct tls_stream *tls;               /* session of the socket; NULL: none yet */
+    struct err err;                       /* error of a failed handshake; reply.why shows it */
 };
 
 void connection_init(struct connection *connection);

@@ -27,7 +27,7 @@ struct server_url {
         struct sockaddr any;
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
-    } address; /* of server_url_resolve */
+    } address; /* set by server_url_resolve */
     socklen_t address_len;
 };
 

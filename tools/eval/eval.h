@@ -33,13 +33,13 @@ struct eval {
     double agree_min; /* percent; negative: not checked */
     bool json, calibrates, forces, refers, agrees, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
-    const char *fill;                    /* of explain; NULL: not given */
+    const char *fill;                    /* --explain-fill; NULL: not given */
     unsigned selftest_cases;             /* to write; 0: none */
-    struct ngram_settings ngrams;        /* of --calibrate */
+    struct ngram_settings ngrams;        /* for --calibrate */
 
     struct dataset dataset, unseen_data;
     struct assessment assessment;
-    struct strangeness strangeness; /* of unseen_data */
+    struct strangeness strangeness; /* result for unseen_data */
 
     /* --against */
     struct engine_model *other_model;

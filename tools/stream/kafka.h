@@ -45,7 +45,7 @@ struct kafka_message {
 /* The reply to an input, or its dead letter. The caller keeps the bytes until kafka_commit returns.
  */
 struct kafka_reply {
-    const struct kafka_message *input; /* whose key and partition it has */
+    const struct kafka_message *input; /* the reply has its key and partition */
     const char *value;                 /* [len]; NULL: dead letter, the input as it came */
     size_t len;
     const char *id, *traceparent; /* headers; traceparent NULL: none */
@@ -66,7 +66,7 @@ enum kafka_outcome {
 
 /* Numbers that any thread may read at any time. */
 struct kafka_state {
-    atomic_uint partitions;   /* that are assigned */
+    atomic_uint partitions;   /* assigned partitions */
     atomic_ullong rebalances; /* partitions given or taken away */
     atomic_ullong lag;        /* messages not read yet, of all assigned partitions */
 };

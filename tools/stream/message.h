@@ -17,7 +17,7 @@ enum { MESSAGE_ID_BYTES_MAX = 128, MESSAGE_PIXELS_MAX = 32 * 1024 * 1024 };
 struct message {
     const char *value; /* [len]; NULL: there is none */
     size_t len;
-    size_t bytes_max;         /* of a value */
+    size_t bytes_max;         /* limit of a value */
     const char *content_type; /* NULL: by is_json */
     bool is_json;
 };
@@ -26,7 +26,7 @@ struct message_input {
     struct engine_input prepared;
     const char *text; /* [text_len], of a text; of a pair the first */
     size_t text_len;
-    const char *id, *context; /* of the JSON body, the latter as JSON; NULL: none */
+    const char *id, *context; /* members of the JSON body, the context as JSON; NULL: none */
 };
 
 /* Fills `out`, whose strings are the arena's or the message's. ERR_TOO_LARGE, ERR_MEDIA_TYPE,

@@ -22,7 +22,7 @@ struct stream_batch;
 /* Sums over a batch that was answered. */
 struct stream_batch_sums {
     unsigned messages, failed;
-    size_t bytes; /* of values */
+    size_t bytes; /* bytes of values */
 };
 
 /* Close it in any case, before the model and what its messages came from. */

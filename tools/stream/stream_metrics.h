@@ -21,7 +21,7 @@ struct stream_metrics {
     atomic_ullong verdicts;        /* committed */
     atomic_ullong problems;        /* committed, to the output topic */
     atomic_ullong dead_letters;    /* committed */
-    atomic_ullong bytes;           /* of messages that were answered and committed */
+    atomic_ullong bytes;           /* bytes of messages that were answered and committed */
     atomic_ullong commits, aborts; /* transactions */
     atomic_ullong dropped;         /* messages read, but given away with their partition */
     atomic_ullong batch_buckets[STREAM_BUCKETS + 1]; /* not cumulated; the last: above all */

@@ -43,7 +43,7 @@ struct stream_options {
     char metrics_host[64]; /* "": none */
     unsigned metrics_port;
 
-    struct json_t *file; /* what strings of it borrow from */
+    struct json_t *file; /* strings of the options borrow from it */
     char *topic_bytes;   /* and the names of topics */
     char host[256];      /* the default of member */
 };
