@@ -1,13 +1,14 @@
-/* openapi.c - see openapi.h. The document begins as openapi.json. This file adds a reply for each
- * status that an error has, and an operation for each route; openapi_names.c and openapi_values.c
- * add the rest. Functions that return an int return 0, or not: there is no memory. */
+/* openapi.c - see openapi.h. The document begins as openapi.json. This file adds the members and
+ * options that requests may have, a reply for each status that an error has, and an operation for
+ * each route; openapi_values.c replaces the "@names". Functions that return an int return 0, or
+ * not: there is no memory. */
 #include "server/openapi/openapi.h"
 
 #include "engine/base/doc.h"
 #include "engine/embed.h"
-#include "server/openapi/openapi_names.h"
 #include "server/openapi/openapi_values.h"
 #include "server/protocol/codec_dump.h"
+#include "server/protocol/codec_names.h"
 #include "server/protocol/media_type.h"
 #include "server/protocol/problem.h"
 
@@ -17,6 +18,113 @@
 #include <string.h>
 
 EMBED(openapi_shapes, "server/openapi/openapi.json")
+
+/* ---- members of requests and options of a query: codec_names.h has their names ---- */
+
+/* {"$ref": "#/components/KIND/NAME"}; NULL if there is no memory. */
+static json_t *reference(const char *kind, const char *name)
+{
+    return json_pack("{s:o}", "$ref", json_sprintf("#/components/%s/%s", kind, name));
+}
+
+enum { OPTION_BYTES = 64 }; /* name of an option: a prefix and a member's name */
+
+/* An object of a request: its members are those of the list but for `without`. */
+static const struct shape {
+    const char *schema;
+    const struct codec_names *members;
+    const char *without[3];
+    const char *all_are; /* the schema of each member; NULL: that of its name */
+} shapes[] = {
+    {"PredictText", &codec_names_call, {"image", "inputs", NULL}, NULL},
+    {"PredictImage", &codec_names_call, {"text", "inputs", "text_pair"}, NULL},
+    {"PredictInputs", &codec_names_call, {"text", "image", "text_pair"}, NULL},
+    {"TextItem", &codec_names_item, {"image", NULL, NULL}, NULL},
+    {"ImageItem", &codec_names_item, {"text", "text_pair", NULL}, NULL},
+    {"context", &codec_names_context, {NULL, NULL, NULL}, "context_value"},
+    {"FeedbackItem", &codec_names_feedback, {NULL, NULL, NULL}, NULL},
+    {"FeedbackList", &codec_names_labels, {NULL, NULL, NULL}, NULL},
+    {"LoadRequest", &codec_names_load, {NULL, NULL, NULL}, NULL},
+    {"SharesRequest", &codec_names_shares, {NULL, NULL, NULL}, NULL},
+    {"PromoteRequest", &codec_names_promote, {NULL, NULL, NULL}, NULL},
+    {"FitRequest", &codec_names_fit, {NULL, NULL, NULL}, NULL},
+};
+
+static bool is_without(const struct shape *shape, const char *name)
+{
+    for (int i = 0; i < 3; i++)
+        if (shape->without[i] != NULL && strcmp(shape->without[i], name) == 0)
+            return true;
+    return false;
+}
+
+static int add_members(json_t *schemas, const struct shape *shape)
+{
+    json_t *properties = json_object();
+    int failed = 0;
+    for (size_t i = 0; i < shape->members->count; i++) {
+        const char *name = shape->members->list[i];
+        if (!is_without(shape, name))
+            failed |= json_object_set_new(
+                properties, name,
+                reference("schemas", shape->all_are != NULL ? shape->all_are : name));
+    }
+    failed |=
+        json_object_set_new(json_object_get(schemas, shape->schema), "properties", properties);
+    return failed;
+}
+
+static int add_option(json_t *parameters, const char *name, const char *schema)
+{
+    json_t *option = json_pack("{s:s, s:s, s:s, s:o}", "name", name, "in", "query", "description",
+                               "Beside a JSON body it counts as a member of the "
+                               "body; two different values are refused",
+                               "schema", reference("schemas", schema));
+    return json_object_set_new(parameters, name, option);
+}
+
+static void context_option(char out[OPTION_BYTES], size_t index)
+{
+    snprintf(out, OPTION_BYTES, "context.%s", codec_names_context.list[index]);
+}
+
+static int add_options(json_t *parameters)
+{
+    char name[OPTION_BYTES];
+    int failed = 0;
+    for (size_t i = 0; i < codec_names_query.count; i++)
+        failed |= add_option(parameters, codec_names_query.list[i], codec_names_query.list[i]);
+    for (size_t i = 0; i < codec_names_context.count; i++) {
+        context_option(name, i);
+        failed |= add_option(parameters, name, "context_value");
+    }
+    return failed;
+}
+
+/* References to all parameters of a raw body's query, at the end of an array. */
+static int append_options(json_t *parameters)
+{
+    char name[OPTION_BYTES];
+    int failed = 0;
+    for (size_t i = 0; i < codec_names_query.count; i++)
+        failed |=
+            json_array_append_new(parameters, reference("parameters", codec_names_query.list[i]));
+    for (size_t i = 0; i < codec_names_context.count; i++) {
+        context_option(name, i);
+        failed |= json_array_append_new(parameters, reference("parameters", name));
+    }
+    return failed;
+}
+
+/* Adds properties to the schemas of requests, and a parameter for each option. */
+static int add_names(json_t *components)
+{
+    json_t *schemas = json_object_get(components, "schemas");
+    int failed = add_options(json_object_get(components, "parameters"));
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
+        failed |= add_members(schemas, &shapes[i]);
+    return failed;
+}
 
 /* ---- replies to what fails: a component for each status that an error has (problem.h) ---- */
 
@@ -48,10 +156,9 @@ static json_t *reply_headers(const char *const *others)
 {
     static const char id[] = "X-Request-Id";
     json_t *headers = json_object();
-    int failed = json_object_set_new(headers, id, openapi_names_reference("headers", id));
+    int failed = json_object_set_new(headers, id, reference("headers", id));
     for (; *others != NULL; others++)
-        failed |=
-            json_object_set_new(headers, *others, openapi_names_reference("headers", *others));
+        failed |= json_object_set_new(headers, *others, reference("headers", *others));
     if (failed == 0)
         return headers;
     json_decref(headers);
@@ -84,9 +191,9 @@ static int describe_problem(unsigned errors, char *titles, size_t size, json_t *
 
 static json_t *problem_schema(unsigned status, json_t *names)
 {
-    return json_pack("{s:[o], s:{s:{s:i}, s:{s:o}}, s:b}", "allOf",
-                     openapi_names_reference("schemas", "Problem"), "properties", "status", "const",
-                     (int)status, "error_type", "enum", names, "unevaluatedProperties", 0);
+    return json_pack("{s:[o], s:{s:{s:i}, s:{s:o}}, s:b}", "allOf", reference("schemas", "Problem"),
+                     "properties", "status", "const", (int)status, "error_type", "enum", names,
+                     "unevaluatedProperties", 0);
 }
 
 static json_t *problem_reply(unsigned status, unsigned errors)
@@ -125,15 +232,14 @@ static int refer_problems(json_t *responses, unsigned can)
         problem_name(status, name);
         snprintf(key, sizeof key, "%u", status);
         if (errors_with(status, can) != 0)
-            failed |=
-                json_object_set_new(responses, key, openapi_names_reference("responses", name));
+            failed |= json_object_set_new(responses, key, reference("responses", name));
     }
     return failed;
 }
 
 static int refer(json_t *parameters, const char *name)
 {
-    return json_array_append_new(parameters, openapi_names_reference("parameters", name));
+    return json_array_append_new(parameters, reference("parameters", name));
 }
 
 /* ---- what a request has ---- */
@@ -179,7 +285,7 @@ static json_t *parameters_of(const struct openapi_route *route)
     if (route->says->option != NULL)
         failed |= refer_options(parameters, route->says->option);
     if (route->has_body && route->says->takes == NULL)
-        failed |= openapi_names_append_options(parameters);
+        failed |= append_options(parameters);
     if (failed == 0)
         return parameters;
     json_decref(parameters);
@@ -196,9 +302,9 @@ static json_t *prediction_body(void)
     enum request_body body;
     int failed = 0;
     for (unsigned i = 0; media_type_proper(i, &body) != NULL; i++)
-        failed |= json_object_set_new(
-            content, media_type_proper(i, &body),
-            json_pack("{s:o}", "schema", openapi_names_reference("schemas", schemas[body])));
+        failed |=
+            json_object_set_new(content, media_type_proper(i, &body),
+                                json_pack("{s:o}", "schema", reference("schemas", schemas[body])));
     if (failed == 0)
         return json_pack("{s:b, s:o}", "required", 1, "content", content);
     json_decref(content);
@@ -211,7 +317,7 @@ static json_t *body_of(const struct openapi_route *route)
     if (says->takes == NULL)
         return prediction_body();
     return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
-                     "application/json", "schema", openapi_names_reference("schemas", says->takes));
+                     "application/json", "schema", reference("schemas", says->takes));
 }
 
 /* ---- what it is answered with ---- */
@@ -237,9 +343,8 @@ static unsigned errors_of(const struct openapi_route *route)
 
 static json_t *media_of(const struct openapi_operation *says)
 {
-    return says->schema == NULL
-               ? json_object()
-               : json_pack("{s:o}", "schema", openapi_names_reference("schemas", says->schema));
+    return says->schema == NULL ? json_object()
+                                : json_pack("{s:o}", "schema", reference("schemas", says->schema));
 }
 
 static json_t *responses_of(const struct openapi_route *route)
@@ -328,7 +433,7 @@ const char *openapi_document(const struct openapi_source *source, struct arena *
         return NULL;
     json_t *components = json_object_get(document, "components");
     int failed =
-        openapi_names_add(components) | add_problems(components) |
+        add_names(components) | add_problems(components) |
         add_paths(document, source->routes, source->route_count, source->snapshot->keys != NULL);
     failed |= openapi_values_fill(document, source->snapshot);
     const char *text = failed == 0 ? codec_dump(document, "", arena, len) : NULL;

@@ -6,9 +6,9 @@
  *     const char *json = openapi_document(&source, arena, &len);
  *
  * openapi.json is the document with the shapes of bodies, and without what follows from the code:
- * openapi.c adds the paths and the replies to what fails, openapi_names.c the members and options
- * that requests may have, openapi_values.c numbers and lists in the places of "@inputs_max" and the
- * like. tests/openapi validates the replies of a running server against it.
+ * openapi.c adds the paths, the replies to what fails, and the members and options that requests
+ * may have; openapi_values.c puts numbers and lists in the places of "@inputs_max" and the like.
+ * tests/openapi validates the replies of a running server against it.
  *
  * Threads: no state.
  */
