@@ -230,8 +230,8 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         {{.name = "d", .dir = "x", .dtype = ""},
          "model \"d\": dtype must be one of f32|bf16|int8|auto"},
         {{.name = "a", .dir = "x"},
-         "two models are named \"a\" and have the same directory; versions of one name have one "
-         "each"},
+         "two models are named \"a\" and have the same directory; each version of a name needs a "
+         "directory of its own"},
         {{.name = "a", .dir = "y", .split = 0.75, .shadow = 1}, ""},
         {{.name = "a", .dir = "z", .split = 0.5},
          "model \"a\": the splits of its versions sum to 1.25, the limit is 1"},
