@@ -21,9 +21,8 @@ static enum err_code check_options(const struct fits *fits, const struct snapsho
                                    struct err *err)
 {
     if (fits->options.review == NULL)
-        return err_set(
-            err, ERR_CONFLICT,
-            "this server keeps no inputs to learn from: set keep_inputs_bytes");
+        return err_set(err, ERR_CONFLICT,
+                       "this server keeps no inputs to learn from: set keep_inputs_bytes");
     if (snapshot->config.models_root[0] == '\0')
         return err_set(err, ERR_CONFLICT,
                        "there is no place for a new version; the option models_root names one");
