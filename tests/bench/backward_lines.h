@@ -5,7 +5,7 @@
 
 #include "tests/bench/machine.h"
 
-/* On the calling thread. */
+/* Measures on the calling thread. */
 enum err_code backward_lines_print(const struct machine *machine, FILE *file, struct err *err);
 
 #endif

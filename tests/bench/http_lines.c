@@ -71,7 +71,7 @@ static void print_at_least(struct bench *bench, const char *what, double value, 
     fprintf(bench->file, "\n");
 }
 
-/* How much slower than the recorded machine this one is now; 0: unknown. */
+/* Time of the same work now over the recorded time; 0: unknown. */
 static double slowness(const struct bench *bench)
 {
     return bench->options->ort_ms / recorded_ort_ms;
@@ -306,7 +306,7 @@ static enum err_code prepare_files(struct bench *bench, struct err *err)
     return samples_png(bench->picture, err);
 }
 
-/* One model in one dtype. */
+/* Measures one model in one dtype. */
 static enum err_code bench_model(struct bench *bench, const char *dir, enum peak_type type,
                                  enum err_code (*measure)(struct bench *bench, struct err *err),
                                  struct err *err)

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* On the calling thread. */
+/* Measures on the calling thread. */
 enum err_code local_lines_print(FILE *file, struct err *err);
 
 #endif

@@ -20,8 +20,8 @@ struct serve_options {
     unsigned threads;
 };
 
-/* Until the end of `in`. ERR_UNUSABLE without a folder, ERR_NO_MEMORY, or ERR_IO if `out` cannot be
- * written. */
+/* Answers until the end of `in`. ERR_UNUSABLE without a folder, ERR_NO_MEMORY, or ERR_IO if `out`
+ * cannot be written. */
 enum err_code serve_run(const struct serve_options *options, FILE *in, FILE *out, struct err *err);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-/* Until the end of `in`, with so many threads, or until a line that cannot be answered. */
+/* Answers until the end of `in`, or until a line that cannot be answered, with so many threads. */
 enum err_code steps_run(unsigned threads, FILE *in, FILE *out, struct err *err);
 
 #endif

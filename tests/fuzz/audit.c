@@ -70,7 +70,7 @@ static enum err_code go_on(const char *dir, struct err *err)
     return err->code;
 }
 
-/* With what rotation added. */
+/* Removes the log, with the files that rotation added. */
 static void remove_all(const char *dir)
 {
     char **paths;

@@ -75,8 +75,8 @@ static void check_round_trip(const char *bytes, size_t len)
     free(back);
 }
 
-/* Without line ends, and in the standard alphabet if it is all in the other, padded: then what is
- * sent is what the strict reader reads. */
+/* Removes line ends, changes a text of the other alphabet to the standard one, and pads it: the
+ * strict reader must then read the same bytes. */
 static void check_sent(const char *text, size_t len)
 {
     size_t got = 0, expected = 0, count = 0, dashes = 0, plain = 0, size = base64_sent_size(len);

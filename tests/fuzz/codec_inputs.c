@@ -1,4 +1,4 @@
-/* How many inputs a JSON text has, without a parser: never more than it has commas and one. */
+/* Counts the inputs of a JSON text without a parser: at most one more than it has commas. */
 #include "server/protocol/codec_inputs.h"
 
 #include "tests/fuzz/driver/fuzz.h"

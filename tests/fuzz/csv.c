@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One record, every field quoted. Returns its bytes. */
+/* Writes one record, with every field quoted. Returns its bytes. */
 static size_t write_record(const struct csv *csv, char *out)
 {
     char *at = out;

@@ -30,7 +30,7 @@ void batch_fixture_close(struct batch_fixture *fixture);
 pid_t batch_start(const struct batch_fixture *fixture, const char *const *more);
 /* The exit status, -1 if a signal ended it; the most memory that it had (NULL: not asked). */
 int batch_wait(pid_t pid, long *kilobytes);
-/* How many inputs the state says are done; 0 if there is none. */
+/* Number of inputs that are done by the state; 0 if there is no state. */
 unsigned batch_done(const struct batch_fixture *fixture);
 
 #endif

@@ -63,7 +63,7 @@ static bool read_request(int fd, struct kept *out)
     return true;
 }
 
-/* Its number. */
+/* Keeps a request, and returns its number. */
 static unsigned keep(struct collector *collector, const struct kept *request)
 {
     pthread_mutex_lock(&collector->lock);

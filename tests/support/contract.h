@@ -35,7 +35,7 @@ unsigned contract_port(void);
 struct reply reply_of(struct http_answer answer);
 void reply_free(struct reply *reply);
 
-/* One request to the shared server on a connection of its own. */
+/* Sends one request to the shared server, on a connection of its own. */
 struct reply contract_get(const char *path);
 struct reply contract_post(const char *json);
 /* type may be NULL: no Content-Type. */

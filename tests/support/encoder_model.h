@@ -24,7 +24,7 @@ struct json_t;
 
 enum { ENCODER_TOKENS = 600, ENCODER_LABELS = 16, ENCODER_MODELS = 12 };
 
-/* Their names; with ATTND_GOLDEN there are more. */
+/* The models' names; with ATTND_GOLDEN there are more. */
 extern const char *const encoder_models[ENCODER_MODELS];
 int encoder_models_count(void);
 
@@ -33,7 +33,7 @@ struct encoder_model {
     struct json_t *cases;
 };
 
-/* One input and what transformers answers. */
+/* One input, with the answer of transformers. */
 struct encoder_case {
     int32_t ids[ENCODER_TOKENS];
     uint8_t types[ENCODER_TOKENS];

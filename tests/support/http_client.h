@@ -28,7 +28,7 @@ void http_answer_free(struct http_answer *answer);
 /* The value of a response header, up to the line's end, into out; false if absent. */
 bool http_answer_header(const struct http_answer *answer, const char *name, char *out, size_t size);
 
-/* One request on a connection of its own. extra: further header lines, each ending in \r\n. */
+/* Sends one request on a connection of its own. extra: further header lines, each with \r\n. */
 struct http_answer http_request(unsigned port, const char *method, const char *path,
                                 const char *extra, const void *body, size_t body_len);
 struct http_answer http_post_json(unsigned port, const char *path, const char *json);

@@ -5,7 +5,8 @@
 
 #include "engine/engine.h"
 
-/* At most 64 labels without quotes or backslashes. Yours to close; any failure fails the test. */
+/* A model with at most 64 labels, which have no quotes or backslashes. The caller closes it; any
+ * failure fails the test. */
 struct engine_model *labels_model_open(const char *const *labels, unsigned count);
 
 #endif

@@ -21,11 +21,12 @@ struct outcome {
 
 /* Yours to free. */
 struct outcome *outcome_of(const char *program, const char *const *arguments);
-/* It ended with this code, and what it printed holds these texts. */
+/* Checks that it ended with this code, and that its outputs hold these texts. */
 void outcome_holds(const struct outcome *outcome, int code, const char *out, const char *errors);
 /* The same, and frees it. */
 void outcome_expect(struct outcome *outcome, int code, const char *out, const char *errors);
-/* It ended well and printed one JSON value, which is yours to doc_free. Frees the outcome. */
+/* Checks that it ended well and printed one JSON value, which the caller frees by doc_free. Frees
+ * the outcome. */
 struct json_t *outcome_json(struct outcome *outcome);
 
 /* Runs a program whose standard error is a terminal; what it said there, at most OUTCOME_BYTES, and

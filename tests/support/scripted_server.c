@@ -29,7 +29,7 @@ struct scripted_server {
     struct peer peers[CONNECTIONS_MAX]; /* of the accepting thread until it is joined */
 };
 
-/* One request, head and body. False at the connection's end. */
+/* Reads one request, head and body. False at the connection's end. */
 static bool read_request(int fd, char request[REQUEST_BYTES + 1])
 {
     size_t len = 0;

@@ -37,7 +37,7 @@ void server_log_start(struct server_log *log, const char *const *arguments);
 void server_log_stop(struct server_log *log);
 void server_log_free(struct server_log *log);
 
-/* How many lines have the event. */
+/* Number of lines with the event. */
 unsigned server_log_count(const struct server_log *log, const char *event);
 
 /* Cuts text[len] into lines, and holds each to the rules; `begins` is how each does. Returns how

@@ -51,7 +51,7 @@ static void redirect_log(const char *path)
         dup2(fd, STDERR_FILENO);
 }
 
-/* In the child. First out of the way of the descriptors that they are to be. */
+/* Called in the child. The descriptors are first moved above the numbers that they shall get. */
 static void inherit(const struct server_launch *launch)
 {
     enum { FIRST = 3, ASIDE = 100 };

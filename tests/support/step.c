@@ -35,7 +35,7 @@ struct json_t *step_open(const char *dir)
     return root;
 }
 
-/* Its norm, and its scalar product with cos(0), cos(1), ... */
+/* Checks the norm of a tensor, and its scalar product with cos(0), cos(1), ... */
 static void check_tensor(struct network *network, const struct parameter *parameter,
                          const struct json_t *tensors)
 {

@@ -16,7 +16,7 @@ double step_loss(const float *logits, unsigned rows, unsigned labels, float *dlo
 /* DIR/gradients.json. Yours to doc_free. */
 struct json_t *step_open(const char *dir);
 
-/* One forward and backward pass: its loss and gradients. */
+/* Checks the loss and the gradients of one forward and backward pass. */
 void step_check(const char *name, struct network *network, const struct parameters *parameters,
                 const struct network_batch *batch, const struct json_t *expected);
 

@@ -44,7 +44,7 @@ struct suite {
     struct suite *next;
 };
 
-/* Before main. */
+/* Called before main. */
 void suite_add(struct suite *suite);
 
 /* call runs suite_count tests, suite_tests; 0 if all passed. */

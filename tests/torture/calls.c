@@ -37,7 +37,7 @@ enum { DESCRIPTORS = 1024 };
 static atomic_long live;
 static atomic_bool is_eventfd[DESCRIPTORS];
 
-/* For calls that fail but are never short. */
+/* True if the call shall fail; for calls that are never short. */
 static bool fails(const char *call)
 {
     int error = verdict(call);
@@ -360,8 +360,8 @@ int setsockopt(int fd, int level, int option, const void *value, socklen_t len)
     return fails("setsockopt") ? -1 : next(fd, level, option, value, len);
 }
 
-/* Only duplicates can run out of descriptors. The argument is a number or a pointer; either way it
- * is passed on as it came. */
+/* Only commands that duplicate can run out of descriptors. The argument is a number or a pointer;
+ * it is passed on unchanged. */
 int fcntl(int fd, int command, ...)
 {
     NEXT(fcntl);

@@ -66,7 +66,7 @@ static bool settles(const struct drill *drill, struct level before, struct level
     }
 }
 
-/* Nothing fails, so all must be well. False if it was not. */
+/* Tries once without a fault: all must be well. False if it was not. */
 static bool is_well(const struct drill *drill, const char *when)
 {
     char why[WHY_BYTES] = "", text[2 * WHY_BYTES];
@@ -113,7 +113,7 @@ static void forgive_lost(const struct drill *drill, struct level *before)
     }
 }
 
-/* One failure; false if the try came to its end before it. */
+/* Lets the n-th call fail. False if the try ended before it. */
 static bool fail_nth(const struct drill *drill, const struct fault *fault, unsigned n, int in_a_row,
                      struct level *before)
 {
@@ -136,7 +136,7 @@ static bool fail_nth(const struct drill *drill, const struct fault *fault, unsig
     return true;
 }
 
-/* How many calls a try makes. */
+/* Counts the calls that a try makes. */
 static void tally(const struct drill *drill)
 {
     char why[WHY_BYTES];

@@ -35,7 +35,7 @@ enum drill_outcome {
 
 struct drill {
     const char *name;
-    /* One try; writes into why what was refused or bad. */
+    /* Tries once, and writes into `why` what was refused or bad. */
     enum drill_outcome (*run)(const void *context, char *why, size_t size);
     const void *context;
     const char *only;   /* faults of this call alone; NULL: all */

@@ -17,7 +17,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* How many calls in a row fail, from the n-th on. */
+/* Number of calls in a row that fail, from the n-th on. */
 enum { FAULT_ONCE = 1, FAULT_SOME = 3, FAULT_FROM_THEN_ON = INT_MAX };
 
 /* Takes half of what was asked for, instead of failing. */
@@ -36,7 +36,7 @@ extern const unsigned faults_count;
 
 /* The n-th matching call from now on fails, n from 1, and those after it up to in_a_row. */
 void faults_arm(const struct fault *fault, unsigned n, int in_a_row);
-/* How many calls have failed since. */
+/* Disarms the fault. Returns the number of calls that have failed since it was armed. */
 unsigned faults_disarm(void);
 
 /* The fault that is armed; NULL: none. */
@@ -46,8 +46,8 @@ const struct fault *faults_armed(void);
 void faults_tally(void);
 unsigned faults_tallied(const struct fault *fault);
 
-/* And the places that they came from, which are stacks whose innermost frames differ: the number,
- * and which call from there was the first, in the order of the calls. At most FAULT_PLACES_MAX. */
+/* The places that the calls came from, that is, stacks whose innermost frames differ: their number,
+ * at most FAULT_PLACES_MAX, and the first call from each, in the order of the calls. */
 enum { FAULT_PLACES_MAX = 2048 };
 unsigned faults_places(const struct fault *fault);
 unsigned faults_first_from(const struct fault *fault, unsigned place);

@@ -229,7 +229,8 @@ START_TEST(a_vision_checkpoint_opens_or_says_why)
 }
 END_TEST
 
-/* Its tables are made when it is opened. The first answer is right. */
+/* The tables of disentangled attention are made when the model is opened. The first answer counts
+ * as right. */
 START_TEST(a_checkpoint_of_disentangled_attention_opens_or_says_why)
 {
     struct encoder_model files;
@@ -254,7 +255,7 @@ START_TEST(a_checkpoint_with_stages_opens_or_says_why)
 }
 END_TEST
 
-/* With tokenizers of the other kinds: opened, and a text encoded, as it was when nothing failed. */
+/* Tokenizers of the other kinds are opened and encode a text as they did without a failure. */
 struct encoded {
     const char *dir, *text;
     unsigned count;

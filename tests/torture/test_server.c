@@ -35,7 +35,7 @@ struct party {
     unsigned port;
     bool ready; /* the server said so */
     int ready_fd;
-    /* For the clients. */
+    /* Used by the clients. */
     struct asked *asked;
     unsigned bad;
     enum drill_outcome outcome;
@@ -231,7 +231,7 @@ START_TEST(a_text_with_every_option_is_answered_rightly_or_refused)
 }
 END_TEST
 
-/* Nobody listens at its endpoint. */
+/* Nobody listens at the endpoint for spans. */
 START_TEST(a_text_with_a_trace_is_answered_rightly_or_refused)
 {
     static const char *const options[] = {"--model", "bert=tests/data/golden/bert-3",
@@ -419,7 +419,7 @@ static enum drill_outcome not_served(const struct err *err, char *why, size_t si
     return honest && err->text[0] != '\0' ? DRILL_REFUSED : DRILL_BAD;
 }
 
-/* From a file, the environment and flags. */
+/* Reads a configuration from a file, the environment and flags. */
 static enum drill_outcome configure(const void *context, char *why, size_t size)
 {
     union {

@@ -74,7 +74,7 @@ struct fuzz_input {
     const uint8_t *at;
     size_t left;
 };
-/* One byte; 0 at the end. */
+/* The next byte; 0 at the end. */
 unsigned fuzz_byte(struct fuzz_input *input);
 /* Everything up to the next `separator`, which is skipped, or the end; NUL-terminated, to be
  * freed. *len may be NULL. */
