@@ -30,9 +30,9 @@ START_TEST(config_help_begins_with_the_usage_and_the_first_options)
         "(default\n"
         "                            127.0.0.1:8080)\n"
         "  --model NAME=DIR[,dtype=D][,split=S][,shadow=S]\n"
-        "                            what to serve; in the file a list of {\"name\", \"dir\", "
+        "                            models to serve; in the file a list of {\"name\", \"dir\", "
         "\"dtype\", \"split\",\n"
-        "                            \"shadow\"}; the first of each kind is its default, and "
+        "                            \"shadow\"}; the first of each kind is the default, and "
         "entries of one\n"
         "                            name are its versions\n";
     print_page();
@@ -67,8 +67,8 @@ END_TEST
 START_TEST(config_help_says_what_a_value_is_and_its_default)
 {
     static const char *const rows[] = {
-        "\n  --queue-limit N           inputs waiting, all models together; more are refused with "
-        "429 (default\n                            1024)\n",
+        "\n  --queue-limit N           inputs that may wait, all models together; more are refused "
+        "with 429\n                            (default 1024)\n",
         "\n  --body-bytes-max BYTES    bytes of a request body (413) (default 33554432)\n",
         "\n  --deadline-ms MS          ",
         "\n  --log-level error|warn|info|debug\n                            ",
