@@ -65,8 +65,8 @@ enum err_code probe_take(struct probe *probe, const struct perturbation *parts, 
 struct scorer probe_scorer(struct probe *probe);
 
 /* Runs the whole input alone and at once, with its capture if it has one. The result is the
- * encoder's, as for inputs with removed parts: the evidence of a table of n-grams is left out, since
- * it has explanations of its own. */
+ * encoder's, as for inputs with removed parts: the evidence of a table of n-grams is left out,
+ * since it has explanations of its own. */
 void probe_run(struct probe *probe, const struct engine_input *input, struct engine_result *result);
 
 /* Log-odds of a class, after the temperature. logits [labels]. */
