@@ -32,6 +32,7 @@ TOOL_SRC    := $(filter-out $(NO_STREAM),$(sort $(wildcard tools/*.c)))
 ENGINE_SRC  := $(call c_files,engine)
 LEARN_SRC   := $(call c_files,learn)
 CONFIG_SRC  := $(call c_files,config)
+WIRE_SRC    := $(call c_files,wire)
 SERVER_SRC  := $(filter-out server/main.c,$(call c_files,server))
 LOAD_SRC    := $(filter-out loadtest/main.c,$(call c_files,loadtest))
 CLIENT_SRC  := $(call c_files,tools/client)
@@ -67,6 +68,7 @@ TORTURES := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TORTURE_SRC))
 ENGINE_LIB  := $(BUILD)/libengine.a
 LEARN_LIB   := $(BUILD)/liblearn.a
 SERVER_LIB  := $(BUILD)/libserver.a
+WIRE_LIB    := $(BUILD)/libwire.a
 SUPPORT_LIB := $(BUILD)/libsupport.a
 LOAD_LIB    := $(BUILD)/libload.a
 CLIENT_LIB  := $(BUILD)/libclient.a
@@ -102,17 +104,18 @@ $(patsubst %.css,$(BUILD)/obj/%.o,$(wildcard learn/eval/report/*.css)): $(BUILD)
 $(ENGINE_LIB): $(call objects,$(ENGINE_SRC))
 $(LEARN_LIB): $(call objects,$(LEARN_SRC))
 $(SERVER_LIB): $(call objects,$(SERVER_SRC) $(CONFIG_SRC))
+$(WIRE_LIB): $(call objects,$(WIRE_SRC))
 $(SUPPORT_LIB): $(call objects,$(SUPPORT_SRC))
 $(LOAD_LIB): $(call objects,$(LOAD_SRC))
 $(CLIENT_LIB): $(call objects,$(CLIENT_SRC))
 $(BATCH_LIB): $(call objects,$(BATCH_SRC) $(STREAM_SRC) $(ANSWERS_SRC))
 $(BENCH_LIB): $(call objects,$(BENCH_SRC))
 $(FUZZ_LIB): $(call objects,$(filter-out %/replay.c,$(wildcard tests/fuzz/driver/*.c)))
-$(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(CLIENT_LIB) $(BATCH_LIB) $(BENCH_LIB) $(FUZZ_LIB):
+$(ENGINE_LIB) $(LEARN_LIB) $(SERVER_LIB) $(WIRE_LIB) $(SUPPORT_LIB) $(LOAD_LIB) $(CLIENT_LIB) $(BATCH_LIB) $(BENCH_LIB) $(FUZZ_LIB):
 	@mkdir -p $(@D) && rm -f $@
 	ar rcs $@ $^
 
-$(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd: $(call objects,server/main.c) $(SERVER_LIB) $(WIRE_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/attnd-load: $(call objects,loadtest/main.c) $(LOAD_LIB) $(CLIENT_LIB) $(ENGINE_LIB)
@@ -125,7 +128,7 @@ $(BUILD)/encode-texts: $(call objects,tests/reference/encode_texts.c) $(ENGINE_L
 compare-tokenizers: $(BUILD)/encode-texts
 	$(PYTHON) tests/reference/compare_tokenizers.py $< $(CHECKPOINTS)
 
-$(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd-bench: $(call objects,tests/bench/main.c) $(BENCH_LIB) $(LEARN_LIB) $(WIRE_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c) $(CLIENT_LIB) $(ENGINE_LIB)
@@ -136,11 +139,11 @@ $(BUILD)/attnd-predict: $(call objects,tools/answers/answer_words.c)
 $(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(ANSWERS_SRC) $(CLIENT_SRC))
 $(BUILD)/attnd-stream: $(call objects,$(STREAM_SRC) $(ANSWERS_SRC))
 $(BUILD)/attnd-stream: LDLIBS += $(STREAM_LIBS)
-$(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(ENGINE_LIB)
+$(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(WIRE_LIB) $(ENGINE_LIB)
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
 # What stands before the libraries is also what they call, so a runner's objects may define nothing.
-UNIT_LIBS := $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) \
+UNIT_LIBS := $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(WIRE_LIB) \
              $(LEARN_LIB) $(ENGINE_LIB)
 $(BUILD)/tests/tools/stream/%: LDLIBS += $(STREAM_LIBS)
 $(ALONE): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_LIBS)
@@ -169,7 +172,7 @@ endef
 $(foreach test,$(LINKED),$(eval $(call link,$(test))))
 
 # The fuzz targets with the committed inputs as tests, and each with libFuzzer.
-FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+FUZZED := $(FUZZ_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(WIRE_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 ifeq ($(findstring fuzzer,$(SANITIZE)),)
 $(call objects,$(FUZZ_SRC)): CFLAGS += -DFUZZ_TARGET='"$(basename $(notdir $<))"'
 endif
@@ -185,7 +188,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(FUZZED)
 # in a library; those of the arena replace it by an option of the linker.
 WRAPPED := arena_alloc arena_alloc_array arena_copy arena_format
 $(BUILD)/tests/torture/runner: $(call objects,$(TORTURE_SRC) $(TORTURE_OWN)) \
-                                $(SUPPORT_LIB) $(SERVER_LIB) $(LEARN_LIB) $(ENGINE_LIB)
+                                $(SUPPORT_LIB) $(SERVER_LIB) $(WIRE_LIB) $(LEARN_LIB) $(ENGINE_LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) $(WRAPPED:%=-Wl,--wrap=%) $^ $(LDLIBS) $(CHECK) -o $@
 

@@ -1,10 +1,10 @@
 #include "server/addresses.h"
 
 #include "server/api/routes.h"
-#include "server/bounds/limits.h"
 #include "server/http/listener.h"
 #include "server/observe/log.h"
 #include "server/systemd.h"
+#include "wire/limits.h"
 
 #include <string.h>
 #include <sys/resource.h>

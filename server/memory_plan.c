@@ -14,7 +14,6 @@
 
 #include "engine/engine.h"
 #include "server/api/routes.h"
-#include "server/bounds/limits.h"
 #include "server/bounds/memory.h"
 #include "server/bounds/ram.h"
 #include "server/feedback/feedback.h"
@@ -26,6 +25,7 @@
 #include "server/otlp/otlp_exporter.h"
 #include "server/review/review.h"
 #include "server/serve/served_model.h"
+#include "wire/limits.h"
 
 enum {
     PROCESS_BYTES = 24 * 1024 * 1024,

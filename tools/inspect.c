@@ -1,11 +1,11 @@
 /* attnd-inspect - describes a checkpoint directory, and tells if attnd can serve it. */
-#include "engine/answer.h"
 #include "engine/base/doc_edit.h"
 #include "engine/cli/cli_main.h"
 #include "engine/cli/shipped.h"
 #include "engine/decide/class_prior.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
+#include "wire/answer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* attnd-predict - labels of files, without a server; also the oracle that the server's answers are
  * compared with. */
-#include "engine/answer.h"
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
@@ -12,8 +11,9 @@
 #include "learn/eval/answer_table.h"
 #include "learn/eval/candidate_list.h"
 #include "learn/eval/measure/input_reader.h"
-#include "server/protocol/problem.h"
 #include "tools/answers/answer_words.h"
+#include "wire/answer.h"
+#include "wire/problem.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -16,6 +16,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { ARENA_ALIGNMENT = 64 }; /* a cache line; also the widest vector register */
 
@@ -41,5 +42,16 @@ void *arena_alloc_array(struct arena *arena, size_t count, size_t size);
 char *arena_copy(struct arena *arena, const char *text, size_t len);
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* a + b and a * b, or SIZE_MAX where that is too much: a sum that is too large stays too large. */
+static inline size_t memory_sum(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
+static inline size_t memory_product(size_t a, size_t b)
+{
+    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
+}
 
 #endif

@@ -2,7 +2,7 @@
 #include "server/api/handlers.h"
 
 #include "server/api/reply.h"
-#include "server/protocol/codec.h"
+#include "server/json/codec_models.h"
 
 enum http_next admin_reload_begin(struct service *service, struct request *request)
 {

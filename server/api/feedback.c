@@ -6,7 +6,7 @@
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/feedback/feedback.h"
-#include "server/protocol/codec_feedback.h"
+#include "server/json/codec_feedback.h"
 #include "server/protocol/content.h"
 #include "server/serve/claim.h"
 
@@ -109,8 +109,7 @@ enum http_next feedback_delete(struct service *service, struct request *request)
     size_t len = 0;
     if (claim_reply(service, request, REMOVAL_BYTES) || input_name_read(&name, request))
         return reply(request, NULL, 0);
-    struct feedback_item item = {
-        .id = name.id, .index = name.index, .key = request->grant.name};
+    struct feedback_item item = {.id = name.id, .index = name.index, .key = request->grant.name};
     if (feedback_give(service->feedback, &item, 1, arena, &request->err) == ERR_OK)
         request->err = item.err;
     if (request->err.code == ERR_OK)

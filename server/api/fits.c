@@ -6,7 +6,7 @@
 #include "server/api/handlers.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
-#include "server/protocol/codec_fit.h"
+#include "server/json/codec_fit.h"
 #include "server/protocol/content.h"
 #include "server/serve/claim.h"
 

@@ -1,7 +1,7 @@
 #include "server/api/input_name.h"
 
 #include "server/api/route.h"
-#include "server/protocol/codec_feedback.h"
+#include "server/json/codec_feedback.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "server/api/route.h"
 #include "server/api/versions.h"
 #include "server/feedback/feedback.h"
+#include "server/json/codec_models.h"
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"
-#include "server/protocol/codec.h"
 #include "server/serve/claim.h"
 
 #include <string.h>

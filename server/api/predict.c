@@ -23,11 +23,11 @@
 #include "server/api/route.h"
 
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
 #include "server/serve/watch.h"
+#include "wire/limits.h"
 
 #include <string.h>
 
@@ -309,11 +309,11 @@ static const struct row *last_row(const struct request *request)
     return last;
 }
 
-static struct protocol_timing timing_of(const struct request *request)
+static struct codec_timing timing_of(const struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;
     const struct row *last = last_row(request);
-    struct protocol_timing timing = {
+    struct codec_timing timing = {
         .prepare_ms = clock_ms_between(exchange->body_ns, request->prepared_ns),
         .total_ms = clock_ms_between(exchange->head_ns, clock_now_ns()),
     };
@@ -328,7 +328,7 @@ static struct protocol_timing timing_of(const struct request *request)
 
 static enum err_code reply_rows(struct request *request)
 {
-    const struct protocol_timing timing = timing_of(request);
+    const struct codec_timing timing = timing_of(request);
     size_t len = 0;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();

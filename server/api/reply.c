@@ -3,9 +3,9 @@
 #include "engine/base/sha256.h"
 #include "server/api/route.h"
 #include "server/api/tracing.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/problem.h"
 #include "server/protocol/protocol.h"
+#include "wire/limits.h"
+#include "wire/problem.h"
 
 #include <string.h>
 

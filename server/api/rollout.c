@@ -5,7 +5,7 @@
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/api/versions.h"
-#include "server/protocol/codec_rollout.h"
+#include "server/json/codec_rollout.h"
 #include "server/protocol/content.h"
 #include "server/serve/claim.h"
 

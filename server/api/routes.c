@@ -11,12 +11,12 @@
 #include "server/api/records.h"
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
-#include "server/bounds/limits.h"
 #include "server/feedback/feedback.h"
-#include "server/protocol/codec_check.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
+#include "wire/codec_check.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef ATTND_SERVER_API_VERSIONS_H
 #define ATTND_SERVER_API_VERSIONS_H
 
-#include "server/protocol/codec_rollout.h"
+#include "server/json/codec_rollout.h"
 #include "server/serve/service.h"
 
 /* All of a name in a snapshot that the caller holds: [*count], none if there is no such name; in

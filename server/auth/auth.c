@@ -1,6 +1,6 @@
 #include "server/auth/auth.h"
 
-#include "server/bounds/limits.h"
+#include "wire/limits.h"
 
 #include <math.h>
 #include <string.h>

@@ -108,13 +108,3 @@ void memory_tune_heap(void)
     mallopt(M_MMAP_THRESHOLD, 1024 * 1024);
     mallopt(M_TRIM_THRESHOLD, MEMORY_HEAP_SPARE_BYTES);
 }
-
-size_t memory_sum(size_t a, size_t b)
-{
-    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
-}
-
-size_t memory_product(size_t a, size_t b)
-{
-    return b != 0 && a > SIZE_MAX / b ? SIZE_MAX : a * b;
-}

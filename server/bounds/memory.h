@@ -17,6 +17,7 @@
 #ifndef ATTND_SERVER_BOUNDS_MEMORY_H
 #define ATTND_SERVER_BOUNDS_MEMORY_H
 
+#include "engine/base/arena.h"
 #include "engine/base/err.h"
 
 #include <stdatomic.h>
@@ -66,9 +67,5 @@ enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };
 /* Makes malloc give large blocks back to the system when they are freed, and keep little of the
  * rest. Before any thread is started. */
 void memory_tune_heap(void);
-
-/* a + b and a * b, or SIZE_MAX where that is too much: a sum that is too large stays too large. */
-size_t memory_sum(size_t a, size_t b);
-size_t memory_product(size_t a, size_t b);
 
 #endif

@@ -34,12 +34,12 @@
  * I/O thread alone, except while suspended. */
 #include "server/http/http.h"
 
-#include "server/bounds/limits.h"
 #include "server/http/edge.h"
 #include "server/http/http_answer.h"
 #include "server/http/http_head.h"
 #include "server/http/http_request.h"
 #include "server/http/tls.h"
+#include "wire/limits.h"
 
 #include <microhttpd.h>
 

@@ -1,8 +1,8 @@
 #include "server/http/http_request.h"
 
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "server/http/rawreply.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "server/http/query.h"
 
-#include "server/bounds/limits.h"
 #include "server/http/framing.h"
+#include "wire/limits.h"
 
 #include <stdbool.h>
 #include <string.h>

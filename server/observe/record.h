@@ -11,9 +11,9 @@
 #ifndef ATTND_SERVER_OBSERVE_RECORD_H
 #define ATTND_SERVER_OBSERVE_RECORD_H
 
-#include "engine/answer.h"
 #include "engine/base/err.h"
 #include "server/observe/trace_record.h"
+#include "wire/answer.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -70,7 +70,7 @@ struct shadow_record {
     const char *id; /* as in the prediction_record of the answer */
     unsigned index;
     const char *model, *version; /* the shadow's */
-    const char *label; /* that it would have answered; NULL: a number */
+    const char *label;           /* that it would have answered; NULL: a number */
     const char *const *labels;   /* [label_count] all that it can */
     unsigned label_count;
     bool agrees; /* the label is the answer's, or the number within 1 % of the larger one */

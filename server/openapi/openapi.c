@@ -7,10 +7,10 @@
 #include "engine/base/doc.h"
 #include "engine/embed.h"
 #include "server/openapi/openapi_values.h"
-#include "server/protocol/codec_dump.h"
-#include "server/protocol/codec_names.h"
-#include "server/protocol/media_type.h"
-#include "server/protocol/problem.h"
+#include "wire/codec_dump.h"
+#include "wire/codec_names.h"
+#include "wire/media_type.h"
+#include "wire/problem.h"
 
 #include <jansson.h>
 

@@ -2,10 +2,10 @@
 
 #include "engine/decide/decision.h"
 #include "engine/explain/explanation.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/codec_check.h"
-#include "server/protocol/codec_feedback.h"
-#include "server/protocol/problem.h"
+#include "server/json/codec_feedback.h"
+#include "wire/codec_check.h"
+#include "wire/limits.h"
+#include "wire/problem.h"
 
 #include <jansson.h>
 

@@ -1,12 +1,12 @@
 /* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. codec.h
  * reads and writes them. */
-#include "server/protocol/codec.h"
-#include "server/protocol/codec_labels.h"
-#include "server/protocol/codec_query.h"
 #include "server/protocol/content.h"
-#include "server/protocol/media_type.h"
 #include "server/protocol/protocol.h"
 #include "server/serve/watch.h"
+#include "wire/codec.h"
+#include "wire/codec_labels.h"
+#include "wire/codec_query.h"
+#include "wire/media_type.h"
 
 #include <string.h>
 #include <strings.h>
@@ -142,15 +142,25 @@ static const char *reply_id(const struct request *request)
     return request->call.id != NULL ? request->call.id : request->id;
 }
 
+static struct codec_row row_of(const void *context, unsigned index)
+{
+    const struct row *row = &((const struct request *)context)->rows[index];
+    return (struct codec_row){.info = row->err.code == ERR_OK ? row_info(row) : NULL,
+                              .answer = &row->answer,
+                              .err = &row->err};
+}
+
 static size_t reply_bytes(const struct request *request, size_t *text)
 {
-    return codec_reply_bytes(&request->call, reply_id(request), request->rows, text);
+    const struct codec_rows rows = {request, row_of};
+    return codec_reply_bytes(&request->call, reply_id(request), &rows, text);
 }
 
 static bool begin_reply(struct request *request)
 {
     if (request->reply == NULL)
-        request->reply = codec_reply_begin(&request->call, reply_id(request), request->rows,
+        request->reply = codec_reply_begin(&request->call, reply_id(request),
+                                           &(struct codec_rows){request, row_of},
                                            request->long_reply_bytes, &request->exchange->arena);
     return request->reply != NULL;
 }
@@ -160,8 +170,7 @@ static unsigned encode_row(struct request *request)
     return begin_reply(request) ? codec_reply_row(request->reply) : 0;
 }
 
-static const char *encode(struct request *request, const struct protocol_timing *timing,
-                          size_t *len)
+static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
 {
     return begin_reply(request) ? codec_reply_end(request->reply, timing, len) : NULL;
 }

@@ -7,12 +7,7 @@
 #define ATTND_SERVER_PROTOCOL_PROTOCOL_H
 
 #include "server/serve/service.h"
-
-/* The times of a request that its reply reports. */
-struct protocol_timing {
-    double queue_ms, prepare_ms, inference_ms, total_ms;
-    double explain_ms; /* reported if the call asked for explanations */
-};
+#include "wire/codec_reply.h"
 
 struct protocol {
     const char *name;
@@ -30,8 +25,7 @@ struct protocol {
      */
     unsigned (*encode_row)(struct request *request);
     /* The results of the rows -> the body of a 200, in the arena; NULL if there is no memory. */
-    const char *(*encode)(struct request *request, const struct protocol_timing *timing,
-                          size_t *len);
+    const char *(*encode)(struct request *request, const struct codec_timing *timing, size_t *len);
     /* request->err -> the body of the problem; NULL if there is no memory. */
     const char *(*problem)(struct request *request, size_t *len);
     const char *reply_type, *problem_type; /* their Content-Types */

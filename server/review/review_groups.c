@@ -4,10 +4,10 @@
  * second what is told of the inputs that are listed, once it is known how many bytes that are. */
 #include "server/review/review_groups.h"
 
-#include "server/bounds/limits.h"
 #include "server/review/linkage.h"
 #include "server/review/review_state.h"
 #include "server/serve/likeness.h"
+#include "wire/limits.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,8 +47,8 @@ size_t review_groups_finding(struct review *review, const struct review_question
     const size_t each = EACH + 2 * (size_t)ARENA_ALIGNMENT + 2 * (size_t)question->likeness_size;
     const size_t groups = (size_t)question->limit * sizeof(struct review_group);
     return of_entries * each + linkage_bytes((unsigned)open) + groups +
-           REVIEW_LABELS_MAX * (sizeof(struct review_count) + LIMIT_LABEL_BYTES + 1 +
-                                ARENA_ALIGNMENT) +
+           REVIEW_LABELS_MAX *
+               (sizeof(struct review_count) + LIMIT_LABEL_BYTES + 1 + ARENA_ALIGNMENT) +
            (size_t)question->likeness_size * sizeof(float) + 4 * (size_t)KEPT_FILE_HEAD_BYTES;
 }
 
@@ -140,9 +140,8 @@ static enum err_code take_input(struct reading *reading, const struct kept_entry
                                 const struct kept_input *input, struct arena *passing,
                                 struct err *err)
 {
-    struct review_item item = {.number = entry->number,
-                               .decision = input->decision,
-                               .line = input->line_len};
+    struct review_item item = {
+        .number = entry->number, .decision = input->decision, .line = input->line_len};
     switch (feedback_label_of(reading->question->feedback, input->id, input->index, passing,
                               &item.label)) {
     case FEEDBACK_NO_MEMORY:

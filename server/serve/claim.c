@@ -1,7 +1,7 @@
 #include "server/serve/claim.h"
 
-#include "server/bounds/limits.h"
 #include "server/serve/windows.h"
+#include "wire/limits.h"
 
 enum {
     ROW_BYTES = 2048, /* struct row, its places in arrays, its part of a reply without scores */

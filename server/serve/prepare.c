@@ -11,8 +11,8 @@
 #include "server/serve/prepare.h"
 
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "server/serve/throughput.h"
+#include "wire/limits.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
-#include "server/bounds/limits.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"
+#include "wire/limits.h"
 
 #include <assert.h>
 #include <inttypes.h>

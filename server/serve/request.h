@@ -12,10 +12,11 @@
 #ifndef ATTND_SERVER_SERVE_REQUEST_H
 #define ATTND_SERVER_SERVE_REQUEST_H
 
-#include "engine/answer.h"
 #include "server/auth/auth.h"
 #include "server/http/http_app.h"
-#include "server/serve/call.h"
+#include "wire/answer.h"
+#include "wire/call.h"
+#include "wire/media_type.h"
 
 #include <stdatomic.h>
 
@@ -71,9 +72,6 @@ struct row {
     unsigned window;                 /* of a window: which */
     float *features;                 /* of a window: [feature_size] engine_features */
 };
-
-/* How the body is to be read; from Content-Type. */
-enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE };
 
 /* The prepare pool's work for a request, and its place in the list: the pool's, under its lock. */
 struct request_task {

@@ -1,6 +1,6 @@
 #include "server/serve/throughput.h"
 
-#include "server/bounds/limits.h"
+#include "wire/limits.h"
 
 #include <math.h>
 

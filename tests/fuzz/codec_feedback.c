@@ -1,10 +1,10 @@
 /* A body of POST /feedback -> a call: what is accepted keeps to its bounds, and the answer to it is
  * JSON. */
-#include "server/protocol/codec_feedback.h"
+#include "server/json/codec_feedback.h"
 
 #include "engine/base/utf8.h"
-#include "server/bounds/limits.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

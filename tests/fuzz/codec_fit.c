@@ -1,9 +1,9 @@
 /* A body of POST /admin/fits -> what is asked for: what is accepted keeps to its bounds. */
-#include "server/protocol/codec_fit.h"
+#include "server/json/codec_fit.h"
 
 #include "engine/base/utf8.h"
-#include "server/bounds/limits.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

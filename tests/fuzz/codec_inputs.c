@@ -1,5 +1,5 @@
 /* Counts the inputs of a JSON text without a parser: at most one more than it has commas. */
-#include "server/protocol/codec_inputs.h"
+#include "wire/codec_inputs.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -1,12 +1,12 @@
 /* A request's JSON body -> a call -> the reply: what is accepted keeps to its bounds, and every
  * reply to it, good or bad, is JSON. */
-#include "server/protocol/codec.h"
+#include "wire/codec.h"
 
 #include "engine/text/utf8.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/protocol.h"
 #include "tests/fuzz/driver/fuzz.h"
 #include "tests/support/results.h"
+#include "wire/codec_reply.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,22 +37,34 @@ static void check_items(const struct predict_call *call)
     }
 }
 
+struct fake_row {
+    struct answer answer;
+    struct err err;
+};
+
+static struct codec_row row_of(const void *context, unsigned index)
+{
+    const struct fake_row *row = &((const struct fake_row *)context)[index];
+    return (struct codec_row){.info = row->answer.info, .answer = &row->answer, .err = &row->err};
+}
+
 static void check_reply(const struct predict_call *call, struct arena *arena)
 {
     static const char *const labels[] = {"Center", "Scratch"};
     static const struct engine_info info = {
         .kind = ENGINE_IMAGE, .scores = "softmax", .labels = labels, .label_count = 2};
     float scores[] = {0.25f, 0.75f};
-    static const struct protocol_timing timing = {.queue_ms = 0.1};
-    struct row rows[INPUTS_MAX];
+    static const struct codec_timing timing = {.queue_ms = 0.1};
+    struct fake_row rows[INPUTS_MAX];
     size_t len = 0;
     for (unsigned i = 0; i < call->item_count; i++)
-        rows[i] = (struct row){.err = call->items[i].err,
+        rows[i] = (struct fake_row){.err = call->items[i].err,
                                .answer = {.model_name = call->model != NULL ? call->model : "a",
                                           .model_version = "1",
                                           .info = &info,
                                           .result = result_of(scores, 2)}};
-    struct codec_reply *making = codec_reply_begin(call, call->id, rows, 0, arena);
+    struct codec_reply *making =
+        codec_reply_begin(call, call->id, &(struct codec_rows){rows, row_of}, 0, arena);
     FUZZ_CLAIM(making != NULL);
     const char *reply = codec_reply_end(making, &timing, &len);
     FUZZ_CLAIM(reply != NULL && strlen(reply) == len && fuzz_is_json(reply, len));

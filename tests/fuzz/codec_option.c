@@ -1,10 +1,11 @@
 /* The query string of a raw body, "name=value&name&...", as the HTTP library cuts it, and the same
  * beside a JSON body; also an X-Request-Id. */
-#include "server/bounds/limits.h"
-#include "server/protocol/codec.h"
-#include "server/protocol/codec_query.h"
 #include "server/serve/request.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "wire/codec.h"
+#include "wire/codec_query.h"
+#include "wire/codec_reply.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* A body of a route under /admin/models -> a change: what is accepted keeps to its bounds. The first
  * byte says which change. */
-#include "server/protocol/codec_rollout.h"
+#include "server/json/codec_rollout.h"
 
 #include "engine/base/utf8.h"
-#include "server/bounds/limits.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "wire/limits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  *
  * Strings count from ELIDE_BYTES_MIN bytes, more than a small input has: in an input a byte 0x80 +
  * n stands for n + 1 runs of 600 base64 characters, as long as a sum of runs is not reached. */
-#include "server/protocol/elide.h"
+#include "wire/elide.h"
 
 #include "engine/base/doc.h"
 #include "tests/fuzz/driver/fuzz.h"

@@ -1,5 +1,5 @@
 /* Content-Type. */
-#include "server/protocol/media_type.h"
+#include "wire/media_type.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -1,9 +1,9 @@
 /* The arguments of a request target: written again, every byte escaped, they read the same. */
 #include "server/http/query.h"
 
-#include "server/bounds/limits.h"
 #include "server/http/framing.h"
 #include "tests/fuzz/driver/fuzz.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

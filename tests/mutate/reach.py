@@ -15,7 +15,7 @@ import time
 
 import tree as trees
 
-FOLDERS = ("engine/", "learn/", "tools/", "server/", "config/", "loadtest/", "deploy/")
+FOLDERS = ("engine/", "learn/", "tools/", "server/", "wire/", "config/", "loadtest/", "deploy/")
 UNITS = "tests/unit/"
 LIMIT_SECONDS = 900
 SAVE_SECONDS = 20  # the map has some ten million bytes

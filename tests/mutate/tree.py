@@ -102,7 +102,7 @@ class Tree:
 
     def make_libraries(self, variant):
         """What every test is linked with; the second tree finds it in the compiler's cache."""
-        names = ["engine", "server", "support", "load", "bench", "fuzz"]
+        names = ["engine", "server", "wire", "support", "load", "bench", "fuzz"]
         if not self.make(variant, ["%s/lib%s.a" % (variant, name) for name in names], jobs=2):
             raise SystemExit("the build failed:\n" + self.said)
 

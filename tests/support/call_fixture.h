@@ -8,7 +8,7 @@
 #ifndef ATTND_TESTS_SUPPORT_CALL_FIXTURE_H
 #define ATTND_TESTS_SUPPORT_CALL_FIXTURE_H
 
-#include "server/protocol/codec.h"
+#include "wire/codec.h"
 
 #include <stddef.h>
 

@@ -74,7 +74,7 @@ static int compare_paths(const void *a, const void *b)
 }
 
 const char *const source_tree_product[] = {"engine", "learn",    "tools",  "config",
-                                           "server", "loadtest", "deploy", NULL};
+                                           "server", "wire", "loadtest", "deploy", NULL};
 
 static void add_folder(struct source_tree *tree, const char *folder)
 {

@@ -1,9 +1,9 @@
 #include "tools/answers/answers.h"
 
-#include "engine/answer.h"
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
-#include "server/protocol/problem.h"
+#include "wire/answer.h"
+#include "wire/problem.h"
 
 #include <stdlib.h>
 

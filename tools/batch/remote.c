@@ -6,9 +6,9 @@
 #include "engine/base/utf8.h"
 #include "engine/content/charset.h"
 #include "learn/data/picture.h"
-#include "server/protocol/problem.h"
 #include "tools/batch/remote_call.h"
 #include "tools/client/bearer_key.h"
+#include "wire/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

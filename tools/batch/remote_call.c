@@ -2,7 +2,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/doc.h"
-#include "server/protocol/problem.h"
+#include "wire/problem.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,9 +1,9 @@
 #include "tools/batch/result.h"
 
-#include "engine/answer.h"
 #include "engine/base/doc.h"
 #include "engine/base/doc_edit.h"
 #include "engine/base/utf8.h"
+#include "wire/answer.h"
 
 #include <string.h>
 

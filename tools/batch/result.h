@@ -3,7 +3,7 @@
  *     result_header(&format, file);
  *     result_write(&format, object, &input, file, &err);
  *
- * The object is that of engine/answer.h, as /predict answers, or a problem document; it gets the
+ * The object is that of wire/answer.h, as /predict answers, or a problem document; it gets the
  * input's id and place. A row of CSV has the columns that result_header writes: text cells are
  * quoted as RFC 4180 wants it, and one that a spreadsheet would take for a formula (it begins with
  * = + - @, a tab or a carriage return) begins with an apostrophe.

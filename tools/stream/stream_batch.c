@@ -1,13 +1,13 @@
 #include "tools/stream/stream_batch.h"
 
-#include "engine/answer.h"
 #include "engine/base/clock.h"
 #include "engine/base/doc.h"
 #include "engine/base/doc_edit.h"
 #include "engine/base/thread_pool.h"
 #include "server/observe/trace_context.h"
-#include "server/protocol/problem.h"
 #include "tools/stream/message.h"
+#include "wire/answer.h"
+#include "wire/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

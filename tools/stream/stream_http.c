@@ -1,7 +1,7 @@
 #include "tools/stream/stream_http.h"
 
 #include "server/http/http.h"
-#include "server/protocol/problem.h"
+#include "wire/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

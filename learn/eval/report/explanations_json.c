@@ -1,8 +1,8 @@
 /* explanations_json.c - see explanations_report.h: writes the JSON form. If a part is NULL the
  * whole is NULL, as in report_json.c. */
-#include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/report/explanations_report.h"
+#include "wire/answer.h"
 
 #include <jansson.h>
 

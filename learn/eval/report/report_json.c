@@ -1,13 +1,13 @@
 /* report_json.c - see report.h: writes the JSON form. Numbers have nine digits, as in answers.
  * json_pack returns NULL if a part is NULL or there is no memory, and releases the parts, so one
  * check at the end of a tree is enough. */
-#include "engine/answer.h"
 #include "engine/base/utf8.h"
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/report/report.h"
 #include "learn/eval/report/report_json_parts.h"
 #include "learn/eval/report/report_remarks.h"
 #include "learn/eval/report/report_sizes.h"
+#include "wire/answer.h"
 
 #include <jansson.h>
 

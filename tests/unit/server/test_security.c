@@ -1,7 +1,7 @@
 /* SECURITY.md repeats the table of limits; here it is held to it. */
 #include "engine/base/file.h"
-#include "server/bounds/limits.h"
 #include "tests/support/suite.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,9 @@
  * space and, beyond what the forgiving one checks, zero in the unused bits. */
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
-#include "server/protocol/codec.h"
 #include "tests/support/look_counter.h"
 #include "tests/support/suite.h"
+#include "wire/codec.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 #include "engine/content/document.h"
 
 #include "engine/base/base64.h"
-#include "server/protocol/codec_names.h"
 #include "tests/support/suite.h"
+#include "wire/codec_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* POST /predict between a fake HTTP edge and a fake engine: the real codec, queue, workers, pool.
  */
-#include "server/bounds/limits.h"
 #include "tests/support/exposition.h"
 #include "tests/unit/server/stage.h"
+#include "wire/limits.h"
 
 #include <jansson.h>
 #include <stdlib.h>

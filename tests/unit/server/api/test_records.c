@@ -1,7 +1,7 @@
 /* What is written down of each request and of each of its inputs: by an observer that keeps it,
  * over the application's five functions. */
-#include "server/bounds/limits.h"
 #include "tests/unit/server/stage.h"
+#include "wire/limits.h"
 
 enum { KEPT = 8 };
 

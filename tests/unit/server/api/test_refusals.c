@@ -2,7 +2,7 @@
  * others hold, a queue that closes. */
 #include "tests/unit/server/stage.h"
 
-#include "server/bounds/limits.h"
+#include "wire/limits.h"
 
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
 /* What every route says, over the application's five functions: status, headers and body, and what
  * the metrics and the log make of it. */
 #include "server/api/reply.h"
-#include "server/bounds/limits.h"
 #include "server/observe/log.h"
-#include "server/protocol/problem.h"
 #include "server/ui/page.h"
 #include "tests/support/log_capture.h"
 #include "tests/unit/server/stage.h"
+#include "wire/limits.h"
+#include "wire/problem.h"
 
 #include <sys/random.h>
 

@@ -1,10 +1,10 @@
 /* The program while what it serves is changed: POST /admin/reload and SIGHUP after changes of its
  * configuration and of its models' files, good ones and bad ones, alone and under load. Each test
  * has a server of its own, over copies of small models. */
-#include "server/bounds/limits.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 #include "tests/support/tempdir.h"
+#include "wire/limits.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -197,7 +197,7 @@ START_TEST(a_pair_is_given_back_as_the_call_that_asked_for_it)
                      "{\"text\":\"h\xc3\xa4ngt\\u000a\",\"text_pair\":\"\\\"x\\u0000\"}");
     ck_assert_str_eq(reply_header(&input, "Content-Disposition"),
                      "attachment; filename=\"input.json\"");
-    struct reply again = post("/predict?model=hard", input.answer.body);
+    struct reply again = post("/predict?model=hard&keep=false", input.answer.body);
     reply_expect_status(&again, 200);
     ck_assert_double_eq(reply_number(&again, "score"), reply_number(&first, "score"));
     reply_free(&again);

@@ -11,8 +11,8 @@
 #include "engine/base/clock.h"
 #include "server/http/http.h"
 #include "server/http/library.h"
-#include "server/protocol/problem.h"
 #include "tests/support/suite.h"
+#include "wire/problem.h"
 
 #include <microhttpd.h>
 

@@ -10,10 +10,10 @@
 #ifndef ATTND_TESTS_UNIT_SERVER_HTTP_REQUEST_BENCH_H
 #define ATTND_TESTS_UNIT_SERVER_HTTP_REQUEST_BENCH_H
 
-#include "server/protocol/problem.h"
 #include "server/http/http_request.h"
 #include "tests/support/suite.h"
 #include "tests/support/tcp_pair.h"
+#include "wire/problem.h"
 
 enum { LIMIT = 10 };
 

@@ -1,7 +1,7 @@
 /* Requests that pass a bound before the application has asked for them: a request line that does
  * not end, and a refused body that goes on and on. */
-#include "server/bounds/limits.h"
 #include "tests/unit/server/http/http_probe.h"
+#include "wire/limits.h"
 
 /* The library has no request yet when its memory is full, on a new connection as on a used one. */
 START_TEST(http_refuses_a_request_line_that_does_not_end)

@@ -1,7 +1,7 @@
 /* test_http_framing.c - hostile and odd framing over real sockets, each rule alone. A corpus and
  * random mutations are in test_http_corpus.c. */
-#include "server/bounds/limits.h"
 #include "tests/unit/server/http/http_transcript.h"
+#include "wire/limits.h"
 
 #include <dirent.h>
 #include <malloc.h>

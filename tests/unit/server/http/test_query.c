@@ -1,7 +1,7 @@
 #include "server/http/query.h"
 
-#include "server/bounds/limits.h"
 #include "tests/support/suite.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <string.h>

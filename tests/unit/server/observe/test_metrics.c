@@ -2,7 +2,7 @@
  * test_metrics_models.c, the page byte by byte in test_metrics_page.c. */
 #include "tests/unit/server/observe/metrics_fixture.h"
 
-#include "server/protocol/problem.h"
+#include "wire/problem.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,11 +4,11 @@
 #include "server/openapi/openapi.h"
 
 #include "engine/base/doc.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/codec_check.h"
-#include "server/protocol/media_type.h"
-#include "server/protocol/problem.h"
 #include "tests/unit/server/stage.h"
+#include "wire/codec_check.h"
+#include "wire/limits.h"
+#include "wire/media_type.h"
+#include "wire/problem.h"
 
 #include <jansson.h>
 

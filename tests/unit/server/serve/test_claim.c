@@ -3,9 +3,9 @@
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/codec.h"
 #include "tests/unit/server/stage.h"
+#include "wire/codec.h"
+#include "wire/limits.h"
 
 #include <malloc.h>
 

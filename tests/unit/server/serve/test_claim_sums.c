@@ -2,12 +2,12 @@
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
-#include "server/bounds/limits.h"
-#include "server/protocol/codec.h"
-#include "server/protocol/codec_labels.h"
-#include "server/protocol/elide.h"
 #include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
+#include "wire/codec.h"
+#include "wire/codec_labels.h"
+#include "wire/elide.h"
+#include "wire/limits.h"
 
 enum { ROW = 2048 };
 

@@ -1,8 +1,8 @@
 /* The pool alone: requests are empty, and what is worked on them is written down. */
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "server/serve/prepare.h"
 #include "tests/support/suite.h"
+#include "wire/limits.h"
 
 #include <pthread.h>
 #include <string.h>

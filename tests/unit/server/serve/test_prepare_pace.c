@@ -1,10 +1,10 @@
 /* What the pool believes its work to cost, to the nanosecond: the clock moves only while the test's
  * work is done, and a refusal tells what so many units would take. */
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "server/serve/prepare.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/lock_counter.h"
+#include "wire/limits.h"
 
 #include <stdio.h>
 #include <sys/syscall.h>

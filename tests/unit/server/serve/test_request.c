@@ -1,8 +1,8 @@
 #include "server/serve/service.h"
 
 #include "engine/base/clock.h"
-#include "server/bounds/limits.h"
 #include "tests/support/suite.h"
+#include "wire/limits.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What is long to do for a request ends when nobody needs it any more, and is bounded before. */
-#include "server/bounds/limits.h"
 #include "tests/unit/server/stage.h"
+#include "wire/limits.h"
 
 /* A body that goes to the pool for its length and begins with `first`; yours to free. */
 static char *long_text(char first)

@@ -67,7 +67,9 @@ START_TEST(message_that_cannot_be_read_says_why)
     refused("{\"txt\": \"a\"}", json, ERR_UNUSABLE, "did you mean \"text\"");
     refused("{\"text\": 1}", json, ERR_UNUSABLE, "$.text: expected a string");
     refused("{\"id\": \"a b\", \"text\": \"a\"}", json, ERR_UNUSABLE, "$.id: ");
-    refused("{\"id\": \"a\"}", json, ERR_UNUSABLE, "exactly one of text and image");
+    refused("{\"id\": \"a\"}", json, ERR_UNUSABLE, "expected \"text\" or \"image\", found neither");
+    refused("{\"text\": \"a\", \"top_k\": 2}", json, ERR_UNUSABLE, "unknown member");
+    refused("{\"inputs\": [{\"text\": \"a\"}]}", json, ERR_UNUSABLE, "unknown member");
     refused("{\"image\": \"AAAA\"}", json, ERR_UNUSABLE, "the model takes texts");
     ck_assert_int_eq(take("a", 4097, NULL), ERR_TOO_LARGE);
     ck_assert_msg(strstr(err.text, "4097 bytes, the limit is 4096") != NULL, "%s", err.text);

@@ -1,0 +1,313 @@
+#include "server/json/codec_feedback.h"
+
+#include "engine/base/doc.h"
+#include "engine/decide/wilson.h"
+#include "server/feedback/feedback_line.h"
+#include "wire/codec_check.h"
+#include "wire/codec_dump.h"
+#include "wire/limits.h"
+#include "wire/problem.h"
+
+#include <jansson.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TOKENS_PER_ITEM = 16 }; /* all members take thirteen */
+
+/* ---- reading ---- */
+
+struct reader {
+    const char *path; /* of the object that is read */
+    const struct codec_names *known;
+    struct arena *arena;
+};
+
+static enum err_code check_member(void *context, const char *key, const struct json_t *value,
+                                  struct err *err)
+{
+    const struct reader *reader = context;
+    (void)value;
+    if (codec_check_listed(key, reader->known))
+        return ERR_OK;
+    return codec_check_unknown(reader->path, key, "member", reader->known, err);
+}
+
+static enum err_code check_members(const char *path, const struct codec_names *known,
+                                   const json_t *object, struct err *err)
+{
+    struct reader reader = {.path = path, .known = known};
+    return doc_each_member(object, check_member, &reader, err);
+}
+
+/* A printable string, or the text of a number that is an id or a label; *out stays NULL if there is
+ * none. */
+static enum err_code read_string(const struct reader *reader, const json_t *object, const char *key,
+                                 size_t bytes_max, const char **out, struct err *err)
+{
+    char digits[DOC_NUMBER_BYTES];
+    const char *text = NULL;
+    bool may_be_number = strcmp(key, "id") == 0 || strcmp(key, "label") == 0;
+    if (may_be_number && doc_number_text(doc_member(object, key), digits))
+        text = digits;
+    else if (doc_get_string(object, reader->path, key, &text, err) || text == NULL)
+        return err->code;
+    size_t len = strlen(text);
+    if (codec_check_label(text, len, bytes_max, reader->path, key, err))
+        return err->code;
+    *out = arena_copy(reader->arena, text, len);
+    return *out != NULL ? ERR_OK : err_no_memory(err, len);
+}
+
+static enum err_code read_needed(const struct reader *reader, const json_t *object, const char *key,
+                                 size_t bytes_max, const char **out, struct err *err)
+{
+    if (read_string(reader, object, key, bytes_max, out, err))
+        return err->code;
+    if (*out == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: expected \"%s\", found none", reader->path, key);
+    return (*out)[0] != '\0' ? ERR_OK
+                             : err_set(err, ERR_UNUSABLE, "%s.%s: empty", reader->path, key);
+}
+
+static enum err_code read_item(const struct reader *reader, const json_t *object,
+                               struct feedback_item *item, struct err *err)
+{
+    long long index = 0;
+    if (!json_is_object(object))
+        return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", reader->path,
+                       doc_type_name(object));
+    if (check_members(reader->path, &codec_names_feedback, object, err) ||
+        read_needed(reader, object, "id", LIMIT_ID_BYTES, &item->id, err) ||
+        read_needed(reader, object, "label", LIMIT_LABEL_BYTES, &item->label, err) ||
+        doc_get_integer(object, reader->path, "index", 0, CODEC_FEEDBACK_INDEX_MAX, &index, err) ||
+        read_string(reader, object, "source", LIMIT_SOURCE_BYTES, &item->source, err) ||
+        doc_get_bool(object, reader->path, "new", &item->is_new, err))
+        return err->code;
+    item->index = (unsigned)index;
+    return ERR_OK;
+}
+
+void codec_feedback_place(const struct feedback_call *call, unsigned index,
+                          char out[CODEC_FEEDBACK_PLACE_BYTES])
+{
+    if (call->is_list)
+        snprintf(out, CODEC_FEEDBACK_PLACE_BYTES, "$.feedback[%u]", index);
+    else
+        snprintf(out, CODEC_FEEDBACK_PLACE_BYTES, "$");
+}
+
+static enum err_code make_items(struct feedback_call *out, size_t count, struct arena *arena,
+                                struct err *err)
+{
+    out->items = arena_alloc_array(arena, count, sizeof *out->items);
+    if (out->items == NULL)
+        return err_no_memory(err, count * sizeof *out->items);
+    out->count = (unsigned)count;
+    return ERR_OK;
+}
+
+static enum err_code read_list(struct feedback_call *out, const json_t *list, unsigned inputs_max,
+                               struct arena *arena, struct err *err)
+{
+    size_t count = json_array_size(list);
+    char path[CODEC_FEEDBACK_PLACE_BYTES];
+    if (!json_is_array(list))
+        return err_set(err, ERR_UNUSABLE, "$.feedback: expected an array, found %s",
+                       doc_type_name(list));
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "$.feedback: empty");
+    if (count > inputs_max)
+        return err_set(err, ERR_TOO_LARGE, "$.feedback: at most %u labels (inputs_max), found %zu",
+                       inputs_max, count);
+    if (make_items(out, count, arena, err))
+        return err->code;
+    out->is_list = true;
+    for (unsigned i = 0; i < count; i++) {
+        codec_feedback_place(out, i, path);
+        const struct reader reader = {.path = path, .arena = arena};
+        if (read_item(&reader, json_array_get(list, i), &out->items[i], &out->items[i].err) ==
+            ERR_NO_MEMORY)
+            return err_set(err, ERR_NO_MEMORY, "%s", out->items[i].err.text);
+    }
+    return ERR_OK;
+}
+
+static enum err_code read_body(struct feedback_call *out, const json_t *root, unsigned inputs_max,
+                               struct arena *arena, struct err *err)
+{
+    const json_t *list = json_object_get(root, "feedback");
+    const struct reader reader = {.path = "$", .arena = arena};
+    if (!json_is_object(root))
+        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
+    if (list != NULL)
+        return check_members("$", &codec_names_labels, root, err)
+                   ? err->code
+                   : read_list(out, list, inputs_max, arena, err);
+    if (make_items(out, 1, arena, err))
+        return err->code;
+    return read_item(&reader, root, &out->items[0], err);
+}
+
+static struct doc_limits limits_of(unsigned inputs_max)
+{
+    struct doc_limits limits = doc_limits_request;
+    limits.depth_max = LIMIT_JSON_DEPTH;
+    limits.tokens_max += (size_t)inputs_max * TOKENS_PER_ITEM;
+    limits.bytes_max = LIMIT_UNPOOLED_JSON_BYTES + (size_t)inputs_max * 4096;
+    return limits;
+}
+
+enum err_code codec_feedback_parse(struct feedback_call *out, const char *body, size_t len,
+                                   unsigned inputs_max, struct arena *arena, struct err *err)
+{
+    const struct doc_limits limits = limits_of(inputs_max);
+    json_t *root = NULL;
+    *out = (struct feedback_call){0};
+    if (doc_parse(&root, body, len, &limits, err) == ERR_OK)
+        read_body(out, root, inputs_max, arena, err);
+    doc_free(root);
+    return err->code;
+}
+
+/* Memory of the parser as in codec_parse_bytes. Each item adds its audit line, its result once in
+ * the tree of the reply and twice in its text, and perhaps a list of the model's labels. */
+size_t codec_feedback_bytes(size_t len, unsigned inputs_max)
+{
+    enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, RESULT_BYTES = 4096 };
+    const struct doc_limits limits = limits_of(inputs_max);
+    size_t tokens = len < limits.tokens_max ? len : limits.tokens_max;
+    size_t seen = len < limits.bytes_max ? len : limits.bytes_max;
+    size_t items = len / ITEM_BYTES_MIN + 1;
+    items = items < inputs_max ? items : inputs_max;
+    return tokens * TOKEN_BYTES + seen * TEXT_COPIES + CODEC_DUMP_BYTES_BESIDE +
+           items * (sizeof(struct feedback_item) + FEEDBACK_LINE_BYTES + RESULT_BYTES);
+}
+
+/* ---- answering ---- */
+
+static json_t *result_json(const struct feedback_item *item)
+{
+    if (item->err.code != ERR_OK)
+        return problem_document(&item->err, NULL);
+    json_t *result = json_object();
+    int failed = codec_add(result, "id", json_string(item->id));
+    failed |= codec_add(result, "index", json_integer(item->index));
+    failed |= codec_add(result, "label", json_string(item->label));
+    failed |= codec_add(result, "predicted", json_string(item->predicted));
+    failed |= codec_add(result, "correct", json_boolean(item->is_correct));
+    if (item->replaced != NULL)
+        failed |= codec_add(result, "replaced", json_string(item->replaced));
+    return codec_whole(result, failed);
+}
+
+const char *codec_feedback_encode(const struct feedback_call *call, struct arena *arena,
+                                  size_t *len)
+{
+    json_t *reply = json_object(), *results = json_array();
+    unsigned accepted = 0;
+    int failed = 0;
+    for (unsigned i = 0; i < call->count; i++) {
+        accepted += call->items[i].err.code == ERR_OK;
+        failed |= json_array_append_new(results, result_json(&call->items[i]));
+    }
+    failed |= codec_add(reply, "accepted", json_integer(accepted));
+    failed |= codec_add(reply, "results", results);
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
+}
+
+const char *codec_feedback_encode_removed(const struct feedback_item *item, struct arena *arena,
+                                          size_t *len)
+{
+    json_t *reply = json_object();
+    int failed = codec_add(reply, "id", json_string(item->id));
+    failed |= codec_add(reply, "index", json_integer(item->index));
+    failed |= codec_add(reply, "removed", json_string(item->replaced));
+    failed |= codec_add(reply, "predicted", json_string(item->predicted));
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
+}
+
+/* ---- accuracy ---- */
+
+/* null where there is nothing to divide by */
+static json_t *ratio(uint64_t part, uint64_t all)
+{
+    return all > 0 ? json_real((double)part / (double)all) : json_null();
+}
+
+static json_t *share_json(const struct feedback_share *share)
+{
+    const struct interval interval = wilson_interval(share->right, share->count);
+    json_t *object = json_object();
+    int failed = codec_add(object, "value", ratio(share->right, share->count));
+    failed |= codec_add(object, "low", json_real(interval.low));
+    failed |= codec_add(object, "high", json_real(interval.high));
+    failed |= codec_add(object, "n", json_integer((json_int_t)share->count));
+    return codec_whole(object, failed);
+}
+
+/* null where it cannot be said. */
+static json_t *weighted_json(const struct feedback_weighted *weighted)
+{
+    if (!weighted->is_known)
+        return json_null();
+    json_t *object = json_object();
+    int failed = codec_add(object, "value", json_real(weighted->value));
+    failed |= codec_add(object, "low", json_real(weighted->interval.low));
+    failed |= codec_add(object, "high", json_real(weighted->interval.high));
+    failed |= codec_add(object, "n", json_integer((json_int_t)weighted->count));
+    return codec_whole(object, failed);
+}
+
+static json_t *decisions_json(const struct feedback_accuracy *accuracy)
+{
+    json_t *object = json_object();
+    int failed = 0;
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        failed |= codec_add(object, decision_name((enum decision)i),
+                            share_json(&accuracy->by_decision[i]));
+    return codec_whole(object, failed);
+}
+
+static json_t *classes_json(const struct feedback_accuracy *accuracy)
+{
+    json_t *object = json_object();
+    int failed = 0;
+    for (unsigned i = 0; i < accuracy->class_count; i++) {
+        const struct feedback_class *class = &accuracy->classes[i];
+        json_t *row = json_object();
+        failed |= codec_add(row, "precision", ratio(class->right, class->predicted));
+        failed |= codec_add(row, "recall", ratio(class->right, class->told));
+        failed |= codec_add(row, "support", json_integer((json_int_t) class->told));
+        failed |= json_object_set_new(object, class->label, row);
+    }
+    return codec_whole(object, failed);
+}
+
+static json_t *confusion_json(const struct feedback_accuracy *accuracy)
+{
+    json_t *array = json_array();
+    int failed = 0;
+    for (unsigned i = 0; i < accuracy->pair_count; i++) {
+        const struct feedback_pair *pair = &accuracy->pairs[i];
+        json_t *row = json_object();
+        failed |= codec_add(row, "label", json_string(pair->label));
+        failed |= codec_add(row, "predicted", json_string(pair->predicted));
+        failed |= codec_add(row, "count", json_integer((json_int_t)pair->count));
+        failed |= json_array_append_new(array, row);
+    }
+    return codec_whole(array, failed);
+}
+
+struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
+                                       bool with_confusion)
+{
+    json_t *object = share_json(&accuracy->all);
+    int failed = codec_add(object, "by_decision", decisions_json(accuracy));
+    failed |= codec_add(object, "weighted", weighted_json(&accuracy->weighted));
+    if (accuracy->classes != NULL)
+        failed |= codec_add(object, "per_class", classes_json(accuracy));
+    if (with_confusion)
+        failed |= codec_add(object, "confusion", confusion_json(accuracy));
+    return codec_whole(object, failed);
+}

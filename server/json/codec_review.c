@@ -1,0 +1,89 @@
+#include "server/json/codec_review.h"
+
+#include "engine/base/nearest.h"
+#include "wire/codec_dump.h"
+
+#include <jansson.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the query ---- */
+
+static enum err_code read_whole(const char *name, const char *value, uint64_t max, uint64_t *out,
+                                struct err *err)
+{
+    bool is_number =
+        value != NULL && value[0] != '\0' && value[strspn(value, "0123456789")] == '\0';
+    errno = 0;
+    unsigned long long number = is_number ? strtoull(value, NULL, 10) : 0;
+    if (!is_number || errno != 0 || number < 1 || number > max)
+        return err_set(err, ERR_UNUSABLE, "?%s: expected an integer from 1 to %llu", name,
+                       (unsigned long long)max);
+    *out = number;
+    return ERR_OK;
+}
+
+static enum err_code read_decision(const char *value, enum decision *out, struct err *err)
+{
+    for (unsigned i = 0; value != NULL && i < DECISION_COUNT; i++)
+        if (strcmp(value, decision_name((enum decision)i)) == 0) {
+            *out = (enum decision)i;
+            return ERR_OK;
+        }
+    return err_set(err, ERR_UNUSABLE, "?decision: expected auto, review or unknown");
+}
+
+enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
+                                  struct err *err)
+{
+    static const char *const known[] = {"decision", "limit", "before"};
+    uint64_t number = 0;
+    if (strcmp(name, known[0]) == 0)
+        return read_decision(value, &filter->decision, err);
+    if (strcmp(name, known[1]) == 0) {
+        if (read_whole(name, value, REVIEW_LIMIT_MAX, &number, err) == ERR_OK)
+            filter->limit = (unsigned)number;
+        return err->code;
+    }
+    if (strcmp(name, known[2]) == 0)
+        return read_whole(name, value, INT64_MAX, &filter->before, err);
+    const char *near = nearest_name(name, known, 3);
+    return err_set(err, ERR_UNUSABLE, "?: an unknown option; %s",
+                   near != NULL ? near : "known are decision, limit and before");
+}
+
+/* ---- the list ---- */
+
+json_t *codec_review_input(const struct kept_input *input)
+{
+    json_t *object = json_object();
+    int failed = codec_add(object, "id", json_string(input->id));
+    failed |= codec_add(object, "index", json_integer(input->index));
+    failed |= codec_add(object, "time", json_string(input->time));
+    failed |= codec_add(object, "model",
+                        json_pack("{s:s, s:s}", "name", input->model, "version", input->version));
+    failed |= codec_add(object, "label", json_string(input->label));
+    failed |= codec_add(object, "score", json_real(input->score));
+    failed |= codec_add(object, "decision", json_string(decision_name(input->decision)));
+    failed |= codec_add(object, "sampled", json_boolean(input->is_sampled));
+    failed |= codec_add(object, "media_type", json_string(input->media_type));
+    failed |= codec_add(object, "bytes", json_integer((json_int_t)input->len));
+    failed |= codec_add(object, "digest", json_string(input->digest));
+    if (input->context != NULL)
+        failed |= codec_add(object, "context", json_loads(input->context, 0, NULL));
+    return codec_whole(object, failed);
+}
+
+const char *codec_review_encode(const struct review_page *page, struct arena *arena, size_t *len)
+{
+    json_t *reply = json_object(), *inputs = json_array();
+    int failed = inputs == NULL;
+    for (unsigned i = 0; i < page->count; i++)
+        failed |= json_array_append_new(inputs, codec_review_input(&page->inputs[i]));
+    failed |= codec_add(reply, "inputs", inputs);
+    failed |= codec_add(reply, "next",
+                        page->next != 0 ? json_integer((json_int_t)page->next) : json_null());
+    return codec_finish(codec_whole(reply, failed), "", arena, len);
+}

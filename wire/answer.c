@@ -1,0 +1,476 @@
+/* answer.c - see answer.h. jansson keeps the order in which members are added, so the code reads
+ * like the reply it makes. Adding to a tree fails only without memory or on text that is not UTF-8;
+ * failures are collected in a flag that is checked once, at the end of an object. */
+#include "wire/answer.h"
+
+#include "engine/base/utf8.h"
+#include "engine/decide/class_prior.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An object under construction. */
+struct builder {
+    json_t *object;
+    bool failed;
+};
+
+struct ranked {
+    float score;
+    unsigned index;
+};
+
+static struct builder build(void)
+{
+    json_t *object = json_object();
+    return (struct builder){.object = object, .failed = object == NULL};
+}
+
+/* Takes ownership of the value. */
+static void add(struct builder *builder, const char *key, json_t *value)
+{
+    if (json_object_set_new_nocheck(builder->object, key, value) != 0)
+        builder->failed = true;
+}
+
+static json_t *built(const struct builder *builder)
+{
+    if (!builder->failed)
+        return builder->object;
+    json_decref(builder->object);
+    return NULL;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+/* ---- a prediction ---- */
+
+/* Falling scores; equal ones by index. */
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* The fab's name for a label, if it has given one. */
+static void add_class_code(struct builder *builder, const struct answer *answer, unsigned label)
+{
+    const struct class_code *codes = answer->info->class_codes;
+    if (codes != NULL && !codes[label].is_none)
+        add(builder, "class_code",
+            codes[label].text != NULL ? json_string(codes[label].text)
+                                      : json_integer((json_int_t)codes[label].number));
+}
+
+static json_t *scored_label(const struct answer *answer, unsigned index)
+{
+    struct builder row = build();
+    add(&row, "label", json_string(answer->info->labels[index]));
+    add_class_code(&row, answer, index);
+    add(&row, "score", json_real((double)answer->result.scores[index]));
+    return built(&row);
+}
+
+/* The usual request wants one label and needs no sorting. */
+static json_t *best_prediction(const struct answer *answer)
+{
+    json_t *rows = json_array();
+    if (json_array_append_new(rows, scored_label(answer, answer->result.label)) == 0)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
+static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max)
+{
+    unsigned count = answer->info->label_count;
+    struct ranked *ranked = calloc(count, sizeof *ranked);
+    json_t *rows = ranked != NULL ? json_array() : NULL;
+    bool failed = rows == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        ranked[i] = (struct ranked){.score = answer->result.scores[i], .index = i};
+    if (!failed)
+        qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (unsigned i = 0; !failed && i < rows_max; i++)
+        failed = json_array_append_new(rows, scored_label(answer, ranked[i].index)) != 0;
+    free(ranked);
+    if (!failed)
+        return rows;
+    json_decref(rows);
+    return NULL;
+}
+
+static json_t *model_of(const struct answer *answer)
+{
+    struct builder model = build();
+    add(&model, "name", json_string(answer->model_name));
+    add(&model, "version", text_or_null(answer->model_version));
+    add(&model, "digest", text_or_null(answer->model_digest));
+    return built(&model);
+}
+
+/* A sentence that tells a person why the decision is not auto. */
+static json_t *reason_of(const struct answer *answer)
+{
+    const struct judgement *judgement = &answer->result.judgement;
+    const char *label = answer->info->labels[judgement->label];
+    double score = (double)answer->result.scores[judgement->label];
+    double threshold = (double)judgement->threshold;
+    double target = answer->info->target_precision;
+    if (judgement->decision == DECISION_UNKNOWN)
+        return json_sprintf("the input is unlike what the model knows: ood_score %.9g is above "
+                            "its threshold %.9g",
+                            (double)judgement->ood_score, threshold);
+    if (judgement->uncalibrated)
+        return json_string_nocheck("the model is not calibrated: it has no thresholds");
+    if (judgement->truncated)
+        return json_string_nocheck("the text is longer than the model reads: its end was not read");
+    if (judgement->coloured)
+        return json_string_nocheck("this picture has colours, and the model learnt grey pictures: "
+                                   "draw it in grey");
+    if (judgement->never && target > 0)
+        return json_sprintf("label '%s' always goes to a person: at no score do the validation "
+                            "data show it to be right %.6g %% of the time",
+                            label, 100 * target);
+    if (judgement->never)
+        return json_sprintf("label '%s' always goes to a person: attnd.json has no threshold for "
+                            "it",
+                            label);
+    return json_sprintf("label '%s' has score %.9g, below its threshold %.9g", label, score,
+                        threshold);
+}
+
+static void add_judgement(struct builder *reply, const struct answer *answer)
+{
+    const struct judgement *judgement = &answer->result.judgement;
+    add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
+    if (judgement->decision != DECISION_AUTO)
+        add(reply, "reason", reason_of(answer));
+    if (judgement->has_ood)
+        add(reply, "ood_score", json_real((double)judgement->ood_score));
+    if (judgement->has_rank)
+        add(reply, "ood_rank", json_real((double)judgement->ood_rank));
+}
+
+/* ---- an explanation ---- */
+
+static void append(json_t *array, bool *failed, json_t *value)
+{
+    *failed = json_array_append_new(array, value) != 0 || *failed;
+}
+
+static json_t *excerpts(const struct excerpt *list, unsigned count, const char *measure)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++) {
+        struct builder part = build();
+        add(&part, "start", json_integer(list[i].start));
+        add(&part, "end", json_integer(list[i].end));
+        add(&part, measure, json_real((double)list[i].relevance));
+        if (list[i].of_pair)
+            add(&part, "of", json_string_nocheck("text_pair"));
+        append(array, &failed, built(&part));
+    }
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *reals(const float *numbers, size_t count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (size_t i = 0; !failed && i < count; i++)
+        append(array, &failed, json_real((double)numbers[i]));
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *boxes(const struct patch_box *list, unsigned count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++) {
+        struct builder box = build();
+        add(&box, "left", json_integer(list[i].left));
+        add(&box, "top", json_integer(list[i].top));
+        add(&box, "width", json_integer(list[i].right - list[i].left));
+        add(&box, "height", json_integer(list[i].bottom - list[i].top));
+        add(&box, "relevance", json_real((double)list[i].relevance));
+        append(array, &failed, built(&box));
+    }
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static json_t *explanation_of(const struct answer *answer)
+{
+    const struct explanation *explanation = answer->explanation;
+    struct builder out = build();
+    const struct patches_view *view = &explanation->view;
+    add(&out, "method", json_string_nocheck(method_name(explanation->method)));
+    if (explanation->layer > 0)
+        add(&out, "layer", json_integer(explanation->layer));
+    if (answer->info->full_layers > 0)
+        add(&out, "of_all_tokens", json_true());
+    if (explanation->words != NULL) {
+        add(&out, "words", excerpts(explanation->words, explanation->word_count, "relevance"));
+        add(&out, "spans", excerpts(explanation->spans, explanation->span_count, "relevance"));
+        if (explanation->has_phrases)
+            add(&out, "phrases",
+                excerpts(explanation->phrases, explanation->phrase_count, "evidence"));
+        return built(&out);
+    }
+    add(&out, "grid", json_pack("[ii]", (int)view->rows, (int)view->columns));
+    add(&out, "region",
+        json_pack("[ffff]", view->all.left, view->all.top, view->all.width, view->all.height));
+    add(&out, "relevance", reals(explanation->patches, (size_t)view->rows * view->columns));
+    add(&out, "top_patches", boxes(explanation->boxes, explanation->box_count));
+    if (explanation->overlay != NULL)
+        add(&out, "overlay", json_string_nocheck(explanation->overlay));
+    return built(&out);
+}
+
+/* One number of every head that a layer has: [layers][heads]. `at` is its place in struct
+ * attention_stats. */
+static json_t *per_head(const struct explanation *explanation, size_t at)
+{
+    json_t *layers = json_array();
+    bool failed = layers == NULL;
+    for (unsigned l = 0; !failed && l < explanation->layers; l++) {
+        const char *number =
+            (const char *)(explanation->stats + (size_t)l * explanation->heads) + at;
+        const unsigned *left = explanation->heads_left;
+        unsigned count = left != NULL ? left[l] : explanation->heads;
+        json_t *heads = json_array();
+        failed = heads == NULL;
+        for (unsigned h = 0; !failed && h < count; h++) {
+            append(heads, &failed, json_real((double)*(const float *)(const void *)number));
+            number += sizeof *explanation->stats;
+        }
+        append(layers, &failed, heads);
+    }
+    if (!failed)
+        return layers;
+    json_decref(layers);
+    return NULL;
+}
+
+static json_t *stats_of(const struct explanation *explanation)
+{
+    struct builder out = build();
+    add(&out, "entropy", per_head(explanation, offsetof(struct attention_stats, entropy)));
+    add(&out, "distance", per_head(explanation, offsetof(struct attention_stats, distance)));
+    add(&out, "diagonal", per_head(explanation, offsetof(struct attention_stats, diagonal)));
+    add(&out, "neighbour", per_head(explanation, offsetof(struct attention_stats, neighbour)));
+    add(&out, "sparsity", per_head(explanation, offsetof(struct attention_stats, sparsity)));
+    return built(&out);
+}
+
+static void add_label(struct builder *reply, const struct answer *answer)
+{
+    const struct engine_result *result = &answer->result;
+    add(reply, "label", json_string(answer->info->labels[result->label]));
+    add_class_code(reply, answer, result->label);
+    add(reply, "score", json_real((double)result->number));
+}
+
+/* The number of a regression; of one with several a member for each, by its name. */
+static void add_values(struct builder *reply, const struct answer *answer)
+{
+    const struct engine_info *info = answer->info;
+    if (info->label_count == 1) {
+        add(reply, "value", json_real((double)answer->result.number));
+        return;
+    }
+    struct builder values = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        add(&values, info->labels[i], json_real((double)answer->result.scores[i]));
+    add(reply, "values", built(&values));
+}
+
+struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
+{
+    unsigned count = answer->info->label_count;
+    unsigned rows = top_k == 0 || top_k > count ? count : top_k;
+    if (count == 0)
+        return NULL;
+    struct builder reply = build();
+    add(&reply, "model", model_of(answer));
+    if (answer->result.task == ENGINE_REGRESS)
+        add_values(&reply, answer);
+    else
+        add_label(&reply, answer);
+    add_judgement(&reply, answer);
+    if (answer->result.task == ENGINE_CLASSIFY)
+        add(&reply, "predictions",
+            rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
+    if (answer->result.truncated)
+        add(&reply, "truncated", json_true());
+    if (answer->result.windows > 0 && answer->info->kind == ENGINE_TEXT)
+        add(&reply, "windows", json_integer(answer->result.windows));
+    if (answer->info->full_layers > 0)
+        add(&reply, "tokens",
+            json_pack("{s:i,s:i}", "of", (int)answer->result.tokens, "kept",
+                      (int)answer->result.kept_tokens));
+    if (answer->explanation != NULL)
+        add(&reply, "explanation", explanation_of(answer));
+    if (answer->explanation != NULL && answer->explanation->stats != NULL)
+        add(&reply, "attention_stats", stats_of(answer->explanation));
+    return built(&reply);
+}
+
+/* ---- a model ---- */
+
+static json_t *texts(const char *const *list, unsigned count)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        failed = json_array_append_new(array, json_string(list[i])) != 0;
+    if (!failed)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
+static void add_count(struct builder *builder, const char *key, size_t count)
+{
+    add(builder, key, json_integer((json_int_t)count));
+}
+
+/* "natural", "equal", or the share of each label. */
+static json_t *prior_of(const struct engine_info *info)
+{
+    const struct class_prior *prior = info->class_prior;
+    if (prior == NULL || prior->kind != CLASS_PRIOR_COUNTS)
+        return json_string_nocheck(prior != NULL ? class_prior_name(prior) : "natural");
+    struct builder shares = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        add(&shares, info->labels[i], json_real(prior->expected[i]));
+    return built(&shares);
+}
+
+/* Of the labels that have a threshold of their own. */
+static json_t *ood_thresholds_of(const struct engine_info *info)
+{
+    if (info->ood_label_thresholds == NULL)
+        return json_null();
+    struct builder thresholds = build();
+    for (unsigned i = 0; i < info->label_count; i++)
+        if (!isnan(info->ood_label_thresholds[i]))
+            add(&thresholds, info->labels[i], json_real((double)info->ood_label_thresholds[i]));
+    return built(&thresholds);
+}
+
+struct json_t *answer_model(const struct engine_info *info)
+{
+    bool image = info->kind == ENGINE_IMAGE;
+    struct builder model = build();
+    add(&model, "kind", json_string_nocheck(image ? "image" : "text"));
+    add(&model, "family", json_string(info->family));
+    add(&model, "version", text_or_null(info->version));
+    add(&model, "dtype", json_string(info->dtype));
+    add(&model, "dtype_asked", text_or_null(info->dtype_asked));
+    add(&model, "dtype_reason", text_or_null(info->dtype_reason));
+    add(&model, "linear_backend", text_or_null(info->linear_backend));
+    add(&model, "kernels", text_or_null(info->kernels));
+    add(&model, "scores", json_string(info->scores));
+    add(&model, "target_precision",
+        info->target_precision > 0 ? json_real(info->target_precision) : json_null());
+    add(&model, "calibrated", json_boolean(info->is_calibrated));
+    add(&model, "uncalibrated",
+        info->is_calibrated ? json_null()
+                            : json_string_nocheck(info->reviews_all ? "review" : "auto"));
+    add(&model, "ood_method", text_or_null(info->ood_method));
+    add(&model, "ood_threshold",
+        info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
+    add(&model, "ood_thresholds", ood_thresholds_of(info));
+    add(&model, "class_prior", prior_of(info));
+    add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
+    add(&model, "labels", texts(info->labels, info->label_count));
+    add(&model, "zero_shot", json_boolean(info->is_zero_shot));
+    if (info->is_zero_shot)
+        add(&model, "hypothesis_template", json_string(info->hypothesis));
+    add_count(&model, "layers", info->layers);
+    add_count(&model, "heads", info->heads);
+    add_count(&model, "hidden_size", info->hidden_size);
+    add_count(&model, "intermediate_size", info->intermediate_size);
+    add_count(&model, "tokens_max", info->tokens_max);
+    add(&model, "token_pruning",
+        info->full_layers == 0 ? json_null()
+                               : json_pack("{s:i,s:f}", "full_layers", (int)info->full_layers,
+                                           "share", info->token_share));
+    if (image) {
+        add_count(&model, "image_height", info->image_height);
+        add_count(&model, "image_width", info->image_width);
+        add_count(&model, "patch_size", info->patch_size);
+        add_count(&model, "views", info->views);
+    } else {
+        add_count(&model, "vocab_size", info->vocab_size);
+        add(&model, "reads_pairs", json_boolean(info->reads_pairs));
+        add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
+        add_count(&model, "window_stride", info->window_stride);
+        add(&model, "window_pooling", text_or_null(info->window_pooling));
+        add_count(&model, "ngram_rows", info->ngram_rows);
+    }
+    add_count(&model, "parameters", info->parameters);
+    add_count(&model, "weight_bytes", info->weight_bytes);
+    add(&model, "unbound_tensors", texts(info->unbound, info->unbound_count));
+    return built(&model);
+}
+
+/* ---- further members, and printing ---- */
+
+bool answer_add_text(struct json_t *answer, const char *key, const char *text)
+{
+    return json_object_set_new(answer, key, text_or_null(text)) == 0;
+}
+
+bool answer_add_origin(json_t *answer, const char *file, unsigned line)
+{
+    struct builder input = build();
+    add(&input, "file", json_string(UTF8_SHOWN(file)));
+    if (line > 0)
+        add(&input, "line", json_integer(line));
+    return json_object_set_new_nocheck(answer, "input", built(&input)) == 0;
+}
+
+bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count)
+{
+    return json_object_set_new(answer, key, reals(numbers, count)) == 0;
+}
+
+bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
+                         unsigned count)
+{
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = json_array_append_new(array, json_integer(numbers[i])) == 0;
+    return json_object_set_new(answer, key, array) == 0 && ok;
+}
+
+/* jansson 2.14 does not check whether a key was written (doc_edit.c); ferror does. */
+bool answer_print(const struct json_t *answer, FILE *file)
+{
+    return json_dumpf(answer, file, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS)) == 0 &&
+           fputc('\n', file) != EOF && !ferror(file);
+}

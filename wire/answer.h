@@ -1,0 +1,58 @@
+/* answer.h - a prediction as JSON: the one encoder that the server and the command-line tools
+ * share, so that `attnd-predict --json` prints the very object that POST /predict returns. Threads:
+ * no state. */
+#ifndef ATTND_WIRE_ANSWER_H
+#define ATTND_WIRE_ANSWER_H
+
+#include "engine/engine.h"
+
+#include <stdio.h>
+
+struct json_t; /* jansson's */
+
+/* Every real number is printed with this many significant digits (json_dumps flags). */
+enum { ANSWER_DIGITS = 9 };
+
+/* The result for one input, and the model that gave it. */
+struct answer {
+    const char *model_name, *model_version, *model_digest; /* digest NULL: null */
+    const struct engine_info *info;
+    struct engine_result result;           /* finite, with scores */
+    const struct explanation *explanation; /* NULL: not asked for */
+};
+
+/* The text of the label that was answered; NULL of a regression. */
+static inline const char *answer_label(const struct answer *answer)
+{
+    return answer->result.task == ENGINE_CLASSIFY ? answer->info->labels[answer->result.label]
+                                                  : NULL;
+}
+
+/* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
+ * "value" in place of label, score and predictions, of one with several numbers "values": {NAME:
+ * VALUE}; "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known,
+ * "truncated" if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that
+ * leaves some out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?,
+ * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,
+ * top, width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
+ * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]).
+ * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal scores
+ * by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
+struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
+
+/* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,
+ * limits, and unused tensors. Never a path. */
+struct json_t *answer_model(const struct engine_info *info);
+
+/* Further members of such an object; false if there is no memory. */
+bool answer_add_text(struct json_t *answer, const char *key, const char *text);
+/* "input": {"file", "line"}; line 0: without it. A path that is not UTF-8 becomes a note. */
+bool answer_add_origin(struct json_t *answer, const char *file, unsigned line);
+bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count);
+bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,
+                         unsigned count);
+
+/* Prints it as one line with ANSWER_DIGITS digits; false if the file cannot be written. */
+bool answer_print(const struct json_t *answer, FILE *file);
+
+#endif

@@ -1,0 +1,48 @@
+/* call.h - a client's prediction request, independent of the protocol: plain data that a protocol
+ * fills in and that no part of serving changes. Threads: plain data, in the arena of the request.
+ */
+#ifndef ATTND_WIRE_CALL_H
+#define ATTND_WIRE_CALL_H
+
+#include "engine/base/err.h"
+#include "engine/engine.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TOP_K_ALL = 0 };
+
+/* One text or image of a call. err.code != ERR_OK: this item cannot be used, the others can. */
+struct predict_item {
+    struct engine_source source; /* its texts are UTF-8 (is_utf8), its pair NULL or not empty;
+                                    request_source adds how it is read */
+    const char *id;              /* the item's own; NULL: none */
+    const char *context;         /* of this item alone; as the call's */
+    const char *lot;             /* the member of the context; NULL: none */
+    struct err err;
+};
+
+enum { CALL_PLACE_BYTES = 64 };
+
+struct predict_call {
+    const char *model_place; /* where `model` stands in the call, for error texts */
+    /* The JSON path of an item: "$.inputs[3].text". */
+    void (*place)(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES]);
+    const char *model;    /* NULL: the default of each item's kind */
+    unsigned top_k;       /* TOP_K_ALL, or at least 1; default 1 */
+    unsigned deadline_ms; /* 0: none named */
+    const char *id;       /* NULL: none named (an empty one counts as none) */
+    bool explain;
+    struct explain_options how;
+    bool overlay; /* of images; a text has none */
+    bool keep;    /* an input may be kept for a review; default true */
+    enum engine_long_text long_text;
+    struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
+    const char *context;         /* a checked object as JSON text; NULL: none */
+    const char *lot;             /* its member, a number as its text; NULL: none */
+    bool envelope;               /* the call had "inputs": answer with "results" */
+    unsigned item_count;
+    struct predict_item *items;
+};
+
+#endif

@@ -1,0 +1,547 @@
+/* codec.c - JSON request bodies -> struct predict_call. codec_raw.c has the raw bodies,
+ * codec_reply.c the replies, codec_check.c the checks of values in both kinds of request.
+ *
+ * Checks are made in three places. check_members: an object has only known members, and an error
+ * names the nearest one. The read_* functions: one member each, its type and its bounds, the error
+ * starting with its JSON path. read_input: exactly one of text and image.
+ *
+ * Errors of the envelope stop the call; those of an element of `inputs` are kept in its item and do
+ * not affect the others. The only input of a call without `inputs` is read through the same
+ * functions with the call's own error.
+ *
+ * Long strings are cut out before the parser runs (elide.h). Every string is therefore read through
+ * string_of, which returns the original and not its placeholder. What is left of a body is bounded,
+ * and with it the parser's memory.
+ *
+ * The tree belongs to codec_parse_json and is freed there. What the call keeps of it is copied
+ * (kept_string) or serialised again (context_text), so no pointer into the tree can survive it. */
+#include "wire/codec.h"
+
+#include "engine/base/base64.h"
+#include "engine/base/doc.h"
+#include "wire/codec_check.h"
+#include "wire/codec_context.h"
+#include "wire/codec_inputs.h"
+#include "wire/codec_labels.h"
+#include "wire/codec_query.h"
+#include "wire/elide.h"
+#include "wire/limits.h"
+
+#include <jansson.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    TOKENS_PER_INPUT = 16, /* {"image": "..."}, counts five; the rest is room to report errors */
+    CONTEXT_DIGITS_MIN = 15,
+    CONTEXT_DIGITS_MAX = 17, /* every double survives this many */
+};
+/* The largest integer that a JSON number of any spelling holds exactly. */
+static const long long integer_max = 9007199254740992;
+
+/* One JSON body being read. */
+struct reader {
+    json_t *tree;
+    struct predict_call *call;
+    struct arena *arena;
+    const struct elided *elided;
+    struct interrupt *interrupt;     /* NULL: none */
+    const struct codec_query *query; /* likewise */
+};
+
+struct string {
+    const char *bytes;
+    size_t len;
+};
+
+static enum err_code wrong_type(const char *path, const char *key, const char *expected,
+                                const json_t *value, struct err *err)
+{
+    return err_set(err, ERR_UNUSABLE, "%s.%s: expected %s, found %s", path, key, expected,
+                   doc_type_name(value));
+}
+
+/* ---- values ---- */
+
+static struct string string_of(const struct reader *reader, const json_t *value)
+{
+    const char *bytes = json_string_value(value);
+    size_t len = json_string_length(value);
+    const struct elided_span *span = elide_find(reader->elided, bytes, len);
+    if (span != NULL)
+        return (struct string){.bytes = span->bytes, .len = span->len};
+    return (struct string){.bytes = bytes, .len = len};
+}
+
+/* For the call: what lies in the tree is copied, NUL-terminated. bytes is NULL without memory. */
+static struct string kept_string(const struct reader *reader, const json_t *value)
+{
+    struct string string = string_of(reader, value);
+    if (string.bytes == json_string_value(value))
+        string.bytes = arena_copy(reader->arena, string.bytes, string.len);
+    return string;
+}
+
+/* A printable string, or a number of which the text is taken; *out stays as it is if there is none.
+ */
+static enum err_code read_label(const struct reader *reader, const json_t *object, const char *path,
+                                const char *key, size_t bytes_max, const char **out,
+                                struct err *err)
+{
+    char digits[DOC_NUMBER_BYTES];
+    const json_t *value = doc_member(object, key);
+    if (value == NULL)
+        return ERR_OK;
+    bool is_number = strcmp(key, "id") == 0 && doc_number_text(value, digits);
+    if (!json_is_string(value) && !is_number)
+        return wrong_type(path, key, "a string", value, err);
+    struct string label =
+        is_number ? (struct string){digits, strlen(digits)} : string_of(reader, value);
+    if (codec_check_label(label.bytes, label.len, bytes_max, path, key, err))
+        return err->code;
+    const char *kept =
+        is_number ? arena_copy(reader->arena, digits, label.len) : kept_string(reader, value).bytes;
+    if (kept == NULL)
+        return err_no_memory(err, label.len + 1);
+    *out = kept;
+    return ERR_OK;
+}
+
+static bool equals(struct string string, const char *word)
+{
+    return string.len == strlen(word) && memcmp(string.bytes, word, string.len) == 0;
+}
+
+static unsigned clamp_to_unsigned(long long value)
+{
+    return value > (long long)UINT_MAX ? UINT_MAX : (unsigned)value;
+}
+
+static enum err_code check_members(json_t *object, const char *path,
+                                   const struct codec_names *known, struct err *err)
+{
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *name = json_object_iter_key(at);
+        if (!codec_check_listed(name, known))
+            return codec_check_unknown(path, name, "member", known, err);
+    }
+    return ERR_OK;
+}
+
+/* ---- options ---- */
+
+static enum err_code read_top_k(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "top_k");
+    long long top_k = 1;
+    if (value == NULL)
+        return ERR_OK;
+    if (json_is_string(value) && equals(string_of(reader, value), "all")) {
+        reader->call->top_k = TOP_K_ALL;
+        return ERR_OK;
+    }
+    if (json_is_string(value))
+        return err_set(err, ERR_UNUSABLE,
+                       "$.top_k: expected an integer or \"all\", found another "
+                       "string");
+    if (!json_is_number(value))
+        return wrong_type("$", "top_k", "an integer or \"all\"", value, err);
+    if (doc_get_integer(reader->tree, "$", "top_k", 1, integer_max, &top_k, err))
+        return err->code;
+    reader->call->top_k = clamp_to_unsigned(top_k);
+    return ERR_OK;
+}
+
+static enum err_code read_deadline(const struct reader *reader, struct err *err)
+{
+    long long deadline_ms = 0;
+    doc_get_integer(reader->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err);
+    reader->call->deadline_ms = (unsigned)deadline_ms;
+    return err->code;
+}
+
+static enum err_code read_explain(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "explain");
+    if (value == NULL || json_is_false(value))
+        return ERR_OK;
+    reader->call->explain = true;
+    reader->call->how.method = EXPLAIN_DEFAULT;
+    if (json_is_true(value))
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", "explain", "true, false or a method's name", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_method(word.bytes, word.len, "$", &reader->call->how.method, err);
+}
+
+static enum err_code read_explanation(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    long long layer = 0;
+    if (read_explain(reader, err) ||
+        doc_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
+        doc_get_bool(reader->tree, "$", "attention_stats", &call->how.statistics, err) ||
+        doc_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
+        return err->code;
+    call->how.layer = (unsigned)layer;
+    return ERR_OK;
+}
+
+static enum err_code read_long_text(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "long_text");
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", "long_text", "a string", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_long_text(word.bytes, word.len, "$", &reader->call->long_text, err);
+}
+
+static enum err_code read_context(const struct reader *reader, struct err *err)
+{
+    json_t *context = json_object_get(reader->tree, "context");
+    return codec_context_read(context, "$", reader->elided, CODEC_CONTEXT_OF_CALL, reader->arena,
+                              &reader->call->context, &reader->call->lot, err);
+}
+
+static enum err_code read_id(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    read_label(reader, reader->tree, "$", "id", LIMIT_ID_BYTES, &call->id, err);
+    if (call->id != NULL && call->id[0] == '\0')
+        call->id = NULL;
+    return err->code;
+}
+
+static enum err_code read_options(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
+        read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
+        read_long_text(reader, err) || doc_get_bool(reader->tree, "$", "keep", &call->keep, err) ||
+        codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err) ||
+        read_context(reader, err))
+        return err->code;
+    if (reader->query != NULL &&
+        codec_query_merge(call, reader->query, reader->tree, reader->arena, err))
+        return err->code;
+    if (codec_check_explain(call, codec_query_place_of_explain(reader->query), err))
+        return err->code;
+    return codec_labels_check(&call->labels, codec_query_place_of_labels(reader->query), err);
+}
+
+/* ---- inputs ---- */
+
+static enum err_code read_text(const struct reader *reader, const json_t *value, const char *path,
+                               struct predict_item *item, struct err *err)
+{
+    if (!json_is_string(value))
+        return wrong_type(path, "text", "a string", value, err);
+    struct string text = kept_string(reader, value);
+    if (text.bytes == NULL)
+        return err_no_memory(err, text.len + 1);
+    if (text.len == 0)
+        return err_set(err, ERR_UNUSABLE, "%s.text: empty", path);
+    *item = (struct predict_item){
+        .source = {.kind = ENGINE_TEXT, .bytes = text.bytes, .len = text.len, .is_utf8 = true}};
+    return ERR_OK;
+}
+
+/* An empty one is none, as for the tokenizers of record. */
+static enum err_code read_pair(const struct reader *reader, const json_t *object, const char *path,
+                               struct predict_item *item, struct err *err)
+{
+    const json_t *value = doc_member(object, "text_pair");
+    if (value == NULL)
+        return ERR_OK;
+    if (doc_member(object, "text") == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s.text_pair: it goes with \"text\", which is missing",
+                       path);
+    if (!json_is_string(value))
+        return wrong_type(path, "text_pair", "a string", value, err);
+    struct string text = kept_string(reader, value);
+    if (text.bytes == NULL)
+        return err_no_memory(err, text.len + 1);
+    item->source.pair = text.len > 0 ? text.bytes : NULL;
+    item->source.pair_len = text.len;
+    return ERR_OK;
+}
+
+/* Nothing is fetched for a client. */
+static bool names_a_file(struct string text)
+{
+    static const char *const begins[] = {"/", "./", "../", "~", "file:", "data:"};
+    static const char *const ends[] = {".png", ".jpg",  ".jpeg", ".bmp",
+                                       ".tif", ".tiff", ".gif",  ".webp"};
+    if (memmem(text.bytes, text.len < 32 ? text.len : 32, "://", 3) != NULL ||
+        (text.len > 2 && text.bytes[1] == ':' && text.bytes[2] == '\\'))
+        return true;
+    if (text.len >= 4 && memcmp(text.bytes, "/9j/", 4) == 0) /* a JPEG that is damaged */
+        return false;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (text.len >= strlen(begins[i]) &&
+            strncasecmp(text.bytes, begins[i], strlen(begins[i])) == 0 && text.len < PATH_MAX)
+            return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (text.len > strlen(ends[i]) &&
+            strncasecmp(text.bytes + text.len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
+            return true;
+    return false;
+}
+
+static enum err_code refuse_base64(struct string text, const char *path, struct err *err)
+{
+    if (err->code != ERR_UNUSABLE)
+        return err->code;
+    if (elide_data_prefix(text.bytes, text.len) > 0 || !names_a_file(text))
+        return err_prefix(err, "%s.image: not base64: ", path);
+    *err = (struct err){0};
+    return err_set(err, ERR_UNUSABLE,
+                   "%s.image: this is a URL or a path, not a picture: send the picture's bytes in "
+                   "base64",
+                   path);
+}
+
+static enum err_code read_image(const struct reader *reader, const json_t *value, const char *path,
+                                struct predict_item *item, struct err *err)
+{
+    if (!json_is_string(value))
+        return wrong_type(path, "image", "a string", value, err);
+    struct string text = string_of(reader, value);
+    size_t prefix = elide_data_prefix(text.bytes, text.len), len = 0;
+    size_t size = base64_sent_size(text.len - prefix);
+    char *bytes = arena_alloc(reader->arena, size);
+    if (bytes == NULL)
+        return err_no_memory(err, size);
+    if (base64_decode_sent(bytes, &len, text.bytes + prefix, text.len - prefix, prefix,
+                           reader->interrupt, err))
+        return refuse_base64(text, path, err);
+    if (len == 0)
+        return err_set(err, ERR_UNUSABLE, "%s.image: empty", path);
+    *item = (struct predict_item){.source = {.kind = ENGINE_IMAGE, .bytes = bytes, .len = len}};
+    return ERR_OK;
+}
+
+/* Exactly one of text and image, of the call or of an element of inputs. */
+static enum err_code read_input(const struct reader *reader, const json_t *object, const char *path,
+                                struct predict_item *item, struct err *err)
+{
+    const json_t *text = doc_member(object, "text"), *image = doc_member(object, "image");
+    if (text != NULL && image != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s: expected one of \"text\" and \"image\", found both",
+                       path);
+    if (text != NULL && read_text(reader, text, path, item, err))
+        return err->code;
+    if (text != NULL || doc_member(object, "text_pair") != NULL)
+        return read_pair(reader, object, path, item, err);
+    if (image != NULL)
+        return read_image(reader, image, path, item, err);
+    return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);
+}
+
+static enum err_code check_item_members(json_t *object, const char *path, struct err *err)
+{
+    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
+        const char *name = json_object_iter_key(at);
+        if (strcmp(name, "inputs") != 0 && !codec_check_listed(name, &codec_names_item) &&
+            codec_check_listed(name, &codec_names_call))
+            return err_set(err, ERR_UNUSABLE,
+                           "%s.%s: options are for the whole call; put it beside \"inputs\"", path,
+                           name);
+    }
+    return check_members(object, path, &codec_names_item, err);
+}
+
+/* Which of the fab's things it is: a person who reads the answers looks for that. */
+static enum err_code read_item_names(const struct reader *reader, json_t *object, const char *path,
+                                     struct predict_item *item, struct err *err)
+{
+    if (read_label(reader, object, path, "id", LIMIT_ID_BYTES, &item->id, err))
+        return err->code;
+    if (item->id != NULL && item->id[0] == '\0') /* as if absent, as the call's */
+        item->id = NULL;
+    return codec_context_read(json_object_get(object, "context"), path, reader->elided,
+                              CODEC_CONTEXT_OF_ITEM, reader->arena, &item->context, &item->lot,
+                              err);
+}
+
+static void read_item(const struct reader *reader, json_t *object, unsigned index,
+                      struct predict_item *item)
+{
+    char path[32];
+    struct predict_item names = {0};
+    struct err err = {0};
+    snprintf(path, sizeof path, "$.inputs[%u]", index);
+    if (!json_is_object(object))
+        err_set(&err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
+                doc_type_name(object));
+    else if (!check_item_members(object, path, &err) &&
+             !read_item_names(reader, object, path, &names, &err))
+        read_input(reader, object, path, item, &err);
+    item->id = names.id;
+    item->context = names.context;
+    item->lot = names.lot;
+    item->err = err;
+}
+
+static enum err_code refuse_inputs(size_t count, unsigned inputs_max, struct err *err)
+{
+    return err_set(err, ERR_TOO_LARGE, "$.inputs: at most %u inputs, found %zu", inputs_max, count);
+}
+
+static enum err_code check_inputs(const json_t *inputs, unsigned inputs_max, struct err *err)
+{
+    if (!json_is_array(inputs))
+        return wrong_type("$", "inputs", "an array", inputs, err);
+    size_t count = json_array_size(inputs);
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "$.inputs: empty");
+    if (count > inputs_max)
+        return refuse_inputs(count, inputs_max, err);
+    return ERR_OK;
+}
+
+static enum err_code items_create(const struct reader *reader, size_t count, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    call->items = arena_alloc_array(reader->arena, count, sizeof *call->items);
+    if (call->items == NULL)
+        return err_no_memory(err, count * sizeof *call->items);
+    call->item_count = (unsigned)count;
+    return ERR_OK;
+}
+
+static enum err_code read_inputs(const struct reader *reader, const json_t *inputs,
+                                 unsigned inputs_max, struct err *err)
+{
+    const struct predict_call *call = reader->call;
+    if (doc_member(reader->tree, "text") != NULL || doc_member(reader->tree, "image") != NULL ||
+        doc_member(reader->tree, "text_pair") != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
+    if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
+        return err->code;
+    reader->call->envelope = true;
+    for (unsigned i = 0; i < call->item_count; i++) {
+        read_item(reader, json_array_get(inputs, i), i, &call->items[i]);
+        if (call->items[i].err.code == ERR_NO_MEMORY)
+            return err_set(err, ERR_NO_MEMORY, "%s", call->items[i].err.text);
+    }
+    return ERR_OK;
+}
+
+/* The id comes first, so that it is known whatever is wrong with the rest. */
+static enum err_code read_call(const struct reader *reader, const struct codec_limits *limits,
+                               struct err *err)
+{
+    json_t *root = reader->tree;
+    if (!json_is_object(root))
+        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
+    const struct codec_names *members =
+        limits->members != NULL ? limits->members : &codec_names_call;
+    if (read_id(reader, err) || check_members(root, "$", members, err) ||
+        read_options(reader, err))
+        return err->code;
+    const json_t *inputs = doc_member(root, "inputs");
+    if (inputs != NULL)
+        return read_inputs(reader, inputs, limits->inputs_max, err);
+    if (limits->members == NULL && doc_member(root, "text") == NULL &&
+        doc_member(root, "image") == NULL && doc_member(root, "text_pair") == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "$: expected one of \"text\", \"image\" and \"inputs\", found none");
+    if (items_create(reader, 1, err))
+        return err->code;
+    return read_input(reader, root, "$", &reader->call->items[0], err);
+}
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    const char *member = call->items[index].source.kind == ENGINE_TEXT ? "text" : "image";
+    if (call->envelope)
+        snprintf(out, CALL_PLACE_BYTES, "$.inputs[%u].%s", index, member);
+    else
+        snprintf(out, CALL_PLACE_BYTES, "$.%s", member);
+}
+
+/* ---- the interface ---- */
+
+static struct doc_limits json_limits_of(const struct codec_limits *limits)
+{
+    struct doc_limits json = doc_limits_request;
+    json.depth_max = LIMIT_JSON_DEPTH;
+    json.tokens_max += (size_t)limits->inputs_max * TOKENS_PER_INPUT;
+    json.bytes_max = LIMIT_JSON_BYTES + (size_t)limits->inputs_max * ELIDE_BYTES_MIN;
+    return json;
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* jansson: an empty object, the most expensive value, takes 240 bytes for its two tokens; a string
+ * lies there once, and up to twice more in the lexer's buffer. It sees the body without its long
+ * strings, shortened in a copy; those are decoded, from escapes and from base64. The shortest input
+ * has eight bytes, the shortest string that is cut nine with the comma behind it. */
+size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
+{
+    enum { TOKEN_BYTES = 128, TEXT_COPIES = 5, ITEM_BYTES_MIN = 8, STRING_BYTES_MIN = 9 };
+    const struct doc_limits json = json_limits_of(limits);
+    const size_t tokens = lesser(len, json.tokens_max), seen = lesser(len, json.bytes_max);
+    const size_t items = lesser(len / ITEM_BYTES_MIN + 1, limits->inputs_max);
+    const size_t strings = lesser(len / STRING_BYTES_MIN, json.tokens_max / 2);
+    return tokens * TOKEN_BYTES + seen * TEXT_COPIES + 2 * len +
+           items * sizeof(struct predict_item) +
+           strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT);
+}
+
+/* Reports the invalid long string because of which a body is too long for the parser. */
+static enum err_code string_fault(const struct elided *elided, struct err *err)
+{
+    const char *what = elided->fault == ERR_UNUSABLE ? "invalid UTF-8" : "not valid JSON";
+    return err_set(err, elided->fault, "%s at byte %zu", what, elided->fault_at);
+}
+
+/* Whoever sent too many tokens has most likely sent too many inputs. */
+static void name_inputs(const struct elided *elided, const struct codec_limits *limits,
+                        struct err *err)
+{
+    size_t count = codec_inputs_count(elided->text, elided->len);
+    if (count <= limits->inputs_max)
+        return;
+    *err = (struct err){0};
+    refuse_inputs(count, limits->inputs_max, err);
+}
+
+enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
+                               const struct codec_limits *limits, struct arena *arena,
+                               struct err *err)
+{
+    *out =
+        (struct predict_call){.top_k = 1, .model_place = "$.model", .place = place, .keep = true};
+    const struct doc_limits json = json_limits_of(limits);
+    struct elided elided;
+    if (elide_strings(&elided, body, len, json.tokens_max, arena, err))
+        return err->code;
+    if (elided.fault != ERR_OK && elided.len > json.bytes_max)
+        return string_fault(&elided, err);
+    struct reader reader = {.call = out,
+                            .arena = arena,
+                            .elided = &elided,
+                            .interrupt = limits->interrupt,
+                            .query = limits->query};
+    if (!doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided, err))
+        read_call(&reader, limits, err);
+    else if (err->code == ERR_TOO_LARGE)
+        name_inputs(&elided, limits, err);
+    doc_free(reader.tree);
+    if (out->id == NULL && limits->query != NULL)
+        out->id = limits->query->asked.id;
+    return err->code;
+}

@@ -1,0 +1,119 @@
+#include "wire/codec_check.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/nearest.h"
+
+#include <string.h>
+
+enum { SHOWN_NAME_BYTES = 32 }; /* longer unknown names are not repeated */
+
+/* The separator between a path and a key. */
+static const char *joint(const char *path)
+{
+    return path[0] == '$' ? "." : "";
+}
+
+bool codec_check_listed(const char *name, const struct codec_names *known)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (strcmp(name, known->list[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool can_be_shown(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+    return name[len] == '\0' && len > 0 && len <= SHOWN_NAME_BYTES;
+}
+
+/* The only place where a client's bytes reach an error text: "unknown member" alone does not help,
+ * so a name that looks like an identifier is repeated. */
+enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
+                                  const struct codec_names *known, struct err *err)
+{
+    if (!can_be_shown(key))
+        return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
+    const char *nearest = nearest_name(key, known->list, known->count);
+    if (nearest == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s", path, joint(path), key, what);
+    return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path, joint(path),
+                   key, what, nearest);
+}
+
+/* No control characters: C0, DEL, and C1 (U+0080 to U+009F). */
+static bool is_printable(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7F)
+            return false;
+        if (c == 0xC2 && i + 1 < len && (unsigned char)text[i + 1] < 0xA0)
+            return false;
+    }
+    return true;
+}
+
+enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
+                                const char *key, struct err *err)
+{
+    if (len > bytes_max)
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: at most %zu bytes, found %zu", path, joint(path),
+                       key, bytes_max, len);
+    if (!is_printable(label, len))
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: must not contain control characters", path,
+                       joint(path), key);
+    return ERR_OK;
+}
+
+enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
+                               struct arena *arena, const char **out, struct err *err)
+{
+    const char *text = NULL;
+    if (doc_get_string(root, "$", key, &text, err) || text == NULL)
+        return err->code;
+    if (codec_check_label(text, strlen(text), bytes_max, "$", key, err))
+        return err->code;
+    *out = arena_copy(arena, text, strlen(text));
+    return *out != NULL ? ERR_OK : err_no_memory(err, strlen(text));
+}
+
+enum err_code codec_check_method(const char *word, size_t len, const char *path,
+                                 enum explain_method *out, struct err *err)
+{
+    char name[16] = "";
+    if (len < sizeof name && memchr(word, '\0', len) == NULL)
+        memcpy(name, word, len);
+    if (method_find(name, out))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "%s%sexplain: unknown method; known are true, false, %s",
+                   path, joint(path), method_names());
+}
+
+enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
+                                    enum engine_long_text *out, struct err *err)
+{
+    static const char truncate[] = "truncate", windows[] = "windows";
+    if (len == sizeof truncate - 1 && memcmp(word, truncate, len) == 0)
+        *out = LONG_TEXT_TRUNCATE;
+    else if (len == sizeof windows - 1 && memcmp(word, windows, len) == 0)
+        *out = LONG_TEXT_WINDOWS;
+    else
+        return err_set(err, ERR_UNUSABLE, "%s%slong_text: expected truncate or windows", path,
+                       joint(path));
+    return ERR_OK;
+}
+
+enum err_code codec_check_explain(const struct predict_call *call, const char *path,
+                                  struct err *err)
+{
+    const char *key = call->overlay          ? "overlay"
+                      : call->how.statistics ? "attention_stats"
+                      : call->how.layer > 0  ? "explain_layer"
+                                             : NULL;
+    if (call->explain || key == NULL)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s%s%s: belongs to an explanation; ask for one with \"explain\"", path,
+                   joint(path), key);
+}

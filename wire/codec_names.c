@@ -1,0 +1,57 @@
+#include "wire/codec_names.h"
+
+static const char *const call[] = {"text",
+                                   "image",
+                                   "inputs",
+                                   "model",
+                                   "top_k",
+                                   "explain",
+                                   "explain_layer",
+                                   "overlay",
+                                   "attention_stats",
+                                   "deadline_ms",
+                                   "id",
+                                   "context",
+                                   "long_text",
+                                   "text_pair",
+                                   "candidate_labels",
+                                   "hypothesis_template",
+                                   "keep"};
+static const char *const item[] = {"text", "image", "id", "context", "text_pair"};
+static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
+                                      "tool", "chamber", "recipe", "step"};
+static const char *const query[] = {"model",
+                                    "top_k",
+                                    "id",
+                                    "deadline_ms",
+                                    "explain",
+                                    "explain_layer",
+                                    "overlay",
+                                    "attention_stats",
+                                    "long_text",
+                                    "candidate_labels",
+                                    "hypothesis_template",
+                                    "keep"};
+static const char *const feedback[] = {"id", "label", "index", "source", "new"};
+static const char *const labels[] = {"feedback"};
+static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
+static const char *const shares[] = {"split", "shadow"};
+static const char *const promote[] = {"force", "reason"};
+static const char *const fit[] = {"name",   "version", "loss_max", "prior", "target_precision",
+                                  "shadow", "reason"};
+
+#define NAMES(list)                                                                                \
+    {                                                                                              \
+        list, sizeof(list) / sizeof(list)[0]                                                       \
+    }
+
+const struct codec_names codec_names_call = NAMES(call);
+const struct codec_names codec_names_item = NAMES(item);
+const struct codec_names codec_names_context = NAMES(context);
+const struct codec_names codec_names_query = NAMES(query);
+const struct codec_names codec_names_feedback = NAMES(feedback);
+const struct codec_names codec_names_labels = NAMES(labels);
+const struct codec_names codec_names_load = NAMES(load);
+const struct codec_names codec_names_shares = NAMES(shares);
+const struct codec_names codec_names_promote = NAMES(promote);
+const struct codec_names codec_names_fit = NAMES(fit);

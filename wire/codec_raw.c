@@ -1,0 +1,173 @@
+#include "wire/codec.h"
+
+#include "engine/base/utf8.h"
+#include "wire/codec_check.h"
+#include "wire/codec_context.h"
+#include "wire/codec_labels.h"
+#include "wire/limits.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum err_code read_label(const char *name, const char *value, size_t bytes_max,
+                                struct arena *arena, const char **out, struct err *err)
+{
+    size_t len = strlen(value);
+    if (codec_check_label(value, len, bytes_max, CODEC_CHECK_QUERY, name, err))
+        return err->code;
+    if (!utf8_is_valid(value, len)) /* percent-decoding can yield any bytes */
+        return err_set(err, ERR_UNUSABLE, "?%s: not valid UTF-8", name);
+    *out = arena_copy(arena, value, len);
+    return *out != NULL ? ERR_OK : err_no_memory(err, len + 1);
+}
+
+/* Digits only, from 1; what is above max is max. */
+static enum err_code read_count(const char *name, const char *value, unsigned max, unsigned *out,
+                                struct err *err)
+{
+    unsigned count = 0;
+    size_t digits = strspn(value, "0123456789");
+    if (digits == 0 || value[digits] != '\0')
+        return err_set(err, ERR_UNUSABLE, "?%s: expected an integer", name);
+    for (size_t i = 0; i < digits; i++) {
+        unsigned digit = (unsigned)(value[i] - '0');
+        count = count > (max - digit) / 10 ? max : count * 10 + digit;
+    }
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "?%s: must be at least 1", name);
+    *out = count;
+    return ERR_OK;
+}
+
+static enum err_code read_top_k(struct predict_call *call, const char *value, struct err *err)
+{
+    if (strcmp(value, "all") != 0)
+        return read_count("top_k", value, UINT_MAX, &call->top_k, err);
+    call->top_k = TOP_K_ALL;
+    return ERR_OK;
+}
+
+static enum err_code read_deadline(struct predict_call *call, const char *value, struct err *err)
+{
+    unsigned deadline_ms = 0;
+    if (read_count("deadline_ms", value, UINT_MAX, &deadline_ms, err))
+        return err->code;
+    if (deadline_ms > CODEC_DEADLINE_MS_MAX)
+        return err_set(err, ERR_UNUSABLE, "?deadline_ms: must be from 1 to %d",
+                       CODEC_DEADLINE_MS_MAX);
+    call->deadline_ms = deadline_ms;
+    return ERR_OK;
+}
+
+static enum err_code read_explain(struct predict_call *call, const char *value, struct err *err)
+{
+    call->explain = strcmp(value, "false") != 0;
+    call->how.method = EXPLAIN_DEFAULT;
+    if (!call->explain || strcmp(value, "true") == 0)
+        return ERR_OK;
+    return codec_check_method(value, strlen(value), CODEC_CHECK_QUERY, &call->how.method, err);
+}
+
+static enum err_code read_layer(struct predict_call *call, const char *value, struct err *err)
+{
+    unsigned layer = 0;
+    if (read_count("explain_layer", value, UINT_MAX, &layer, err))
+        return err->code;
+    if (layer > CODEC_LAYER_MAX)
+        return err_set(err, ERR_UNUSABLE, "?explain_layer: must be from 1 to %d", CODEC_LAYER_MAX);
+    call->how.layer = layer;
+    return ERR_OK;
+}
+
+static enum err_code read_flag(const char *name, const char *value, bool *out, struct err *err)
+{
+    *out = strcmp(value, "true") == 0;
+    if (*out || strcmp(value, "false") == 0)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "?%s: expected true or false", name);
+}
+
+static enum err_code read_id(struct predict_call *call, const char *value, struct arena *arena,
+                             struct err *err)
+{
+    if (read_label("id", value, LIMIT_ID_BYTES, arena, &call->id, err))
+        return err->code;
+    if (call->id[0] == '\0')
+        call->id = NULL;
+    return ERR_OK;
+}
+
+static enum err_code read_hypothesis(struct predict_call *call, const char *value,
+                                     struct arena *arena, struct err *err)
+{
+    call->labels.hypothesis = arena_copy(arena, value, strlen(value));
+    return call->labels.hypothesis != NULL ? ERR_OK : err_no_memory(err, strlen(value) + 1);
+}
+
+enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
+                                 struct arena *arena, struct err *err)
+{
+    if (strncmp(name, "context.", strlen("context.")) == 0)
+        return codec_context_set(&call->context, &call->lot, name + strlen("context."),
+                                 value != NULL ? value : "", arena, err);
+    if (strcmp(name, "context") == 0)
+        return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");
+    if (!codec_check_listed(name, &codec_names_query))
+        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", &codec_names_query, err);
+    if (value == NULL)
+        return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
+    if (strcmp(name, "model") == 0)
+        return read_label(name, value, LIMIT_MODEL_NAME_BYTES, arena, &call->model, err);
+    if (strcmp(name, "id") == 0)
+        return read_id(call, value, arena, err);
+    if (strcmp(name, "top_k") == 0)
+        return read_top_k(call, value, err);
+    if (strcmp(name, "deadline_ms") == 0)
+        return read_deadline(call, value, err);
+    if (strcmp(name, "explain") == 0)
+        return read_explain(call, value, err);
+    if (strcmp(name, "explain_layer") == 0)
+        return read_layer(call, value, err);
+    if (strcmp(name, "candidate_labels") == 0)
+        return codec_labels_set(&call->labels, value, arena, err);
+    if (strcmp(name, "hypothesis_template") == 0)
+        return read_hypothesis(call, value, arena, err);
+    if (strcmp(name, "long_text") == 0)
+        return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
+                                     err);
+    return read_flag(name, value,
+                     strcmp(name, "overlay") == 0 ? &call->overlay
+                     : strcmp(name, "keep") == 0  ? &call->keep
+                                                  : &call->how.statistics,
+                     err);
+}
+
+enum err_code codec_check_options(const struct predict_call *call, struct err *err)
+{
+    if (codec_labels_check(&call->labels, CODEC_CHECK_QUERY, err))
+        return err->code;
+    return codec_check_explain(call, CODEC_CHECK_QUERY, err);
+}
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    (void)call;
+    (void)index;
+    snprintf(out, CALL_PLACE_BYTES, "body");
+}
+
+enum err_code codec_parse_raw(struct predict_call *out, enum engine_kind kind, const char *body,
+                              size_t len, struct arena *arena, struct err *err)
+{
+    *out = (struct predict_call){.top_k = 1, .model_place = "?model", .place = place, .keep = true};
+    if (len == 0)
+        return err_set(err, ERR_UNUSABLE, "the body is empty");
+    out->items = arena_alloc_array(arena, 1, sizeof *out->items);
+    if (out->items == NULL)
+        return err_no_memory(err, sizeof *out->items);
+    out->items[0] =
+        (struct predict_item){.source = {.kind = kind, .bytes = body, .len = len, .is_utf8 = true}};
+    out->item_count = 1;
+    return ERR_OK;
+}

@@ -1,0 +1,192 @@
+/* codec_reply.c - see codec_reply.h. answer.c and problem.c make the objects of a prediction and a
+ * problem; this file adds the members that only a server has.
+ *
+ * Digits. One jansson dump prints all reals with the same precision. Nine digits are right for
+ * scores (fp32 survives them) and for milliseconds, but not for a context, which is returned to the
+ * client unchanged: codec.c has made a text of it, which is put in front of the closing brace.
+ *
+ * Memory. Trees live for the length of a call, the text as long as the arena. A reply to a
+ * prediction is written row by row, so that no more than the tree of one row is held: labels may be
+ * the client's own, and as long as a request. */
+#include "wire/codec_reply.h"
+
+#include "engine/base/utf8.h"
+#include "wire/codec_dump.h"
+#include "wire/problem.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- the reply to a predict call ---- */
+
+static json_t *milliseconds(double ms)
+{
+    return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
+}
+
+static json_t *timing_json(const struct predict_call *call, const struct codec_timing *timing)
+{
+    json_t *object = json_object();
+    int failed = codec_add(object, "queue", milliseconds(timing->queue_ms));
+    failed |= codec_add(object, "prepare", milliseconds(timing->prepare_ms));
+    failed |= codec_add(object, "inference", milliseconds(timing->inference_ms));
+    if (call->explain)
+        failed |= codec_add(object, "explain", milliseconds(timing->explain_ms));
+    failed |= codec_add(object, "total", milliseconds(timing->total_ms));
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* One of several: a row that failed becomes a problem and does not affect the others. */
+static json_t *item_json(const struct predict_call *call, const struct codec_row *row,
+                         const struct predict_item *item)
+{
+    json_t *object = row->err->code != ERR_OK ? problem_document(row->err, NULL)
+                                              : answer_prediction(row->answer, call->top_k);
+    int failed = object == NULL;
+    if (item->id != NULL)
+        failed |= codec_add(object, "id", json_string(item->id));
+    if (item->context != NULL)
+        failed |= codec_add(object, "context", json_loads(item->context, 0, NULL));
+    return codec_whole(object, failed);
+}
+
+static json_t *member(const char *key, json_t *value)
+{
+    json_t *object = json_object();
+    return codec_whole(object, codec_add(object, key, value));
+}
+
+struct codec_reply {
+    const struct predict_call *call;
+    struct codec_rows rows;
+    struct codec_text text;
+    unsigned encoded; /* rows */
+};
+
+struct codec_reply *codec_reply_begin(const struct predict_call *call, const char *id,
+                                      const struct codec_rows *rows, size_t text_bytes,
+                                      struct arena *arena)
+{
+    struct codec_reply *reply = arena_alloc(arena, sizeof *reply);
+    if (reply == NULL)
+        return NULL;
+    *reply = (struct codec_reply){.call = call, .rows = *rows};
+    codec_text_open(&reply->text, text_bytes, arena);
+    codec_text_add(&reply->text, "{");
+    if (id != NULL && utf8_is_valid(id, strlen(id))) {
+        codec_text_members(&reply->text, member("id", json_string(id)));
+        codec_text_add(&reply->text, ",");
+    }
+    if (call->envelope)
+        codec_text_add(&reply->text, "\"results\":[");
+    return reply;
+}
+
+unsigned codec_reply_row(struct codec_reply *reply)
+{
+    const struct predict_call *call = reply->call;
+    const unsigned i = reply->encoded, count = call->envelope ? call->item_count : 1;
+    if (i == count)
+        return 0;
+    const struct codec_row row = reply->rows.row(reply->rows.context, i);
+    if (!call->envelope) {
+        codec_text_members(&reply->text, answer_prediction(row.answer, call->top_k));
+    } else {
+        codec_text_add(&reply->text, i > 0 ? ",{" : "{");
+        codec_text_members(&reply->text, item_json(call, &row, &call->items[i]));
+        codec_text_add(&reply->text, "}");
+    }
+    return count - ++reply->encoded;
+}
+
+const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing *timing,
+                            size_t *len)
+{
+    const struct predict_call *call = reply->call;
+    while (codec_reply_row(reply) > 0)
+        continue;
+    codec_text_add(&reply->text, call->envelope ? "]," : ",");
+    codec_text_members(&reply->text, member("timing_ms", timing_json(call, timing)));
+    if (call->context != NULL) {
+        codec_text_add(&reply->text, ",\"context\":");
+        codec_text_add(&reply->text, call->context);
+    }
+    codec_text_add(&reply->text, "}");
+    return codec_text_end(&reply->text, len);
+}
+
+/* ---- the size of that reply ---- */
+
+enum {
+    SCORE_TEXT_BYTES = 64,  /* {"label":"","score":0.123456789}, and a class code's key */
+    SCORE_TREE_BYTES = 512, /* an object of jansson's with three members, without their texts */
+    FRAME_BYTES = 1024,     /* the members of the whole */
+    ROW_TEXT_BYTES = 2048,  /* of a row: a problem twice, or all but labels and names */
+};
+
+/* Bytes of the text as jansson writes it: '"' and '\\' take two, a control character takes six. */
+static size_t written_bytes(const char *text)
+{
+    size_t bytes = 0;
+    for (; text != NULL && *text != '\0'; text++)
+        bytes += (unsigned char)*text < 0x20 ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+    return bytes;
+}
+
+/* Bytes that the labels of a model take in each row: as text, and as a tree of jansson's. */
+struct labels_size {
+    const struct engine_info *info;
+    size_t text, tree;
+};
+
+/* The label with its class code; the best one stands in `label` and in `reason`, too. */
+static struct labels_size size_of_labels(const struct engine_info *info, unsigned top_k)
+{
+    size_t listed = top_k != TOP_K_ALL && top_k < info->label_count ? top_k : info->label_count;
+    size_t sum = 0, longest = 0;
+    for (unsigned i = 0; i < info->label_count; i++) {
+        size_t bytes = written_bytes(info->labels[i]);
+        if (info->class_codes != NULL)
+            bytes += written_bytes(info->class_codes[i].text);
+        sum += bytes;
+        longest = bytes > longest ? bytes : longest;
+    }
+    size_t texts = listed == info->label_count ? sum : memory_product(listed, longest);
+    size_t text = memory_sum(listed * SCORE_TEXT_BYTES, memory_sum(texts, 2 * longest));
+    return (struct labels_size){
+        .info = info, .text = text, .tree = memory_sum(listed * SCORE_TREE_BYTES, text)};
+}
+
+size_t codec_reply_bytes(const struct predict_call *call, const char *id,
+                         const struct codec_rows *rows, size_t *text)
+{
+    struct labels_size labels = {.info = NULL};
+    size_t largest = 0;
+    *text = FRAME_BYTES + written_bytes(id) + (call->context != NULL ? strlen(call->context) : 0);
+    for (unsigned i = 0; i < call->item_count; i++) {
+        const struct codec_row row = rows->row(rows->context, i);
+        const struct predict_item *item = &call->items[i];
+        size_t bytes = ROW_TEXT_BYTES + written_bytes(item->id) +
+                       (item->context != NULL ? strlen(item->context) : 0);
+        if (row.err->code == ERR_OK) {
+            if (row.info != labels.info)
+                labels = size_of_labels(row.info, call->top_k);
+            bytes = memory_sum(bytes, labels.text);
+            largest = labels.tree > largest ? labels.tree : largest;
+        }
+        *text = memory_sum(*text, bytes);
+    }
+    return memory_sum(*text, largest);
+}
+
+const char *codec_encode_problem(const struct err *err, const char *instance, struct arena *arena,
+                                 size_t *len)
+{
+    return codec_finish(problem_document(err, instance), "", arena, len);
+}
