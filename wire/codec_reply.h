@@ -36,9 +36,9 @@ struct codec_rows {
 };
 
 /* The call and what the rows point to must outlive the reply. begin: text_bytes as
- * codec_reply_bytes has it, 0 for a short one; NULL if there is no memory. row: encodes one more and
- * returns how many are left. end: also the rows that are left; NUL-terminated, in the arena, *len
- * without the NUL; NULL if there was not enough memory. */
+ * codec_reply_bytes has it, 0 for a short one; NULL if there is no memory. row: encodes one more
+ * and returns how many are left. end: also the rows that are left; NUL-terminated, in the arena,
+ * *len without the NUL; NULL if there was not enough memory. */
 struct codec_reply;
 struct codec_reply *codec_reply_begin(const struct predict_call *call, const char *id,
                                       const struct codec_rows *rows, size_t text_bytes,
