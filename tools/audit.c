@@ -206,13 +206,14 @@ static void print_member(const struct json_t *line, const char *name)
     print_text(text);
 }
 
-static void print_score(const struct json_t *line)
+/* The score of a label, or the value of a regression. */
+static void print_number(const struct json_t *line)
 {
-    double score = 0;
-    struct err ignored = {0};
-    if (doc_member(line, "score") != NULL &&
-        doc_get_number(line, "$", "score", &score, &ignored) == ERR_OK)
-        printf(" %.4f", score);
+    double number;
+    if (doc_as_number(doc_member(line, "score"), &number))
+        printf(" %.4f", number);
+    else if (doc_as_number(doc_member(line, "value"), &number))
+        printf(" %.6g", number);
 }
 
 static void show_line(const struct json_t *line)
@@ -223,7 +224,7 @@ static void show_line(const struct json_t *line)
     printf("%s  %-10s", time != NULL ? time : "", type != NULL ? type : "");
     for (size_t i = 0; i < COUNT(before); i++)
         print_member(line, before[i]);
-    print_score(line);
+    print_number(line);
     for (size_t i = 0; i < COUNT(behind); i++)
         print_member(line, behind[i]);
     putchar('\n');
@@ -279,7 +280,8 @@ static void export_row(const struct json_t *line)
     for (size_t i = 0; i < COUNT(columns); i++) {
         if (i > 0)
             putchar(',');
-        print_value(line, columns[i]);
+        const bool is_value = strcmp(columns[i], "score") == 0 && doc_member(line, "value") != NULL;
+        print_value(line, is_value ? "value" : columns[i]);
     }
     for (size_t i = 0; i < COUNT(contexts); i++) {
         putchar(',');

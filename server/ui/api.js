@@ -90,6 +90,16 @@ export async function getMetrics(signal) {
     return response.text();
 }
 
+/** A regression has numbers in place of a label with its score: they are shown where labels are. */
+function withLabel(answer) {
+    const number = (value) => String(Number(value.toPrecision(6)));
+    const numbers = answer.values !== undefined
+        ? Object.entries(answer.values).map(([name, value]) => `${name} ${number(value)}`).join(', ')
+        : answer.value !== undefined ? number(answer.value) : undefined;
+    return numbers === undefined ? answer
+        : { label: numbers, score: NaN, predictions: [], ...answer };
+}
+
 /**
  * @param {import('./request.js').Request} request
  * @param {AbortSignal} signal
@@ -99,7 +109,9 @@ export async function predict(request, signal) {
     const begun = performance.now();
     const response = await fetchAnswer(request.url, { method: 'POST', body: request.body, signal,
         headers: { 'Content-Type': request.type } }, true);
-    const answer = await response.json();
+    const { results, ...rest } = await response.json();
+    const answer = results === undefined ? withLabel(rest)
+        : { results: results.map(withLabel), ...rest };
     return { answer, roundTripMs: performance.now() - begun };
 }
 

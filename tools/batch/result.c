@@ -2,9 +2,11 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/doc_edit.h"
+#include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
 #include "wire/answer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- cells ---- */
@@ -69,6 +71,44 @@ static void write_place(const struct record_input *input, FILE *file)
         write_text(file, input->id);
 }
 
+struct values {
+    FILE *stream;
+    bool has_any;
+};
+
+static enum err_code print_value(void *context, const char *key, const struct json_t *value,
+                                 struct err *err)
+{
+    struct values *values = context;
+    double number = 0;
+    (void)err;
+    doc_as_number(value, &number);
+    fprintf(values->stream, "%s%s=%.*g", values->has_any ? "|" : "", key, ANSWER_DIGITS, number);
+    values->has_any = true;
+    return ERR_OK;
+}
+
+/* The label and its score. A regression's number stands as the score; several numbers stand as the
+ * label: yield=0.9|leakage=0.01. */
+static void answer_cells(FILE *file, const struct json_t *object)
+{
+    const struct json_t *values = doc_member(object, "values");
+    struct memory_file text;
+    struct err err = {0};
+    if (values == NULL) {
+        text_cell(file, object, "label");
+    } else {
+        fputc(',', file);
+        if (!memory_file_open(&text, &err)) {
+            doc_each_member(values, print_value, &(struct values){text.stream, false}, &err);
+            if (!memory_file_close(&text, &err))
+                write_text(file, text.bytes);
+            free(text.bytes);
+        }
+    }
+    number_cell(file, object, doc_member(object, "value") != NULL ? "value" : "score");
+}
+
 /* A problem has neither label nor predictions: their cells are empty. */
 static void write_row(const struct result_format *format, const struct json_t *object,
                       const struct record_input *input, FILE *file)
@@ -77,8 +117,7 @@ static void write_row(const struct result_format *format, const struct json_t *o
     const struct json_t *predictions = doc_member(object, "predictions");
     bool is_truncated = doc_member(object, "truncated") != NULL;
     write_place(input, file);
-    text_cell(file, object, "label");
-    number_cell(file, object, "score");
+    answer_cells(file, object);
     text_cell(file, object, "decision");
     text_cell(file, object, "reason");
     number_cell(file, object, "ood_score");

@@ -352,6 +352,8 @@ static bool fake_scores(float logit, float *scores)
     return !isnan(scores[0]) && !isnan(scores[1]);
 }
 
+static enum engine_task fake_task; /* of all models */
+
 /* 'R' is reviewed, 'U' is unknown; ood_score is the first byte, of a text. */
 static void fake_answer(const struct engine_model *model, float logit,
                         const struct engine_input *input, struct engine_result *result)
@@ -364,7 +366,8 @@ static void fake_answer(const struct engine_model *model, float logit,
     if (result->scores == NULL)
         return;
     result->is_finite = fake_scores(logit, result->scores);
-    result->label = result->scores[1] > result->scores[0];
+    result->task = fake_task;
+    result->label = fake_task == ENGINE_CLASSIFY && result->scores[1] > result->scores[0];
     result->number = result->scores[result->label];
     result->truncated = input->truncated;
     result->windows = input->windows;

@@ -953,8 +953,26 @@ START_TEST(labels_to_learn_from_are_those_of_the_audit_log_after_a_restart)
 }
 END_TEST
 
-SUITE("feedback", a_label_is_compared_with_what_was_predicted,
-      a_second_label_replaces_the_first_and_says_so, an_id_that_is_not_remembered_is_not_found,
+/* There is no label to be right or wrong: the number is not remembered. */
+START_TEST(an_answer_of_a_regression_is_not_remembered)
+{
+    struct feedback_item item = {.id = "die-1", .label = labels[0]};
+    const struct engine_result result = {.task = ENGINE_REGRESS, .number = 3.5f};
+    const struct answer answer = {
+        .model_name = "wafer", .model_version = "1", .info = &info, .result = result};
+    const struct prediction_record record = {.id = "die-1", .answer = &answer};
+    opened(10);
+    const struct observer observer = feedback_observer(feedback);
+    observer.prediction(observer.context, &record);
+    ck_assert_int_eq(feedback_give(feedback, &item, 1, &arena, &err), ERR_OK);
+    ck_assert_int_eq(item.err.code, ERR_NOT_FOUND);
+    closed();
+}
+END_TEST
+
+SUITE("feedback", an_answer_of_a_regression_is_not_remembered,
+      a_label_is_compared_with_what_was_predicted, a_second_label_replaces_the_first_and_says_so,
+      an_id_that_is_not_remembered_is_not_found,
       a_label_that_the_model_lacks_is_refused_by_name_and_stored_if_it_is_new,
       a_label_can_be_taken_back_once, the_right_label_of_a_prediction_is_found_by_its_id_and_index,
       a_full_table_of_labels_is_refused_and_those_taken_back_free_it,

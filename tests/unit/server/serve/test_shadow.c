@@ -31,7 +31,7 @@ static void note(void *context, const struct shadow_record *record)
     (void)context;
     told.last = *record;
     snprintf(told.id, sizeof told.id, "%s", record->id);
-    snprintf(told.label, sizeof told.label, "%s", record->label);
+    snprintf(told.label, sizeof told.label, "%s", record->label != NULL ? record->label : "");
     told.priority = getpriority(PRIO_PROCESS, 0);
     atomic_fetch_add(&told.calls, 1);
 }
@@ -74,6 +74,8 @@ static uint64_t count(const struct bench *bench, unsigned model, enum shadow_res
     return atomic_load(&bench->snapshot->models[model]->shadowed[result]);
 }
 
+static float answered_factor = 1; /* of a regression's answer over the shadow's */
+
 /* A request of one text that the at-th model has answered: its letter decides the label. */
 static void offer(const struct bench *bench, unsigned at, const char *text, enum err_code failure)
 {
@@ -84,6 +86,11 @@ static void offer(const struct bench *bench, unsigned at, const char *text, enum
     struct row row = {.model = bench->snapshot->models[at], .key = "lot", .err.code = failure};
     row.answer.info = row.model->info;
     row.answer.result = result_of(scores, 2);
+    row.answer.result.task = fake_task;
+    if (fake_task == ENGINE_REGRESS) {
+        row.answer.result.label = 0;
+        row.answer.result.number = scores[0] * answered_factor;
+    }
     struct row *good[] = {&row};
     struct request request = {.exchange = &exchange,
                               .snapshot = bench->snapshot,
@@ -118,6 +125,27 @@ START_TEST(a_copy_is_judged_and_told_by_who_can_wait)
     ck_assert_uint_eq(fake_seen.threads, 1);
     ck_assert_uint_eq(count(&bench, 2, SHADOW_AGREES), 0); /* it is none */
     bench_close(&bench);
+}
+END_TEST
+
+START_TEST(numbers_of_a_regression_agree_within_a_hundredth)
+{
+    static const float factors[] = {1, 1.0099f, 0.9901f, 1.011f, 0.98f, -1};
+    struct bench bench;
+    fake_task = ENGINE_REGRESS;
+    bench_open(&bench, 1, 0, 0);
+    for (unsigned i = 0; i < 6; i++) {
+        answered_factor = factors[i];
+        offer(&bench, 0, "p", ERR_OK);
+        await(&bench, 1, i < 3 ? SHADOW_AGREES : SHADOW_DISAGREES, i < 3 ? i + 1 : i - 2);
+    }
+    while (atomic_load(&told.calls) < 6)
+        sched_yield();
+    ck_assert_ptr_null(told.last.label);
+    ck_assert(!told.last.agrees);
+    bench_close(&bench);
+    fake_task = ENGINE_CLASSIFY;
+    answered_factor = 1;
 }
 END_TEST
 
@@ -273,7 +301,8 @@ START_TEST(a_model_lives_until_its_last_copy_is_done)
 }
 END_TEST
 
-SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait, each_shadow_but_who_answered_gets_a_copy,
+SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait,
+      numbers_of_a_regression_agree_within_a_hundredth, each_shadow_but_who_answered_gets_a_copy,
       what_was_not_answered_gives_no_copy, a_copy_that_cannot_be_judged_has_failed,
       what_there_is_no_room_for_is_skipped, without_memory_for_requests_there_is_no_copy,
       a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,

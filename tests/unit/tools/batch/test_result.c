@@ -63,6 +63,15 @@ START_TEST(result_writes_a_flat_row)
 }
 END_TEST
 
+START_TEST(result_puts_a_number_in_the_cell_of_the_score)
+{
+    expect("{\"value\":-0.5,\"decision\":\"auto\"}", &plain, true, 1,
+           "a.log,17,,,-0.5,auto,,,,,,,,,,\r\n");
+    expect("{\"values\":{\"=yield\":0.25,\"leak\":1e-3},\"decision\":\"auto\"}", &plain, true, 1,
+           "a.log,17,,\"'=yield=0.25|leak=0.001\",,auto,,,,,,,,,,\r\n");
+}
+END_TEST
+
 START_TEST(result_header_has_a_cell_for_each_of_a_row)
 {
     for (unsigned top_k = 1; top_k <= 3; top_k++) {
@@ -119,5 +128,6 @@ START_TEST(result_spells_out_a_name_that_is_not_utf8)
 END_TEST
 
 SUITE("result", result_adds_place_and_id_to_json, result_writes_a_flat_row,
-      result_header_has_a_cell_for_each_of_a_row, result_lets_no_text_become_a_formula,
-      result_quotes_what_would_break_a_row, result_spells_out_a_name_that_is_not_utf8)
+      result_puts_a_number_in_the_cell_of_the_score, result_header_has_a_cell_for_each_of_a_row,
+      result_lets_no_text_become_a_formula, result_quotes_what_would_break_a_row,
+      result_spells_out_a_name_that_is_not_utf8)
