@@ -1,4 +1,4 @@
-/* Where an input comes from goes with it. */
+/* The context of an input is sent with it. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { drop, fixture, shoot, shownAnswer } from './support.mjs';

@@ -1,4 +1,4 @@
-/* What goes wrong is said, with what to do about it. */
+/* The page names each error and says what to do about it. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { MODELS, drop, fixture, shoot, shownAnswer, startServer, withPage } from './support.mjs';

@@ -1,4 +1,4 @@
-/* What a person says that an input is: it goes to the server that takes it, and is kept. */
+/* The right label that a person gives is sent to the server, which takes it, and is kept. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { ask, drop, fixture, saved, shoot, shownAnswer } from './support.mjs';

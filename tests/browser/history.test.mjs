@@ -1,4 +1,4 @@
-/* What came in this tab can be taken along: as files, and on paper. */
+/* The inputs and answers of this tab can be saved as files and printed. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { drop, fixture, saved, shoot, shownAnswer } from './support.mjs';

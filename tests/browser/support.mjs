@@ -1,6 +1,6 @@
-/* What the browser's tests share: one attnd on a free port and one Chromium for a file of tests,
- * and a page anew for each test that must end without an error, a violation of the content security
- * policy or a request to anywhere else.
+/* Parts that the browser's tests share: one attnd on a free port and one Chromium for a file of
+ * tests, and a new page for each test. A test must end without an error, a violation of the content
+ * security policy or a request to anywhere else.
  *
  *     const shared = fixture();
  *     test('a claim', () => shared.open({}, async (page) => { ... }));

@@ -1,4 +1,4 @@
-/* Whether a document is a bill of materials by CycloneDX 1.5's schema, in its strict form:
+/* Checks that a document is a bill of materials by CycloneDX 1.5's schema, in its strict form:
  * node tests/image/validate.mjs FILE */
 import { readFileSync } from 'node:fs';
 import { Spec, Validation } from '@cyclonedx/cyclonedx-library';

@@ -1,5 +1,5 @@
-/* What a running server answers is what its document says, and what the document lets a client send
- * is what the server takes. */
+/* Replies of a running server are what its document says. The server takes every request that the
+ * document allows. */
 import { strict as assert } from 'node:assert';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -196,7 +196,7 @@ test('raw bodies with options in the query', async () => {
         await predictRaw('text/plain', LOG, query, 422);
 });
 
-/* What the document forbids, the server refuses: the limits of both are the same. */
+/* The server refuses every request that the document forbids: the limits of both are the same. */
 test('requests that neither document nor server allow', async () => {
     const long = (bytes) => 'x'.repeat(bytes);
     for (const body of [{}, [], 5, 'text', { text: 5 }, { text: '' }, { image: '' }, { inputs: [] },
@@ -446,7 +446,8 @@ test('a server that drains', async () => {
     assert.ok(face.seen.has('GET /readyz 503'));
 });
 
-/* But for what a healthy server does not say: memory that fails, a stop in the middle. */
+/* All statuses except those that a healthy server does not give: memory that fails, a stop in the
+ * middle. */
 test('every reply of a prediction and of a reload was seen', (t) => {
     const rare = { '/predict': ['500', '503'],
         '/admin/reload': ['400', '405', '408', '429', '500', '503'] };

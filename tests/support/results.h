@@ -5,7 +5,8 @@
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
 
-/* Of these scores, which stay the caller's: the winner, automatic. */
+/* The result of these scores, which stay the caller's: the label is the largest score's, the
+ * decision is automatic. */
 static inline struct engine_result result_of(float *scores, unsigned count)
 {
     const unsigned label = argmax(scores, count);

@@ -164,7 +164,7 @@ static bool is_part_of(const char *module, const char *whole)
     return strncmp(module, whole, len) == 0 && module[len] == '_';
 }
 
-/* Whether a way of includes leads from `at` to `goal`; seen: [tree.count] files that were left. */
+/* True if a way of includes leads from `at` to `goal`; seen: [tree.count] files that were left. */
 static bool leads_to(const char *at, const char *goal, bool *seen)
 {
     static const char *const endings[] = {".c", ".h", ".def"};
@@ -256,7 +256,7 @@ static void forget_all_files(void)
     known = NULL;
 }
 
-/* Whether a path ends in the name, which may leave out leading folders. */
+/* True if a path ends in the name, which may leave out leading folders. */
 static bool is_there(const char *name)
 {
     size_t len = strlen(name);

@@ -12,7 +12,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* What the engine shows to who is not of it: its door, and the plain data that the door names. */
+/* The headers that the engine shows to the rest of the tree: its door, and the plain data that the
+ * door names. */
 #define DOOR                                                                                       \
     "engine/engine.h", "engine/selftest.h", "engine/model/input.h", "engine/model/input_window.h", \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
@@ -292,7 +293,7 @@ static const struct room *room_of(const char *path)
     return NULL;
 }
 
-/* Whether a file of the room may see a header. */
+/* True if a file of the room may see a header. */
 static bool sees(const struct room *room, const char *header)
 {
     char folder[SOURCE_PATH_SIZE];
@@ -318,7 +319,7 @@ static const char *judge_library(const char *file, const char *header)
     return NULL;
 }
 
-/* What is wrong with what a file includes; NULL if nothing. */
+/* The fault of an include of the file; NULL if there is none. */
 static const char *judge_include(const char *file, const struct source_include *include)
 {
     const struct room *room = room_of(file);
@@ -357,7 +358,7 @@ START_TEST(layers_include_only_downwards)
 }
 END_TEST
 
-/* What a file sees through the headers that it includes. */
+/* Counts the violations among the headers that a file sees through its includes. */
 static int judge_closure(const struct room *room, const struct source_file *file,
                          const struct source_file **seen)
 {

@@ -419,7 +419,7 @@ START_TEST(config_ignores_variables_that_clusters_and_tests_set)
 }
 END_TEST
 
-/* What config_print and its friends write, NUL-terminated. */
+/* The output of config_print or of a function like it, NUL-terminated. */
 static char *printed(void (*print)(FILE *))
 {
     char *text = NULL;

@@ -168,7 +168,7 @@ START_TEST(a_live_option_applies_and_any_other_keeps_its_value)
 }
 END_TEST
 
-/* What the address is made of, too. */
+/* The parts of the address (listen_address and others) stay the old ones, too. */
 START_TEST(an_address_that_waits_is_wholly_the_old_one)
 {
     struct config old = loaded("--listen", "127.0.0.1:8081"), next = loaded("--listen", "[::1]:9");

@@ -1,5 +1,5 @@
-/* What documents say that can be checked: the table of options is the code's, links lead to files
- * that are there, and the README is short. */
+/* Properties of the documents that can be checked: the table of options is the code's, links lead
+ * to files that are there, and the README is short. */
 #include "config/config_print.h"
 #include "engine/base/file.h"
 #include "tests/support/suite.h"

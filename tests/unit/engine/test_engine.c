@@ -154,7 +154,8 @@ static void run_text(struct engine_session *session, const struct engine_model *
     arena_deinit(&arena);
 }
 
-/* As it does on one of its own; and the pools are the lender's still when it is closed. */
+/* The session gives the same logits as on a pool of its own. The pools still are the lender's when
+ * it is closed. */
 START_TEST(engine_runs_a_session_on_the_pool_that_it_is_lent)
 {
     struct engine_model *model = open_bert(NULL, NULL, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What the engine says that it will take, against what it took. */
+/* Memory that the engine says it will take, compared with the memory that it took. */
 #include "engine/base/thread_pool.h"
 #include "engine/engine.h"
 #include "engine/format/checkpoint.h"
@@ -155,7 +155,7 @@ static struct engine_cost measure(const char *dir, const char *dtype, unsigned t
     return cost;
 }
 
-/* What spec_read_config and the tokenizer hold. */
+/* The bytes that spec_read_config and the tokenizer hold. */
 static size_t small_parts(const char *dir, struct spec *spec)
 {
     struct arena arena;
@@ -232,7 +232,8 @@ START_TEST(an_image_model_is_measured_without_a_tokenizer)
 }
 END_TEST
 
-/* Of each file that is missing or broken engine_measure says what engine_open says. */
+/* The errors of engine_measure are those of engine_open, for each file that is missing or broken.
+ */
 START_TEST(what_cannot_be_opened_is_told_as_by_opening_it)
 {
     static const char *const broken[] = {"config.json", "vocab.txt", "model.safetensors"};

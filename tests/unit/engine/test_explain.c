@@ -1,4 +1,4 @@
-/* What the engine makes of an explain request, against the functions that it is made of. */
+/* Explanations of the engine, compared with the functions that they are made of. */
 #include "engine/engine.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
@@ -174,7 +174,7 @@ START_TEST(the_default_method_is_that_of_the_kind)
 }
 END_TEST
 
-/* What is the same for both kinds. */
+/* Checks of the fields that both kinds share. */
 static void expect_head(const struct fixture *f, const struct explanation *found,
                         const struct explain_options *options)
 {

@@ -81,13 +81,13 @@ static struct engine_input prepare(struct fixture *f, const struct image *image)
     return input;
 }
 
-/* What an answer is made of, and what it hangs on. */
+/* An answer with its features and its explanation. */
 struct answer {
     float logits[LABELS], scores[LABELS], features[FEATURES];
     const float *patches;
 };
 
-/* Of an image in one view as the method gives them, not yet as shares of the whole. */
+/* The relevance of an image in one view as the method gives it, not yet divided by its sum. */
 static void explain(struct fixture *f, const struct engine_input *input,
                     const struct explain_options *how, struct answer *out)
 {
@@ -239,7 +239,7 @@ START_TEST(a_turned_image_has_the_same_answer_and_the_turned_map)
 }
 END_TEST
 
-/* As the server does it: views are rows of batches, and joined. */
+/* The server does the same: views are rows of batches, and joined. */
 START_TEST(views_that_run_by_themselves_are_joined_to_the_same_answer)
 {
     struct fixture f;

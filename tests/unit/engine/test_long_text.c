@@ -136,7 +136,7 @@ START_TEST(the_largest_of_each_feature_is_pooled_by_default)
 }
 END_TEST
 
-/* As a server does, whose queue mixes windows of many texts. */
+/* The server does the same: its queue mixes windows of many texts. */
 START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
 {
     static const char *const ways[] = {"{}", "{\"window_pooling\": \"mean\"}"};

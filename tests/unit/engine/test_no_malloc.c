@@ -195,7 +195,7 @@ static void prepare_inputs(struct subject *subject)
     }
 }
 
-/* As the programs do, but for starting anew: a core that is chosen is left alone. */
+/* Does as the programs do, without starting anew. A core type that is chosen already is kept. */
 static void limit_blas_to_our_threads(void)
 {
     setenv("OPENBLAS_CORETYPE", "auto", 0);

@@ -157,7 +157,7 @@ START_TEST(logits_in_fewer_bits_stay_near_those_of_fp32)
 }
 END_TEST
 
-/* Of four rows two are captured, in one batch; and what was captured is a softmax. */
+/* Two of four rows of a batch are captured. A row of the capture is a softmax. */
 START_TEST(rows_with_a_trace_are_traced_and_no_others)
 {
     const struct explain_options options = {.method = EXPLAIN_ROLLOUT};

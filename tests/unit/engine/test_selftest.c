@@ -66,7 +66,7 @@ START_TEST(tolerances_of_other_dtypes_are_wider_and_never_below_that_of_f32)
 }
 END_TEST
 
-/* What is wrong, where it is told to stand, and a word of what is expected. */
+/* Faulty documents, with the place that the error names and a word of what was expected. */
 static const struct {
     const char *json, *told;
 } hostile[] = {

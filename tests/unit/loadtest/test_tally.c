@@ -1,4 +1,4 @@
-/* What a run has come to, and how it is told: figures worked out by hand. */
+/* The results of a run and their report: figures worked out by hand. */
 #include "engine/base/clock.h"
 #include "loadtest/report.h"
 #include "loadtest/tally.h"

@@ -130,7 +130,7 @@ START_TEST(workload_goes_through_lines_in_their_order)
 }
 END_TEST
 
-/* What a source of this kind with these bytes is refused with, behind its path. */
+/* Expects the refusal of a source of this kind with these bytes. `why` follows the path. */
 static void refused(enum options_kind kind, const char *bytes, enum err_code code, const char *why)
 {
     char path[] = "/tmp/attnd-workload-XXXXXX";

@@ -1,6 +1,6 @@
-/* What the shipped text models make of texts that are none of theirs: of each kind in
+/* Answers of the shipped text models to texts that are foreign to them: for each kind in
  * tests/data/foreign_texts.jsonl the share that would pass as `auto`. The table is printed, not
- * judged (`make foreign-texts`): lowering it is a matter of learning. */
+ * judged (`make foreign-texts`): lowering the share is a matter of learning. */
 #include "engine/engine.h"
 #include "learn/data/dataset.h"
 #include "tests/support/suite.h"

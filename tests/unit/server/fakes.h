@@ -304,7 +304,7 @@ size_t engine_image_pixels(const void *bytes, size_t len)
     return pixels;
 }
 
-/* What stands for a text takes its length; an image its pixels, until it is prepared. */
+/* A fake text takes its length; a fake image takes its pixels, until it is prepared. */
 struct engine_need engine_need(const struct engine_model *model, const struct engine_source *source)
 {
     (void)model;

@@ -75,7 +75,7 @@ START_TEST(the_server_starts_in_order_and_stops_in_the_reverse)
 }
 END_TEST
 
-/* What the service manager got, in order. */
+/* The messages that the service manager got, in order. */
 static void read_told(int fd, char *out, size_t size)
 {
     char message[64];

@@ -1,4 +1,4 @@
-/* What a service manager is told, over sockets of the test's own: by the functions, and by the
+/* Messages to a service manager, over sockets of the test's own: by the functions, and by the
  * program. */
 #include "server/systemd.h"
 #include "tests/support/server_process.h"

@@ -167,7 +167,7 @@ START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
 }
 END_TEST
 
-/* What the command ends with, and what it says. */
+/* Expects the exit status and the output of the command. */
 static void expect_piped(const char *feed, int status, const char *says)
 {
     char program[600], command[1400], said[4096] = "";

@@ -54,7 +54,7 @@ START_TEST(eval_tells_recall_by_the_size_of_the_maps)
 }
 END_TEST
 
-/* What is written is what attnd-train learns from: a line an input, by its name and content. */
+/* The file is one that attnd-train learns from: a line an input, by its name and content. */
 START_TEST(eval_writes_logits_of_every_input)
 {
     struct tempdir dir;

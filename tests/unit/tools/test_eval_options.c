@@ -168,7 +168,7 @@ START_TEST(eval_takes_numbers_at_their_limits)
 }
 END_TEST
 
-/* What is not said: all cores that may be used, 95 % precision, f32, no second run, no file. */
+/* The defaults: all cores that may be used, 95 % precision, f32, no second run, no file. */
 START_TEST(eval_has_defaults)
 {
     char threads[32];
@@ -315,7 +315,7 @@ START_TEST(eval_tells_strange_inputs_of_any_list)
 }
 END_TEST
 
-/* What the arguments print goes to a full disk. */
+/* Runs with these arguments and prints to a full disk. */
 static int on_full_disk(const char *arguments)
 {
     char program[600], command[1024];

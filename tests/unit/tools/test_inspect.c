@@ -34,8 +34,8 @@ static void write_model(const char *settings, const char *attnd_json)
     checkpoint_writer_finish(&writer);
 }
 
-/* Of D = 16: 40 words, 32 places, 2 types and a norm: 1216; two blocks of 4 x 272, two norms, 408
- * and 400: 1960 each; the pooler 272 and the classifier 51: 5459, of four bytes. */
+/* The parameters at D = 16: 40 words, 32 places, 2 types and a norm: 1216; two blocks of 4 x 272,
+ * two norms, 408 and 400: 1960 each; the pooler 272 and the classifier 51: 5459, of four bytes. */
 START_TEST(inspect_says_what_a_checkpoint_is)
 {
     write_model(config, "{\"version\": \"2.1\"}");
@@ -113,7 +113,7 @@ START_TEST(inspect_of_a_regression_has_no_ood_score)
 }
 END_TEST
 
-/* What cannot be written is no success. */
+/* A report that cannot be written is a failure. */
 START_TEST(inspect_on_a_full_disk_exits_with_1)
 {
     char path[600], command[700];

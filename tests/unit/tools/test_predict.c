@@ -164,7 +164,7 @@ START_TEST(predict_explains_texts_by_their_spans)
 }
 END_TEST
 
-/* As Windows saves it; what the server reads as the same text. */
+/* Windows saves a text like this; the server reads it as the same text. */
 START_TEST(predict_reads_a_text_with_a_byte_order_mark_as_the_text)
 {
     static const char text[] = "Kernel panic - not syncing\n";
@@ -327,7 +327,7 @@ START_TEST(predict_prints_its_help_and_version)
 }
 END_TEST
 
-/* As the server names a model: by the last part of its path. */
+/* The server names a model in the same way: by the last part of its path. */
 START_TEST(predict_names_the_model_by_its_directory)
 {
     write_model("{\"version\": \"3.2\"}", (float[LABELS]){0, 1, 0, 0});

@@ -48,8 +48,8 @@ static void expect_report(const struct tempdir *dir, const char *const *labels, 
     doc_free(root);
 }
 
-/* Of D = 16: 9 words, 16 places, 2 types and a norm: 464; a block 4 x 272, two norms, 544 and 528:
- * 2224; the pooler 272 and the classifier 34. */
+/* The parameters at D = 16: 9 words, 16 places, 2 types and a norm: 464; a block 4 x 272, two
+ * norms, 544 and 528: 2224; the pooler 272 and the classifier 34. */
 START_TEST(train_writes_a_checkpoint_of_texts_that_other_programs_open)
 {
     static const char *const labels[] = {"cold", "hot"};

@@ -1,5 +1,5 @@
-/* What attnd-train shows a person: each line as it is written, from the source of the program,
- * whose functions nobody else can call. Whole runs are test_train.c's. */
+/* The lines that attnd-train shows a person, compared as they are written. They come from the
+ * source of the program, whose functions nobody else can call. Whole runs are test_train.c's. */
 #define main train_main
 int train_main(int argc, char **argv);
 #include "tools/train.c"

@@ -1,5 +1,6 @@
-/* What attnd-vocab shows while it reads, and what it is told: from the source of the program, whose
- * functions nobody else can call, by a clock of the test's own. Whole runs are test_vocab.c's. */
+/* The lines that attnd-vocab shows while it reads, and its options. They come from the source of
+ * the program, whose functions nobody else can call, by a clock of the test's own. Whole runs are
+ * test_vocab.c's. */
 #define main vocab_main
 int vocab_main(int argc, char **argv);
 #include "tools/vocab.c"

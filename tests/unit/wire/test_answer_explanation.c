@@ -1,4 +1,4 @@
-/* What an explanation looks like as JSON, compared as a whole. */
+/* Explanations as JSON, compared as a whole. */
 #include "tests/support/results.h"
 #include "tests/support/suite.h"
 #include "wire/answer.h"

@@ -92,7 +92,7 @@ START_TEST(codec_reads_a_context_as_json_text)
 }
 END_TEST
 
-/* What a later parse of the same shape leaves where the earlier tree was. */
+/* Later parses of the same shape write where the earlier tree was. */
 static void reuse_freed_memory(void)
 {
     for (int i = 0; i < 8; i++)

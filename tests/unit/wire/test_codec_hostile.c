@@ -1,5 +1,5 @@
-/* What clients do to a body: megabytes in one string, texts that pretend to be placeholders, bodies
- * cut short and bodies with any byte changed. */
+/* Hostile bodies: megabytes in one string, texts that pretend to be placeholders, bodies cut short
+ * and bodies with any byte changed. */
 #include "engine/base/base64.h"
 #include "tests/support/call_fixture.h"
 #include "tests/support/suite.h"

@@ -76,7 +76,7 @@ START_TEST(base64_decodes_the_vectors_of_rfc_4648)
 }
 END_TEST
 
-/* Of the forgiving decoder's good vectors, is this one good for the strict one? */
+/* True if a good vector of the forgiving decoder is good for the strict decoder, too. */
 static int is_strict(const char *text, size_t len)
 {
     static const char alphabet[] =

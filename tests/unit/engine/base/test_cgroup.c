@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What limit_of_group was asked: "2:DIR " or "1:DIR " for each group. */
+/* Questions to limit_of_group: "2:DIR " or "1:DIR " for each group. */
 static char asked[1000];
 static const char *expected_root;
 static unsigned long long limits[8]; /* given one after the other */

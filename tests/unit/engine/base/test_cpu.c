@@ -66,7 +66,7 @@ START_TEST(cpu_uses_no_more_threads_than_the_scheduler_allows)
 }
 END_TEST
 
-/* Whether the kernel lists the flag for the first processor; with blanks on both sides. */
+/* True if the kernel lists the flag for the first processor. The flag has a blank on both sides. */
 static bool kernel_lists(const char *flag)
 {
     char line[1 << 14] = "", word[32];

@@ -40,7 +40,7 @@ static void large_fail(bool fail)
 void *__libc_malloc(size_t bytes);
 void __libc_free(void *block);
 
-/* Of this thread. */
+/* Counts of this thread. */
 static _Thread_local bool counting;
 static _Thread_local unsigned allowed; /* allocations that succeed before all others fail */
 static _Thread_local long live;

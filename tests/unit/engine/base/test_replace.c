@@ -208,7 +208,7 @@ START_TEST(replace_survives_a_kill_at_any_moment)
 }
 END_TEST
 
-/* What the replacement writes to is exchanged for something that fails where a disk would. */
+/* The replacement's file is exchanged for a device that fails where a disk would. */
 static void expect_failure(const char *device, const char *what, bool in_write)
 {
     struct fixture fixture;

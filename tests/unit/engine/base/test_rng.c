@@ -94,7 +94,7 @@ START_TEST(hash_sets_each_bit_half_of_the_time)
 }
 END_TEST
 
-/* Of a power of two nothing is thrown away: each number takes one draw, its upper bits. */
+/* A power of two as the bound rejects no draw: each number takes one draw, its upper bits. */
 START_TEST(below_a_power_of_two_takes_one_draw)
 {
     for (unsigned bits = 0; bits < 32; bits++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the options of the table below were given. */
+/* The values that the options of the table below were given. */
 struct given {
     char text[200];
 };

@@ -39,7 +39,7 @@ static void open_pipe(void)
     redirect(fds[1]);
 }
 
-/* What was written; standard error is again what it was. */
+/* Returns the text that was written, and restores standard error. */
 static const char *take(void)
 {
     static char text[4096];

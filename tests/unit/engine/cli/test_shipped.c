@@ -68,7 +68,7 @@ START_TEST(a_path_is_itself)
 }
 END_TEST
 
-/* As their README says: small ones are small. */
+/* The sizes are those of their README: the small ones are small. */
 START_TEST(every_configuration_is_one_that_is_served)
 {
     static const char *const names[] = {"vit-scratch",  "vit-small",  "vit-base",

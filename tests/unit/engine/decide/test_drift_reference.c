@@ -49,7 +49,7 @@ START_TEST(reference_has_a_bin_for_each_label_that_is_frequent)
 }
 END_TEST
 
-/* Of 90 inputs a bin of twenty is 0.22. */
+/* A bin of twenty is a share of 0.22 among 90 inputs. */
 START_TEST(reference_of_few_inputs_has_fewer_bins_of_labels)
 {
     ck_assert_msg(!read_text(WHOLE("90", SHARES, SCORE, OOD)), "%s", err.text);

@@ -200,7 +200,7 @@ static const struct {
      "$.ood.method must be \"energy\", \"mahalanobis\", \"relative\" or \"neighbours\""},
 };
 
-/* What was not read may say the opposite. */
+/* The part that was not read may say the opposite. */
 START_TEST(policy_reviews_what_was_not_wholly_read_unless_the_model_accepts_that)
 {
     doubt = DOUBT_TRUNCATED;

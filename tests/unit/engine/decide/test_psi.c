@@ -63,8 +63,9 @@ static void draw(uint32_t counts[BINS], unsigned count, uint64_t seed)
         counts[rng_below(&rng, BINS)]++;
 }
 
-/* Of the reference's own shares, known exactly, 4000 windows: the mean of PSI is (k - 1)/n to within
- * a tenth (its error is sqrt(2/9)/sqrt(4000) = 0.7 %, and half an input a bin takes off some). */
+/* 4000 windows are drawn from the reference's own shares, which are known exactly. The mean of PSI
+ * is (k - 1)/n to within a tenth (its error is sqrt(2/9)/sqrt(4000) = 0.7 %, and half an input a
+ * bin lowers it a little). */
 START_TEST(psi_of_chance_has_the_mean_that_is_taken_off)
 {
     static const unsigned sizes[] = {100, 200, 1000};

@@ -219,7 +219,7 @@ static void attention_sum(const struct fixture *fixture, unsigned token, size_t 
         sum[c] = (double)fixture->capture.sums[CAPTURE_ATTENTION][token * hidden + c] + out[c];
 }
 
-/* What a pooling makes of the token's last hidden state, all others being zero. */
+/* Features that the pooling makes of the token's last hidden state, all other states being zero. */
 static void pooled(const struct fixture *fixture, unsigned token, double *features)
 {
     const struct spec *spec = &fixture->spec;

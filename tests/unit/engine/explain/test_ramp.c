@@ -87,7 +87,7 @@ static double srgb(double linear)
     return 255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055);
 }
 
-/* What ramp.def says of itself; the matrices are OKLab's. */
+/* The design that ramp.def states; the matrices are OKLab's. */
 START_TEST(the_ramp_rises_evenly_in_lightness)
 {
     unsigned char png[STEPS][3];

@@ -171,7 +171,7 @@ START_TEST(every_layers_map_is_a_distribution_over_the_patches)
 }
 END_TEST
 
-/* What engine_capture_bytes tells is what is taken, or more. */
+/* A capture takes the bytes that engine_capture_bytes tells, or fewer. */
 START_TEST(a_capture_takes_what_was_told)
 {
     struct asked asked;

@@ -180,8 +180,8 @@ START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
 }
 END_TEST
 
-/* Of eight words 0.25 each is twice the average: as dense as a span must be, and no denser. A word
- * like that is taken in front of a dense one and left out behind it. */
+/* A relevance of 0.25 is twice the average of eight words: just as dense as a span must be. A word
+ * like that is taken in front of a dense word and left out behind it. */
 START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
 {
     static const float relevance[8] = {0, 0.25f, 0.5f, 0.25f};

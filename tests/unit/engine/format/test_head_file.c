@@ -229,7 +229,7 @@ START_TEST(a_table_of_ngrams_is_read_again_with_what_it_reads)
 }
 END_TEST
 
-/* Of a table with these rows and this metadata; the error of opening or reading it. */
+/* Expects the error of opening or reading a table with these rows and this metadata. */
 static void expect_table_refused(size_t rows, const char *characters, const char *lines,
                                  const char *words, const char *why)
 {
@@ -283,7 +283,7 @@ static struct ngram_entry list_entries[] = {{.row = 3, .often = 1},
                                             {.row = NGRAM_ROWS_MAX - 1, .often = 2},
                                             {.row = 0, .often = 1},
                                             {.row = 7, .often = 5000}};
-/* Of both blocks, of the head alone, empty ones. */
+/* The lists hold n-grams of both blocks, of the head alone, and none. */
 static const struct ngram_list lists[ROWS] = {
     {.entries = list_entries, .count = 3, .first = {0, 2}},
     {.entries = list_entries + 3, .count = 1, .first = {0, 0}}};

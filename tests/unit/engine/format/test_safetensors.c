@@ -26,7 +26,8 @@ static void load(const char *path, struct bytes *out)
     fclose(file);
 }
 
-/* What every caller relies on after a successful open; reading may fail but must not crash. */
+/* Invariants that every caller relies on after a successful open. Reading may fail but must not
+ * crash. */
 static void check_consistent(const struct safetensors *file, size_t file_bytes)
 {
     static float numbers[sizeof scratch.at];

@@ -1,4 +1,4 @@
-/* What the writer writes is judged by the reader. */
+/* The reader judges the files that the writer writes. */
 #include "engine/base/file.h"
 #include "engine/format/safetensors_write.h"
 #include "tests/support/suite.h"

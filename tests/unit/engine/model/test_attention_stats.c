@@ -29,7 +29,7 @@ START_TEST(attention_on_oneself_has_no_entropy_and_no_distance)
 }
 END_TEST
 
-/* Of the three words' nine distances two are 2 and four are 1. */
+/* The three words have nine distances: two are 2 and four are 1. */
 START_TEST(attention_on_all_alike_has_the_largest_entropy)
 {
     float rows[25];
@@ -76,7 +76,7 @@ START_TEST(blocks_of_queries_add_up)
 }
 END_TEST
 
-/* Of five tokens a tenth each would be half of an even share: what is below that is sparse. */
+/* An even share of five tokens is a fifth. Attention below half of it, a tenth, is sparse. */
 START_TEST(sparse_is_below_half_of_an_even_share)
 {
     float rows[5] = {0.099f, 0.101f, 0.07f, 0, 0.73f};

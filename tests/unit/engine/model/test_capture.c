@@ -1,4 +1,4 @@
-/* What a capture holds, against softmaxes in double of the queries and keys that it holds too. */
+/* A capture is compared with softmaxes, in double, of the queries and keys that it holds too. */
 #include "engine/engine.h"
 #include "engine/model/capture.h"
 #include "tests/support/numbers.h"
@@ -132,7 +132,7 @@ static void check_last_layer(const struct fixture *f, size_t i)
     }
 }
 
-/* What is linear in the probabilities can be told from their mean over the heads. */
+/* Quantities that are linear in the probabilities follow from the mean over the heads. */
 static void check_lower_layers(const struct fixture *f, size_t i)
 {
     const struct attention_layout layout = layout_of(f, i);

@@ -95,7 +95,7 @@ START_TEST(encoders_of_texts_answer_the_same_with_every_backend)
 }
 END_TEST
 
-/* Where a difference begins: behind the embeddings already, or in the blocks. */
+/* Tells differences that begin at the embeddings from those that begin in the blocks. */
 START_TEST(embeddings_have_the_norm_of_the_references)
 {
     for (int m = 0; m < encoder_models_count(); m++) {

@@ -23,7 +23,7 @@ static const struct tensor_row *find(const struct tensor_row *rows, unsigned cou
     return NULL;
 }
 
-/* As RoBERTa, but without token types. */
+/* RoBERTa without token types. */
 static const struct family made_up = {
     .name = "made-up",
     .kind = ENGINE_TEXT,

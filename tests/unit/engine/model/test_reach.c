@@ -153,7 +153,7 @@ START_TEST(queries_see_the_keys_within_their_reach_and_no_others)
 }
 END_TEST
 
-/* Where the processor multiplies bf16, the softmax is rounded to 8 bits. */
+/* The softmax is rounded to 8 bits if the processor multiplies bf16. */
 START_TEST(so_do_those_of_rounded_encoders)
 {
     check_context(linear_backend_find("native", PRECISION_BF16), kernels_best(), 2.0 / 256);

@@ -26,7 +26,7 @@ START_TEST(buckets_are_those_of_the_formula_at_any_distance)
 }
 END_TEST
 
-/* As torch.log gives them: 16, 32 and 64 begin theirs. */
+/* Buckets as torch.log gives them: 16, 32 and 64 are the first distances of theirs. */
 START_TEST(powers_of_two_begin_their_buckets)
 {
     static const struct {

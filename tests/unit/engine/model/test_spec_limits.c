@@ -14,7 +14,7 @@ static struct arena arena;
 static struct spec spec;
 static struct err err;
 
-/* What is read without being set is not zero by chance. */
+/* A field that is read without being set is then not zero by chance. */
 __attribute__((noinline)) static void dirty_stack(void)
 {
     volatile unsigned char bytes[32 * 1024];
@@ -140,7 +140,7 @@ START_TEST(a_config_without_attnd_json_has_these_defaults)
 }
 END_TEST
 
-/* What was in the spec before is forgotten. */
+/* The earlier values of the spec are forgotten. */
 START_TEST(an_empty_attnd_json_gives_the_defaults)
 {
     struct json_t *object;

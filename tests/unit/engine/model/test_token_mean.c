@@ -45,7 +45,7 @@ static void add_layers(unsigned layers, bool takes_means)
     thread_pool_close(pool);
 }
 
-/* Of the blocks from `first` on, in double. */
+/* The mean over the blocks from `first` on, in double. */
 static double expected(unsigned input, unsigned at, unsigned first, unsigned layers)
 {
     double sum = 0;

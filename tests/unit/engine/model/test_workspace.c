@@ -149,8 +149,8 @@ END_TEST
 
 /* ---- the bound ---- */
 
-/* Of one matrix or map each, the part that it has in a workspace is large beside what may be told
- * too much: the members of the pool and some lines. */
+/* The bound is checked with one matrix or map at a time. Its part of a workspace is large beside
+ * the excess that the bound may have: the members of the pool and some lines. */
 static void check_bound(const struct spec *spec, unsigned tokens, unsigned threads)
 {
     struct workspace w;
@@ -263,7 +263,8 @@ START_TEST(a_batch_of_few_tasks_is_cut_into_smaller_blocks)
 }
 END_TEST
 
-/* As a tokenizer's model_max_length cuts texts of a model that has positions for more. */
+/* The model has positions for longer texts than a batch holds. The model_max_length of a tokenizer
+ * can cut texts in this way. */
 START_TEST(room_for_explanations_is_for_texts_that_a_batch_holds)
 {
     struct workspace w, same;

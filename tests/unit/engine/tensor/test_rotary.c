@@ -81,7 +81,7 @@ START_TEST(a_head_is_turned_by_halves_as_the_oracle_does_and_nothing_behind)
 }
 END_TEST
 
-/* Of d/dx sum dy rotate(x): the map is linear, so any step gives its slope. */
+/* The gradient is d/dx sum dy rotate(x): the map is linear, so any step gives its slope. */
 START_TEST(the_gradient_is_the_turn_back)
 {
     enum { D = 10, N = HEADS * D };

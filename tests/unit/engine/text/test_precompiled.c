@@ -1,5 +1,5 @@
-/* What Hugging Face tokenizers 0.22.2 makes of texts by the rules of nmt_nfkc that stand below, and
- * tables that were not written by SentencePiece. */
+/* Texts as Hugging Face tokenizers 0.22.2 normalises them by the rules of nmt_nfkc that stand
+ * below, and tables that were not written by SentencePiece. */
 #include "engine/text/precompiled.h"
 
 #include "tests/support/look_counter.h"
@@ -226,7 +226,7 @@ START_TEST(precompiled_refuses_leaves_that_point_outside)
 }
 END_TEST
 
-/* Of a trie that ends between the children of a node, some are there all the same. */
+/* A trie that ends between the children of a node still has some of them. */
 START_TEST(precompiled_checks_children_whose_place_is_outside)
 {
     arena_init(&arena);

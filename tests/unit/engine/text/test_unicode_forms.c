@@ -110,7 +110,7 @@ START_TEST(forms_keep_ascii_without_copying)
 }
 END_TEST
 
-/* Of characters that compose, decompose and are sorted. */
+/* A text of characters that compose, decompose and are sorted. */
 static size_t random_text(unsigned long long *seed, char *out)
 {
     static const uint32_t first[] = {'a',  0x300,  0x316, 0x1100, 0x1161, 0x11A8, 0xAC00,

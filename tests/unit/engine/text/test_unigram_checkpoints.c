@@ -22,7 +22,7 @@ static struct tokenizer *open_named(const char *name)
     return out;
 }
 
-/* What only a sort or a walk that begins again and again would not survive. */
+/* Hostile texts: a sort or a walk that begins again and again would not survive them. */
 START_TEST(unigram_checkpoints_take_hostile_texts_within_what_they_claim)
 {
     static const char *const rows[] = {

@@ -176,7 +176,7 @@ START_TEST(wordpiece_takes_linear_time_for_a_megabyte_of_anything)
 }
 END_TEST
 
-/* What must hold of any encoding. */
+/* Invariants of any encoding. */
 static void check_invariants(const struct encoding *encoding, size_t len, unsigned vocab_size)
 {
     ck_assert_uint_ge(encoding->count, 2);

@@ -1,7 +1,7 @@
-/* What decoding and resizing say beforehand that they take, to the byte: whoever admits requests by
- * these numbers must not find them changed unseen. The sums are written out from the comments at
- * png_decode_bytes, jpeg_decode_bytes and resize_bytes; test_decode_bytes.c compares them with what
- * is really taken. */
+/* The bytes that decoding and resizing announce, compared exactly: requests are admitted by these
+ * numbers, so they must not change unseen. The sums are written out from the comments at
+ * png_decode_bytes, jpeg_decode_bytes and resize_bytes; test_decode_bytes.c compares them with the
+ * bytes that are taken. */
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "engine/vision/resize.h"

@@ -1,4 +1,5 @@
-/* What decoding is said to take, against what it took: the rise of a process's resident set. */
+/* The bytes that decoding announces, compared with those that it took: the rise of a process's
+ * resident set. */
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/unit/engine/vision/fixture.h"

@@ -16,7 +16,8 @@ enum {
     ENTRY_AT = 8 + 2 + 12,
 };
 
-/* Of a copy of exactly `len` bytes, so that a sanitizer sees the first byte read past them. */
+/* The orientation in a copy of exactly `len` bytes, so that a sanitizer sees the first byte read
+ * past them. */
 static unsigned orientation_of(const unsigned char *bytes, size_t len)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);

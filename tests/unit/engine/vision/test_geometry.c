@@ -1,5 +1,5 @@
-/* Where preprocessing puts an image: crops, margins and the part that a model sees, computed by
- * hand. (test_preprocess.c compares whole results with transformers'.) */
+/* The place where preprocessing puts an image: crops, margins and the part that a model sees,
+ * computed by hand. (test_preprocess.c compares whole results with transformers'.) */
 #include "engine/vision/preprocess.h"
 #include "tests/unit/engine/vision/fixture.h"
 

@@ -1,5 +1,4 @@
-/* What decoding says of files that it does not take, word for word, and the limits at which it
- * begins to. */
+/* Refusals of image files, word for word, and the limits at which they begin. */
 #include "tests/unit/engine/vision/fixture.h"
 
 #include <stdlib.h>

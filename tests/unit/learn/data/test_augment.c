@@ -233,7 +233,8 @@ START_TEST(augment_die_noise_flips_dies_at_its_rate_and_nothing_else)
 }
 END_TEST
 
-/* What is not asked for draws nothing: what is comes out the same with and without it. */
+/* An augmentation that is off draws nothing: the others give the same values with and without it.
+ */
 START_TEST(augment_draws_for_dies_only_what_is_asked_for)
 {
     enum { SIDE = 16 };

@@ -1,4 +1,5 @@
-/* What a data set holds when a record fails, the texts of its refusals, and its own growth. */
+/* The contents of a data set after a record fails, the texts of its refusals, and its own growth.
+ */
 #include "learn/data/dataset.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -66,7 +67,7 @@ static void expect_refusals(const struct refusal *cases, size_t count)
     }
 }
 
-/* What is refused is not kept; what stood before it is. */
+/* A refused record is not kept; the records before it are. */
 START_TEST(dataset_keeps_nothing_of_a_record_that_it_refuses)
 {
     static const struct refusal cases[] = {

@@ -491,7 +491,8 @@ START_TEST(samples_hide_every_piece_at_a_rate_of_one)
 }
 END_TEST
 
-/* As many lines as fill their memory to the last byte, and one more; another text lies behind. */
+/* The lines fill their memory to the last byte, and one more does not fit. Another text lies behind
+ * them. */
 START_TEST(samples_know_every_line_of_a_text)
 {
     for (unsigned lines = 15; lines <= 18; lines++) {

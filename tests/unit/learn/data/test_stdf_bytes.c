@@ -48,7 +48,7 @@ static const unsigned char little_endian[] = {
     /* MRR: FINISH_T, DISP_COD ' ' */
     5, 0, 1, 20, 0x41, 0x42, 0x43, 0x5E, ' '};
 
-/* As a Sun writes it, the ends of records that may be left out left out. */
+/* The bytes as a Sun writes them. The ends of records that may be left out are left out. */
 static const unsigned char big_endian[] = {
     /* FAR: CPU_TYPE 1, STDF_VER 4 */
     0, 2, 0, 10, 1, 4,

@@ -76,7 +76,7 @@ static void close_all(void)
     checkpoint_writer_close(&writer);
 }
 
-/* What the model decides of an input. */
+/* The model's decision on an input. */
 static struct judgement judge(size_t item)
 {
     const struct evaluation *evaluation = &assessment.evaluation;

@@ -346,7 +346,7 @@ START_TEST(calibration_counts_the_labels_and_keeps_what_is_expected)
 }
 END_TEST
 
-/* What live answers are compared with are answers by the class prior. */
+/* The reference has answers by the class prior, because live answers are compared with it. */
 START_TEST(a_reference_is_of_the_answers_that_are_expected)
 {
     open_all("");

@@ -54,8 +54,8 @@ static void close_all(void)
     train_fixture_close(&fixture);
 }
 
-/* What a fold says of inputs first, first + step, ...: sure of the right label, but of every fifth;
- * the OOD score is the number of the input. */
+/* Writes the answers of a fold for inputs first, first + step, ...: sure of the right label, except
+ * for every fifth input; the OOD score is the number of the input. */
 static const char *write_fold(const char *name, size_t first, size_t step, const char *method)
 {
     static char paths[4][160];

@@ -101,7 +101,8 @@ START_TEST(a_new_label_gets_a_column_and_the_others_keep_theirs)
 }
 END_TEST
 
-/* Of head and table, and what rows are told is left out of both: less sure of the new label. */
+/* The logits are those of head and table. fit.rows.after leaves a row's own part out of both, and
+ * is less sure of the new label. */
 START_TEST(what_is_written_answers_with_the_new_column)
 {
     struct fit fit;

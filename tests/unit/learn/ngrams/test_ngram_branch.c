@@ -100,7 +100,7 @@ START_TEST(a_table_that_knows_more_lowers_the_loss_and_is_written)
 }
 END_TEST
 
-/* What was fitted, times twice the weight. */
+/* The logits are the fitted ones, times twice the weight. */
 START_TEST(a_weight_that_is_given_is_taken)
 {
     struct arena arena;

@@ -84,7 +84,8 @@ START_TEST(it_ends_where_the_gradient_is_zero)
 }
 END_TEST
 
-/* As if two of three labels were there: the third one's weights end where its slopes are zero. */
+/* The fit treats two of three labels as known: the third label's weights end where its slopes are
+ * zero. */
 START_TEST(labels_that_are_known_have_no_weights_and_the_others_end_beside_them)
 {
     static float scores[COUNT * 2], of_new[ROWS];

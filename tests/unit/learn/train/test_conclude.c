@@ -322,7 +322,7 @@ START_TEST(an_option_says_what_becomes_of_truncated_texts)
 }
 END_TEST
 
-/* What is judged at the end is what will be served. */
+/* The model is judged at the end as it will be served. */
 START_TEST(views_and_reduction_are_written_kept_and_judged_with)
 {
     struct arena arena;
@@ -407,7 +407,7 @@ START_TEST(strangeness_is_the_one_that_was_asked_for)
 }
 END_TEST
 
-/* Of 20002 inputs every second one is looked at: they are "red" or "blue", the others "grey". */
+/* Every second one of 20002 inputs is looked at. These are "red" or "blue", the others "grey". */
 START_TEST(of_many_inputs_learnt_every_so_many_are_looked_at)
 {
     enum { COUNT = 20007 };

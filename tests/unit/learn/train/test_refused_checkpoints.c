@@ -1,5 +1,5 @@
-/* What is said of checkpoints that are no classifiers, or that nobody can read: which they are, and
- * what to do with them. */
+/* Refusals of checkpoints that are no classifiers, or that nobody can read. They name the
+ * checkpoint and say what to do with it. */
 #include "engine/engine.h"
 #include "learn/train/trainer.h"
 #include "tests/support/suite.h"

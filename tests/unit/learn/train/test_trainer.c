@@ -158,7 +158,7 @@ START_TEST(words_that_are_masked_are_learnt)
     ck_assert_double_eq_tol(first->accuracy, 9 / 14.0, 1e-9); /* of fourteen masked words */
     ck_assert_double_eq_tol(last->accuracy, 8 / 14.0, 1e-9);
     trainer_result_free(&result);
-    /* What was pre-trained is where fine-tuning starts. */
+    /* Fine-tuning starts from the pre-trained weights. */
     f.options.task = "classify";
     f.options.model = f.first.path;
     f.options.out = f.second.path;

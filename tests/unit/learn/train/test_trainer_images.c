@@ -118,7 +118,7 @@ static double loss_of_run(void)
     return loss;
 }
 
-/* What is left in one picture is right in another: nothing remains to be learnt. */
+/* The left of one picture is the right of another: nothing remains to be learnt. */
 START_TEST(mirrored_pictures_have_no_left_and_right)
 {
     train_fixture_images(&f, "right");
@@ -352,7 +352,7 @@ START_TEST(a_structured_beginning_is_for_learnt_positions_and_a_plain_mlp)
 }
 END_TEST
 
-/* What was written can be opened. */
+/* The checkpoint that was written can be opened. */
 static void expect_served(const char *family, unsigned size)
 {
     struct engine_model *model;

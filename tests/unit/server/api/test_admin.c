@@ -9,7 +9,8 @@ struct bench {
     char *argv[12];
 };
 
-/* What is served already, by a configuration as it is read; so the next one differs in nothing. */
+/* Publishes the models with the configuration as it is read, so that the next one differs in
+ * nothing. */
 static void publish_loaded(struct bench *bench, const struct reload_source *source)
 {
     struct service *service = &bench->stage.service;

@@ -1,5 +1,5 @@
-/* What a page in a browser cannot do: the table of routes is walked, so a route that is added later
- * is held to it as well. test_admin.c has every Host and Origin. */
+/* Requests that a page in a browser cannot make. The table of routes is walked, so that a route
+ * added later is tested as well. test_admin.c has every Host and Origin. */
 #include "engine/base/sha256.h"
 #include "tests/unit/server/stage.h"
 
@@ -18,7 +18,7 @@ static void path_of(const char *pattern, char out[128])
     out[len] = '\0';
 }
 
-/* What the head alone is answered with; 0: the request would go on. */
+/* The status that answers the head alone; 0: the request would go on. */
 static unsigned judge(struct stage *stage, const struct route *route,
                       const struct fake_header *headers, char detail[256])
 {

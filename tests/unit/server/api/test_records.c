@@ -1,5 +1,5 @@
-/* What is written down of each request and of each of its inputs: by an observer that keeps it,
- * over the application's five functions. */
+/* Records of each request and of each of its inputs: an observer keeps them, over the application's
+ * five functions. */
 #include "tests/unit/server/stage.h"
 #include "wire/limits.h"
 
@@ -170,7 +170,7 @@ START_TEST(a_request_without_a_route_has_a_record_too)
 }
 END_TEST
 
-/* Of a head that never became whole there is no moment to count from. */
+/* A head that never became whole gives no moment to count from. */
 START_TEST(a_request_without_a_head_took_no_time)
 {
     const struct err err = {.code = ERR_SLOW, .text = "request head: not whole"};

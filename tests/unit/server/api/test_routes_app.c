@@ -1,5 +1,5 @@
-/* What every route says, over the application's five functions: status, headers and body, and what
- * the metrics and the log make of it. */
+/* Answers of every route, over the application's five functions: status, headers and body, and the
+ * entries in metrics and log. */
 #include "server/api/reply.h"
 #include "server/observe/log.h"
 #include "server/ui/page.h"

@@ -141,7 +141,7 @@ START_TEST(without_a_parent_a_trace_begins_only_if_spans_are_sent)
 }
 END_TEST
 
-/* Of several inputs a stage goes from the first begin to the last end. */
+/* A stage of several inputs goes from the first begin to the last end. */
 START_TEST(stages_follow_each_other_within_the_request)
 {
     static const enum trace_stage all[] = {TRACE_PARSE,     TRACE_PREPARE, TRACE_QUEUE,

@@ -127,7 +127,7 @@ START_TEST(options_are_read_in_any_order)
 }
 END_TEST
 
-/* What is wrong is said without repeating it: it may be a key. */
+/* An error does not repeat the wrong text: it may be a key. */
 static const struct {
     const char *words, *text;
 } faults[] = {

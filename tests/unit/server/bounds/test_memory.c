@@ -55,7 +55,7 @@ START_TEST(memory_refuses_for_good_what_is_too_large_even_alone)
 }
 END_TEST
 
-/* What a request holds already counts against it, though it is taken once. */
+/* Memory that a request holds already counts against it, though it is taken once. */
 START_TEST(memory_judges_a_request_by_all_that_it_holds)
 {
     struct memory memory;
@@ -210,7 +210,7 @@ START_TEST(memory_of_less_than_requests_need_has_none_for_a_model)
 }
 END_TEST
 
-/* What a request may have alone is judged by what models leave, not by the whole. */
+/* The most that a request may have alone is what the models leave, not the whole. */
 START_TEST(memory_refuses_for_good_what_models_leave_no_room_for)
 {
     struct memory memory;

@@ -1,4 +1,5 @@
-/* What malloc is told. Its two functions stand in this file and only write down their arguments. */
+/* The arguments of mallopt and malloc_trim. Both stand in this file and only write their arguments
+ * down. */
 #include "server/bounds/memory.h"
 #include "tests/support/suite.h"
 

@@ -25,7 +25,7 @@
 
 static const char *const arguments[] = {"--model", "text=tests/data/golden/bert-3", NULL};
 
-/* As systemd opens them. */
+/* Opens the listener as systemd does. */
 static int hold(struct listener *listener, const char *address)
 {
     struct err err = {0};

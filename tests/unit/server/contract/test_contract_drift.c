@@ -145,7 +145,7 @@ START_TEST(a_stream_that_turns_is_told_by_the_model_and_the_metrics)
 }
 END_TEST
 
-/* As a client of this machine. */
+/* Reloads as a client of this machine. */
 static void reload(void)
 {
     char request[128];

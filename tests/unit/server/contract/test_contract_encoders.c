@@ -35,7 +35,7 @@ static void close_server(void)
         encoder_model_close(&files[m]);
 }
 
-/* As the checkpoint's config.json has it. */
+/* The family as the checkpoint's config.json has it. */
 static const char *family_of(const char *name)
 {
     static char family[32];

@@ -94,7 +94,7 @@ START_TEST(the_program_scores_images_as_the_references_do)
 }
 END_TEST
 
-/* Where a model's rollout is in a file of its own; else NULL. */
+/* A model's rollout if it is in a file of its own; else NULL. */
 static struct json_t *open_maps(const char *name)
 {
     char path[128];

@@ -671,7 +671,7 @@ START_TEST(one_that_fails_says_how)
 }
 END_TEST
 
-/* What it leaves is no model. */
+/* The fit leaves a directory that is no model. */
 START_TEST(a_version_that_cannot_be_loaded_is_told_and_stays)
 {
     bench_with("mkdir \"$8\" && echo '{}' >\"$8/config.json\"");

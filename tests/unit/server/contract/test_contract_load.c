@@ -47,7 +47,7 @@ static char *image_request(unsigned copies, const char *options)
     return request;
 }
 
-/* As many requests at once as there are clients; how many were 200 and how many 429. */
+/* Sends one request from each client at the same time; counts the answers that were 200 and 429. */
 static void storm(unsigned port, const char *request, unsigned *good, unsigned *refused)
 {
     int fds[CLIENTS];
@@ -349,8 +349,8 @@ static char *many_mistakes(void)
     return request;
 }
 
-/* Whether an answer comes whole that the client begins to read only when there is nothing else left
- * to do for the server, whose time to drain is over at once. */
+/* True if an answer comes whole although the client reads it late: the server has nothing else left
+ * to do, and its time to drain is over at once. */
 static bool comes_whole_after_a_stop(const char *request)
 {
     struct server_process server;

@@ -373,7 +373,7 @@ START_TEST(labels_of_a_model_stay_inside_of_their_strings)
 }
 END_TEST
 
-/* What an operator wrote wrong is told at the start: by one line, whatever it is. */
+/* An operator's mistake is told at the start in one line, whatever it contains. */
 START_TEST(names_of_models_and_keys_that_are_refused_stay_inside_of_their_strings)
 {
     for (unsigned i = 0; i < HOSTILE; i++) {

@@ -45,7 +45,7 @@ START_TEST(every_file_is_served_with_its_type_and_the_headers_that_confine_it)
 }
 END_TEST
 
-/* What puts the page into the program, and is not of the page. */
+/* True for code that puts the page into the program, and that is no part of the page. */
 static bool is_code(const char *name)
 {
     const char *suffix = strrchr(name, '.');
@@ -53,7 +53,7 @@ static bool is_code(const char *name)
            (strcmp(suffix, ".c") == 0 || strcmp(suffix, ".h") == 0 || strcmp(suffix, ".def") == 0);
 }
 
-/* What lies in a folder of server/ui is in page.def, and so in the program. */
+/* Every file in a folder of server/ui is in page.def, and so in the program. */
 static unsigned expect_folder_served(const char *folder)
 {
     unsigned files = 0;

@@ -29,7 +29,7 @@ static struct reply ask(const json_t *call)
     return reply;
 }
 
-/* Of one label: a sigmoid. */
+/* A model of one label: a sigmoid. */
 static void check(const json_t *one)
 {
     const double expected = json_number_value(json_array_get(json_object_get(one, "probs"), 0));

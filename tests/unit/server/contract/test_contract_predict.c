@@ -1,4 +1,4 @@
-/* What a good POST /predict gets, over a real socket: every way to send an input, the options, ids
+/* Answers to a good POST /predict, over a real socket: every way to send an input, the options, ids
  * and context, several inputs at once. */
 #include "tests/support/contract.h"
 

@@ -132,7 +132,7 @@ static struct reply post(const struct bench *bench, const char *path, const char
     return reply_of(http_request(bench->server.port, "POST", path, extra, body, strlen(body)));
 }
 
-/* As a process of this machine, once the reload before is over. */
+/* Reloads as a process of this machine, once the reload before is over. */
 static struct reply reload(const struct bench *bench)
 {
     char head[128];

@@ -63,7 +63,7 @@ static void inputs_dir(char out[128])
     snprintf(out, 128, "%s/inputs", state.path);
 }
 
-/* Of the folder within, which tempdir_close does not know. */
+/* Removes the files of the inner folder, which tempdir_close does not know. */
 static unsigned remove_inputs(void)
 {
     char path[512], dir[128];

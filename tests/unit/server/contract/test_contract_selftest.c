@@ -80,7 +80,7 @@ static void start(void)
                                                    "--threads-per-worker", "1", NULL});
 }
 
-/* What the model answers: the label and its score. */
+/* Learns the model's answer: the label and its score. */
 static double learn(char label[128])
 {
     struct reply reply = predict();

@@ -153,7 +153,7 @@ START_TEST(the_server_lets_itself_have_descriptors_for_its_connections)
 }
 END_TEST
 
-/* What the server has logged into the file; waits until it holds `text`, if that is not NULL. */
+/* The server's log in the file; waits until it holds `text`, if that is not NULL. */
 static const char *read_log(FILE *file, const char *text)
 {
     static char log[65536];

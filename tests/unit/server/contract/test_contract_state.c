@@ -199,8 +199,8 @@ START_TEST(a_check_says_of_the_audit_key_what_the_start_says)
 }
 END_TEST
 
-/* What a server left, or somebody damaged: a check refuses it as a start does, in the same words,
- * and what is good stays as it is under both. */
+/* A directory that a server left or somebody damaged: a check refuses it as a start does, in the
+ * same words. Both leave a good directory as it is. */
 START_TEST(a_check_refuses_of_a_directory_what_the_start_refuses)
 {
     static const struct {

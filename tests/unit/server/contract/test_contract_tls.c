@@ -175,7 +175,7 @@ START_TEST(versions_before_1_2_and_plain_http_get_nothing)
 }
 END_TEST
 
-/* What is written past the library elsewhere must not reach a client of TLS in the clear. */
+/* Bytes written elsewhere, past the library, must not reach a client of TLS in the clear. */
 START_TEST(what_cannot_be_answered_through_the_library_closes_the_connection)
 {
     static const char *const halves[] = {

@@ -280,7 +280,8 @@ START_TEST(load_shows_a_certificate_of_its_own)
 }
 END_TEST
 
-/* What a stop must not do under TLS either; only what the server never had may be missing. */
+/* A stop must lose no answer under TLS either; only requests that the server never had may be
+ * missing. */
 START_TEST(load_sees_that_a_stop_loses_nothing)
 {
     struct bench bench;

@@ -213,7 +213,7 @@ START_TEST(many_labels_are_encoded_once_and_explained)
 }
 END_TEST
 
-/* What is kept of such an answer says its label, and is no matter of the model's accuracy. */
+/* The record of such an answer says its label. It does not count towards the model's accuracy. */
 START_TEST(the_audit_log_has_the_label_and_feedback_is_refused)
 {
     struct tempdir dir;

@@ -30,7 +30,7 @@ static void put(const char *id, unsigned index, unsigned predicted)
     window_put(&window, &entry);
 }
 
-/* What was predicted; -1: it is not remembered. */
+/* The predicted label; -1: it is not remembered. */
 static int found(const char *id, unsigned index)
 {
     const struct window_entry probe = entry_of(id, index, 0);

@@ -1,5 +1,5 @@
-/* What a fit learns from: which kept inputs count, and how they are written. The inputs lie there as
- * from before a start; predictions and labels are told as requests tell them. */
+/* The data that a fit learns from: which kept inputs count, and how they are written. The inputs
+ * lie there as from before a start; predictions and labels are told as requests tell them. */
 #include "server/fits/fits_gather.h"
 
 #include "server/feedback/feedback.h"

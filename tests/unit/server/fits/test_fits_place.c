@@ -1,5 +1,5 @@
-/* Where a fit reads and writes: which versions may be a part of a path, what follows a version, and
- * that exactly what a fit had begun is removed. */
+/* The paths that a fit reads and writes: which versions may be a part of a path, which version
+ * comes next, and that exactly the files that a fit began are removed. */
 #include "server/fits/fits_place.h"
 
 #include "server/fits/fits_left.h"

@@ -148,7 +148,7 @@ static struct tcp_pair farewell(struct bench *bench)
     return pair;
 }
 
-/* Whether the far end is still read from: what it sends is not answered by a reset. */
+/* True if the far end is still read from: its bytes are not answered by a reset. */
 static bool is_read(const struct tcp_pair *pair, bool expected)
 {
     struct pollfd theirs = {.fd = pair->theirs, .events = 0};
@@ -249,7 +249,7 @@ static int listener_of_this_process(void)
     return -1;
 }
 
-/* Whether an epoll descriptor of this process has the listener in its set (proc(5), fdinfo). */
+/* True if an epoll descriptor of this process has the listener in its set (proc(5), fdinfo). */
 static bool listener_is_watched(void)
 {
     int listener = listener_of_this_process(), watched;

@@ -274,7 +274,7 @@ START_TEST(framing_decodes_two_hex_digits)
 }
 END_TEST
 
-/* Where in a target the first byte stands that does not belong there; no path is left of it. */
+/* The error names the place of the first wrong byte in a target. No path is left of the target. */
 START_TEST(framing_says_which_byte_of_a_target_is_wrong)
 {
     static const struct {

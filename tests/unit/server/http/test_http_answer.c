@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What stands for the library. */
+/* The fake library. */
 static struct {
     struct framing framing;       /* what it has read of the head */
     enum err_code head, trailers; /* what is wrong with them */

@@ -80,7 +80,8 @@ START_TEST(http_beyond_its_connections_spares_those_that_send)
 }
 END_TEST
 
-/* What a refused client still sends is read and dropped, however many others do not leave. */
+/* Bytes that a refused client still sends are read and dropped, however many other clients do not
+ * leave. */
 START_TEST(http_sees_off_the_next_when_all_places_are_taken)
 {
     enum { MANY = 300 };

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* What has been sent, with "DATE" for the date; "": nothing, for which nobody waits. */
+/* The bytes sent so far, with "DATE" for the date; "": nothing was sent, and the caller does not
+ * wait. */
 static const char *sent(const struct bench *bench, bool waits)
 {
     static char text[1024], masked[1024];

@@ -98,7 +98,7 @@ static inline struct exposition *scrape(struct metrics *metrics)
 #define ck_assert_sample(page, series, value)                                                      \
     ck_assert_double_eq_tol(exposition_value(page, series), value, 1e-9)
 
-/* Of a page of its own. */
+/* Expects a sample of a fresh page. */
 static inline void expect_sample(struct metrics *metrics, const char *series, double value)
 {
     struct exposition *page = scrape(metrics);

@@ -85,7 +85,7 @@ static unsigned draw_label(struct rng *rng)
     return rng_uniform(rng) < 0.7f ? 0 : 1 + rng_below(rng, LABELS - 1);
 }
 
-/* As the reference's inputs. */
+/* Predicts as for the inputs of the reference. */
 static void predict_usual(struct rng *rng)
 {
     unsigned label = draw_label(rng);
@@ -93,8 +93,8 @@ static void predict_usual(struct rng *rng)
     predict(label, score, rng_uniform(rng));
 }
 
-/* What turns: defects everywhere; unsure answers, in the lowest three deciles; odd inputs, three of
- * four in the highest two. The rest stays. */
+/* Predicts with drift of one kind: defects everywhere; unsure answers, in the lowest three deciles;
+ * odd inputs, three of four in the highest two. The rest stays. */
 static void predict_turned(struct rng *rng, enum drift_kind kind)
 {
     unsigned label = kind == DRIFT_LABEL ? 1 + rng_below(rng, LABELS - 1) : draw_label(rng);

@@ -39,7 +39,7 @@ START_TEST(members_follow_each_other_from_a_brace_or_inside_of_one)
 }
 END_TEST
 
-/* What a reader may take for the end of a line stands escaped also inside of JSON. */
+/* Characters that a reader may take for the end of a line are escaped also inside of JSON. */
 START_TEST(json_that_is_put_in_means_the_same_and_has_no_separators_of_lines)
 {
     struct json_line line = line_of(64);

@@ -27,7 +27,7 @@ static void capture_start(void)
     fclose(file);
 }
 
-/* What was written since, NUL-terminated. */
+/* The text written since the capture began, NUL-terminated. */
 static const char *capture_end(size_t *len)
 {
     ssize_t got = pread(STDERR_FILENO, captured, sizeof captured - 1, 0);

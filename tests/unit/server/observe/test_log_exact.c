@@ -153,8 +153,8 @@ enum {
                  1
 };
 
-/* What fits: a text of so many bytes, and the ending of a line that was cut, whether it is or not.
- */
+/* The room of a line: a text of so many bytes and the ending of a line that was cut, even if it is
+ * not cut. */
 enum { ENDING = sizeof ",\"cut\":true}\n", ROOM = LINE_BYTES - HEAD_BYTES - ENDING };
 
 START_TEST(a_line_is_cut_where_it_ends_and_not_before)

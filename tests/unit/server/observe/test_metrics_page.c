@@ -185,7 +185,7 @@ START_TEST(shards_lie_on_cache_lines_of_their_own)
 }
 END_TEST
 
-/* Of a regression only the predictions are counted: its numbers are no shares. */
+/* Only the predictions of a regression are counted: its numbers are no shares. */
 START_TEST(the_scores_of_a_regression_are_not_observed)
 {
     struct engine_info free_numbers = info;
@@ -248,7 +248,8 @@ START_TEST(a_setup_without_functions_reads_as_zero)
 }
 END_TEST
 
-/* What the memory plan sets aside: shards of cells, generously, and the copies of the labels. */
+/* The bytes that the memory plan sets aside: shards of cells, generously, and the copies of the
+ * labels. */
 START_TEST(the_bytes_of_all_series_are_foreseen)
 {
     const size_t fixed = 64 * 1024, cell = METRIC_SHARDS * sizeof(uint64_t);

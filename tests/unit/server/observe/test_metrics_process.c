@@ -1,4 +1,4 @@
-/* What the kernel says of the process, and what becomes of it when the kernel says nothing. The
+/* Answers of the kernel about the process, and the metrics when the kernel gives no answer. The
  * functions of the C library that ask it stand in this file: they answer as the test wants, or ask.
  */
 #include "server/observe/metrics_process.h"

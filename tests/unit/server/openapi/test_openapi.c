@@ -484,7 +484,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* What jansson has; its calls, and the one that fails (0: none). */
+/* The bytes that jansson holds, its calls, and the number of the call that fails (0: none). */
 static size_t held, held_most;
 static unsigned calls, failing;
 static json_malloc_t real_malloc;

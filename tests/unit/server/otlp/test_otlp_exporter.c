@@ -1,4 +1,4 @@
-/* What is sent to a collector that answers well, badly, or not at all, and what is counted. */
+/* Exports to a collector that answers well, badly, or not at all, and the counts of them. */
 #include "server/otlp/otlp_exporter.h"
 
 #include "engine/base/clock.h"

@@ -77,7 +77,7 @@ START_TEST(an_empty_message_is_one_too)
 }
 END_TEST
 
-/* Where a length takes another byte. */
+/* Lengths at which the length field takes another byte. */
 START_TEST(a_long_message_is_moved_by_the_bytes_of_its_length)
 {
     static const struct {
@@ -103,7 +103,8 @@ START_TEST(a_long_message_is_moved_by_the_bytes_of_its_length)
 }
 END_TEST
 
-/* Of every size that is too small, and the one that is not: no byte behind the end. */
+/* The writer is tried with every size that is too small, and with the first that is enough: it
+ * writes no byte behind the end. */
 START_TEST(what_does_not_fit_is_told_and_nothing_is_written_behind_the_end)
 {
     enum { WHOLE = 3 + 9 + 5 + 2 + 2 };

@@ -1,4 +1,5 @@
-/* Where pools are put on made-up machines, by what rule, and when they are not bound at all. */
+/* The placement of pools on made-up machines: the places, the rule that chose them, and machines on
+ * which pools are not bound. */
 #include "server/placement/placement.h"
 #include "tests/support/suite.h"
 
@@ -82,8 +83,8 @@ START_TEST(pools_are_as_many_cores_of_a_cache_as_fit)
 }
 END_TEST
 
-/* Of every machine: no pool has two threads of a core, two caches or two nodes, no processor is
- * given twice, at most a sixteenth of the cores is left over. */
+/* Rules for every machine: no pool has two threads of a core, two caches or two nodes, no processor
+ * is given twice, at most a sixteenth of the cores is left over. */
 START_TEST(no_pool_spans_caches_and_no_core_has_two_threads)
 {
     for (unsigned nodes = 1; nodes <= 4; nodes++)

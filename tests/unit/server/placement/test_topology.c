@@ -1,4 +1,4 @@
-/* What is read of made-up machines: files of /proc and /sys as the kernel writes them, in a folder. */
+/* The topology read from made-up machines: files of /proc and /sys as the kernel writes them. */
 #include "server/placement/topology.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

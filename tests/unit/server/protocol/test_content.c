@@ -57,7 +57,7 @@ static size_t pack_bytes(char *out, size_t room, const char *bytes, size_t len)
     return room - stream.avail_out;
 }
 
-/* Of `len` bytes 'a'. */
+/* Packs `len` bytes 'a'. */
 static size_t pack(char *out, size_t room, size_t len)
 {
     static char plain[4 * BODY_MAX];
@@ -198,7 +198,7 @@ START_TEST(gzip_of_several_members_is_one_text)
 }
 END_TEST
 
-/* As the same JSON that is not packed. */
+/* Packed JSON takes the room of the same JSON that is not packed. */
 START_TEST(packed_json_takes_no_more_room_than_its_charset_may_need)
 {
     static const char wide[] = "{\0\"\0a\0\"\0:\0001\0}\0";

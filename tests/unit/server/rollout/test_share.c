@@ -35,7 +35,7 @@ START_TEST(a_key_is_always_at_the_same_point)
 }
 END_TEST
 
-/* Where the borders between the texts are is part of what is hashed. */
+/* The hash includes the borders between the texts. */
 START_TEST(points_of_other_uses_models_and_keys_are_independent)
 {
     unsigned both = 0, others = 0;

@@ -37,7 +37,7 @@ struct bench {
     struct tempdir dir;
     char file[128];
     char *argv[4];
-    /* Of the last reload. */
+    /* The exchange and the request of the last reload. */
     struct http_exchange exchange;
     struct request request;
 };
@@ -114,7 +114,7 @@ static inline void open_snapshots(struct bench *bench)
     ck_assert_int_eq(snapshots_open(&bench->snapshots, empty, &err), ERR_OK);
 }
 
-/* As the server loads what it starts with. */
+/* Loads the models as the server does at its start. */
 static inline enum err_code load(struct bench *bench, struct err *err)
 {
     const struct snapshot *empty = snapshots_acquire(bench->snapshots);

@@ -198,7 +198,7 @@ static void *wait_for_rows(void *context)
     return NULL;
 }
 
-/* What a taker may have while another waits idle, who hears nothing. */
+/* The share that a taker may have while another taker is idle. The other one hears no signal. */
 START_TEST(a_share_is_its_part_of_the_models_tokens_but_some_in_any_case)
 {
     static const struct {

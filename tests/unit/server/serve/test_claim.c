@@ -1,5 +1,5 @@
-/* What requests claim of the memory, between a fake edge and a fake engine. stage_close finds what
- * was not given back. */
+/* Memory that requests claim, between a fake edge and a fake engine. stage_close finds claims that
+ * were not given back. */
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"

@@ -1,4 +1,4 @@
-/* What a request claims, to the byte: of a body, of rows, of an explanation, of a reply. */
+/* The claim of a request, to the byte: for a body, rows, an explanation, a reply. */
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
@@ -202,7 +202,7 @@ START_TEST(a_request_is_large_by_its_body_or_its_pixels)
 }
 END_TEST
 
-/* What the request holds already counts when it is told what one alone can have. */
+/* The error about the most that one request can have counts what the request holds already. */
 START_TEST(a_claim_is_told_with_what_the_request_holds)
 {
     struct bench bench;

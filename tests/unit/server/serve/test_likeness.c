@@ -1,4 +1,4 @@
-/* What is alike: directions of vectors, in bytes. */
+/* Likeness of inputs: directions of vectors, in bytes. */
 #include "server/serve/likeness.h"
 
 #include "tests/support/suite.h"

@@ -10,7 +10,7 @@
 
 enum { REQUESTS = 24, PAUSE_MS = 50 };
 
-/* What the pool's guess makes of 40 million units of inputs: two seconds. */
+/* 40 million units of inputs take two seconds by the pool's first guess. */
 enum { TWO_SECONDS = 40 * 1000 * 1000 };
 
 struct bench {

@@ -1,5 +1,5 @@
-/* What the pool believes its work to cost, to the nanosecond: the clock moves only while the test's
- * work is done, and a refusal tells what so many units would take. */
+/* The cost of work as the pool estimates it, to the nanosecond: the clock moves only while the
+ * test's work is done, and a refusal tells how long so many units would take. */
 #include "engine/base/clock.h"
 #include "server/serve/prepare.h"
 #include "tests/support/suite.h"
@@ -79,7 +79,7 @@ static void submit(struct bench *bench, struct request *request, enum prepare_ki
     ck_assert_msg(!prepare_submit(bench->prepare, request, kind, units, &err), "%s", err.text);
 }
 
-/* What the pool says that the probe takes; then it is closed. */
+/* Expects the seconds that the pool tells for the probe, then closes the pool. */
 static void expect_seconds(struct bench *bench, enum prepare_kind kind, const char *seconds)
 {
     char text[256];

@@ -104,7 +104,7 @@ START_TEST(request_enters_the_phases_that_may_follow)
 }
 END_TEST
 
-/* Whether a process that enters it lives on; what it says of its death is not shown. */
+/* True if a process that makes this step lives on; its last message is not shown. */
 static bool survives(enum request_phase from, enum request_phase to)
 {
     int status = 0;

@@ -77,7 +77,7 @@ START_TEST(rows_have_the_model_of_their_kind_and_the_deadline)
 }
 END_TEST
 
-/* What is wrong with the whole call. */
+/* Errors of the whole call. */
 START_TEST(rows_are_not_opened_for_a_model_that_nobody_serves)
 {
     static const struct {
@@ -104,7 +104,7 @@ START_TEST(rows_are_not_opened_for_a_model_that_nobody_serves)
 }
 END_TEST
 
-/* What is wrong with one item, and where it stands. */
+/* Errors of one item, with its place. */
 START_TEST(rows_say_which_item_has_no_model)
 {
     static const struct {
@@ -232,7 +232,7 @@ START_TEST(rows_that_are_well_are_prepared_in_order)
 }
 END_TEST
 
-/* What is needed only while an image is decoded is given back when it is. */
+/* Memory that is needed only while an image is decoded is given back after that. */
 /* By the JSON parser, or when a raw body was decoded. */
 START_TEST(rows_have_the_utf8_of_a_text_looked_at_once)
 {

@@ -398,7 +398,8 @@ START_TEST(the_stamp_changes_when_a_file_is_written_renamed_added_or_removed)
 }
 END_TEST
 
-/* Of the same size and the same times: another file in the place of one is another model. */
+/* The files have the same size and the same times. Another file in the place of one still is
+ * another model. */
 START_TEST(the_stamp_changes_when_a_file_is_exchanged_for_one_of_its_size_and_time)
 {
     struct tempdir dir;

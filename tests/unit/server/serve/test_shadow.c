@@ -190,7 +190,7 @@ START_TEST(a_copy_that_cannot_be_judged_has_failed)
 }
 END_TEST
 
-/* As many wait as may, and one runs. */
+/* The queue of copies is full, and one copy runs. */
 START_TEST(what_there_is_no_room_for_is_skipped)
 {
     struct bench bench;
@@ -239,7 +239,7 @@ START_TEST(a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it)
 }
 END_TEST
 
-/* As a worker: what it takes is one more batch. */
+/* Takes a batch as a worker does: it counts as one more batch. */
 static void take_a_batch(struct bench *bench)
 {
     struct err err = {0};

@@ -1,5 +1,5 @@
-/* What is served, changed as a whole: who still sees which snapshot, when and by whom what nobody
- * sees is closed, and how the weights' digests come to be known. */
+/* The served models, changed as a whole: which request still sees which snapshot, when and by whom
+ * an unused one is closed, and how the weights' digests are learnt. */
 #include "tests/support/log_capture.h"
 #include "tests/unit/server/models.h"
 
@@ -238,7 +238,7 @@ START_TEST(each_new_model_is_hashed_once)
 }
 END_TEST
 
-/* Of two models the first cannot be hashed. */
+/* The first of two models cannot be hashed. */
 static const char *log_of_failure(struct models *models, enum err_code failure)
 {
     struct err err = {0};

@@ -1,4 +1,4 @@
-/* What is long to do for a request ends when nobody needs it any more, and is bounded before. */
+/* Long work for a request ends when nobody needs it any more, and is bounded beforehand. */
 #include "tests/unit/server/stage.h"
 #include "wire/limits.h"
 

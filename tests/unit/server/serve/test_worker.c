@@ -136,8 +136,8 @@ START_TEST(a_row_tells_when_it_began_and_was_done_and_what_it_is)
 }
 END_TEST
 
-/* What the batch took is what the queue believes: were it a moment instead of a difference, no
- * second request could wait. */
+/* The queue believes the time that the batch took. If that were a moment instead of a difference,
+ * no second request could wait. */
 START_TEST(a_batch_tells_the_queue_how_long_it_took)
 {
     struct stage stage;

@@ -18,7 +18,7 @@ START_TEST(progress_shows_bar_rate_and_the_time_left)
 }
 END_TEST
 
-/* What an earlier run did took no time of this one. */
+/* The work of an earlier run took no time of this one. */
 START_TEST(progress_of_a_run_that_goes_on_counts_its_own_rate)
 {
     expect((struct batch_place){100, 500, 1000}, (struct batch_place){110, 750, 1000}, 10,

@@ -53,7 +53,7 @@ static void bench_close(struct bench *bench)
 
 static struct err err;
 
-/* What a handshake for that host comes to. */
+/* The result of a handshake for that host. */
 static enum tls_stream_result shake(const struct bench *bench, const char *host,
                                     const struct tls_stream_trust_options *options)
 {
@@ -202,7 +202,7 @@ START_TEST(a_handshake_waits_for_an_answer_if_the_socket_does_not_block)
 }
 END_TEST
 
-/* As an event loop does it, and as a program with a time limit does. */
+/* Event loops read from a socket that does not block, and so do programs with a time limit. */
 START_TEST(without_bytes_it_waits_for_them_if_the_socket_does_not_block)
 {
     struct bench bench;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the protocol. */
+/* API keys of the Kafka protocol. */
 enum request {
     PRODUCE = 0,
     ADD_PARTITIONS = 24,

@@ -376,7 +376,7 @@ START_TEST(regularisers_stay_finite_when_attention_is_one_hot)
 }
 END_TEST
 
-/* What a pass holds: P and dP, K and V transposed and dealt into panels, blocks of rows. */
+/* A pass holds P and dP, K and V transposed and dealt into panels, and blocks of rows. */
 START_TEST(scratch_is_no_more_than_three_times_what_a_pass_holds)
 {
     static const size_t passes[][3] = {{128, 128, 64}, {64, 256, 32}, {1, 512, 64}, {300, 300, 96}};

@@ -93,7 +93,7 @@ static void check_norm(const struct backward *backward, size_t rows, size_t widt
     const float *residual = with_residual ? n.residual : NULL;
     norm_run(&n, &backward_reference, n.expected, n.stats_expected, n.dy, residual);
     norm_run(&n, backward, n.dx, n.stats, n.dy, residual);
-    /* Of a single number rstd is 300 and the terms cancel. */
+    /* A row of a single number has an rstd of 300, and its terms cancel. */
     double bound = width == 1 ? 1e-3 : 1e-5 + fabs((double)offset) * 1e-6;
     ck_assert_msg(matrix_difference(n.dx, n.expected, rows, width) < bound, "%s, %zu x %zu: %g",
                   backward->name, rows, width, matrix_difference(n.dx, n.expected, rows, width));
@@ -260,8 +260,8 @@ START_TEST(activations_and_their_slopes_are_exact_over_the_whole_range)
 }
 END_TEST
 
-/* Where a neuron is almost off its gradient is small, not noise, down to 1e-17. The polynomial of
- * GELU was fitted to absolute errors and has fewer digits there; GELU's slope is 0 at -0.75. */
+/* The gradient of a neuron that is almost off is small and not noise, down to 1e-17. The polynomial
+ * of GELU was fitted to absolute errors and has fewer digits there; GELU's slope is 0 at -0.75. */
 START_TEST(slopes_keep_their_digits_in_the_tails)
 {
     static const enum activation acts[] = {ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_TANH};

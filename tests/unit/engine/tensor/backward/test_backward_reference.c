@@ -151,7 +151,7 @@ END_TEST
 
 /* ---- softmax ---- */
 
-/* Of scale x; the scale is a power of two, so that the product is exact. */
+/* The loss of scale x. The scale is a power of two, so that the product is exact. */
 static double softmax_loss(const struct loss *loss)
 {
     for (size_t i = 0; i < loss->n; i++)

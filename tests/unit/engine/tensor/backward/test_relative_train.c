@@ -78,7 +78,7 @@ static void free_problem(struct problem *p)
     free(p->q), free(p->k), free(p->rows), free(p->bias), free(p->dbias), free(p->scratch);
 }
 
-/* Of query i and key j, where their row begins. */
+/* The offset of the row of query i and key j. */
 static size_t row_at(const struct problem *p, size_t i, size_t j)
 {
     return p->head.row_of[(ptrdiff_t)i - (ptrdiff_t)j] * p->stride;
@@ -108,7 +108,7 @@ static void check_forward(struct problem *p)
                           head->n, head->d, i, j);
 }
 
-/* What is to be added to the gradients of q, k and rows. */
+/* The sums to add to the gradients of q, k and rows. */
 static void exact_backward(const struct problem *p, double *const sums[3])
 {
     const struct relative_train *head = &p->head;

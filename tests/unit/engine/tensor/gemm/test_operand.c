@@ -141,7 +141,7 @@ END_TEST
 
 /* ---- weights ---- */
 
-/* What the precision makes of a weight, whose row's largest size is `max`. */
+/* A weight rounded to the precision. `max` is the largest size in its row. */
 static float rounded(enum precision precision, float weight, float max)
 {
     if (precision == PRECISION_F32)

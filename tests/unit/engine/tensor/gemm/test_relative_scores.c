@@ -1,5 +1,5 @@
-/* What disentangled attention adds to scores, against the equation as naive sums: every variant of
- * the tiles, odd sizes, blocks of queries at any place. */
+/* The scores that disentangled attention adds, compared with the equation as naive sums: every
+ * variant of the tiles, odd sizes, blocks of queries at any place. */
 #include "engine/tensor/gemm/relative_scores.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -199,7 +199,8 @@ START_TEST(a_query_does_not_depend_on_its_block)
 }
 END_TEST
 
-/* Of a query to its row, of a key to its column, and to nothing else. */
+/* A NaN in a query reaches its row, a NaN in a key reaches its column, and neither reaches another
+ * score. */
 START_TEST(a_number_that_is_none_shows_where_it_is_used)
 {
     struct problem p;

@@ -53,7 +53,7 @@ static void run(const struct linear *linear, const struct kernels *kernels, unsi
     arena_deinit(&arena);
 }
 
-/* What the precision costs at most, over the largest result. */
+/* The largest error of the precision, relative to the largest result. */
 static double tolerance(enum precision precision)
 {
     return precision == PRECISION_F32 ? 1e-5 : precision == PRECISION_BF16 ? 0.015 : 0.025;

@@ -1,5 +1,5 @@
-/* What linear.c does around a backend, seen by backends made for it: how a run is cut into blocks,
- * what the self-test looks at, and what alloc and close leave. */
+/* Tests of linear.c around a backend, with backends made for it: how a run is cut into blocks,
+ * which results the self-test checks, and what alloc and close leave. */
 #include "engine/tensor/linear/linear.h"
 #include "engine/tensor/simd.h"
 #include "tests/support/numbers.h"

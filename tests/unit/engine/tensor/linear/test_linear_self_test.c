@@ -9,8 +9,8 @@
 
 enum { IN = 100, OUT = 71, ALL_ROWS = 40, SAMPLED = 8 };
 
-/* What is wrong: of runs with so many rows, this number of the result, by so much of the sum of its
- * terms' sizes. */
+/* The fault: runs with `rows` rows have a wrong result at (row, column). The error is `share` of
+ * the sum of the sizes of its terms. */
 static struct {
     size_t rows, row, column;
     double share;

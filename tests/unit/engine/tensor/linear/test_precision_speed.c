@@ -68,7 +68,7 @@ START_TEST(gains_are_ratios_of_times)
 }
 END_TEST
 
-/* Where the processor multiplies bf16 how fast it does so decides; where not nothing is measured. */
+/* The speed decides if the processor multiplies bf16. Else nothing is measured. */
 START_TEST(bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
 {
     static const char *const names[] = {NULL, "auto", "native"};

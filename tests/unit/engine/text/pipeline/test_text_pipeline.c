@@ -1,4 +1,4 @@
-/* What tokenizer.json may say and what is refused, long texts, limits, pairs, memory. */
+/* Accepted and refused fields of tokenizer.json, long texts, limits, pairs, memory. */
 #include "tests/support/look_counter.h"
 #include "tests/unit/engine/text/fixture.h"
 

@@ -138,7 +138,7 @@ START_TEST(curves_begin_and_end_with_what_the_model_says)
 }
 END_TEST
 
-/* What is shown is what the engine explains, and of occlusion what the fall of the score is. */
+/* The gallery shows the explanations of the engine. Its occlusion is the fall of the score. */
 START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
 {
     struct err err = {0};
@@ -178,7 +178,7 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
 }
 END_TEST
 
-/* Of a text of one word occlusion removes what deletion's end removes: all. */
+/* Occlusion of a text of one word removes all of it, as the end of deletion does. */
 START_TEST(occlusion_of_a_single_word_is_the_fall_to_the_empty_text)
 {
     open_made();

@@ -343,7 +343,8 @@ START_TEST(explanations_end_at_an_image_that_is_gone)
 }
 END_TEST
 
-/* Of two labels six each, of eleven two, of all together twelve; wrong answers never. */
+/* The gallery shows six inputs of each of two labels, two of each of eleven, twelve in total; it
+ * never shows wrong answers. */
 START_TEST(the_gallery_has_each_classs_share)
 {
     static const struct {

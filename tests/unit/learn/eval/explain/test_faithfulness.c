@@ -208,8 +208,8 @@ START_TEST(orders_and_relevances_end_with_the_parts)
 }
 END_TEST
 
-/* Of seven parts 5 % x step, rounded to the nearest: one from 10 % on, two from 25 %, and so on.
- * The weights are powers of two, so that a score tells which parts are kept. */
+/* Each step removes 5 % x step of seven parts, rounded to the nearest: one from 10 % on, two from
+ * 25 %, and so on. The weights are powers of two, so that a score tells which parts are kept. */
 START_TEST(steps_take_the_nearest_number_of_parts)
 {
     static const unsigned at[] = {0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 7};
@@ -231,7 +231,7 @@ START_TEST(steps_take_the_nearest_number_of_parts)
 }
 END_TEST
 
-/* What a report says of random orders is the same from release to release. */
+/* The random orders of a report are the same from release to release. */
 START_TEST(random_orders_are_those_of_their_seed)
 {
     static const unsigned expected[2][8] = {{2, 7, 5, 0, 6, 4, 1, 3}, {4, 0, 3, 2, 6, 7, 5, 1}};

@@ -44,7 +44,7 @@ static struct perturbation open_parts(const struct engine_input *input, enum per
     return parts;
 }
 
-/* Of 1 .. 16 the lower middle value is 8. */
+/* The lower middle value of 1 .. 16 is 8. */
 START_TEST(removed_patches_become_the_median_of_each_channel)
 {
     static const bool kept[PATCHES] = {true, false, true, false};
@@ -80,7 +80,7 @@ START_TEST(removed_patches_become_zero_where_the_mean_is_asked_for)
 }
 END_TEST
 
-/* What is darker than the median is no defect and stays: a wafer's background. */
+/* Pixels darker than the median are no defect and stay: a wafer's background. */
 START_TEST(clipped_patches_lose_only_what_is_brighter)
 {
     static const bool kept[PATCHES];

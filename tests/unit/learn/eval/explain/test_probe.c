@@ -1,5 +1,4 @@
-/* What a probe says of parts of a real wafer and a real report, against the engine asked directly.
- */
+/* A probe of parts of a real wafer and a real report, compared with the engine asked directly. */
 #include "engine/base/file.h"
 #include "learn/eval/explain/probe.h"
 #include "tests/support/suite.h"

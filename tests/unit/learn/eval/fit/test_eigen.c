@@ -159,8 +159,8 @@ START_TEST(eigen_all_sorts_what_is_diagonal)
 }
 END_TEST
 
-/* Of {{4, 12, -16}, {12, 37, -43}, {-16, -43, 98}} it is {{2}, {6, 1}, {-8, 5, 3}}: what stands
- * above the diagonal stays. */
+/* The factor of {{4, 12, -16}, {12, 37, -43}, {-16, -43, 98}} is {{2}, {6, 1}, {-8, 5, 3}}. The
+ * numbers above the diagonal stay. */
 START_TEST(eigen_cholesky_is_what_was_computed_by_hand)
 {
     double a[] = {4, 12, -16, 12, 37, -43, -16, -43, 98};
@@ -192,7 +192,8 @@ START_TEST(eigen_leading_writes_as_many_as_are_asked_for)
 }
 END_TEST
 
-/* Of {{2, 0, 0}, {0, 2, 1}, {0, 1, 2}}: the first two have equal values and nothing to turn. */
+/* The matrix is {{2, 0, 0}, {0, 2, 1}, {0, 1, 2}}: the first two values are equal and need no
+ * rotation. */
 START_TEST(eigen_all_leaves_what_is_zero)
 {
     double a[] = {2, 0, 0, 0, 2, 1, 0, 1, 2}, values[3], vectors[9];

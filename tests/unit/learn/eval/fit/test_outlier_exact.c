@@ -1,6 +1,6 @@
-/* What outlier_fit computes, against figures in closed form: every class's inputs lie at its mean
- * plus or minus s a_d along each axis d, so that W is diagonal whatever the classes weigh, and the
- * class means differ along the first two axes alone, so that B has one block of two. */
+/* outlier_fit compared with figures in closed form. Every class's inputs lie at its mean plus or
+ * minus s a_d along each axis d, so that W is diagonal for any weights of the classes. The class
+ * means differ along the first two axes alone, so that B has one block of two. */
 #include "learn/eval/fit/outlier.h"
 #include "tests/support/suite.h"
 
@@ -23,7 +23,7 @@ static struct outlier_data data;
 static struct arena arena;
 static struct err err;
 
-/* What must come out. */
+/* The expected figures. */
 static struct truth {
     double shares[LABELS], mean[2], within[AXES], between[2][2];
 } truth;
@@ -322,8 +322,8 @@ START_TEST(outlier_relative_keeps_as_many_directions_as_a_file_has_room_for)
 }
 END_TEST
 
-/* Of two inputs, (0, 0) and (2, 0), all is shrunk: W = diag(1, 0) becomes one half of the identity.
- */
+/* The covariance of two inputs, (0, 0) and (2, 0), is shrunk fully: W = diag(1, 0) becomes one half
+ * of the identity. */
 START_TEST(outlier_covariance_of_two_inputs_is_round)
 {
     static const float two[] = {0, 0, 2, 0};

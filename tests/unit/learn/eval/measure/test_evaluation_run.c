@@ -73,7 +73,7 @@ static void close_made(void)
     ck_assert(made.evaluation.logits == NULL && made.evaluation.problems == NULL);
 }
 
-/* Of 16 tokens 16 texts fill a batch; of 17 tokens 15 do, with room for one token less. */
+/* 16 texts of 16 tokens fill a batch. 15 texts of 17 tokens fit, and leave one token free. */
 START_TEST(evaluation_fills_batches_and_never_overfills_them)
 {
     static const struct {

@@ -66,8 +66,8 @@ START_TEST(interval_bootstrap_knows_nothing_of_a_class_that_never_occurs)
 }
 END_TEST
 
-/* Of 1 .. 5: standard deviation sqrt(5/2), and 2.776 of Student's t with four degrees of freedom.
- */
+/* The values are 1 .. 5: their standard deviation is sqrt(5/2), and Student's t with four degrees
+ * of freedom is 2.776. */
 START_TEST(interval_mean_is_that_of_a_textbook)
 {
     static const double values[] = {3, 1, 5, 2, 4};

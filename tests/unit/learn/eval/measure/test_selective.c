@@ -248,7 +248,7 @@ START_TEST(selective_curve_takes_the_first_point_far_enough)
 }
 END_TEST
 
-/* Of one label: right, two equal ones of which one is right, right, wrong. */
+/* Verdicts of one label: right, two equal scores of which one is right, right, wrong. */
 START_TEST(selective_threshold_counts_what_it_lets_through)
 {
     static const struct verdict verdicts[] = {

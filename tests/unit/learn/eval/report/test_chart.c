@@ -99,7 +99,7 @@ START_TEST(chart_ticks_survive_rounding)
 }
 END_TEST
 
-/* What is not finite is left out; a single point is a dot. */
+/* A point that is not finite is left out; a single point is a dot. */
 START_TEST(chart_lines_go_through_what_is_finite)
 {
     static const struct chart_point points[] = {{0, 0},     {NAN, 1}, {1, INFINITY},
@@ -176,7 +176,7 @@ START_TEST(chart_of_risk_is_the_golden)
 }
 END_TEST
 
-/* Of 700 epochs 400 are drawn, the first and the last among them. */
+/* 400 of 700 epochs are drawn, the first and the last among them. */
 START_TEST(chart_of_a_long_training_is_thinned)
 {
     static struct report_epoch epochs[701];

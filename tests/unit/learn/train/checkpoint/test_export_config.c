@@ -114,7 +114,7 @@ static const struct {
     {"deit", "DeiTForImageClassificationWithTeacher", "DeiTForImageClassificationWithTeacher"},
 };
 
-/* What the source said of labels, dtype and problem is gone, what we do not know stays. */
+/* The source's labels, dtype and problem type are replaced; unknown fields stay. */
 START_TEST(a_configuration_says_what_was_learnt)
 {
     for (unsigned i = 0; i < 5; i++) {
@@ -165,7 +165,7 @@ START_TEST(scores_are_named_as_problems)
 }
 END_TEST
 
-/* Of masked words the labels stay as the source has them: the head that knows them is not there. */
+/* A model of masked words keeps the labels of the source: the head that knows them is not there. */
 START_TEST(a_language_model_has_no_problem_and_no_other_family_has_one)
 {
     open_model("bert", NULL, HEAD_MLM);

@@ -203,7 +203,7 @@ START_TEST(a_state_is_of_typed_numbers)
 }
 END_TEST
 
-/* What begins as minus infinity, or was never a number, does so again. */
+/* A number that begins as minus infinity or NaN is restored as such. */
 START_TEST(a_state_keeps_what_is_not_finite)
 {
     struct fixture f;
@@ -481,7 +481,7 @@ START_TEST(digits_are_of_sixteen_bits)
 }
 END_TEST
 
-/* Of a character, as of a whole number. */
+/* A number that is no whole character is refused, and so is another character. */
 START_TEST(a_fingerprint_of_digits_is_of_characters)
 {
     static const float wrong[] = {'0' + 0.5f, '1', -1, 304, 1e9f};

@@ -243,8 +243,8 @@ START_TEST(vocab_trim_refuses_too_few_rows_and_no_embedding)
 }
 END_TEST
 
-/* What says how a model decides goes with it; another form of the vocabulary would contradict the
- * new one. */
+/* The file that says how a model decides is copied. Another form of the vocabulary is dropped: it
+ * would contradict the new one. */
 START_TEST(vocab_trim_takes_what_stays_true_and_drops_what_does_not)
 {
     static const char decides[] = "{\"version\": \"4\"}";

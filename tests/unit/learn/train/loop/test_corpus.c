@@ -104,7 +104,8 @@ static void expect_told(size_t total)
     ck_assert_uint_eq(last, total);
 }
 
-/* Of 15, 5, 2 and 1: a tenth is 2 (1.5 rounded), 1 (0.5), 1 (of two at least one) and none. */
+/* The classes have 15, 5, 2 and 1 inputs: a tenth is 2 (1.5 rounded), 1 (0.5), 1 (of two at least
+ * one) and none. */
 START_TEST(a_share_of_each_class_is_held_back)
 {
     static const char labels[] = "aababaacabaadaabaacabaa";

@@ -16,7 +16,8 @@ static void write_list(const char *name, const char *text)
     tempdir_write(&f.data, name, text, strlen(text));
 }
 
-/* What a run says of these lists; `judged` NULL: of a share of the first. */
+/* Expects the remarks of a run on these lists. `judged` NULL: a share of the first list is judged.
+ */
 static void expect_remarks(const char *learnt, const char *judged, const char *remarks)
 {
     train_fixture_texts(&f);

@@ -82,7 +82,7 @@ START_TEST(a_state_of_other_texts_is_another_runs)
 }
 END_TEST
 
-/* As they were written before. */
+/* States as they were written before options were part of them. */
 START_TEST(a_state_without_options_is_taken_up_or_refused_as_it_was)
 {
     char where[160];

@@ -141,7 +141,7 @@ START_TEST(several_teachers_teach_the_mean_of_their_distributions)
 }
 END_TEST
 
-/* What no teacher thinks possible stays finite. */
+/* A label that no teacher thinks possible has a finite logit. */
 START_TEST(shares_that_vanish_have_finite_logits)
 {
     static const struct samples_view view;

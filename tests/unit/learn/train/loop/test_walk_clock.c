@@ -136,7 +136,7 @@ static void expect_every_step(unsigned before)
     }
 }
 
-/* Of fourteen steps twelve are left; a step looks at the clock now and then. */
+/* Twelve of fourteen steps are left. A step reads the clock now and then. */
 START_TEST(the_second_step_says_how_long_the_rest_takes)
 {
     estimates = true;

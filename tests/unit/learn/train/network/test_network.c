@@ -296,8 +296,8 @@ static float *copy_gradient(struct tiny *tiny)
 
 /* ---- gradients against differences ---- */
 
-/* Where patches are normalised before anything is added to them, the slope changes within a longer
- * step. */
+/* The slope changes within a longer step if patches are normalised before anything is added to
+ * them. */
 static bool is_bent(const struct tiny *tiny)
 {
     return tiny->spec.stage_count > 0;

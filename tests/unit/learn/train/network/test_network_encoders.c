@@ -37,7 +37,7 @@ static void must(const struct err *err)
     ck_assert_msg(err->code == ERR_OK, "%s", err->text);
 }
 
-/* Of the checkpoint's config.json. */
+/* The pad token of the checkpoint's config.json. */
 static long long pad_of(const struct learning *learning)
 {
     char path[PATH_MAX];

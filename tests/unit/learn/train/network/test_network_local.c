@@ -117,7 +117,7 @@ START_TEST(parts_of_a_head_are_the_whole_with_a_mask_and_with_the_same_dropout)
 }
 END_TEST
 
-/* What is multiplied has 8 bits; both round the same numbers, but keys are paired differently. */
+/* The products have 8 bits. Both sides round the same numbers, but keys are paired differently. */
 START_TEST(parts_of_a_rounded_head_stay_near_the_whole)
 {
     check_all(PRECISION_BF16, 0.05);

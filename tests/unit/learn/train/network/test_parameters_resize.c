@@ -74,7 +74,7 @@ START_TEST(resize_to_the_same_grid_changes_nothing)
 }
 END_TEST
 
-/* What only a programmer's mistake could bring about. */
+/* Only a programmer's mistake can bring these calls about. */
 START_TEST(resize_refuses_another_model)
 {
     struct parameters from, to;

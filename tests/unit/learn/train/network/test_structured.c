@@ -103,7 +103,8 @@ END_TEST
 
 /* ---- heads ---- */
 
-/* What the structure added to rows `first` .. of a [.., HIDDEN] matrix, applied to a place. */
+/* The values that the structure added to rows `first` .. of a [.., HIDDEN] matrix, applied to a
+ * place. */
 static double added(size_t offset, size_t row, const float *place)
 {
     double sum = 0;
