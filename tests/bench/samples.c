@@ -2,6 +2,7 @@
 
 #include "engine/base/doc.h"
 #include "tests/bench/inputs.h"
+#include "tests/support/sources.h"
 
 #include <errno.h>
 #include <png.h>
@@ -87,9 +88,7 @@ static enum err_code count_tokens(const char *line, const struct engine_model *m
     if (text == NULL)
         err_set(err, ERR_MALFORMED, "a line has no \"text\"");
     else
-        engine_prepare(model,
-                       &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = len},
-                       NULL, &arena, &input, err);
+        engine_prepare(model, text_source_len(text, len), NULL, &arena, &input, err);
     *tokens = input.tokens;
     arena_deinit(&arena);
     doc_free(root);

@@ -5,6 +5,7 @@
 #include "engine/text/tokenizer.h"
 #include "tests/support/encoder_model.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/torture/drill.h"
 
 #include <math.h>
@@ -50,16 +51,10 @@ static enum err_code prepare(const struct subject *subject, const struct engine_
                              struct arena *arena, struct engine_input *out, struct err *err)
 {
     return subject->kind == ENGINE_TEXT
-               ? engine_prepare(model,
-                                &(struct engine_source){
-                                    .kind = ENGINE_TEXT, .bytes = input.bytes, .len = input.len},
-                                NULL, arena, out, err)
-               : engine_prepare(model,
-                                &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                        .bytes = input.bytes,
-                                                        .len = input.len,
-                                                        .pixels_max = 1 << 22},
-                                NULL, arena, out, err);
+               ? engine_prepare(model, text_source_len(input.bytes, input.len), NULL, arena, out,
+                                err)
+               : engine_prepare(model, picture_source(input.bytes, input.len, 1 << 22), NULL, arena,
+                                out, err);
 }
 
 static enum err_code explain(const struct engine_model *model, const struct engine_input *prepared,
@@ -403,12 +398,8 @@ static enum err_code answer_in(struct engine_model *labelled, struct engine_mode
     while (err->code == ERR_OK && left > 0)
         engine_encode_labels(labeller, labelled, &left, err);
     if (err->code == ERR_OK && !engine_session_open(&session, model, TOKENS_MAX, 1, err) &&
-        !engine_prepare(labelled,
-                        &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                .bytes = input.bytes,
-                                                .len = input.len,
-                                                .pixels_max = 1 << 22},
-                        NULL, &arena, &prepared, err))
+        !engine_prepare(labelled, picture_source(input.bytes, input.len, 1 << 22), NULL, &arena,
+                        &prepared, err))
         run_logits(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
     engine_labeller_close(labeller);
     engine_session_close(session);

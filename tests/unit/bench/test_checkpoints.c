@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 #include "tests/bench/checkpoints.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -58,11 +59,8 @@ START_TEST(checkpoints_count_a_word_of_their_vocabulary_as_one_token)
     ck_assert_int_eq(checkpoints_bert(dir.path, &tiny, &err), ERR_OK);
     struct engine_model *model = open_model(dir.path);
     arena_init(&arena);
-    ck_assert_int_eq(
-        engine_prepare(model,
-                       &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "aaaf aabz", .len = 9},
-                       NULL, &arena, &input, &err),
-        ERR_OK);
+    ck_assert_int_eq(engine_prepare(model, text_source("aaaf aabz"), NULL, &arena, &input, &err),
+                     ERR_OK);
     ck_assert_uint_eq(input.tokens, 4);
     ck_assert_int_eq(input.ids[1], 5);
     ck_assert_int_eq(input.ids[2], 26 + 25);

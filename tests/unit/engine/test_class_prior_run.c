@@ -5,6 +5,7 @@
 #include "engine/decide/class_prior.h"
 #include "engine/engine.h"
 #include "engine/selftest.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -80,17 +81,12 @@ static void prepare(const struct engine_model *model, struct arena *arena,
         char text[4096] = "";
         for (unsigned i = 0; i < 200; i++)
             strcat(text, i % 3 == 0 ? "vdd_io 3.97 V FAIL " : "scan chain 3 ");
-        engine_prepare(
-            model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
-            NULL, arena, input, &err);
+        engine_prepare(model, text_source(text), NULL, arena, input, &err);
         ck_assert_uint_gt(input->windows, 1);
         return;
     }
     ck_assert(!file_read(&bytes, &len, PICTURE, 1 << 26, &err));
-    engine_prepare(model,
-                   &(struct engine_source){
-                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
-                   NULL, arena, input, &err);
+    engine_prepare(model, picture_source(bytes, len, 1 << 25), NULL, arena, input, &err);
     free(bytes);
 }
 

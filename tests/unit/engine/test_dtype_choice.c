@@ -4,6 +4,7 @@
 #include "engine/tensor/linear/precision_speed.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -145,13 +146,10 @@ static void run_text(const char *dir, const char *dtype, float logits[3], char c
     struct arena arena;
     struct err err = {0};
     arena_init(&arena);
-    ck_assert_msg(
-        !engine_open(&model, dir, &options, &err) &&
-            !engine_session_open(&session, model, 0, 1, &err) &&
-            !engine_prepare(
-                model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "w7 w8 w9", .len = 8},
-                NULL, &arena, &input, &err),
-        "%s", err.text);
+    ck_assert_msg(!engine_open(&model, dir, &options, &err) &&
+                      !engine_session_open(&session, model, 0, 1, &err) &&
+                      !engine_prepare(model, text_source("w7 w8 w9"), NULL, &arena, &input, &err),
+                  "%s", err.text);
     run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     snprintf(chosen, 8, "%s", engine_describe(model)->dtype);
     engine_session_close(session);

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -126,10 +127,7 @@ START_TEST(engine_refuses_a_text_without_a_token)
         struct engine_input input;
         arena_init(&arena);
         err = (struct err){0};
-        engine_prepare(model,
-                       &(struct engine_source){
-                           .kind = ENGINE_TEXT, .bytes = blanks[i], .len = strlen(blanks[i])},
-                       NULL, &arena, &input, &err);
+        engine_prepare(model, text_source(blanks[i]), NULL, &arena, &input, &err);
         ck_assert_int_eq(err.code, ERR_UNUSABLE);
         arena_deinit(&arena);
     }
@@ -145,11 +143,8 @@ static void run_text(struct engine_session *session, const struct engine_model *
     struct engine_input input = {0};
     struct err why = {0};
     arena_init(&arena);
-    ck_assert_msg(
-        !engine_prepare(model,
-                        &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "a b c", .len = 5},
-                        NULL, &arena, &input, &why),
-        "%s", why.text);
+    ck_assert_msg(!engine_prepare(model, text_source("a b c"), NULL, &arena, &input, &why), "%s",
+                  why.text);
     run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
     arena_deinit(&arena);
 }

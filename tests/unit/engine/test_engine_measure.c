@@ -6,6 +6,7 @@
 #include "engine/tensor/linear/linear.h"
 #include "engine/text/tokenizer.h"
 #include "tests/support/checkpoint_writer.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -112,13 +113,8 @@ START_TEST(engine_need_bounds_what_a_text_keeps)
         struct engine_input input;
         arena_init(&arena);
         err = (struct err){0};
-        engine_prepare(model,
-                       &(struct engine_source){
-                           .kind = ENGINE_TEXT, .bytes = texts[i], .len = strlen(texts[i])},
-                       NULL, &arena, &input, &err);
-        struct engine_need need = engine_need(
-            model, &(struct engine_source){
-                       .kind = ENGINE_TEXT, .bytes = texts[i], .len = strlen(texts[i])});
+        engine_prepare(model, text_source(texts[i]), NULL, &arena, &input, &err);
+        struct engine_need need = engine_need(model, text_source(texts[i]));
         ck_assert_uint_le(arena.bytes, need.kept);
         ck_assert_uint_eq(need.passing, 0);
         arena_deinit(&arena);

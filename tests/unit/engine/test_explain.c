@@ -9,6 +9,7 @@
 #include "engine/vision/png.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -32,10 +33,7 @@ struct fixture {
 static void prepare(struct fixture *f, const char *text)
 {
     if (text != NULL) {
-        engine_prepare(
-            f->model,
-            &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)}, NULL,
-            &f->arena, &f->input, &f->err);
+        engine_prepare(f->model, text_source(text), NULL, &f->arena, &f->input, &f->err);
     } else {
         unsigned char rgba[WIDTH * HEIGHT * 4];
         char *png;
@@ -43,10 +41,8 @@ static void prepare(struct fixture *f, const char *text)
         for (size_t i = 0; i < sizeof rgba; i++)
             rgba[i] = i % 4 == 3 ? 255 : (unsigned char)(i * 7 + i / 90 * 31);
         ck_assert(!png_encode_rgba(&png, &len, WIDTH, HEIGHT, rgba, NULL, &f->err));
-        engine_prepare(f->model,
-                       &(struct engine_source){
-                           .kind = ENGINE_IMAGE, .bytes = png, .len = len, .pixels_max = 1 << 20},
-                       NULL, &f->arena, &f->input, &f->err);
+        engine_prepare(f->model, picture_source(png, len, 1 << 20), NULL, &f->arena, &f->input,
+                       &f->err);
         free(png);
     }
     ck_assert_msg(f->err.code == ERR_OK, "%s", f->err.text);

@@ -6,6 +6,7 @@
 #include "engine/vision/resize_lines.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -278,14 +279,9 @@ START_TEST(what_views_take_is_known_before)
     ck_assert_ptr_nonnull(file);
     const size_t len = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    ck_assert(!engine_prepare(
-        f.model,
-        &(struct engine_source){
-            .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
-        NULL, &f.arena, &input, &f.err));
-    const struct engine_need need = engine_need(
-        f.model, &(struct engine_source){
-                     .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20});
+    ck_assert(!engine_prepare(f.model, picture_source(bytes, len, 1 << 20), NULL, &f.arena, &input,
+                              &f.err));
+    const struct engine_need need = engine_need(f.model, picture_source(bytes, len, 1 << 20));
     ck_assert_uint_eq(need.windows, 8);
     ck_assert_uint_eq(input.windows, 8);
     ck_assert_uint_le(f.arena.bytes, need.kept);

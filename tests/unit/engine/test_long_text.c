@@ -4,6 +4,7 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -75,11 +76,7 @@ static struct engine_input prepare(struct fixture *f, const char *text,
 {
     struct engine_input input;
     ck_assert_msg(!engine_prepare(f->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = text,
-                                                          .len = strlen(text),
-                                                          .is_utf8 = true,
-                                                          .reading = *reading},
+                                  text_source_with(text, .is_utf8 = true, .reading = *reading),
                                   NULL, &f->arena, &input, &f->err),
                   "%s", f->err.text);
     return input;
@@ -193,11 +190,7 @@ START_TEST(a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out)
     ck_assert_uint_eq(prepare(&f, words(&f, 0, 30), &reading).windows, 3);
     words(&f, 0, 31);
     ck_assert_int_eq(engine_prepare(f.model,
-                                    &(struct engine_source){.kind = ENGINE_TEXT,
-                                                            .bytes = f.text,
-                                                            .len = strlen(f.text),
-                                                            .is_utf8 = true,
-                                                            .reading = reading},
+                                    text_source_with(f.text, .is_utf8 = true, .reading = reading),
                                     NULL, &f.arena, &input, &f.err),
                      ERR_TOO_LARGE);
     ck_assert_str_eq(f.err.text,
@@ -217,10 +210,8 @@ START_TEST(the_memory_of_windows_is_foreseen)
     for (unsigned count = 1; count <= WORDS_MAX; count += 7) {
         struct arena arena, whole = f.arena;
         const char *text = words(&f, 0, count);
-        struct engine_need need = engine_need(
-            f.model,
-            &(struct engine_source){
-                .kind = ENGINE_TEXT, .bytes = text, .len = strlen(text), .reading = in_windows});
+        struct engine_need need =
+            engine_need(f.model, text_source_with(text, .reading = in_windows));
         arena_init(&f.arena);
         struct engine_input input = prepare(&f, text, &in_windows);
         arena = f.arena;

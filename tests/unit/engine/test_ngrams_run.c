@@ -5,6 +5,7 @@
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -77,12 +78,8 @@ static struct engine_input prepare(struct fixture *f, const struct engine_model 
                                                in_windows ? LONG_TEXT_WINDOWS : LONG_TEXT_TRUNCATE};
     struct engine_input input;
     ck_assert_msg(!engine_prepare(model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = text,
-                                                          .len = strlen(text),
-                                                          .is_utf8 = true,
-                                                          .reading = reading},
-                                  NULL, &f->arena, &input, &f->err),
+                                  text_source_with(text, .is_utf8 = true, .reading = reading), NULL,
+                                  &f->arena, &input, &f->err),
                   "%s", f->err.text);
     return input;
 }
@@ -194,10 +191,8 @@ START_TEST(the_bounds_of_memory_know_of_the_table)
     struct fixture f;
     setup(&f);
     const size_t len = strlen(texts[2]);
-    const struct engine_need with = engine_need(
-        f.with, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = texts[2], .len = len});
-    const struct engine_need without = engine_need(
-        f.without, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = texts[2], .len = len});
+    const struct engine_need with = engine_need(f.with, text_source_len(texts[2], len));
+    const struct engine_need without = engine_need(f.without, text_source_len(texts[2], len));
     ck_assert_uint_ge(with.kept - without.kept,
                       LABELS * sizeof(float) + ngrams_list_bytes(&table.reading, len));
     struct engine_cost cost;

@@ -7,6 +7,7 @@
  */
 #include "engine/base/openblas.h"
 #include "engine/engine.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <dlfcn.h>
@@ -175,16 +176,11 @@ static void prepare_inputs(struct subject *subject)
         struct engine_input *input = &subject->inputs[i];
         if (text)
             engine_prepare(subject->model,
-                           &(struct engine_source){.kind = ENGINE_TEXT,
-                                                   .bytes = bytes,
-                                                   .len = len < lengths[i] ? len : lengths[i]},
-                           NULL, &subject->arena, input, &err);
+                           text_source_len(bytes, len < lengths[i] ? len : lengths[i]), NULL,
+                           &subject->arena, input, &err);
         else
-            engine_prepare(
-                subject->model,
-                &(struct engine_source){
-                    .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
-                NULL, &subject->arena, input, &err);
+            engine_prepare(subject->model, picture_source(bytes, len, 1 << 20), NULL,
+                           &subject->arena, input, &err);
         ck_assert_msg(err.code == ERR_OK, "%s", err.text);
         subject->logits[i] = arena_alloc_array(
             &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));

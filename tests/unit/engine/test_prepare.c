@@ -5,6 +5,7 @@
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/support/checkpoint_writer.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -49,11 +50,7 @@ START_TEST(an_image_is_prepared_as_its_patches)
     char *png = new_png(&len);
     arena_init(&arena);
     memset(&input, 0x55, sizeof input);
-    ck_assert(
-        !engine_prepare(model,
-                        &(struct engine_source){
-                            .kind = ENGINE_IMAGE, .bytes = png, .len = len, .pixels_max = PIXELS},
-                        NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, picture_source(png, len, PIXELS), NULL, &arena, &input, &err));
     size_t kept = arena.bytes;
     ck_assert(!preprocess_open(&preprocess, IMAGE_MODEL, "ViT", 64, &err));
     ck_assert(!image_decode(&image, png, len, &options, &arena, &err));
@@ -67,9 +64,7 @@ START_TEST(an_image_is_prepared_as_its_patches)
     ck_assert_ptr_null(input.ids);
     ck_assert_ptr_null(input.capture);
     ck_assert(memcmp(input.patches, expected, sizeof expected) == 0);
-    struct engine_need need = engine_need(
-        model, &(struct engine_source){
-                   .kind = ENGINE_IMAGE, .bytes = png, .len = len, .pixels_max = PIXELS});
+    struct engine_need need = engine_need(model, picture_source(png, len, PIXELS));
     ck_assert_uint_eq(need.kept, sizeof expected + ARENA_ALIGNMENT);
     ck_assert_uint_eq(need.passing,
                       image_decode_bytes(png, len) + preprocess_bytes(&preprocess, WIDTH, HEIGHT));
@@ -89,37 +84,15 @@ START_TEST(an_image_that_is_none_or_too_large_is_refused)
     size_t len;
     char *png = new_png(&len);
     arena_init(&arena);
-    ck_assert_int_ne(engine_prepare(model,
-                                    &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                            .bytes = png,
-                                                            .len = len,
-                                                            .pixels_max = PIXELS - 1},
-                                    NULL, &arena, &input, &err),
-                     ERR_OK);
-    ck_assert_uint_eq(engine_need(model, &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                                 .bytes = png,
-                                                                 .len = len,
-                                                                 .pixels_max = PIXELS - 1})
-                          .kept,
-                      0);
-    ck_assert_uint_eq(engine_need(model, &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                                 .bytes = png,
-                                                                 .len = len,
-                                                                 .pixels_max = PIXELS - 1})
-                          .passing,
-                      0);
-    ck_assert_uint_eq(engine_need(model, &(struct engine_source){.kind = ENGINE_IMAGE,
-                                                                 .bytes = "GIF89a",
-                                                                 .len = 6,
-                                                                 .pixels_max = PIXELS})
-                          .kept,
-                      0);
+    ck_assert_int_ne(
+        engine_prepare(model, picture_source(png, len, PIXELS - 1), NULL, &arena, &input, &err),
+        ERR_OK);
+    ck_assert_uint_eq(engine_need(model, picture_source(png, len, PIXELS - 1)).kept, 0);
+    ck_assert_uint_eq(engine_need(model, picture_source(png, len, PIXELS - 1)).passing, 0);
+    ck_assert_uint_eq(engine_need(model, picture_source("GIF89a", 6, PIXELS)).kept, 0);
     err = (struct err){0};
     ck_assert_int_eq(
-        engine_prepare(model,
-                       &(struct engine_source){
-                           .kind = ENGINE_IMAGE, .bytes = "GIF89a", .len = 6, .pixels_max = PIXELS},
-                       NULL, &arena, &input, &err),
+        engine_prepare(model, picture_source("GIF89a", 6, PIXELS), NULL, &arena, &input, &err),
         ERR_UNUSABLE);
     ck_assert_ptr_null(input.patches);
     ck_assert_uint_eq(arena.bytes, 0);
@@ -146,9 +119,7 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
     ck_assert(!tokenizer_open(&tokenizer, TEXT_MODEL, longest, &err));
     ck_assert(
         !tokenizer_encode(tokenizer, longest, text, strlen(text), NULL, &arena, &expected, &err));
-    ck_assert(!engine_prepare(
-        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
-        NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, text_source(text), NULL, &arena, &input, &err));
     ck_assert_int_eq(input.kind, ENGINE_TEXT);
     ck_assert_uint_eq(input.tokens, expected.count);
     ck_assert(!input.truncated);
@@ -161,11 +132,8 @@ START_TEST(a_text_is_prepared_as_the_tokenizer_encodes_it)
         ck_assert_uint_eq(input.ends[t], expected.ends[t]);
         ck_assert_int_eq(input.continued[t], expected.continued[t]);
     }
-    ck_assert_uint_eq(
-        engine_need(
-            model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)})
-            .kept,
-        tokenizer_encode_bytes(tokenizer, 0, text, strlen(text)));
+    ck_assert_uint_eq(engine_need(model, text_source(text)).kept,
+                      tokenizer_encode_bytes(tokenizer, 0, text, strlen(text)));
     tokenizer_close(tokenizer);
     arena_deinit(&arena);
     engine_close(model);
@@ -183,37 +151,24 @@ START_TEST(a_text_longer_than_the_model_reads_is_cut_and_one_of_a_single_token_i
     for (unsigned i = 0; i < longest; i++)
         memcpy(text + (size_t)2 * i, ". ", 2);
     arena_init(&arena);
-    ck_assert(!engine_prepare(model,
-                              &(struct engine_source){.kind = ENGINE_TEXT,
-                                                      .bytes = text,
-                                                      .len = (size_t)2 * (longest - 2)},
-                              NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, text_source_len(text, (size_t)2 * (longest - 2)), NULL, &arena,
+                              &input, &err));
     ck_assert_uint_eq(input.tokens, longest);
     ck_assert(!input.truncated);
-    ck_assert(!engine_prepare(model,
-                              &(struct engine_source){.kind = ENGINE_TEXT,
-                                                      .bytes = text,
-                                                      .len = (size_t)2 * (longest - 1)},
-                              NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, text_source_len(text, (size_t)2 * (longest - 1)), NULL, &arena,
+                              &input, &err));
     ck_assert_uint_eq(input.tokens, longest);
     ck_assert(input.truncated);
-    ck_assert(!engine_prepare(model,
-                              &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = 1},
-                              NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, text_source_len(text, 1), NULL, &arena, &input, &err));
     ck_assert_uint_eq(input.tokens, 3);
     ck_assert_int_eq(
-        engine_prepare(model,
-                       &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text + 1, .len = 1},
-                       NULL, &arena, &input, &err),
+        engine_prepare(model, text_source_len(text + 1, 1), NULL, &arena, &input, &err),
         ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "the text has no token: it is empty, blank or holds only control "
                                "characters");
     err = (struct err){0};
-    ck_assert_int_ne(
-        engine_prepare(model,
-                       &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "a\xFF", .len = 2},
-                       NULL, &arena, &input, &err),
-        ERR_OK);
+    ck_assert_int_ne(engine_prepare(model, text_source("a\xFF"), NULL, &arena, &input, &err),
+                     ERR_OK);
     arena_deinit(&arena);
     engine_close(model);
     free(text);

@@ -3,6 +3,7 @@
 #include "engine/model/capture.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -30,11 +31,8 @@ static void setup_as(struct fixture *f, const char *backend, const char *dtype)
     const struct engine_options options = {.linear_backend = backend, .dtype = dtype};
     ck_assert(!engine_open(&f->model, MODEL, &options, &f->err));
     for (size_t r = 0; r < ROWS; r++) {
-        ck_assert(!engine_prepare(f->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = texts[r],
-                                                          .len = strlen(texts[r])},
-                                  NULL, &f->arena, &f->inputs[r], &f->err));
+        ck_assert(!engine_prepare(f->model, text_source(texts[r]), NULL, &f->arena, &f->inputs[r],
+                                  &f->err));
         tokens += f->inputs[r].tokens;
     }
     ck_assert(!engine_session_open(&f->session, f->model, tokens, 2, &f->err));

@@ -3,6 +3,7 @@
 #include "engine/selftest.h"
 #include "tests/support/run_logits.h"
 
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -179,10 +180,7 @@ static void bench_open(struct bench *bench)
     ck_assert_msg(!engine_open(&bench->model, MODEL, &options, &err), "%s", err.text);
     ck_assert_int_eq(engine_session_open(&bench->session, bench->model, 64, 1, &err), ERR_OK);
     bench->scores = calloc(engine_describe(bench->model)->label_count, sizeof(float));
-    ck_assert_int_eq(engine_prepare(bench->model,
-                                    &(struct engine_source){
-                                        .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1},
-                                    NULL, &arena, &input, &err),
+    ck_assert_int_eq(engine_prepare(bench->model, text_source(text), NULL, &arena, &input, &err),
                      ERR_OK);
     run_logits(bench->session, (const struct engine_input *[]){&input}, 1,
                (float *[]){bench->scores});

@@ -1,6 +1,7 @@
 /* Two texts as one input: what a pair of each kind of family is made of, and what is refused. That
  * pairs are answered as transformers does is test_golden's. */
 #include "engine/engine.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -29,14 +30,10 @@ static enum err_code pair(struct fixture *f, const char *text, const char *secon
                           struct engine_input *out)
 {
     f->err = (struct err){0};
-    return engine_prepare(f->model,
-                          &(struct engine_source){.kind = ENGINE_TEXT,
-                                                  .bytes = text,
-                                                  .len = strlen(text),
-                                                  .pair = second,
-                                                  .pair_len = strlen(second),
-                                                  .is_utf8 = true},
-                          NULL, &f->arena, out, &f->err);
+    return engine_prepare(
+        f->model,
+        text_source_with(text, .pair = second, .pair_len = strlen(second), .is_utf8 = true), NULL,
+        &f->arena, out, &f->err);
 }
 
 START_TEST(a_pair_has_two_token_types_where_the_family_has_them)

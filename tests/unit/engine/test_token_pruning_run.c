@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -34,20 +35,14 @@ static void prepare(struct fixture *f)
     size_t len = 0;
     const bool is_image = engine_describe(f->model)->kind == ENGINE_IMAGE;
     for (size_t r = 0; r < ROWS && !is_image; r++)
-        ck_assert(!engine_prepare(f->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = texts[r],
-                                                          .len = strlen(texts[r])},
-                                  NULL, &f->arena, &f->inputs[r], &f->err));
+        ck_assert(!engine_prepare(f->model, text_source(texts[r]), NULL, &f->arena, &f->inputs[r],
+                                  &f->err));
     if (!is_image)
         return;
     ck_assert(!file_read(&bytes, &len, "tests/data/examples/wafer_map.png", 1 << 20, &f->err));
     for (size_t r = 0; r < ROWS; r++)
-        ck_assert(!engine_prepare(
-            f->model,
-            &(struct engine_source){
-                .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
-            NULL, &f->arena, &f->inputs[r], &f->err));
+        ck_assert(!engine_prepare(f->model, picture_source(bytes, len, 1 << 20), NULL, &f->arena,
+                                  &f->inputs[r], &f->err));
     free(bytes);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -97,10 +98,7 @@ static void prepare(struct zero_shot *z, const struct engine_model *model, const
     size_t len;
     snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
     ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &z->err), ERR_OK);
-    engine_prepare(model,
-                   &(struct engine_source){
-                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
-                   NULL, &z->arena, input, &z->err);
+    engine_prepare(model, picture_source(bytes, len, 1 << 25), NULL, &z->arena, input, &z->err);
     ck_assert_msg(z->err.code == ERR_OK, "%s: %s", file, z->err.text);
     free(bytes);
 }

@@ -3,6 +3,7 @@
  * judged (`make foreign-texts`): lowering the share is a matter of learning. */
 #include "engine/engine.h"
 #include "learn/data/dataset.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -39,11 +40,8 @@ static bool passes(const struct engine_model *model, struct engine_session *sess
     struct err err = {0};
     float logits[LABELS_MAX], scores[LABELS_MAX];
     arena_init(&arena);
-    ck_assert_msg(!engine_prepare(model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = item->input,
-                                                          .len = item->input_len},
-                                  NULL, &arena, &input, &err),
+    ck_assert_msg(!engine_prepare(model, text_source_len(item->input, item->input_len), NULL,
+                                  &arena, &input, &err),
                   "%s: %s", item->name, err.text);
     struct engine_result result = {.logits = logits, .scores = scores};
     engine_run(session, (const struct engine_input *[]){&input}, 1,

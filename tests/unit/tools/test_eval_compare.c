@@ -7,6 +7,7 @@
 #include "tests/support/outcome.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/server_process.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -49,10 +50,7 @@ static void tiny_logits(const char *dir, const char *dtype, float logits[2])
     arena_init(&arena);
     ck_assert_msg(!engine_open(&model, dir, &options, &err) &&
                       !engine_session_open(&session, model, 16, 1, &err) &&
-                      !engine_prepare(
-                          model,
-                          &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "w7 w8", .len = 5},
-                          NULL, &arena, &input, &err),
+                      !engine_prepare(model, text_source("w7 w8"), NULL, &arena, &input, &err),
                   "%s", err.text);
     run_logits(session, (const struct engine_input *[]){&input}, 1, &logits);
     engine_session_close(session);

@@ -6,6 +6,7 @@
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"
+#include "tests/support/sources.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -404,9 +405,7 @@ START_TEST(predict_judges_as_the_engine_does)
     arena_init(&arena);
     ck_assert_msg(!engine_open(&model, dir, &(struct engine_options){0}, &err), "%s", err.text);
     ck_assert(!engine_session_open(&session, model, 0, 1, &err));
-    ck_assert(!engine_prepare(
-        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
-        NULL, &arena, &input, &err));
+    ck_assert(!engine_prepare(model, text_source(text), NULL, &arena, &input, &err));
     struct engine_result result = {.logits = logits, .scores = scores};
     engine_run(session, (const struct engine_input *[]){&input}, 1,
                (struct engine_result *[]){&result});

@@ -4,6 +4,7 @@
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -75,10 +76,8 @@ static void prepare(struct asked *asked, size_t index, struct engine_input *inpu
     const struct json_t *one = doc_array_item(asked->cases, index);
     snprintf(path, sizeof path, GOLDEN "images/%s", doc_as_string(doc_member(one, "image")));
     ck_assert(!file_read(&bytes, &len, path, 1 << 24, &err));
-    engine_prepare(asked->model,
-                   &(struct engine_source){
-                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
-                   NULL, &asked->arena, input, &err);
+    engine_prepare(asked->model, picture_source(bytes, len, 1 << 25), NULL, &asked->arena, input,
+                   &err);
     must(&err);
     free(bytes);
 }

@@ -3,6 +3,7 @@
 #include "engine/model/capture.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -45,11 +46,8 @@ static void setup(struct fixture *f, size_t i, const char *dtype)
         "%s", err.text);
     const struct engine_info *info = engine_describe(f->model);
     if (models[i].text != NULL) {
-        ck_assert(!engine_prepare(f->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = models[i].text,
-                                                          .len = strlen(models[i].text)},
-                                  NULL, &f->arena, &f->input, &err));
+        ck_assert(!engine_prepare(f->model, text_source(models[i].text), NULL, &f->arena, &f->input,
+                                  &err));
     } else {
         f->input = (struct engine_input){.kind = ENGINE_IMAGE, .tokens = info->tokens_max};
         float *patches = arena_alloc(&f->arena, NUMBERS * sizeof *patches);

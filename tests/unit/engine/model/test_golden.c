@@ -7,6 +7,7 @@
 #include "engine/format/safetensors.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <dirent.h>
@@ -68,10 +69,7 @@ static void prepare_image(const struct engine_model *model, const char *file, st
     struct err err = {0};
     snprintf(path, sizeof path, "%s/images/%s", golden_dir(), file);
     ck_assert_int_eq(file_read(&bytes, &len, path, 1 << 26, &err), ERR_OK);
-    engine_prepare(model,
-                   &(struct engine_source){
-                       .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
-                   NULL, arena, input, &err);
+    engine_prepare(model, picture_source(bytes, len, 1 << 25), NULL, arena, input, &err);
     ck_assert_msg(err.code == ERR_OK, "%s: %s", file, err.text);
     free(bytes);
 }

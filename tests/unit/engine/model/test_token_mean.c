@@ -3,6 +3,7 @@
 #include "engine/model/token_mean.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -184,12 +185,8 @@ static void run_text(struct run *out, const char *dir, const char *dtype, const 
     ck_assert(!engine_session_open(&session, model, 512, 2, &err));
     if (takes_means)
         engine_session_take_means(session);
-    ck_assert(!engine_prepare(
-        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)},
-        NULL, &arena, &inputs[0], &err));
-    ck_assert(!engine_prepare(
-        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = beside, .len = strlen(beside)},
-        NULL, &arena, &inputs[1], &err));
+    ck_assert(!engine_prepare(model, text_source(text), NULL, &arena, &inputs[0], &err));
+    ck_assert(!engine_prepare(model, text_source(beside), NULL, &arena, &inputs[1], &err));
     run_logits(session, (const struct engine_input *[]){&inputs[1], &inputs[0]}, 2,
                (float *[]){other, out->logits});
     const struct engine_info *info = engine_describe(model);

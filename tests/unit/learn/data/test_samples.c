@@ -5,6 +5,7 @@
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/support/samples_fixture.h"
+#include "tests/support/sources.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -24,11 +25,8 @@ static struct engine_input served_image(struct samples_fixture *fixture, const c
     char *bytes;
     size_t len;
     ck_assert(!file_read(&bytes, &len, path, 1 << 24, &fixture->err));
-    ck_assert_msg(!engine_prepare(
-                      fixture->model,
-                      &(struct engine_source){
-                          .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 24},
-                      NULL, &fixture->arena, &input, &fixture->err),
+    ck_assert_msg(!engine_prepare(fixture->model, picture_source(bytes, len, 1 << 24), NULL,
+                                  &fixture->arena, &input, &fixture->err),
                   "%s", fixture->err.text);
     free(bytes);
     return input;

@@ -2,6 +2,7 @@
  * engine_prepare gives. */
 #include "learn/data/samples_form.h"
 #include "tests/support/samples_fixture.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -18,10 +19,7 @@ static void expect_served_texts(struct samples_fixture *fixture)
         struct engine_input ours =
                                 samples_fixture_input(fixture, i, &(struct samples_view){0}, NULL),
                             served;
-        ck_assert(!engine_prepare(fixture->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = item->input,
-                                                          .len = item->input_len},
+        ck_assert(!engine_prepare(fixture->model, text_source_len(item->input, item->input_len),
                                   NULL, &fixture->arena, &served, &fixture->err));
         ck_assert_uint_eq(ours.tokens, served.tokens);
         ck_assert_int_eq(ours.truncated, served.truncated);

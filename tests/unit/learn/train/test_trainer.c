@@ -11,6 +11,7 @@
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/outcome.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
 
@@ -51,10 +52,7 @@ START_TEST(a_run_learns_and_its_checkpoint_is_served)
     ck_assert_str_eq(engine_describe(model)->labels[1], "hot");
     ck_assert_int_eq(engine_session_open(&session, model, 16, 1, &err), ERR_OK);
     arena_init(&arena);
-    engine_prepare(
-        model,
-        &(struct engine_source){.kind = ENGINE_TEXT, .bytes = "grey red green red", .len = 18},
-        NULL, &arena, &input, &err);
+    engine_prepare(model, text_source("grey red green red"), NULL, &arena, &input, &err);
     run_logits(session, (const struct engine_input *[]){&input}, 1, rows);
     ck_assert(logits[1] > logits[0]);
     arena_deinit(&arena);

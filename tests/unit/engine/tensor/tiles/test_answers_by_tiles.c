@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -31,10 +32,8 @@ static void setup(struct fixture *f, const char *dir, const char *backend)
         char text[TEXT_BYTES] = "";
         for (unsigned w = 0, len = 0; w < words[i]; w++)
             len += (unsigned)snprintf(text + len, sizeof text - len, "fail %u ", w * (i + 3) % 97);
-        ck_assert(!engine_prepare(
-            f->model,
-            &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)}, NULL,
-            &f->arena, &f->inputs[i], &err));
+        ck_assert(
+            !engine_prepare(f->model, text_source(text), NULL, &f->arena, &f->inputs[i], &err));
         tokens += f->inputs[i].tokens;
     }
     ck_assert(!engine_session_open(&f->session, f->model, tokens, 2, &err));

@@ -3,6 +3,7 @@
 #include "engine/prepare/windows.h"
 #include "learn/eval/explain/perturbation.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -233,9 +234,7 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
                      ERR_OK);
     ck_assert_int_eq(engine_session_open(&session, model, 64, 1, &err), ERR_OK);
     arena_init(&arena);
-    engine_prepare(
-        model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = report, .len = strlen(report)},
-        NULL, &arena, &input, &err);
+    engine_prepare(model, text_source(report), NULL, &arena, &input, &err);
     const struct explain_options how = {.method = EXPLAIN_ATTENTION};
     engine_capture(model, &input, &how, &arena, &err);
     run_logits(session, (const struct engine_input *[]){&input}, 1, &row);

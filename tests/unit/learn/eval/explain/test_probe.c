@@ -1,6 +1,7 @@
 /* A probe of parts of a real wafer and a real report, compared with the engine asked directly. */
 #include "engine/base/file.h"
 #include "learn/eval/explain/probe.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -30,16 +31,12 @@ static void open_probe_with(struct fixture *fixture, const char *model, const ch
     const struct engine_info *info = engine_describe(fixture->model);
     arena_init(&fixture->arena);
     if (info->kind == ENGINE_TEXT) {
-        engine_prepare(
-            fixture->model,
-            &(struct engine_source){.kind = ENGINE_TEXT, .bytes = report, .len = strlen(report)},
-            NULL, &fixture->arena, &fixture->input, &err);
+        engine_prepare(fixture->model, text_source(report), NULL, &fixture->arena, &fixture->input,
+                       &err);
     } else {
         ck_assert_int_eq(file_read(&bytes, &len, map, 1 << 20, &err), ERR_OK);
-        engine_prepare(fixture->model,
-                       &(struct engine_source){
-                           .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 20},
-                       NULL, &fixture->arena, &fixture->input, &err);
+        engine_prepare(fixture->model, picture_source(bytes, len, 1 << 20), NULL, &fixture->arena,
+                       &fixture->input, &err);
         free(bytes);
     }
     perturbation_open(&fixture->parts, &fixture->input, info->patch_size, info->image_height,

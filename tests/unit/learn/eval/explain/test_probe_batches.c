@@ -3,6 +3,7 @@
 #include "learn/eval/explain/probe.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/labels_model.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -33,9 +34,8 @@ static void take(unsigned count)
     size_t len = 0;
     for (unsigned i = 0; i < count; i++)
         len += strcspn(words + len + (i > 0), " ") + (i > 0);
-    engine_prepare(fixture.model,
-                   &(struct engine_source){.kind = ENGINE_TEXT, .bytes = words, .len = len}, NULL,
-                   &fixture.arena, &fixture.input, &err);
+    engine_prepare(fixture.model, text_source_len(words, len), NULL, &fixture.arena, &fixture.input,
+                   &err);
     perturbation_open(&fixture.parts, &fixture.input, 0, 0, PERTURBATION_MEDIAN, &fixture.arena,
                       &err);
     ck_assert_msg(!probe_take(&fixture.probe, &fixture.parts, 1, &err), "%s", err.text);
@@ -119,10 +119,7 @@ START_TEST(probe_gives_each_question_its_own_answer)
         for (unsigned w = 0; w < 5; w++)
             if (w != i)
                 snprintf(text + strlen(text), 8, "w%u ", 5 + w);
-        engine_prepare(
-            fixture.model,
-            &(struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = strlen(text)}, NULL,
-            &fixture.arena, &alone, &err);
+        engine_prepare(fixture.model, text_source(text), NULL, &fixture.arena, &alone, &err);
         probe_run(&fixture.probe, &alone, &(struct engine_result){.logits = logits});
         engine_scores(fixture.model, logits, probabilities);
         double p = (double)probabilities[1];

@@ -1,5 +1,6 @@
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -34,10 +35,8 @@ static void run_alone(const struct engine_model *model, const struct dataset_ite
     struct engine_session *session;
     arena_init(&arena);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
-    engine_prepare(
-        model,
-        &(struct engine_source){.kind = ENGINE_TEXT, .bytes = item->input, .len = item->input_len},
-        NULL, &arena, &input, &err);
+    engine_prepare(model, text_source_len(item->input, item->input_len), NULL, &arena, &input,
+                   &err);
     ck_assert_int_eq(err.code, ERR_OK);
     engine_session_take_means(session);
     run_logits(session, &(const struct engine_input *){&input}, 1, &logits);

@@ -9,6 +9,7 @@
 #include "engine/vision/preprocess.h"
 #include "tests/support/contract.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
@@ -125,14 +126,8 @@ static void prepare(const struct engine_model *model, struct arena *arena,
                      ERR_OK);
     ck_assert_int_eq(
         is_text
-            ? engine_prepare(
-                  model, &(struct engine_source){.kind = ENGINE_TEXT, .bytes = bytes, .len = len},
-                  NULL, arena, input, &err)
-            : engine_prepare(
-                  model,
-                  &(struct engine_source){
-                      .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 24},
-                  NULL, arena, input, &err),
+            ? engine_prepare(model, text_source_len(bytes, len), NULL, arena, input, &err)
+            : engine_prepare(model, picture_source(bytes, len, 1 << 24), NULL, arena, input, &err),
         ERR_OK);
     free(bytes);
 }

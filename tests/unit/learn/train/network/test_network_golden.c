@@ -6,6 +6,7 @@
 #include "learn/train/network/network.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/step.h"
 #include "tests/support/suite.h"
 
@@ -43,11 +44,8 @@ static void prepare_texts(struct golden *golden)
         "memory bist: repairable", "contact resistance 12.7 ohm (limit 5.0), touchdown 3 of 3"};
     struct err err = {0};
     for (golden->rows = 0; golden->rows < 5; golden->rows++)
-        engine_prepare(golden->model,
-                       &(struct engine_source){.kind = ENGINE_TEXT,
-                                               .bytes = texts[golden->rows],
-                                               .len = strlen(texts[golden->rows])},
-                       NULL, &golden->arena, &golden->inputs[golden->rows], &err);
+        engine_prepare(golden->model, text_source(texts[golden->rows]), NULL, &golden->arena,
+                       &golden->inputs[golden->rows], &err);
     must(&err);
 }
 
@@ -232,10 +230,8 @@ static void prepare_cases(struct golden *golden, const char *dir)
         const char *image = doc_as_string(doc_member(doc_array_item(cases, r), "image"));
         snprintf(path, sizeof path, "%s/../images/%s", dir, image);
         ck_assert(!file_read(&bytes, &len, path, 1 << 24, &err));
-        engine_prepare(golden->model,
-                       &(struct engine_source){
-                           .kind = ENGINE_IMAGE, .bytes = bytes, .len = len, .pixels_max = 1 << 25},
-                       NULL, &golden->arena, &golden->inputs[r], &err);
+        engine_prepare(golden->model, picture_source(bytes, len, 1 << 25), NULL, &golden->arena,
+                       &golden->inputs[r], &err);
         must(&err);
         free(bytes);
         golden->pointers[r] = &golden->inputs[r];

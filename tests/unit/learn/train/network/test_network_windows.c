@@ -4,6 +4,7 @@
 #include "learn/train/network/network.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
+#include "tests/support/sources.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -32,11 +33,7 @@ static void prepare(struct fixture *f)
                                                "memory bist: repairable", "pin 7"};
     for (unsigned i = 0; i < WINDOWS; i++) {
         struct engine_input *part = &f->parts[i];
-        ck_assert(!engine_prepare(f->model,
-                                  &(struct engine_source){.kind = ENGINE_TEXT,
-                                                          .bytes = texts[i],
-                                                          .len = strlen(texts[i])},
-                                  NULL, &f->arena, part, &f->err));
+        ck_assert(!engine_prepare(f->model, text_source(texts[i]), NULL, &f->arena, part, &f->err));
         f->offset[i + 1] = f->offset[i] + part->tokens;
         ck_assert_uint_le(f->offset[i + 1], IDS_MAX);
         memcpy(f->ids + f->offset[i], part->ids, part->tokens * sizeof *f->ids);
