@@ -111,7 +111,7 @@ static void run(const struct engine_model *model)
     float *logits = arena_alloc_array(&arena, info->label_count, sizeof *logits);
     FUZZ_CLAIM(prepare(model, &arena, &input, &err) == ERR_OK);
     FUZZ_CLAIM(engine_session_open(&session, model, TOKENS_MAX, 1, &err) == ERR_OK);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits_one(session, &input, logits);
     engine_session_close(session);
     arena_deinit(&arena);
 }

@@ -25,4 +25,25 @@ static inline void run_logits(struct engine_session *session,
         run_features[r] = results[r].features;
 }
 
+/* The same of one input. */
+static inline void run_logits_one(struct engine_session *session, const struct engine_input *input,
+                                  float *logits)
+{
+    run_logits(session, &input, 1, &logits);
+}
+
+/* The same of inputs that lie one behind the other, as one batch; logits: [rows, stride]. */
+static inline void run_logits_rows(struct engine_session *session,
+                                   const struct engine_input *inputs, unsigned rows, float *logits,
+                                   size_t stride)
+{
+    const struct engine_input *listed[RUN_LOGITS_ROWS_MAX] = {NULL};
+    float *wanted[RUN_LOGITS_ROWS_MAX] = {NULL};
+    for (unsigned r = 0; r < rows; r++) {
+        listed[r] = &inputs[r];
+        wanted[r] = logits + r * stride;
+    }
+    run_logits(session, listed, rows, wanted);
+}
+
 #endif

@@ -80,7 +80,7 @@ static enum err_code predict(const struct subject *subject, const struct engine_
     arena_init(&arena);
     if (!prepare(subject, model, &arena, &prepared, err) &&
         (!subject->explain || !engine_capture(model, &prepared, &how, &arena, err))) {
-        run_logits(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+        run_logits_one(session, &prepared, logits);
         if (subject->explain)
             explain(model, &prepared, &how, &arena, err);
     }
@@ -400,7 +400,7 @@ static enum err_code answer_in(struct engine_model *labelled, struct engine_mode
     if (err->code == ERR_OK && !engine_session_open(&session, model, TOKENS_MAX, 1, err) &&
         !engine_prepare(labelled, picture_source(input.bytes, input.len, 1 << 22), NULL, &arena,
                         &prepared, err))
-        run_logits(session, (const struct engine_input *[]){&prepared}, 1, (float *[]){logits});
+        run_logits_one(session, &prepared, logits);
     engine_labeller_close(labeller);
     engine_session_close(session);
     arena_deinit(&arena);

@@ -150,7 +150,7 @@ static void run_text(const char *dir, const char *dtype, float logits[3], char c
                       !engine_session_open(&session, model, 0, 1, &err) &&
                       !engine_prepare(model, text_source("w7 w8 w9"), NULL, &arena, &input, &err),
                   "%s", err.text);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits_one(session, &input, logits);
     snprintf(chosen, 8, "%s", engine_describe(model)->dtype);
     engine_session_close(session);
     engine_close(model);

@@ -145,7 +145,7 @@ static void run_text(struct engine_session *session, const struct engine_model *
     arena_init(&arena);
     ck_assert_msg(!engine_prepare(model, text_source("a b c"), NULL, &arena, &input, &why), "%s",
                   why.text);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits_one(session, &input, logits);
     arena_deinit(&arena);
 }
 

@@ -74,10 +74,9 @@ static void drop(struct fixture *f)
 
 static void capture_and_run(struct fixture *f, const struct explain_options *options)
 {
-    const struct engine_input *input = &f->input;
-    float logits[LABELS_MAX], *row = logits;
+    float logits[LABELS_MAX];
     ck_assert(!engine_capture(f->model, &f->input, options, &f->arena, &f->err));
-    run_logits(f->session, &input, 1, &row);
+    run_logits_one(f->session, &f->input, logits);
 }
 
 /* Which layers' means a request keeps: [from, to). */

@@ -107,11 +107,9 @@ static void ask(struct fixture *f, const struct image *image, enum explain_metho
                 struct answer *out)
 {
     struct engine_input input = prepare(f, image);
-    const struct engine_input *inputs[] = {&input};
-    float *logits[] = {out->logits};
     const struct explain_options how = {.method = method};
     ck_assert(!engine_capture(f->model, &input, &how, &f->arena, &f->err));
-    run_logits(f->session, inputs, 1, logits);
+    run_logits_one(f->session, &input, out->logits);
     memcpy(out->features, run_features[0], sizeof out->features);
     ck_assert(engine_scores(f->model, out->logits, out->scores));
     explain(f, &input, &how, out);
@@ -197,14 +195,13 @@ START_TEST(a_second_method_explains_the_views_as_it_would_alone)
     const struct explain_options all = {.method = EXPLAIN_GRADIENT};
     struct explanation first[EXPLAIN_METHODS], again;
     struct answer alone;
-    float logits[LABELS], *out = logits;
+    float logits[LABELS];
     struct fixture f;
     setup(&f, "{\"views\": 8}");
     const struct image image = make_image(SIDE, &f);
     struct engine_input input = prepare(&f, &image);
-    const struct engine_input *inputs[] = {&input};
     ck_assert(!engine_capture(f.model, &input, &all, &f.arena, &f.err));
-    run_logits(f.session, inputs, 1, &out);
+    run_logits_one(f.session, &input, logits);
     for (unsigned turn = 0; turn < 2; turn++)
         for (unsigned m = EXPLAIN_ROLLOUT; m < EXPLAIN_METHODS; m++) {
             const struct explain_options how = {.method = m};
@@ -254,9 +251,8 @@ START_TEST(views_that_run_by_themselves_are_joined_to_the_same_answer)
     ck_assert_uint_eq(input.tokens, 4 * TOKENS);
     for (unsigned v = 0; v < 4; v++) {
         const struct engine_input view = engine_input_window(&input, v);
-        const struct engine_input *inputs[] = {&view};
         ck_assert_uint_eq(view.tokens, TOKENS);
-        run_logits(f.session, inputs, 1, (float *[]){logits});
+        run_logits_one(f.session, &view, logits);
         memcpy(features[v], run_features[0], sizeof features[v]);
     }
     for (unsigned v = 0; v < 4; v++)

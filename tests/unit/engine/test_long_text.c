@@ -84,7 +84,7 @@ static struct engine_input prepare(struct fixture *f, const char *text,
 
 static void run(struct fixture *f, const struct engine_input *input, float *logits, float *features)
 {
-    run_logits(f->session, &input, 1, &logits);
+    run_logits_one(f->session, input, logits);
     memcpy(features, run_features[0], FEATURES * sizeof *features);
 }
 
@@ -164,17 +164,14 @@ START_TEST(texts_with_and_without_windows_share_a_run)
 {
     struct fixture f;
     struct engine_input inputs[3];
-    const struct engine_input *batch[3];
-    float alone[3][LABELS], together[3][LABELS], features[FEATURES], *rows[3];
+    float alone[3][LABELS], together[3][LABELS], features[FEATURES];
     static const unsigned counts[3] = {4, 37, 9};
     setup(&f, NULL);
     for (unsigned i = 0; i < 3; i++) {
         inputs[i] = prepare(&f, words(&f, 7 * i, counts[i]), &in_windows);
-        batch[i] = &inputs[i];
-        rows[i] = together[i];
         run(&f, &inputs[i], alone[i], features);
     }
-    run_logits(f.session, batch, 3, rows);
+    run_logits_rows(f.session, inputs, 3, together[0], LABELS);
     for (unsigned i = 0; i < 3; i++)
         ck_assert_double_lt(numbers_difference(together[i], alone[i], LABELS), 1e-5);
     drop(&f);

@@ -90,15 +90,10 @@ static void run(struct fixture *f, const struct engine_model *model, bool in_win
 {
     struct engine_session *session;
     struct engine_input inputs[INPUTS];
-    const struct engine_input *batch[INPUTS];
-    float *rows[INPUTS];
-    for (unsigned i = 0; i < INPUTS; i++) {
+    for (unsigned i = 0; i < INPUTS; i++)
         inputs[i] = prepare(f, model, texts[i], in_windows);
-        batch[i] = &inputs[i];
-        rows[i] = logits[i];
-    }
     ck_assert(!engine_session_open(&session, model, 64, 1, &f->err));
-    run_logits(session, batch, INPUTS, rows);
+    run_logits_rows(session, inputs, INPUTS, logits[0], LABELS);
     engine_session_close(session);
 }
 
@@ -138,7 +133,7 @@ START_TEST(windows_that_run_by_themselves_are_pooled_with_the_evidence)
     engine_session_take_means(session);
     for (unsigned w = 0; w < input.windows; w++) {
         const struct engine_input window = engine_input_window(&input, w);
-        run_logits(session, &(const struct engine_input *){&window}, 1, &(float *){one});
+        run_logits_one(session, &window, one);
         memcpy(parts[w], run_features[0], sizeof parts[w]);
     }
     for (unsigned w = 0; w < input.windows; w++)
@@ -165,7 +160,7 @@ START_TEST(phrases_are_told_in_characters)
     ck_assert(!engine_session_open(&session, f.with, 64, 1, &f.err));
     ck_assert(!engine_prepare(f.with, &source, NULL, &f.arena, &input, &f.err));
     ck_assert(!engine_capture(f.with, &input, &how, &f.arena, &f.err));
-    run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    run_logits_one(session, &input, logits);
     ck_assert(!engine_explain(f.without, &source, &input, &how, 0, &f.arena, &explanation, &f.err));
     ck_assert(!explanation.has_phrases);
     for (unsigned label = 0, found = 0; label < LABELS; label++) {

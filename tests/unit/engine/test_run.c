@@ -57,15 +57,10 @@ static void drop(struct fixture *f)
 /* Rows [first, first + count) as one batch. */
 static void run(struct fixture *f, unsigned first, unsigned count, float (*logits)[LABELS_MAX])
 {
-    const struct engine_input *inputs[ROWS] = {NULL};
-    float *rows[ROWS] = {NULL};
-    for (unsigned r = 0; r < count; r++) {
-        inputs[r] = &f->inputs[first + r];
-        rows[r] = logits[r];
+    for (unsigned r = 0; r < count; r++)
         for (size_t c = 0; c < LABELS_MAX; c++)
             logits[r][c] = 77;
-    }
-    run_logits(f->session, inputs, count, rows);
+    run_logits_rows(f->session, &f->inputs[first], count, logits[0], LABELS_MAX);
     for (unsigned r = 0; r < count; r++)
         for (size_t c = f->labels; c < LABELS_MAX; c++)
             ck_assert_float_eq(logits[r][c], 77);

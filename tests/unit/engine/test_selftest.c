@@ -182,8 +182,7 @@ static void bench_open(struct bench *bench)
     bench->scores = calloc(engine_describe(bench->model)->label_count, sizeof(float));
     ck_assert_int_eq(engine_prepare(bench->model, text_source(text), NULL, &arena, &input, &err),
                      ERR_OK);
-    run_logits(bench->session, (const struct engine_input *[]){&input}, 1,
-               (float *[]){bench->scores});
+    run_logits_one(bench->session, &input, bench->scores);
     ck_assert(engine_scores(bench->model, bench->scores, bench->scores));
     arena_deinit(&arena);
     tempdir_open(&dir);

@@ -69,13 +69,7 @@ static void drop(struct fixture *f)
 /* Rows [first, first + count) as one batch. */
 static void run(struct fixture *f, unsigned first, unsigned count, float (*logits)[LABELS_MAX])
 {
-    const struct engine_input *inputs[ROWS] = {NULL};
-    float *rows[ROWS] = {NULL};
-    for (unsigned r = 0; r < count; r++) {
-        inputs[r] = &f->inputs[first + r];
-        rows[r] = logits[r];
-    }
-    run_logits(f->session, inputs, count, rows);
+    run_logits_rows(f->session, &f->inputs[first], count, logits[0], LABELS_MAX);
 }
 
 START_TEST(logits_are_those_of_pytorch)

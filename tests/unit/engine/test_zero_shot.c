@@ -139,7 +139,7 @@ static double check_case(struct zero_shot *z, const struct json_t *one)
     numbers(one, "probs", shares);
     ck_assert_uint_eq(engine_describe(labelled)->label_count, count);
     prepare_case(z, labelled, one, &input);
-    run_logits(z->session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    run_logits_one(z->session, &input, logits);
     ck_assert(engine_scores(labelled, logits, scores));
     ck_assert(relative(scores, shares, count) < 1e-4);
     engine_close(labelled);
@@ -173,21 +173,18 @@ START_TEST(a_batch_may_have_other_labels_for_each_image)
     struct zero_shot z;
     struct engine_model *labelled[ROWS];
     struct engine_input inputs[ROWS];
-    const struct engine_input *batch[ROWS];
-    float together[ROWS][LABELS], alone[LABELS], *rows[ROWS];
+    float together[ROWS][LABELS], alone[LABELS];
     setup(&z);
     for (unsigned r = 0; r < ROWS; r++) {
         labelled[r] = label_case(&z, doc_array_item(z.cases, r));
         prepare_case(&z, labelled[r], doc_array_item(z.cases, r), &inputs[r]);
-        batch[r] = &inputs[r];
-        rows[r] = together[r];
     }
     engine_session_close(z.session);
     ck_assert(!engine_session_open(&z.session, z.model, 500, 2, &z.err));
-    run_logits(z.session, batch, ROWS, rows);
+    run_logits_rows(z.session, inputs, ROWS, together[0], LABELS);
     for (unsigned r = 0; r < ROWS; r++) {
         const unsigned count = engine_describe(labelled[r])->label_count;
-        run_logits(z.session, &batch[r], 1, &(float *){alone});
+        run_logits_one(z.session, &inputs[r], alone);
         ck_assert(numbers_difference(alone, together[r], count) < 1e-5);
         engine_close(labelled[r]);
     }
@@ -210,8 +207,7 @@ static double score_difference(const char *backend, const char *dtype)
             struct engine_model *labelled = label_case(&z[m], one);
             struct engine_input input;
             prepare_case(&z[m], labelled, one, &input);
-            run_logits(z[m].session, &(const struct engine_input *){&input}, 1,
-                       &(float *){scores[m]});
+            run_logits_one(z[m].session, &input, scores[m]);
             ck_assert(engine_scores(labelled, scores[m], scores[m]));
             count = engine_describe(labelled)->label_count;
             engine_close(labelled);
@@ -246,7 +242,7 @@ START_TEST(images_are_explained_for_the_label_that_won)
     struct engine_input input;
     prepare_case(&z, labelled, one, &input);
     ck_assert(!engine_capture(labelled, &input, &rollout, &z.arena, &z.err));
-    run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits});
+    run_logits_one(z.session, &input, logits);
     ck_assert(!engine_relevance(labelled, &input, &rollout, 0, &z.arena, &relevance, &z.err));
     const size_t count = numbers(one, "rollout", expected);
     for (size_t i = 0; i < count; i++)
@@ -346,7 +342,7 @@ START_TEST(a_label_does_not_depend_on_those_beside_it)
         struct engine_model *labelled = label(&z, &labels[k]);
         struct engine_input input;
         prepare(&z, labelled, "0_center.png", &input);
-        run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){logits[k]});
+        run_logits_one(z.session, &input, logits[k]);
         engine_close(labelled);
     }
     ck_assert(numbers_difference(logits[0] + 500, logits[1], 7) < 1e-4);
@@ -415,10 +411,10 @@ START_TEST(labels_of_attnd_json_make_it_a_model_like_any)
     ck_assert_str_eq(info->hypothesis, "a {}");
     ck_assert(!engine_session_open(&session, model, 0, 1, &z.err));
     prepare(&z, model, "0_center.png", &input);
-    run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){own});
+    run_logits_one(session, &input, own);
     struct engine_model *labelled = label(&z, &labels);
     prepare(&z, labelled, "0_center.png", &input);
-    run_logits(z.session, &(const struct engine_input *){&input}, 1, &(float *){given});
+    run_logits_one(z.session, &input, given);
     ck_assert(numbers_difference(own, given, 3) < 1e-5);
     engine_close(labelled);
     engine_session_close(session);

@@ -52,7 +52,7 @@ static void tiny_logits(const char *dir, const char *dtype, float logits[2])
                       !engine_session_open(&session, model, 16, 1, &err) &&
                       !engine_prepare(model, text_source("w7 w8"), NULL, &arena, &input, &err),
                   "%s", err.text);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, &logits);
+    run_logits_one(session, &input, logits);
     engine_session_close(session);
     engine_close(model);
     arena_deinit(&arena);

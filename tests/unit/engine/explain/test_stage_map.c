@@ -86,15 +86,14 @@ static void prepare(struct asked *asked, size_t index, struct engine_input *inpu
 static const float *map_of(struct asked *asked, size_t index, const struct explain_options *how)
 {
     struct engine_input inputs[2];
-    const struct engine_input *batch[2] = {&inputs[0], &inputs[1]};
-    float logits[2][LABELS], *rows[2] = {logits[0], logits[1]};
+    float logits[2][LABELS];
     const float *relevance;
     struct err err = {0};
     prepare(asked, 3, &inputs[0]);
     prepare(asked, index, &inputs[1]);
     engine_capture(asked->model, &inputs[1], how, &asked->arena, &err);
     must(&err);
-    run_logits(asked->session, batch, 2, rows);
+    run_logits_rows(asked->session, inputs, 2, logits[0], LABELS);
     engine_relevance(asked->model, &inputs[1], how, LABEL, &asked->arena, &relevance, &err);
     must(&err);
     return relevance;

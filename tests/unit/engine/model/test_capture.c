@@ -38,7 +38,7 @@ static void setup(struct fixture *f, size_t i, const char *dtype)
     const struct explain_options options = {.method = EXPLAIN_ROLLOUT, .statistics = true};
     struct engine_session *session;
     struct err err = {0};
-    float logits[LABELS_MAX], *row = logits;
+    float logits[LABELS_MAX];
     *f = (struct fixture){0};
     arena_init(&f->arena);
     ck_assert_msg(
@@ -58,7 +58,7 @@ static void setup(struct fixture *f, size_t i, const char *dtype)
     ck_assert(!engine_capture(f->model, &f->input, &options, &f->arena, &err));
     ck_assert(!engine_session_open(&session, f->model, f->input.tokens, 2, &err));
     for (int times = 0; times < 2; times++) /* a run forgets the one before */
-        run_logits(session, &(const struct engine_input *){&f->input}, 1, &row);
+        run_logits_one(session, &f->input, logits);
     engine_session_close(session);
     f->capture = f->input.capture;
     f->layers = info->layers;

@@ -45,7 +45,7 @@ static void close_opened(struct opened *opened)
 
 static void run(const struct opened *opened, const struct engine_input *input, float *logits)
 {
-    run_logits(opened->session, &input, 1, &logits);
+    run_logits_one(opened->session, input, logits);
 }
 
 /* max |a - b| / max |b| */

@@ -162,7 +162,7 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
                           struct arena *arena)
 {
     double expected[TOKENS];
-    float captured[LABELS], *row = captured;
+    float captured[LABELS];
     const float *relevance;
     const struct explain_options rollout = {.method = EXPLAIN_ROLLOUT};
     struct err err = {0};
@@ -171,7 +171,7 @@ static void check_rollout(const struct engine_model *model, struct engine_sessio
     if (doc_member(one, "rollout") == NULL && input->kind == ENGINE_IMAGE) /* over its patches */
         return;
     ck_assert_int_eq(engine_capture(model, input, &rollout, arena, &err), ERR_OK);
-    run_logits(session, &(const struct engine_input *){input}, 1, &row);
+    run_logits_one(session, input, captured);
     ck_assert_mem_eq(captured, logits, engine_describe(model)->label_count * sizeof *logits);
     ck_assert_int_eq(engine_relevance(model, input, &rollout, 0, arena, &relevance, &err), ERR_OK);
     for (size_t i = 0; i < count; i++)
@@ -187,7 +187,7 @@ static double check_case(const struct engine_model *model, struct engine_session
                          const struct json_t *one)
 {
     double expected[LABELS], probabilities[LABELS];
-    float logits[LABELS], scores[LABELS], *row = logits;
+    float logits[LABELS], scores[LABELS];
     struct arena arena;
     struct engine_input input;
     arena_init(&arena);
@@ -195,7 +195,7 @@ static double check_case(const struct engine_model *model, struct engine_session
     if (prepare_case(model, one, &arena, &input)) {
         size_t labels = numbers(one, "logits", expected, LABELS);
         ck_assert_uint_eq(labels, engine_describe(model)->label_count);
-        run_logits(session, &(const struct engine_input *){&input}, 1, &row);
+        run_logits_one(session, &input, logits);
         difference = relative(logits, expected, labels);
         engine_scores(model, logits, scores);
         numbers(one, "probs", probabilities, LABELS);
@@ -279,19 +279,13 @@ static void check_batches(const char *name, const char *backend)
     ck_assert_int_eq(engine_session_open(&session, model, tokens_max, 2, &err), ERR_OK);
     struct engine_input inputs[BATCH_ROWS];
     float together[BATCH_ROWS][LABELS], alone[LABELS];
-    const struct engine_input *batch[BATCH_ROWS];
-    float *rows[BATCH_ROWS];
     unsigned filled = 0;
     for (size_t i = 0; i < doc_array_count(cases) && filled < BATCH_ROWS; i++)
-        if (prepare_case(model, doc_array_item(cases, i), &arena, &inputs[filled])) {
-            batch[filled] = &inputs[filled];
-            rows[filled] = together[filled];
-            filled++;
-        }
-    run_logits(session, batch, filled, rows);
+        filled += prepare_case(model, doc_array_item(cases, i), &arena, &inputs[filled]);
+    run_logits_rows(session, inputs, filled, together[0], LABELS);
     for (unsigned r = 0; r < filled; r++) {
         unsigned labels = engine_describe(model)->label_count;
-        run_logits(session, &batch[r], 1, &(float *){alone});
+        run_logits_one(session, &inputs[r], alone);
         engine_scores(model, alone, alone);
         engine_scores(model, together[r], together[r]);
         ck_assert_msg(numbers_difference(alone, together[r], labels) < 1e-5, "%s row %u", name, r);
@@ -327,7 +321,7 @@ static double score_difference(const char *name, const char *dtype, const char *
              m++) {
             struct engine_session *session;
             ck_assert_int_eq(engine_session_open(&session, models[m], 1, 1, &err), ERR_OK);
-            run_logits(session, &(const struct engine_input *){&input}, 1, &(float *){scores[m]});
+            run_logits_one(session, &input, scores[m]);
             engine_scores(models[m], scores[m], scores[m]);
             engine_session_close(session);
             if (m == 1)
@@ -398,7 +392,7 @@ static void check_features(const char *name, const char *backend)
     struct engine_model *model = open_model(name, backend);
     const struct engine_info *info = engine_describe(model);
     struct json_t *cases = open_cases(name);
-    float logits[LABELS], *row = logits;
+    float logits[LABELS];
     double again[LABELS];
     ck_assert_uint_le(info->classifier_size, 1024);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
@@ -408,7 +402,7 @@ static void check_features(const char *name, const char *backend)
         struct engine_input input;
         arena_init(&arena);
         if (prepare_case(model, doc_array_item(cases, i), &arena, &input)) {
-            run_logits(session, &(const struct engine_input *){&input}, 1, &row);
+            run_logits_one(session, &input, logits);
             const float *features = run_features[0];
             for (unsigned l = 0; l < info->label_count; l++) {
                 again[l] = (double)bias[l];

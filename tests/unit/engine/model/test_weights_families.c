@@ -177,7 +177,7 @@ static void answer(const char *backend, const char *dtype, float *logits, float 
     ck_assert_msg(open_engine(&model, backend, dtype, &err) == ERR_OK, "%s", err.text);
     ck_assert_int_eq(engine_session_open(&session, model, 0, 1, &err), ERR_OK);
     ck_assert_int_eq(engine_capture(model, &input, &options, &arena, &err), ERR_OK);
-    run_logits(session, &(const struct engine_input *){&input}, 1, &logits);
+    run_logits_one(session, &input, logits);
     engine_relevance(model, &input, &options, 0, &arena, &relevance, &err);
     memcpy(rollout, relevance, TOKENS * sizeof *rollout);
     engine_session_close(session);

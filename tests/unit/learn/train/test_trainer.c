@@ -38,7 +38,7 @@ START_TEST(a_run_learns_and_its_checkpoint_is_served)
     struct engine_session *session;
     struct engine_input input;
     struct arena arena;
-    float logits[2], *rows[] = {logits};
+    float logits[2];
     train_fixture_texts(&f);
     struct trainer_result result = train_fixture_run(&f);
     static const double losses[][2] = {{0.69705, 0.69229}, {0.66082, 0.60447}, {0.30670, 0.19385},
@@ -53,7 +53,7 @@ START_TEST(a_run_learns_and_its_checkpoint_is_served)
     ck_assert_int_eq(engine_session_open(&session, model, 16, 1, &err), ERR_OK);
     arena_init(&arena);
     engine_prepare(model, text_source("grey red green red"), NULL, &arena, &input, &err);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, rows);
+    run_logits_one(session, &input, logits);
     ck_assert(logits[1] > logits[0]);
     arena_deinit(&arena);
     engine_session_close(session);

@@ -50,13 +50,7 @@ static void drop(struct fixture *f)
 
 static void run(struct fixture *f, unsigned first, unsigned count, float (*logits)[LABELS_MAX])
 {
-    const struct engine_input *inputs[TEXTS] = {NULL};
-    float *rows[TEXTS] = {NULL};
-    for (unsigned r = 0; r < count; r++) {
-        inputs[r] = &f->inputs[first + r];
-        rows[r] = logits[first + r];
-    }
-    run_logits(f->session, inputs, count, rows);
+    run_logits_rows(f->session, &f->inputs[first], count, logits[first], LABELS_MAX);
 }
 
 static const char *const models[] = {"models/testlog-bert", "models/kernel-bert"};

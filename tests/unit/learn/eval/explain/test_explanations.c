@@ -155,13 +155,13 @@ START_TEST(the_gallery_shows_right_answers_as_the_engine_explains_them)
             struct engine_input input;
             struct engine_session *session;
             struct arena arena;
-            float logits[LABELS], *rows[] = {logits};
+            float logits[LABELS];
             arena_init(&arena);
             ck_assert(!evaluation_prepare(made.model, &made.dataset, explained->item,
                                           &(struct pictures){0}, &arena, &input, &err) &&
                       !engine_capture(made.model, &input, &how, &arena, &err) &&
                       !engine_session_open(&session, made.model, 32, 1, &err));
-            run_logits(session, (const struct engine_input *[]){&input}, 1, rows);
+            run_logits_one(session, &input, logits);
             ck_assert(!engine_explain(made.model, NULL, &input, &how, explained->winner, &arena,
                                       &found, &err));
             ck_assert_uint_eq(found.word_count, explained->parts);

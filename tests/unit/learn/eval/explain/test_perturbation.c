@@ -229,7 +229,7 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
     struct explanation explanation;
     struct arena arena, parts_arena;
     struct err err = {0};
-    float logits[16], *row = logits;
+    float logits[16];
     ck_assert_int_eq(engine_open(&model, "models/kernel-bert", &(struct engine_options){0}, &err),
                      ERR_OK);
     ck_assert_int_eq(engine_session_open(&session, model, 64, 1, &err), ERR_OK);
@@ -237,14 +237,14 @@ START_TEST(parts_of_a_real_text_are_its_words_and_none_of_them_is_needed)
     engine_prepare(model, text_source(report), NULL, &arena, &input, &err);
     const struct explain_options how = {.method = EXPLAIN_ATTENTION};
     engine_capture(model, &input, &how, &arena, &err);
-    run_logits(session, (const struct engine_input *[]){&input}, 1, &row);
+    run_logits_one(session, &input, logits);
     engine_explain(model, NULL, &input, &how, 0, &arena, &explanation, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     struct perturbation parts = open_parts(&input, PERTURBATION_MEDIAN, &parts_arena);
     ck_assert_uint_eq(parts.count, explanation.word_count);
     perturbation_keep(&parts, (const bool[64]){false}, arena_alloc(&arena, 4096), &out);
     ck_assert_uint_eq(out.tokens, 2);
-    run_logits(session, (const struct engine_input *[]){&out}, 1, &row);
+    run_logits_one(session, &out, logits);
     for (unsigned i = 0; i < engine_describe(model)->label_count; i++)
         ck_assert(isfinite(logits[i]));
     arena_deinit(&parts_arena);

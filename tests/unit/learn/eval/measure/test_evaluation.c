@@ -39,7 +39,7 @@ static void run_alone(const struct engine_model *model, const struct dataset_ite
                    &err);
     ck_assert_int_eq(err.code, ERR_OK);
     engine_session_take_means(session);
-    run_logits(session, &(const struct engine_input *){&input}, 1, &logits);
+    run_logits_one(session, &input, logits);
     memcpy(features, run_features[0], engine_describe(model)->feature_size * sizeof *features);
     engine_session_close(session);
     arena_deinit(&arena);

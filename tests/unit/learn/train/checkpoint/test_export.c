@@ -145,7 +145,7 @@ static void run(const char *dir, float logits[LOGITS_MAX])
     ck_assert_int_eq(engine_session_open(&session, model, 1, 1, &err), ERR_OK);
     prepare(model, &arena, &input);
     input.evidence = NULL; /* a table of n-grams is no part of the weights */
-    run_logits(session, (const struct engine_input *[]){&input}, 1, (float *[]){logits});
+    run_logits_one(session, &input, logits);
     engine_session_close(session);
     engine_close(model);
     arena_deinit(&arena);

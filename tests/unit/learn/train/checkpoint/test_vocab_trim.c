@@ -39,8 +39,7 @@ static void logits_of(const char *dir, const struct dataset *dataset, float *log
                                                                 .len = dataset->items[i].input_len},
                                         NULL, &arena, &input, &err),
                          ERR_OK);
-        run_logits(session, (const struct engine_input *[]){&input}, 1,
-                   (float *[]){logits + i * LABELS});
+        run_logits_one(session, &input, logits + i * LABELS);
         arena_deinit(&arena);
     }
     engine_session_close(session);

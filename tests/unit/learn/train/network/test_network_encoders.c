@@ -174,7 +174,7 @@ START_TEST(what_is_exported_answers_as_the_network_that_learnt)
         must(&err);
         engine_session_open(&session, model, 0, 1, &err);
         for (unsigned r = 0; r < learning.batch.rows; r++) {
-            run_logits(session, &learning.inputs[r], 1, &(float *){logits});
+            run_logits_one(session, learning.inputs[r], logits);
             ck_assert_msg(numbers_difference(logits, learnt + (size_t)r * labels, labels) < 2e-5,
                           "%s row %u", encoder_models[m], r);
         }
