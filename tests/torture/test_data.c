@@ -355,7 +355,7 @@ static void drill_sampling(const char *name, const char *model, const struct dat
     arena_deinit(&arena);
 }
 
-START_TEST(images_of_every_kind_are_all_taken_or_none)
+START_TEST(sampling_takes_all_images_or_none)
 {
     struct tempdir dir;
     char lots[3][PATH_BYTES];
@@ -379,7 +379,7 @@ START_TEST(images_of_every_kind_are_all_taken_or_none)
 }
 END_TEST
 
-START_TEST(texts_are_all_taken_or_none)
+START_TEST(sampling_takes_all_texts_or_none)
 {
     static const char *const texts[] = {"vdd_io 3.97 V", "one\ntwo\n\nthree", "\xE4\xB8\xAD red"};
     struct dataset_item items[3] = {0};
@@ -393,5 +393,5 @@ START_TEST(texts_are_all_taken_or_none)
 END_TEST
 
 DRILLS("data", lists_of_every_form_are_read_whole_or_not, logits_are_read_whole_or_not,
-       a_folder_of_images_and_lots_is_read_whole_or_not, images_of_every_kind_are_all_taken_or_none,
-       texts_are_all_taken_or_none, a_vocabulary_is_made_and_trimmed_rightly_or_not)
+       a_folder_of_images_and_lots_is_read_whole_or_not, sampling_takes_all_images_or_none,
+       sampling_takes_all_texts_or_none, a_vocabulary_is_made_and_trimmed_rightly_or_not)

@@ -169,7 +169,7 @@ START_TEST(a_live_option_applies_and_any_other_keeps_its_value)
 END_TEST
 
 /* The parts of the address (listen_address and others) stay the old ones, too. */
-START_TEST(an_address_that_waits_is_wholly_the_old_one)
+START_TEST(config_change_keeps_every_part_of_a_pending_address)
 {
     struct config old = loaded("--listen", "127.0.0.1:8081"), next = loaded("--listen", "[::1]:9");
     expect_change(&old, &next, "| listen");
@@ -253,7 +253,7 @@ START_TEST(a_copy_has_every_model)
 }
 END_TEST
 
-START_TEST(a_copy_of_what_cannot_be_is_none)
+START_TEST(config_copy_of_an_invalid_config_is_empty)
 {
     struct config from = loaded(NULL, NULL), copy;
     struct err err = {0};
@@ -266,6 +266,7 @@ END_TEST
 
 SUITE("config_change", nothing_is_told_where_nothing_changed, models_are_compared_elsewhere,
       a_live_option_applies_and_any_other_keeps_its_value,
-      an_address_that_waits_is_wholly_the_old_one, a_request_stays_within_the_queue_that_stays,
-      a_request_is_not_held_to_a_queue_that_waits, a_copy_has_every_value_and_is_its_own,
-      a_copy_has_every_model, a_copy_of_what_cannot_be_is_none)
+      config_change_keeps_every_part_of_a_pending_address,
+      a_request_stays_within_the_queue_that_stays, a_request_is_not_held_to_a_queue_that_waits,
+      a_copy_has_every_value_and_is_its_own, a_copy_has_every_model,
+      config_copy_of_an_invalid_config_is_empty)

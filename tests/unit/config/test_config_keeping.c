@@ -49,7 +49,7 @@ START_TEST(a_share_is_read_from_a_file_and_printed_again)
 }
 END_TEST
 
-START_TEST(what_keeping_lacks_is_told)
+START_TEST(config_names_the_option_that_keeping_needs)
 {
     expect_error("{\"keep_inputs_bytes\": 1000}", "keep_inputs_bytes needs state_dir");
     expect_error("{\"state_dir\": \"s\", \"keep_inputs_share\": 0.5}",
@@ -61,4 +61,5 @@ START_TEST(what_keeping_lacks_is_told)
 }
 END_TEST
 
-SUITE("config_keeping", a_share_is_read_from_a_file_and_printed_again, what_keeping_lacks_is_told)
+SUITE("config_keeping", a_share_is_read_from_a_file_and_printed_again,
+      config_names_the_option_that_keeping_needs)

@@ -24,7 +24,7 @@ static int run(const char *command)
     return system(line);
 }
 
-START_TEST(what_is_installed_works_where_it_lies_and_goes_again)
+START_TEST(install_gives_programs_that_run_and_uninstall_removes_them)
 {
     tempdir_open(&dir);
     if (system("command -v make >/dev/null 2>&1") == 0) {
@@ -49,4 +49,4 @@ START_TEST(what_is_installed_works_where_it_lies_and_goes_again)
 }
 END_TEST
 
-SUITE("install", what_is_installed_works_where_it_lies_and_goes_again)
+SUITE("install", install_gives_programs_that_run_and_uninstall_removes_them)

@@ -88,7 +88,7 @@ START_TEST(a_text_model_is_described_in_every_member)
 }
 END_TEST
 
-START_TEST(what_attnd_json_says_is_described)
+START_TEST(describe_has_the_fields_of_attnd_json)
 {
     struct engine_model *model =
         open_bert(attnd, &(struct engine_options){.dtype = "int8", .linear_backend = "reference"});
@@ -242,7 +242,7 @@ START_TEST(a_score_that_is_not_finite_is_told)
 END_TEST
 
 SUITE("describe", a_score_that_is_not_finite_is_told, a_text_model_is_described_in_every_member,
-      what_attnd_json_says_is_described, a_backend_without_variants_is_described_by_its_kernels,
+      describe_has_the_fields_of_attnd_json, a_backend_without_variants_is_described_by_its_kernels,
       an_image_model_is_described_in_every_member,
       the_digest_is_that_of_the_weight_files_in_their_order, a_digest_that_cannot_be_made_says_why,
       answers_are_judged_by_the_policy_of_attnd_json)

@@ -230,7 +230,7 @@ END_TEST
 
 /* The errors of engine_measure are those of engine_open, for each file that is missing or broken.
  */
-START_TEST(what_cannot_be_opened_is_told_as_by_opening_it)
+START_TEST(measure_gives_the_error_that_opening_gives)
 {
     static const char *const broken[] = {"config.json", "vocab.txt", "model.safetensors"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
@@ -256,7 +256,7 @@ END_TEST
 
 SUITE("engine_measure", the_bound_is_the_numbers_a_thirty_second_and_a_megabyte,
       a_session_is_measured_for_the_longer_of_batch_and_model,
-      an_image_model_is_measured_without_a_tokenizer,
-      what_cannot_be_opened_is_told_as_by_opening_it, engine_measure_bounds_the_weights,
-      workspace_bytes_bound_a_workspace, workspace_bytes_bound_that_of_disentangled_attention,
+      an_image_model_is_measured_without_a_tokenizer, measure_gives_the_error_that_opening_gives,
+      engine_measure_bounds_the_weights, workspace_bytes_bound_a_workspace,
+      workspace_bytes_bound_that_of_disentangled_attention,
       engine_measure_tells_what_cannot_be_opened, engine_need_bounds_what_a_text_keeps)

@@ -265,7 +265,7 @@ START_TEST(views_that_run_by_themselves_are_joined_to_the_same_answer)
 }
 END_TEST
 
-START_TEST(what_views_take_is_known_before)
+START_TEST(need_counts_the_bytes_of_all_views)
 {
     struct fixture f;
     struct engine_input input;
@@ -323,7 +323,7 @@ static void expect_refused(const char *checkpoint, const char *attnd, const char
     drop(&f);
 }
 
-START_TEST(what_a_model_cannot_do_is_refused_by_name)
+START_TEST(views_and_reduction_are_refused_for_models_that_have_none)
 {
     expect_refused("vit-0", "{\"views\": 3}", "attnd.json: $.views must be 1, 2, 4 or 8");
     expect_refused("vit-0", "{\"views\": 0}", "attnd.json: $.views must be 1, 2, 4 or 8");
@@ -344,6 +344,7 @@ SUITE("image_reading", an_answer_is_the_mean_over_the_views_and_so_are_its_featu
       an_explanation_is_of_the_views_turned_back_each_weighted_by_its_score,
       a_second_method_explains_the_views_as_it_would_alone,
       a_turned_image_has_the_same_answer_and_the_turned_map,
-      views_that_run_by_themselves_are_joined_to_the_same_answer, what_views_take_is_known_before,
+      views_that_run_by_themselves_are_joined_to_the_same_answer,
+      need_counts_the_bytes_of_all_views,
       a_larger_image_is_shrunk_so_that_lines_stay_and_a_smaller_one_as_ever,
-      what_a_model_cannot_do_is_refused_by_name)
+      views_and_reduction_are_refused_for_models_that_have_none)

@@ -316,7 +316,7 @@ START_TEST(a_second_method_explains_as_it_would_alone)
 }
 END_TEST
 
-START_TEST(what_attnd_json_says_wrongly_is_refused)
+START_TEST(windows_refuse_bad_settings_of_attnd_json)
 {
     static const struct {
         const char *attnd, *text;
@@ -352,4 +352,4 @@ SUITE("long_text", a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so
       a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out,
       the_memory_of_windows_is_foreseen, an_explanation_is_of_the_whole_text,
       a_second_method_explains_as_it_would_alone, a_window_weighs_what_it_alone_scores,
-      what_attnd_json_says_wrongly_is_refused)
+      windows_refuse_bad_settings_of_attnd_json)

@@ -207,7 +207,7 @@ START_TEST(a_vocabulary_larger_than_the_embeddings_is_refused_and_one_as_large_i
 }
 END_TEST
 
-START_TEST(what_no_backend_multiplies_is_refused_by_its_name)
+START_TEST(prepare_refuses_unsupported_precisions_by_name)
 {
     static const struct {
         struct engine_options options;
@@ -244,4 +244,4 @@ SUITE("prepare", an_image_is_prepared_as_its_patches, an_image_that_is_none_or_t
       a_text_is_prepared_as_the_tokenizer_encodes_it,
       a_text_longer_than_the_model_reads_is_cut_and_one_of_a_single_token_is_not_empty,
       a_vocabulary_larger_than_the_embeddings_is_refused_and_one_as_large_is_not,
-      what_no_backend_multiplies_is_refused_by_its_name, nothing_can_be_closed)
+      prepare_refuses_unsupported_precisions_by_name, nothing_can_be_closed)

@@ -109,7 +109,7 @@ static const struct {
     {CASES("{" TEXT ", \"scores\": {\"a\": [[[[[1]]]]]}}"), "nested deeper than 4 levels"},
 };
 
-START_TEST(what_could_be_a_mistake_is_refused_with_its_place)
+START_TEST(selftest_file_errors_give_the_place_of_the_fault)
 {
     tempdir_open(&dir);
     for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
@@ -235,7 +235,7 @@ START_TEST(a_model_passes_within_the_tolerance_and_not_beyond)
 END_TEST
 
 /* Both texts are read: the scores of the first alone are wrong by more than the tolerance. */
-START_TEST(a_pair_is_scored_as_one)
+START_TEST(selftest_scores_both_texts_of_a_pair_together)
 {
     struct bench bench;
     struct err err = {0};
@@ -292,6 +292,7 @@ END_TEST
 
 SUITE("engine/selftest", a_directory_without_the_file_has_no_selftest,
       tolerances_of_other_dtypes_are_wider_and_never_below_that_of_f32,
-      what_could_be_a_mistake_is_refused_with_its_place, cases_beyond_the_limit_are_refused,
+      selftest_file_errors_give_the_place_of_the_fault, cases_beyond_the_limit_are_refused,
       a_file_of_too_many_bytes_is_refused, a_model_passes_within_the_tolerance_and_not_beyond,
-      a_pair_is_scored_as_one, another_label_must_not_win, a_case_that_the_model_cannot_read_fails)
+      selftest_scores_both_texts_of_a_pair_together, another_label_must_not_win,
+      a_case_that_the_model_cannot_read_fails)

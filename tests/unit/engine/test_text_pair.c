@@ -114,7 +114,7 @@ START_TEST(both_texts_of_a_pair_are_checked)
 }
 END_TEST
 
-START_TEST(what_the_model_does_not_read_is_refused_and_takes_no_memory)
+START_TEST(engine_refuses_an_input_of_the_other_kind_and_takes_no_memory)
 {
     struct fixture f;
     const struct engine_source text = {.kind = ENGINE_TEXT, .bytes = "scan", .len = 4};
@@ -133,7 +133,7 @@ START_TEST(what_the_model_does_not_read_is_refused_and_takes_no_memory)
 }
 END_TEST
 
-START_TEST(what_a_pair_may_take_is_more_than_what_a_text_may)
+START_TEST(need_of_a_pair_is_more_than_of_a_text)
 {
     struct fixture f;
     struct engine_input input;
@@ -153,7 +153,6 @@ START_TEST(what_a_pair_may_take_is_more_than_what_a_text_may)
 END_TEST
 
 SUITE("text_pair", both_texts_of_a_pair_are_checked,
-      what_the_model_does_not_read_is_refused_and_takes_no_memory,
-      what_a_pair_may_take_is_more_than_what_a_text_may,
-      a_pair_has_two_token_types_where_the_family_has_them,
+      engine_refuses_an_input_of_the_other_kind_and_takes_no_memory,
+      need_of_a_pair_is_more_than_of_a_text, a_pair_has_two_token_types_where_the_family_has_them,
       a_pair_that_is_too_long_is_cut_from_its_longer_side, a_pair_without_a_token_is_refused)

@@ -424,7 +424,7 @@ START_TEST(labels_of_attnd_json_make_it_a_model_like_any)
 }
 END_TEST
 
-START_TEST(what_attnd_json_may_not_say_of_labels_is_refused)
+START_TEST(zero_shot_refuses_bad_labels_of_attnd_json)
 {
     static const struct {
         const char *attnd, *words;
@@ -455,4 +455,4 @@ SUITE("zero_shot", images_are_answered_in_given_labels_as_the_reference_does,
       labels_that_cannot_be_told_apart_or_read_are_refused_by_their_number,
       labels_are_bounded_in_number_and_in_bytes, a_label_does_not_depend_on_those_beside_it,
       a_model_whose_labels_are_fixed_takes_no_others, labels_of_attnd_json_make_it_a_model_like_any,
-      what_attnd_json_may_not_say_of_labels_is_refused)
+      zero_shot_refuses_bad_labels_of_attnd_json)

@@ -97,7 +97,7 @@ START_TEST(answer_of_200_must_be_an_answer)
 }
 END_TEST
 
-START_TEST(answer_times_are_all_or_none)
+START_TEST(answer_times_are_complete_or_absent)
 {
     struct answer answer;
     const char *body =
@@ -144,5 +144,5 @@ START_TEST(answer_book_has_a_line_for_each_input)
 END_TEST
 
 SUITE("answer", answer_agrees_within_the_tolerance, answer_tells_every_difference,
-      answer_of_200_must_be_an_answer, answer_times_are_all_or_none,
+      answer_of_200_must_be_an_answer, answer_times_are_complete_or_absent,
       answer_book_has_a_line_for_each_input)

@@ -332,7 +332,7 @@ START_TEST(the_action_of_a_roll_out_and_of_a_fit_is_shown)
 }
 END_TEST
 
-START_TEST(what_is_wrong_with_a_call_is_said)
+START_TEST(audit_program_refuses_wrong_calls)
 {
     static const struct {
         const char *first, *second, *errors;
@@ -364,4 +364,4 @@ SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
       with_a_key_the_last_line_is_proven_too, a_key_given_for_a_log_that_has_none_is_an_error,
       a_log_of_format_1_verifies_and_goes_on, a_log_with_a_key_needs_that_key,
       lines_are_shown_and_exported_as_asked_for, the_action_of_a_roll_out_and_of_a_fit_is_shown,
-      what_is_wrong_with_a_call_is_said)
+      audit_program_refuses_wrong_calls)

@@ -27,7 +27,7 @@ static void train_on_different_texts(void)
     train_fixture_learn(&f);
 }
 
-START_TEST(what_was_held_back_is_evaluated_without_a_warning)
+START_TEST(eval_gives_no_warning_for_held_back_inputs)
 {
     char split[160];
     train_on_different_texts();
@@ -41,7 +41,7 @@ START_TEST(what_was_held_back_is_evaluated_without_a_warning)
 }
 END_TEST
 
-START_TEST(what_was_learnt_is_warned_of_wherever_it_lies)
+START_TEST(eval_warns_of_learnt_inputs_in_any_file)
 {
     char other[160];
     train_on_different_texts();
@@ -125,6 +125,6 @@ START_TEST(pictures_are_known_by_their_bytes)
 }
 END_TEST
 
-SUITE("eval_known", what_was_held_back_is_evaluated_without_a_warning,
-      what_was_learnt_is_warned_of_wherever_it_lies, a_model_is_not_calibrated_on_what_it_learnt,
+SUITE("eval_known", eval_gives_no_warning_for_held_back_inputs,
+      eval_warns_of_learnt_inputs_in_any_file, a_model_is_not_calibrated_on_what_it_learnt,
       pictures_are_known_by_their_bytes)

@@ -96,7 +96,7 @@ START_TEST(a_prior_moves_answers_and_says_what_to_expect)
 }
 END_TEST
 
-START_TEST(what_no_prior_can_be_is_refused)
+START_TEST(eval_refuses_a_bad_class_prior)
 {
     setup();
     expect_refused(RUN("--class-prior", "equal"), "class_prior needs fitted_prior");
@@ -167,7 +167,7 @@ START_TEST(inputs_of_labels_that_the_model_lacks_tell_how_they_stand_out)
 }
 END_TEST
 
-SUITE("eval_prior", a_prior_moves_answers_and_says_what_to_expect, what_no_prior_can_be_is_refused,
+SUITE("eval_prior", a_prior_moves_answers_and_says_what_to_expect, eval_refuses_a_bad_class_prior,
       a_calibration_is_without_the_prior_and_leaves_it,
       a_prior_is_estimated_of_inputs_without_labels,
       inputs_of_labels_that_the_model_lacks_tell_how_they_stand_out)

@@ -53,10 +53,9 @@ END_TEST
 START_TEST(a_label_without_inputs_is_named_before_anything_is_computed)
 {
     write_list(NAMES("unheard", "of"));
-    outcome_expect(
-        RUN("--model", "tests/data/golden/bert-5", "--data", list, "--out", out), 2, "",
-        "the model's label 'POWER' has 0 inputs, and the model carries no examples of "
-        "its own; it needs 5, or the new head would forget it");
+    outcome_expect(RUN("--model", "tests/data/golden/bert-5", "--data", list, "--out", out), 2, "",
+                   "the model's label 'POWER' has 0 inputs, and the model carries no examples of "
+                   "its own; it needs 5, or the new head would forget it");
     expect_nothing_written();
 }
 END_TEST
@@ -157,7 +156,7 @@ static void write_half_wrong(void)
     tempdir_write(&dir, "wrong.jsonl", lines, len);
 }
 
-START_TEST(a_refused_head_is_told_as_one)
+START_TEST(fit_program_tells_a_refused_head)
 {
     char wrong[96], third[96];
     struct stat status;
@@ -179,5 +178,5 @@ END_TEST
 SUITE("fit_program", fit_tells_what_it_takes,
       a_label_without_inputs_is_named_before_anything_is_computed,
       a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens,
-      a_new_label_that_is_not_found_again_is_told,
-      progress_is_told_in_lines_in_place_of_the_report, a_refused_head_is_told_as_one)
+      a_new_label_that_is_not_found_again_is_told, progress_is_told_in_lines_in_place_of_the_report,
+      fit_program_tells_a_refused_head)

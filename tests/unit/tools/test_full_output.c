@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-START_TEST(what_cannot_be_printed_ends_with_1)
+START_TEST(programs_end_with_1_if_output_cannot_be_written)
 {
     static const char *const programs[] = {
         "attnd",         "attnd-audit", "attnd-eval",  "attnd-inspect", "attnd-load",
@@ -29,4 +29,4 @@ START_TEST(what_cannot_be_printed_ends_with_1)
 }
 END_TEST
 
-SUITE("full_output", what_cannot_be_printed_ends_with_1)
+SUITE("full_output", programs_end_with_1_if_output_cannot_be_written)

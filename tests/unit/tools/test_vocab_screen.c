@@ -176,7 +176,7 @@ static enum err_code set(const struct cli *cli, const char *name, struct vocab *
     return cli_option_set(option_of(cli, name), vocab, value, &err);
 }
 
-START_TEST(so_many_files_and_no_more)
+START_TEST(vocab_takes_a_limited_number_of_files)
 {
     struct vocab *vocab = calloc(1, sizeof *vocab);
     const struct cli_option *data = option_of(&build_cli, "data");
@@ -227,7 +227,7 @@ START_TEST(each_option_has_its_field_and_bounds)
 }
 END_TEST
 
-START_TEST(what_is_not_told_has_its_default)
+START_TEST(vocab_options_have_defaults)
 {
     struct vocab vocab = {0};
     struct err err = {0};
@@ -243,5 +243,5 @@ END_TEST
 SUITE("vocab_screen", progress_overwrites_itself_five_times_a_second,
       texts_are_counted_as_they_are_read, five_texts_that_cannot_be_used_are_named,
       any_other_failure_ends_it, each_file_is_read_and_the_first_that_cannot_be_ends_it,
-      so_many_files_and_no_more, each_option_has_its_field_and_bounds,
-      what_is_not_told_has_its_default)
+      vocab_takes_a_limited_number_of_files, each_option_has_its_field_and_bounds,
+      vocab_options_have_defaults)

@@ -77,7 +77,7 @@ START_TEST(a_tail_may_be_longer_than_a_piece)
 }
 END_TEST
 
-START_TEST(what_is_no_json_has_no_text)
+START_TEST(codec_dump_of_no_json_is_null)
 {
     struct arena arena;
     size_t len;
@@ -88,4 +88,4 @@ START_TEST(what_is_no_json_has_no_text)
 END_TEST
 
 SUITE("codec_dump", a_text_of_any_length_is_dumped_once, a_tail_may_be_longer_than_a_piece,
-      what_is_no_json_has_no_text)
+      codec_dump_of_no_json_is_null)

@@ -24,7 +24,7 @@ START_TEST(elements_of_inputs_are_counted_and_nothing_else)
 }
 END_TEST
 
-START_TEST(what_is_no_json_is_read_to_its_end_and_no_further)
+START_TEST(codec_inputs_count_reads_broken_json_to_its_end_and_no_further)
 {
     static const char text[] = "{\"a\\\"\": 1, \"inputs\": [{\"text\": \"a\\\\\"}, \"\\";
     for (size_t len = 0; len <= strlen(text); len++) {
@@ -38,4 +38,4 @@ START_TEST(what_is_no_json_is_read_to_its_end_and_no_further)
 END_TEST
 
 SUITE("codec_inputs", elements_of_inputs_are_counted_and_nothing_else,
-      what_is_no_json_is_read_to_its_end_and_no_further)
+      codec_inputs_count_reads_broken_json_to_its_end_and_no_further)

@@ -179,7 +179,7 @@ START_TEST(gunzip_into_fills_exactly_the_room_that_the_data_ask_for)
 }
 END_TEST
 
-START_TEST(gunzip_into_joins_members_and_ignores_what_is_none)
+START_TEST(gunzip_into_joins_members_and_ignores_bytes_behind_them)
 {
     static const struct {
         const char *bytes;
@@ -235,4 +235,4 @@ SUITE("gunzip", gunzip_gives_back_texts_of_every_size, gunzip_accepts_exactly_th
       gunzip_joins_the_members_of_a_file, gunzip_leaves_what_is_not_packed,
       gunzip_of_nothing_more_at_the_limit_is_no_excess,
       gunzip_into_fills_exactly_the_room_that_the_data_ask_for,
-      gunzip_into_joins_members_and_ignores_what_is_none, gunzip_into_says_what_is_wrong)
+      gunzip_into_joins_members_and_ignores_bytes_behind_them, gunzip_into_says_what_is_wrong)

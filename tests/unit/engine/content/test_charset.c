@@ -143,7 +143,7 @@ START_TEST(tables_are_those_of_whatwg)
 }
 END_TEST
 
-START_TEST(what_a_charset_does_not_have_is_told_by_its_place)
+START_TEST(charset_errors_give_the_place_of_the_bad_character)
 {
     refuses("UTF-16LE", "a\0b", 3, "not UTF-16LE at byte 2");
     refuses("UTF-16LE", "a\0\0\xDC", 4, "not UTF-16LE at byte 2");
@@ -168,7 +168,9 @@ static void takes(const char *bytes, size_t len, const char *text)
 
 START_TEST(a_file_loses_its_mark)
 {
-    char *half = strdup("\xFF\xFE" "ab" "c");
+    char *half = strdup("\xFF\xFE"
+                        "ab"
+                        "c");
     size_t len = 5;
     struct err err = {0};
     takes("", 0, "");
@@ -176,7 +178,9 @@ START_TEST(a_file_loses_its_mark)
     takes("\xEF\xBB\xBF", 3, "");
     takes("\xEF\xBB\xBFx", 4, "x");
     takes("caf\xE9", 4, "caf\xE9");
-    takes("\xFF\xFE" "a\0\xE9\0", 6, "a\xC3\xA9");
+    takes("\xFF\xFE"
+          "a\0\xE9\0",
+          6, "a\xC3\xA9");
     takes("\xFE\xFF\0a", 4, "a");
     ck_assert_int_eq(charset_take_mark(&half, &len, &err), ERR_UNUSABLE);
     ck_assert_ptr_null(half);
@@ -184,6 +188,6 @@ START_TEST(a_file_loses_its_mark)
 END_TEST
 
 SUITE("charset", a_file_loses_its_mark, charsets_are_found_by_the_labels_of_whatwg,
-      a_byte_order_mark_tells_utf_16,
-      json_tells_utf_16_and_utf_32_without_a_mark, texts_become_utf_8, tables_are_those_of_whatwg,
-      what_a_charset_does_not_have_is_told_by_its_place)
+      a_byte_order_mark_tells_utf_16, json_tells_utf_16_and_utf_32_without_a_mark,
+      texts_become_utf_8, tables_are_those_of_whatwg,
+      charset_errors_give_the_place_of_the_bad_character)

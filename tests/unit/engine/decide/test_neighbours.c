@@ -79,7 +79,7 @@ START_TEST(an_example_is_no_neighbour_of_itself_if_it_is_left_out)
 }
 END_TEST
 
-START_TEST(what_has_no_direction_is_as_far_as_what_is_at_right_angles)
+START_TEST(neighbours_score_of_a_zero_vector_is_that_of_a_right_angle)
 {
     float zeros[WIDTH] = {0};
     make_rows();
@@ -94,4 +94,4 @@ END_TEST
 
 SUITE("neighbours", the_score_is_one_less_the_mean_cosine_of_the_nearest,
       an_example_is_no_neighbour_of_itself_if_it_is_left_out,
-      what_has_no_direction_is_as_far_as_what_is_at_right_angles)
+      neighbours_score_of_a_zero_vector_is_that_of_a_right_angle)

@@ -5,7 +5,7 @@
 #include "engine/base/rng.h"
 #include "tests/support/suite.h"
 
-START_TEST(of_one_stratum_it_is_wilsons)
+START_TEST(stratified_share_of_one_stratum_has_wilsons_interval)
 {
     const struct interval wilson = wilson_interval(15, 20);
     const struct stratum one = {.weight = 7, .hits = 15, .count = 20};
@@ -100,6 +100,6 @@ START_TEST(the_interval_holds_the_truth_19_times_of_20)
 }
 END_TEST
 
-SUITE("engine/decide/stratified", of_one_stratum_it_is_wilsons, strata_count_by_their_weight,
-      a_stratum_that_nobody_looked_at_leaves_it_open, all_hits_leave_some_doubt,
-      the_interval_holds_the_truth_19_times_of_20)
+SUITE("engine/decide/stratified", stratified_share_of_one_stratum_has_wilsons_interval,
+      strata_count_by_their_weight, a_stratum_that_nobody_looked_at_leaves_it_open,
+      all_hits_leave_some_doubt, the_interval_holds_the_truth_19_times_of_20)

@@ -225,7 +225,7 @@ START_TEST(the_heat_map_has_the_image_s_size_and_is_lightest_where_the_patch_is)
 }
 END_TEST
 
-START_TEST(what_the_model_did_not_see_is_transparent)
+START_TEST(overlay_is_transparent_outside_the_part_that_the_model_saw)
 {
     float relevance[PATCHES];
     struct arena arena;
@@ -263,5 +263,5 @@ SUITE("patches", boxes_without_a_pixel_are_left_out,
       boxes_of_a_cropped_image_lie_within_the_crop,
       boxes_fall_in_relevance_and_are_no_more_than_asked_for,
       the_heat_map_has_the_image_s_size_and_is_lightest_where_the_patch_is,
-      what_the_model_did_not_see_is_transparent,
+      overlay_is_transparent_outside_the_part_that_the_model_saw,
       an_image_too_large_for_a_heat_map_is_refused_with_the_limit)

@@ -162,7 +162,7 @@ START_TEST(spans_are_those_that_trying_every_stretch_finds)
 END_TEST
 
 /* Every third of 57 words is heavy: nineteen spans, of which no answer takes more than sixteen. */
-START_TEST(there_are_sixteen_spans_at_most_and_of_equal_ones_the_first)
+START_TEST(words_give_at_most_sixteen_spans_and_the_first_of_equal_ones)
 {
     enum { MANY = 57, LIMIT = 16 };
     static const struct excerpt guard = {77, 78, -1, false};
@@ -195,7 +195,7 @@ START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
 }
 END_TEST
 
-START_TEST(of_two_spans_alike_on_both_sides_of_another_the_first_is_taken)
+START_TEST(words_take_the_first_of_two_equal_spans_beside_another)
 {
     struct excerpt words[WORDS], spans[2];
     for (unsigned i = 0; i < WORDS; i++)
@@ -236,10 +236,10 @@ START_TEST(the_words_of_a_pair_tell_their_text_and_no_span_has_both)
 END_TEST
 
 SUITE("words", the_words_of_a_pair_tell_their_text_and_no_span_has_both,
-      of_two_spans_alike_on_both_sides_of_another_the_first_is_taken,
+      words_take_the_first_of_two_equal_spans_beside_another,
       a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
       spans_are_those_that_trying_every_stretch_finds,
-      there_are_sixteen_spans_at_most_and_of_equal_ones_the_first,
+      words_give_at_most_sixteen_spans_and_the_first_of_equal_ones,
       pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,
       spans_are_the_dense_stretches_with_the_most_relevant_first,
       spans_bridge_a_weak_word_between_strong_ones,

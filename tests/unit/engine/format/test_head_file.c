@@ -34,7 +34,7 @@ static void write_bank(void)
                   "%s", err.text);
 }
 
-START_TEST(what_is_written_is_read_again)
+START_TEST(head_file_reads_the_examples_that_it_wrote)
 {
     struct head_file *file;
     struct head_bank read;
@@ -435,7 +435,7 @@ START_TEST(another_kind_of_file_is_no_head)
 }
 END_TEST
 
-SUITE("head_file", what_is_written_is_read_again,
+SUITE("head_file", head_file_reads_the_examples_that_it_wrote,
       the_layers_that_means_are_of_are_told_if_tokens_are_left_out, a_classifier_is_there_or_not,
       a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
       the_ngrams_of_examples_are_read_again_weighed, lists_that_are_none_are_refused,

@@ -110,7 +110,7 @@ START_TEST(the_span_is_that_of_buckets_or_of_the_longest_text)
 }
 END_TEST
 
-START_TEST(what_is_not_computed_is_refused_by_name)
+START_TEST(disentangled_attention_refuses_unsupported_settings_by_name)
 {
     static const struct {
         const char *members, *named;
@@ -146,4 +146,5 @@ END_TEST
 
 SUITE("disentangled", near_distances_have_rows_of_their_own, far_distances_share_logarithmic_rows,
       without_buckets_every_distance_has_a_row_up_to_the_largest, terms_are_a_text_or_a_list,
-      the_span_is_that_of_buckets_or_of_the_longest_text, what_is_not_computed_is_refused_by_name)
+      the_span_is_that_of_buckets_or_of_the_longest_text,
+      disentangled_attention_refuses_unsupported_settings_by_name)

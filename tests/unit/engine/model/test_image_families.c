@@ -55,7 +55,7 @@ static void write_model(const struct tempdir *dir, const struct change *change)
 #define CONFIG "config.json"
 #define PREPROCESSOR "preprocessor_config.json"
 
-START_TEST(what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name)
+START_TEST(image_families_refuse_unsupported_settings_by_name)
 {
     static const struct change changes[] = {
         {"beit-0", CONFIG, "\"use_mean_pooling\": true", "\"use_mean_pooling\": false",
@@ -340,7 +340,7 @@ START_TEST(fitting_keeps_the_places_of_the_checkpoint_and_another_size_has_its_o
 }
 END_TEST
 
-SUITE("image_families", what_a_checkpoint_asks_for_and_the_engine_lacks_is_refused_by_name,
+SUITE("image_families", image_families_refuse_unsupported_settings_by_name,
       tensors_that_config_json_does_not_describe_are_refused_by_name,
       dinov2_takes_the_size_that_its_preprocessor_makes,
       a_size_below_a_patch_or_of_too_many_patches_is_refused,

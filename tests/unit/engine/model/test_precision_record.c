@@ -72,7 +72,7 @@ START_TEST(agreements_are_read_of_each_precision)
 }
 END_TEST
 
-START_TEST(what_is_no_agreement_is_refused_by_its_name)
+START_TEST(precision_record_refuses_a_bad_agreement_by_its_name)
 {
     static const struct {
         const char *text, *word;
@@ -128,4 +128,4 @@ END_TEST
 
 SUITE("precision_record", a_file_that_says_nothing_pins_and_vouches_for_nothing,
       a_pin_is_one_of_the_precisions, agreements_are_read_of_each_precision,
-      what_is_no_agreement_is_refused_by_its_name)
+      precision_record_refuses_a_bad_agreement_by_its_name)

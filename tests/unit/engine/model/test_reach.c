@@ -154,7 +154,7 @@ START_TEST(queries_see_the_keys_within_their_reach_and_no_others)
 END_TEST
 
 /* The softmax is rounded to 8 bits if the processor multiplies bf16. */
-START_TEST(so_do_those_of_rounded_encoders)
+START_TEST(rounded_queries_see_the_keys_within_their_reach_and_no_others)
 {
     check_context(linear_backend_find("native", PRECISION_BF16), kernels_best(), 2.0 / 256);
 }
@@ -300,7 +300,8 @@ START_TEST(a_span_is_what_a_group_of_queries_reaches)
 END_TEST
 
 SUITE("reach", a_span_is_what_a_group_of_queries_reaches,
-      queries_see_the_keys_within_their_reach_and_no_others, so_do_those_of_rounded_encoders,
+      queries_see_the_keys_within_their_reach_and_no_others,
+      rounded_queries_see_the_keys_within_their_reach_and_no_others,
       a_querys_result_does_not_depend_on_the_size_of_blocks,
       a_nan_within_the_reach_of_a_query_shows_and_others_are_spared,
       rows_of_probabilities_are_zero_beyond_the_reach)

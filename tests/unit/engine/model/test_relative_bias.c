@@ -59,7 +59,7 @@ START_TEST(a_score_finds_the_number_of_its_head_and_distance)
 END_TEST
 
 /* Vectors of the last query may read that far behind it. */
-START_TEST(what_is_read_behind_the_last_query_belongs_to_the_table)
+START_TEST(relative_bias_table_holds_the_bytes_read_behind_the_last_query)
 {
     float *weights = numbers_new(RELATIVE_BUCKETS * HEADS, 1, 3);
     for (size_t tokens = 1; tokens <= 70; tokens++) {
@@ -99,5 +99,5 @@ END_TEST
 
 SUITE("relative_bias", buckets_are_those_of_the_formula_at_any_distance,
       powers_of_two_begin_their_buckets, a_score_finds_the_number_of_its_head_and_distance,
-      what_is_read_behind_the_last_query_belongs_to_the_table,
+      relative_bias_table_holds_the_bytes_read_behind_the_last_query,
       the_gradient_of_a_bucket_is_the_sum_over_its_distances)

@@ -31,7 +31,7 @@ static void ck_read(const char *config)
 }
 
 /* Configuration classes of transformers 4.57. */
-START_TEST(what_is_not_said_is_at_the_default_of_the_hugging_face_classes)
+START_TEST(clip_spec_has_the_defaults_of_the_hugging_face_classes)
 {
     ck_read("{\"model_type\": \"clip\"}");
     ck_assert_str_eq(spec.family->name, "clip");
@@ -65,7 +65,7 @@ START_TEST(the_older_spelling_of_a_part_wins_with_its_defaults)
 }
 END_TEST
 
-START_TEST(what_cannot_be_built_is_refused_by_name)
+START_TEST(clip_spec_refuses_a_bad_configuration_by_name)
 {
     static const struct {
         const char *members, *words;
@@ -100,5 +100,6 @@ START_TEST(what_cannot_be_built_is_refused_by_name)
 }
 END_TEST
 
-SUITE("spec_clip", what_is_not_said_is_at_the_default_of_the_hugging_face_classes,
-      the_older_spelling_of_a_part_wins_with_its_defaults, what_cannot_be_built_is_refused_by_name)
+SUITE("spec_clip", clip_spec_has_the_defaults_of_the_hugging_face_classes,
+      the_older_spelling_of_a_part_wins_with_its_defaults,
+      clip_spec_refuses_a_bad_configuration_by_name)

@@ -194,7 +194,7 @@ START_TEST(activations_eps_and_biases_are_read)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_said_exactly)
+START_TEST(spec_errors_name_the_field_and_its_limit)
 {
     static const struct {
         const char *config, *attnd, *text;
@@ -323,6 +323,6 @@ END_TEST
 
 SUITE("spec_limits", every_size_has_its_default_and_is_read_up_to_its_limit,
       a_config_without_attnd_json_has_these_defaults, an_empty_attnd_json_gives_the_defaults,
-      activations_eps_and_biases_are_read, what_is_wrong_is_said_exactly,
+      activations_eps_and_biases_are_read, spec_errors_name_the_field_and_its_limit,
       attnd_json_is_read_up_to_its_limits, a_hundred_thousand_labels_are_the_most,
       a_missing_directory_and_a_path_too_long_are_errors_of_the_files)

@@ -18,7 +18,7 @@ static bool goes_on(const float *received, unsigned tokens, unsigned count, unsi
     return token < ALWAYS || before < count - ALWAYS;
 }
 
-START_TEST(those_that_receive_most_go_on_and_of_equal_ones_the_first)
+START_TEST(token_pruning_keeps_the_tokens_with_most_attention_and_the_first_of_equal_ones)
 {
     unsigned seed = 1;
     for (unsigned tokens = ALWAYS; tokens < TOKENS_MAX; tokens++)
@@ -38,7 +38,7 @@ START_TEST(those_that_receive_most_go_on_and_of_equal_ones_the_first)
 }
 END_TEST
 
-START_TEST(as_many_go_on_where_numbers_are_not_finite)
+START_TEST(token_pruning_keeps_its_count_of_tokens_if_attention_is_not_finite)
 {
     const float received[] = {0, NAN, INFINITY, 0.5F, -NAN, 1};
     unsigned out[4] = {9, 9, 9, 9};
@@ -90,7 +90,7 @@ static void read(const char *text, struct token_pruning *out, struct err *err)
     doc_free(object);
 }
 
-START_TEST(attnd_json_may_say_so)
+START_TEST(token_pruning_is_read_from_attnd_json)
 {
     struct token_pruning out = {0};
     struct err err;
@@ -169,7 +169,9 @@ START_TEST(the_others_need_a_layer_for_the_rest)
 }
 END_TEST
 
-SUITE("token_pruning", those_that_receive_most_go_on_and_of_equal_ones_the_first,
-      as_many_go_on_where_numbers_are_not_finite, a_word_has_the_layers_and_the_share,
-      other_words_are_refused, attnd_json_may_say_so, a_member_of_attnd_json_that_is_wrong_is_named,
+SUITE("token_pruning",
+      token_pruning_keeps_the_tokens_with_most_attention_and_the_first_of_equal_ones,
+      token_pruning_keeps_its_count_of_tokens_if_attention_is_not_finite,
+      a_word_has_the_layers_and_the_share, other_words_are_refused,
+      token_pruning_is_read_from_attnd_json, a_member_of_attnd_json_that_is_wrong_is_named,
       a_family_that_needs_all_tokens_says_why, the_others_need_a_layer_for_the_rest)

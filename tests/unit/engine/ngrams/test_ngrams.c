@@ -81,7 +81,7 @@ START_TEST(large_letters_numbers_and_signs_make_no_difference)
 }
 END_TEST
 
-START_TEST(so_many_characters_are_read_however_many_bytes_they_have)
+START_TEST(ngrams_limit_counts_characters_not_bytes)
 {
     const struct ngram_reading four = {.characters = 4, .rows = ROWS};
     read_text(&four, "ab cd ef");
@@ -112,7 +112,7 @@ START_TEST(lines_with_key_words_are_a_block_of_their_own)
 }
 END_TEST
 
-START_TEST(of_a_line_and_of_a_text_so_much_is_searched)
+START_TEST(ngrams_search_a_bounded_part_of_each_line_and_text)
 {
     static char text[NGRAM_SEARCH_BYTES + 64];
     const struct ngram_reading lines = {
@@ -218,9 +218,8 @@ START_TEST(the_bound_of_memory_holds_for_words_of_one_letter)
 END_TEST
 
 SUITE("ngrams", one_to_three_words_end_at_each_word,
-      large_letters_numbers_and_signs_make_no_difference,
-      so_many_characters_are_read_however_many_bytes_they_have,
-      lines_with_key_words_are_a_block_of_their_own, of_a_line_and_of_a_text_so_much_is_searched,
-      nuls_are_passed_over_in_words_and_in_key_words,
-      a_row_comes_once_with_a_value_by_how_often, two_blocks_weigh_alike,
-      the_bound_of_memory_holds_for_words_of_one_letter)
+      large_letters_numbers_and_signs_make_no_difference, ngrams_limit_counts_characters_not_bytes,
+      lines_with_key_words_are_a_block_of_their_own,
+      ngrams_search_a_bounded_part_of_each_line_and_text,
+      nuls_are_passed_over_in_words_and_in_key_words, a_row_comes_once_with_a_value_by_how_often,
+      two_blocks_weigh_alike, the_bound_of_memory_holds_for_words_of_one_letter)

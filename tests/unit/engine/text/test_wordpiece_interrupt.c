@@ -64,7 +64,7 @@ START_TEST(a_long_word_and_long_white_space_are_left_anywhere)
 }
 END_TEST
 
-START_TEST(what_is_cleaned_away_is_left_anywhere)
+START_TEST(wordpiece_stops_at_any_character_that_it_removes)
 {
     check_text("\x01", 2);
     check_text("\xC2\xAD", 2); /* a soft hyphen */
@@ -81,5 +81,5 @@ START_TEST(a_long_run_of_combining_characters_is_left_in_any_of_its_passes)
 END_TEST
 
 SUITE("wordpiece_interrupt", a_long_word_and_long_white_space_are_left_anywhere,
-      what_is_cleaned_away_is_left_anywhere,
+      wordpiece_stops_at_any_character_that_it_removes,
       a_long_run_of_combining_characters_is_left_in_any_of_its_passes)

@@ -179,7 +179,7 @@ START_TEST(a_window_is_the_window_of_the_whole)
 }
 END_TEST
 
-START_TEST(it_is_left_at_any_row_of_samples)
+START_TEST(resize_lines_stops_at_any_row_of_samples)
 {
     const struct resize_window whole = {.width = 4, .height = 3};
     struct arena arena;
@@ -197,7 +197,7 @@ START_TEST(it_is_left_at_any_row_of_samples)
 }
 END_TEST
 
-START_TEST(it_is_for_images_of_which_no_side_grows)
+START_TEST(resize_lines_applies_if_no_side_grows)
 {
     const struct image image = {.width = 20, .height = 10};
     ck_assert(resize_lines_applies(&image, 19, 10));
@@ -231,6 +231,5 @@ END_TEST
 
 SUITE("resize_lines", a_pixel_is_the_brightest_of_the_rows_columns_and_diagonals_of_its_square,
       a_line_keeps_its_brightness_at_any_scale_and_a_point_does_not, no_bright_point_is_lost,
-      a_window_is_the_window_of_the_whole, it_is_left_at_any_row_of_samples,
-      it_is_for_images_of_which_no_side_grows,
-      a_flat_image_stays_flat_and_takes_no_more_than_it_says)
+      a_window_is_the_window_of_the_whole, resize_lines_stops_at_any_row_of_samples,
+      resize_lines_applies_if_no_side_grows, a_flat_image_stays_flat_and_takes_no_more_than_it_says)

@@ -37,7 +37,7 @@ START_TEST(spread_is_of_all_values_and_bulk_without_the_outermost)
 }
 END_TEST
 
-START_TEST(only_a_png_of_sixteen_grey_bits_is_one)
+START_TEST(contrast_takes_only_a_png_of_sixteen_grey_bits_as_grey16)
 {
     unsigned char bytes[PNG16_BYTES_MAX], rgb[3] = {0};
     const uint16_t value = 4095;
@@ -116,7 +116,7 @@ static bool writes_minmax(void)
     return minmax;
 }
 
-START_TEST(twelve_bits_in_sixteen_are_stretched_and_served_so)
+START_TEST(contrast_stretches_twelve_bits_in_sixteen_in_training_and_serving)
 {
     open_pictures(4095);
     ck_assert(writes_minmax());
@@ -164,5 +164,6 @@ START_TEST(images_are_read_as_the_option_says)
 END_TEST
 
 SUITE("contrast", spread_is_of_all_values_and_bulk_without_the_outermost,
-      only_a_png_of_sixteen_grey_bits_is_one, nearly_all_are_nineteen_of_twenty,
-      twelve_bits_in_sixteen_are_stretched_and_served_so, images_are_read_as_the_option_says)
+      contrast_takes_only_a_png_of_sixteen_grey_bits_as_grey16, nearly_all_are_nineteen_of_twenty,
+      contrast_stretches_twelve_bits_in_sixteen_in_training_and_serving,
+      images_are_read_as_the_option_says)

@@ -67,7 +67,7 @@ START_TEST(csv_skips_a_byte_order_mark)
 }
 END_TEST
 
-START_TEST(csv_takes_a_cut_line_end_as_one)
+START_TEST(csv_takes_a_cut_line_end_as_a_line_end)
 {
     expect("a,b\r", "1:[a][b]");
 }
@@ -181,6 +181,6 @@ END_TEST
 
 SUITE("csv", a_first_line_may_name_the_separator, a_separator_is_guessed_by_the_first_line,
       csv_reads_what_rfc_4180_shows, csv_keeps_empty_fields_and_skips_empty_lines,
-      csv_skips_a_byte_order_mark, csv_takes_a_cut_line_end_as_one, csv_names_the_line_of_a_mistake,
-      csv_counts_a_nul_as_a_character, csv_refuses_more_fields_than_it_holds,
-      csv_survives_every_short_file)
+      csv_skips_a_byte_order_mark, csv_takes_a_cut_line_end_as_a_line_end,
+      csv_names_the_line_of_a_mistake, csv_counts_a_nul_as_a_character,
+      csv_refuses_more_fields_than_it_holds, csv_survives_every_short_file)

@@ -283,7 +283,7 @@ START_TEST(dataset_names_the_line_of_a_bad_csv_record)
 }
 END_TEST
 
-START_TEST(dataset_refuses_image_paths_that_are_none)
+START_TEST(dataset_refuses_bad_image_paths)
 {
     static const struct {
         const char *bytes, *text;
@@ -656,7 +656,7 @@ SUITE("dataset", dataset_takes_what_python_and_excel_write, dataset_takes_severa
       dataset_keeps_nul_characters_of_a_text, dataset_finds_images_beside_their_list,
       dataset_names_the_line_of_a_bad_jsonl_record, dataset_refuses_jsonl_nested_too_deep,
       dataset_reads_texts_from_csv, dataset_takes_the_fields_it_is_told,
-      dataset_names_the_line_of_a_bad_csv_record, dataset_refuses_image_paths_that_are_none,
+      dataset_names_the_line_of_a_bad_csv_record, dataset_refuses_bad_image_paths,
       dataset_reads_a_folder_of_classes, dataset_refuses_a_folder_for_texts_and_one_without_images,
       dataset_takes_each_wafer_of_an_stdf_file_as_an_item,
       dataset_refuses_paths_that_are_no_data_set, dataset_stops_at_its_limit,

@@ -68,7 +68,7 @@ START_TEST(columns_that_are_there_are_listed)
 END_TEST
 
 /* However the columns' names fill the room that they have. */
-START_TEST(so_many_columns_are_listed_as_fit)
+START_TEST(dataset_error_lists_the_columns_that_fit)
 {
     static const char *const columns[] = {"a,", "ab,", "abcd,", "abcdefg,"};
     tempdir_open(&dir);
@@ -85,4 +85,4 @@ START_TEST(so_many_columns_are_listed_as_fit)
 END_TEST
 
 SUITE("dataset_columns", columns_may_be_parted_by_semicolons_and_tabs,
-      columns_that_are_there_are_listed, so_many_columns_are_listed_as_fit)
+      columns_that_are_there_are_listed, dataset_error_lists_the_columns_that_fit)

@@ -252,7 +252,7 @@ START_TEST(dataset_match_lists_as_many_labels_as_there_is_room_for)
 END_TEST
 
 /* No column, no label: whatever lies behind the columns that there are. */
-START_TEST(dataset_without_a_column_of_labels_has_none)
+START_TEST(dataset_without_a_label_column_has_null_labels)
 {
     static const char list[] = "id,text\n1,one\n2,two\n";
     struct subject subject;
@@ -306,4 +306,4 @@ SUITE("dataset_errors", dataset_refuses_a_file_that_holds_no_records_of_its_kind
       dataset_keeps_nothing_of_a_record_that_it_refuses, dataset_says_what_is_wrong_with_a_folder,
       dataset_grows_with_its_records, dataset_reads_lines_of_a_plain_text_up_to_its_limit,
       dataset_match_lists_as_many_labels_as_there_is_room_for,
-      dataset_without_a_column_of_labels_has_none, dataset_follows_links_in_a_folder)
+      dataset_without_a_label_column_has_null_labels, dataset_follows_links_in_a_folder)

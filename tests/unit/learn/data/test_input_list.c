@@ -137,7 +137,7 @@ START_TEST(notes_end_after_twenty)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_a_pattern_or_told)
+START_TEST(input_list_expands_a_missing_path_as_a_pattern_or_refuses_it)
 {
     setup();
     write_file("a1.log", "x");
@@ -219,7 +219,7 @@ START_TEST(lines_are_texts_with_their_numbers)
 }
 END_TEST
 
-START_TEST(so_many_inputs_and_no_more)
+START_TEST(input_list_takes_a_limited_number_of_inputs)
 {
     setup();
     for (unsigned i = 0; i < INPUT_LIST_MAX; i++)
@@ -233,5 +233,5 @@ END_TEST
 
 SUITE("input_list", a_file_is_known_by_its_first_bytes, a_folder_is_all_that_lies_below_it_by_name,
       a_link_back_and_a_pipe_are_left_out_and_told, notes_end_after_twenty,
-      what_is_not_there_is_a_pattern_or_told, each_wafer_of_a_lot_is_an_input,
-      lines_are_texts_with_their_numbers, so_many_inputs_and_no_more)
+      input_list_expands_a_missing_path_as_a_pattern_or_refuses_it, each_wafer_of_a_lot_is_an_input,
+      lines_are_texts_with_their_numbers, input_list_takes_a_limited_number_of_inputs)

@@ -58,7 +58,7 @@ START_TEST(rows_are_found_by_the_names_of_inputs_and_labels)
 }
 END_TEST
 
-START_TEST(what_is_written_is_read_again)
+START_TEST(logit_list_reads_the_lines_that_it_wrote)
 {
     static const float logits[][LABELS] = {{1, -2.5f, 1e-9f}, {3, 0.1f, -7}};
     static const char *const strange[LABELS] = {"none", "\xFF", "Scratch"};
@@ -126,7 +126,7 @@ END_TEST
 #define GOOD "{\"input\":\"a.png\",\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":2,\"Scratch\":3}}\n"
 #define OF(logits) "{\"input\":\"b.png\",\"logits\":{" logits "}}"
 #define SCORED(input, members)                                                                     \
-    "{\"input\":\"" input "\",\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":2,\"Scratch\":3}," members    \
+    "{\"input\":\"" input "\",\"logits\":{\"none\":1,\"Edge \\\"x\\\"\":2,\"Scratch\":3}," members \
     "}\n"
 
 START_TEST(a_file_that_is_no_list_of_logits_is_refused_with_line_and_reason)
@@ -191,7 +191,8 @@ START_TEST(a_file_that_is_not_there_is_an_error_of_the_system)
 }
 END_TEST
 
-SUITE("logit_list", rows_are_found_by_the_names_of_inputs_and_labels, what_is_written_is_read_again,
+SUITE("logit_list", rows_are_found_by_the_names_of_inputs_and_labels,
+      logit_list_reads_the_lines_that_it_wrote,
       rows_are_found_by_digests_whatever_inputs_are_called,
       a_file_that_is_no_list_of_logits_is_refused_with_line_and_reason,
       a_file_that_is_not_there_is_an_error_of_the_system)

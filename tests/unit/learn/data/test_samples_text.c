@@ -418,7 +418,7 @@ START_TEST(samples_read_every_item_of_every_round)
 }
 END_TEST
 
-START_TEST(samples_without_a_problem_have_no_first_one)
+START_TEST(samples_failed_leaves_the_count_if_no_sample_failed)
 {
     struct samples_fixture fixture;
     size_t first = 99;
@@ -552,6 +552,6 @@ SUITE("samples_text", samples_refuse_a_model_that_does_not_fit, samples_mask_wor
       samples_move_later_lines_up_into_the_room, samples_mask_fifteen_percent_as_bert_does,
       samples_mask_one_piece_at_least_and_never_a_special_token,
       samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text,
-      samples_read_every_item_of_every_round, samples_without_a_problem_have_no_first_one,
+      samples_read_every_item_of_every_round, samples_failed_leaves_the_count_if_no_sample_failed,
       samples_cut_a_text_to_the_view, samples_hide_every_piece_at_a_rate_of_one,
       samples_know_every_line_of_a_text, samples_draw_no_window_unless_asked_to)

@@ -85,7 +85,7 @@ START_TEST(images_are_named_by_their_absolute_path)
 END_TEST
 
 /* "part" means nothing in a list of anybody's, nor does the header later on. */
-START_TEST(only_a_list_that_begins_as_a_split_is_one)
+START_TEST(split_is_recognised_by_its_first_line_alone)
 {
     struct dataset back;
     struct dataset_options options = {0};
@@ -107,4 +107,4 @@ START_TEST(only_a_list_that_begins_as_a_split_is_one)
 END_TEST
 
 SUITE("split", texts_held_back_come_back_with_their_names, images_are_named_by_their_absolute_path,
-      only_a_list_that_begins_as_a_split_is_one)
+      split_is_recognised_by_its_first_line_alone)

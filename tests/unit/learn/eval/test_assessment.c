@@ -162,7 +162,7 @@ START_TEST(assessment_gives_the_report_all_that_it_has)
 END_TEST
 
 /* Either a target precision or an OOD threshold is something to decide by. */
-START_TEST(assessment_of_a_checkpoint_that_decides_nothing_tells_none)
+START_TEST(assessment_without_thresholds_has_no_decisions)
 {
     static const struct {
         const char *attnd;
@@ -309,8 +309,7 @@ START_TEST(assessment_draws_with_a_seed_of_its_own)
 END_TEST
 
 SUITE("assessment", assessment_counts_what_the_checkpoint_decides,
-      assessment_gives_the_report_all_that_it_has,
-      assessment_of_a_checkpoint_that_decides_nothing_tells_none,
+      assessment_gives_the_report_all_that_it_has, assessment_without_thresholds_has_no_decisions,
       assessment_of_independent_labels_measures_each, assessment_refuses_what_it_cannot_measure,
       assessment_of_nothing_measures_nothing, assessment_writes_both_forms,
       strangeness_is_what_the_model_says_of_each_usable_input,

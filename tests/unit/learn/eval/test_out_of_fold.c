@@ -122,7 +122,7 @@ START_TEST(decisions_are_calibrated_by_them)
 }
 END_TEST
 
-START_TEST(what_is_decided_goes_by_their_ood_scores)
+START_TEST(out_of_fold_decisions_use_the_ood_scores_of_the_folds)
 {
     open_all("neighbours");
     const float threshold = *engine_describe(assessment.model)->ood_threshold;
@@ -158,5 +158,5 @@ START_TEST(answers_that_are_missing_or_given_twice_or_of_another_kind_are_refuse
 END_TEST
 
 SUITE("out_of_fold", the_report_is_of_the_folds_answers, decisions_are_calibrated_by_them,
-      what_is_decided_goes_by_their_ood_scores,
+      out_of_fold_decisions_use_the_ood_scores_of_the_folds,
       answers_that_are_missing_or_given_twice_or_of_another_kind_are_refused)

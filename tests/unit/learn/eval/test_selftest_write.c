@@ -85,7 +85,7 @@ START_TEST(texts_of_different_labels_are_written_and_pass)
 END_TEST
 
 /* Blanks take room in the file and none of the model's: of two such texts one fits. */
-START_TEST(what_would_make_the_file_too_large_is_no_case)
+START_TEST(selftest_write_leaves_out_cases_too_large_for_the_file)
 {
     enum { BLANKS = SELFTEST_FILE_BYTES_MAX / 4 * 3 / 2 };
     struct tempdir dir, data;
@@ -147,5 +147,5 @@ START_TEST(scores_that_are_not_the_models_own_are_not_written)
 END_TEST
 
 SUITE("learn/eval/selftest_write", texts_of_different_labels_are_written_and_pass,
-      what_would_make_the_file_too_large_is_no_case,
+      selftest_write_leaves_out_cases_too_large_for_the_file,
       pictures_are_written_as_they_are_and_pass, scores_that_are_not_the_models_own_are_not_written)

@@ -146,7 +146,7 @@ static void expect_fitted(const struct fit *fit)
     arena_deinit(&arena);
 }
 
-START_TEST(what_is_written_answers_as_the_fit_says)
+START_TEST(fit_write_gives_a_model_with_the_answers_of_the_fit)
 {
     struct fit fit;
     struct err err = {0};
@@ -389,7 +389,7 @@ START_TEST(versions_count_on)
 END_TEST
 
 SUITE("fit", a_new_label_is_learnt_and_one_of_three_inputs_is_not,
-      what_is_written_answers_as_the_fit_says, the_report_tells_before_and_after,
+      fit_write_gives_a_model_with_the_answers_of_the_fit, the_report_tells_before_and_after,
       decisions_are_fitted_on_what_was_not_learnt_or_kept,
       a_label_that_loses_too_much_is_refused_by_name, a_directory_that_is_there_is_left_alone,
       an_expected_label_is_given_more_easily, versions_count_on,

@@ -103,7 +103,7 @@ END_TEST
 
 /* The logits are those of head and table. fit.rows.after leaves a row's own part out of both, and
  * is less sure of the new label. */
-START_TEST(what_is_written_answers_with_the_new_column)
+START_TEST(fit_write_gives_a_model_with_the_new_column_of_the_table)
 {
     struct fit fit;
     struct engine_model *model;
@@ -226,7 +226,7 @@ START_TEST(examples_without_ngrams_are_refused)
 END_TEST
 
 SUITE("fit_ngrams", a_new_label_gets_a_column_and_the_others_keep_theirs,
-      what_is_written_answers_with_the_new_column,
+      fit_write_gives_a_model_with_the_new_column_of_the_table,
       the_next_label_is_learnt_beside_the_ngrams_of_examples,
       without_a_new_label_the_table_stays_but_for_its_weight, threads_do_not_change_a_fit,
       examples_without_ngrams_are_refused)

@@ -136,7 +136,7 @@ START_TEST(a_label_more_leaves_every_other_decision_as_it_was)
 }
 END_TEST
 
-START_TEST(what_the_old_labels_say_stays_and_none_is_trusted_more)
+START_TEST(fit_keeps_the_logits_of_old_labels_and_trusts_no_more_answers)
 {
     struct fit fit;
     struct err err = {0};
@@ -249,7 +249,7 @@ START_TEST(a_label_without_a_threshold_is_not_trusted_by_what_others_got_right)
 END_TEST
 
 /* Some inputs of old labels, too few for thresholds: the head is fitted anew, and may be surer. */
-START_TEST(a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one)
+START_TEST(fit_cools_a_refitted_head_to_the_trust_of_the_old_one)
 {
     struct fit fit;
     struct spec spec;
@@ -303,7 +303,7 @@ static size_t unknown_of(const struct ood *ood, const float *logits, size_t rows
     return unknown;
 }
 
-START_TEST(as_many_rows_as_before_are_unknown_by_the_energy_of_a_new_head)
+START_TEST(fit_keeps_the_number_of_unknown_rows_for_the_energy_of_a_new_head)
 {
     struct fit fit;
     struct spec spec;
@@ -371,11 +371,11 @@ START_TEST(a_rise_beyond_the_limit_is_refused_with_both_shares)
 END_TEST
 
 SUITE("fit_trust", a_label_more_leaves_every_other_decision_as_it_was,
-      what_the_old_labels_say_stays_and_none_is_trusted_more,
+      fit_keeps_the_logits_of_old_labels_and_trusts_no_more_answers,
       the_report_tells_what_the_model_will_do_when_it_is_served,
       new_inputs_make_thresholds_stricter_only,
       a_label_without_a_threshold_is_not_trusted_by_what_others_got_right,
-      a_head_that_was_fitted_anew_is_cooled_to_the_trust_of_the_old_one,
-      as_many_rows_as_before_are_unknown_by_the_energy_of_a_new_head,
+      fit_cools_a_refitted_head_to_the_trust_of_the_old_one,
+      fit_keeps_the_number_of_unknown_rows_for_the_energy_of_a_new_head,
       sixty_inputs_of_the_new_label_alone_vouch_for_nothing,
       a_rise_beyond_the_limit_is_refused_with_both_shares)

@@ -88,7 +88,7 @@ static void fit(const struct head_problem *problem, double *weights)
     head_products_close(products);
 }
 
-START_TEST(it_ends_where_the_gradient_is_zero)
+START_TEST(head_fit_ends_at_a_zero_gradient)
 {
     fill();
     for (double strength = 1; strength > 1e-6; strength /= 10) {
@@ -101,7 +101,7 @@ START_TEST(it_ends_where_the_gradient_is_zero)
 }
 END_TEST
 
-START_TEST(it_ends_there_from_anywhere)
+START_TEST(head_fit_ends_at_the_same_point_from_any_start)
 {
     const struct head_problem problem = {.strength = 1e-3};
     double from_zero[NUMBERS] = {0}, from_afar[NUMBERS];
@@ -200,6 +200,6 @@ START_TEST(nothing_to_learn_is_an_error)
 }
 END_TEST
 
-SUITE("head_fit", it_ends_where_the_gradient_is_zero, it_ends_there_from_anywhere,
+SUITE("head_fit", head_fit_ends_at_a_zero_gradient, head_fit_ends_at_the_same_point_from_any_start,
       rows_that_are_left_out_have_no_say, labels_that_are_known_stay_as_they_are_given,
       logits_are_those_of_the_weights_for_every_row, nothing_to_learn_is_an_error)

@@ -66,7 +66,7 @@ static struct ngram_problem problem_of(const struct ngram_rows *rows, double str
                                   .strength = strength};
 }
 
-START_TEST(it_ends_where_the_gradient_is_zero)
+START_TEST(ngram_fit_ends_at_a_zero_gradient)
 {
     static const double strengths[] = {1e-1, 1e-3};
     struct dataset dataset;
@@ -243,7 +243,7 @@ START_TEST(many_texts_have_the_same_table_with_any_number_of_threads)
 }
 END_TEST
 
-SUITE("ngram_fit", it_ends_where_the_gradient_is_zero,
+SUITE("ngram_fit", ngram_fit_ends_at_a_zero_gradient,
       labels_that_are_known_have_no_weights_and_the_others_end_beside_them,
       words_that_no_text_has_stay_without_weight,
       words_of_texts_that_are_left_out_alone_stay_without_weight,

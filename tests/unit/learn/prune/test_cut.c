@@ -93,7 +93,7 @@ START_TEST(a_cut_model_answers_as_the_whole_one_with_zeros)
 }
 END_TEST
 
-START_TEST(of_a_gated_mlp_a_column_goes_from_gate_and_value)
+START_TEST(cut_removes_a_column_of_a_gated_mlp_from_gate_and_value)
 {
     check("modernbert", NULL, 0, 8);
 }
@@ -126,5 +126,5 @@ START_TEST(a_model_is_cut_again_and_names_all_heads_that_are_gone)
 END_TEST
 
 SUITE("cut", a_cut_model_answers_as_the_whole_one_with_zeros,
-      of_a_gated_mlp_a_column_goes_from_gate_and_value,
+      cut_removes_a_column_of_a_gated_mlp_from_gate_and_value,
       a_model_is_cut_again_and_names_all_heads_that_are_gone)

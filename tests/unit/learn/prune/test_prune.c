@@ -293,12 +293,12 @@ START_TEST(another_cut_into_the_same_directory_is_another_run)
 END_TEST
 
 /* Temperature and thresholds of the whole model say nothing of the smaller one. */
-START_TEST(of_the_decisions_of_the_whole_model_only_what_was_written_by_hand_stays)
+START_TEST(prune_keeps_only_decisions_that_were_written_by_hand)
 {
-    static const char attnd[] =
-        "{\"version\": \"2024.9\", \"temperature\": 31.5, "
-        "\"truncation\": \"accept\", \"uncalibrated\": \"auto\", \"thresholds\": {\"hot\": 0.123, \"cold\": 0.4}, "
-        "\"class_codes\": {\"hot\": \"H7\", \"cold\": \"C1\"}}";
+    static const char attnd[] = "{\"version\": \"2024.9\", \"temperature\": 31.5, "
+                                "\"truncation\": \"accept\", \"uncalibrated\": \"auto\", "
+                                "\"thresholds\": {\"hot\": 0.123, \"cold\": 0.4}, "
+                                "\"class_codes\": {\"hot\": \"H7\", \"cold\": \"C1\"}}";
     struct pruned p;
     struct engine_model *model;
     struct spec spec;
@@ -411,6 +411,6 @@ SUITE("prune", a_text_model_is_smaller_and_as_good,
       a_table_of_ngrams_is_fitted_again_of_what_it_read, an_image_model_is_smaller_and_as_good,
       a_pruned_model_is_pruned_again, a_run_that_was_stopped_ends_with_the_same_weights,
       another_cut_into_the_same_directory_is_another_run,
-      of_the_decisions_of_the_whole_model_only_what_was_written_by_hand_stays,
+      prune_keeps_only_decisions_that_were_written_by_hand,
       shares_that_take_nothing_or_all_are_refused, data_of_other_labels_are_refused,
       families_that_cannot_lack_heads_are_refused_before_anything_is_read)

@@ -168,7 +168,7 @@ START_TEST(after_masked_words_attnd_json_has_the_version_asked_for_and_how_input
 }
 END_TEST
 
-START_TEST(what_cannot_be_removed_is_told)
+START_TEST(conclude_names_the_file_that_cannot_be_removed)
 {
     static const char *const names[] = {"attnd.json", "training-state.safetensors"};
     for (unsigned i = 0; i < 2; i++) {
@@ -257,7 +257,7 @@ START_TEST(without_another_list_the_reports_data_is_the_one_learnt)
 END_TEST
 
 /* A run that cannot be concluded is not forgotten: the state to go on from stays. */
-START_TEST(what_cannot_be_written_is_told_and_the_state_stays)
+START_TEST(conclude_keeps_the_state_if_a_file_cannot_be_written)
 {
     static const char *const names[] = {"config.json", "model.safetensors", "report.json",
                                         "report.html"};
@@ -301,7 +301,7 @@ static void conclude_with(const char *settings, bool grey16, bool accepts)
     close_run();
 }
 
-START_TEST(what_says_how_inputs_are_read_stays_and_nothing_else)
+START_TEST(conclude_keeps_only_settings_of_reading)
 {
     train_fixture_texts(&f);
     conclude_with("{\"version\": \"7\", \"grey16\": \"minmax\", \"truncation\": \"accept\"}", true,
@@ -408,7 +408,7 @@ START_TEST(strangeness_is_the_one_that_was_asked_for)
 END_TEST
 
 /* Every second one of 20002 inputs is looked at. These are "red" or "blue", the others "grey". */
-START_TEST(of_many_inputs_learnt_every_so_many_are_looked_at)
+START_TEST(conclude_fits_ood_on_every_second_input_of_many)
 {
     enum { COUNT = 20007 };
     static const char *const words[4] = {"blue", "red", "blue green", "red grey"};
@@ -555,13 +555,13 @@ END_TEST
 
 SUITE("conclude", the_weights_are_those_that_are_best, masked_words_leave_only_the_checkpoint,
       after_masked_words_attnd_json_has_the_version_asked_for_and_how_inputs_are_read,
-      what_cannot_be_removed_is_told, the_report_has_the_curve_and_the_conclusion_its_figures,
+      conclude_names_the_file_that_cannot_be_removed,
+      the_report_has_the_curve_and_the_conclusion_its_figures,
       without_another_list_the_reports_data_is_the_one_learnt,
-      what_cannot_be_written_is_told_and_the_state_stays,
-      what_says_how_inputs_are_read_stays_and_nothing_else,
+      conclude_keeps_the_state_if_a_file_cannot_be_written, conclude_keeps_only_settings_of_reading,
       an_option_says_what_becomes_of_truncated_texts,
       views_and_reduction_are_written_kept_and_judged_with,
       views_that_a_model_cannot_have_are_refused_before_it_learns,
-      strangeness_is_the_one_that_was_asked_for, of_many_inputs_learnt_every_so_many_are_looked_at,
+      strangeness_is_the_one_that_was_asked_for, conclude_fits_ood_on_every_second_input_of_many,
       class_biases_are_folded_into_the_classifiers,
       a_table_of_ngrams_is_part_of_what_is_judged_and_written)

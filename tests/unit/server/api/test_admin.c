@@ -112,7 +112,7 @@ static void expect(struct bench *bench, const char *host, const char *origin, un
 
 /* ---- who may ask ---- */
 
-START_TEST(who_comes_through_a_proxy_may_not_reload)
+START_TEST(admin_refuses_a_reload_through_a_proxy)
 {
     static const char *const headers[] = {"Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"};
     struct bench bench;
@@ -244,7 +244,7 @@ START_TEST(the_reply_lists_what_changed_and_what_waits)
 }
 END_TEST
 
-START_TEST(what_cannot_be_served_is_422_with_the_reason)
+START_TEST(admin_answers_422_with_the_reason_if_a_model_cannot_be_served)
 {
     struct bench bench;
     bench_open(&bench, true);
@@ -303,6 +303,7 @@ START_TEST(a_reload_is_503_while_the_server_starts_or_stops)
 END_TEST
 
 SUITE("admin", only_a_process_of_this_machine_that_names_it_may_reload,
-      who_comes_through_a_proxy_may_not_reload, a_refusal_names_the_host_that_it_wants,
-      the_reply_lists_what_changed_and_what_waits, what_cannot_be_served_is_422_with_the_reason,
+      admin_refuses_a_reload_through_a_proxy, a_refusal_names_the_host_that_it_wants,
+      the_reply_lists_what_changed_and_what_waits,
+      admin_answers_422_with_the_reason_if_a_model_cannot_be_served,
       another_reload_is_409_while_one_runs, a_reload_is_503_while_the_server_starts_or_stops)

@@ -231,7 +231,7 @@ START_TEST(a_certificate_is_asked_for_only_where_it_can_stand_for_a_key)
 END_TEST
 
 /* The walk that no later route can be left out of: whatever is not open wants a key. */
-START_TEST(with_keys_every_route_but_the_open_ones_wants_one)
+START_TEST(guard_wants_a_key_for_every_route_that_is_not_open)
 {
     static const char *const open[] = {"/healthz", "/readyz", "/openapi.json", "/", "/ui/{file}"};
     const struct fake_header without[] = {{"Host", LOCAL}, {NULL, NULL}};
@@ -308,7 +308,7 @@ SUITE("guard", by_a_path_only_who_asks_localhost_itself_changes_state,
       behind_tls_the_same_origin_has_the_other_scheme,
       a_certificate_is_asked_for_only_where_it_can_stand_for_a_key,
       with_a_key_a_client_may_be_anywhere_but_a_page_only_of_the_same_origin,
-      with_keys_every_route_but_the_open_ones_wants_one,
+      guard_wants_a_key_for_every_route_that_is_not_open,
       every_route_says_its_scope_and_what_changes_state_is_not_open,
       no_foreign_page_and_no_form_changes_state, only_predictions_may_be_asked_for_by_any_page,
       a_foreign_page_that_asks_for_a_prediction_changes_nothing)

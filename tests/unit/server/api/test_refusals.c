@@ -137,7 +137,7 @@ static char *heavy(char byte)
 
 /* All of the pool is held by others: a reply, a short and a long body are refused at once, and are
  * served when it is given back. */
-START_TEST(what_needs_memory_is_refused_while_others_hold_it)
+START_TEST(requests_without_memory_are_refused_while_others_hold_it)
 {
     struct stage stage;
     struct err err = {0};
@@ -169,7 +169,7 @@ START_TEST(what_needs_memory_is_refused_while_others_hold_it)
 }
 END_TEST
 
-START_TEST(what_comes_to_a_closed_queue_is_told_that_the_server_stops)
+START_TEST(requests_to_a_closed_queue_are_told_that_the_server_stops)
 {
     struct stage stage;
     stage_open(&stage, 1);
@@ -182,7 +182,7 @@ START_TEST(what_comes_to_a_closed_queue_is_told_that_the_server_stops)
 END_TEST
 
 /* It has its place when preparing begins; the queue closes before it ends. */
-START_TEST(what_is_being_prepared_when_the_queue_closes_is_told_that_the_server_stops)
+START_TEST(requests_in_preparation_are_told_that_the_server_stops)
 {
     struct stage stage;
     struct http_exchange exchange;
@@ -206,6 +206,6 @@ END_TEST
 
 SUITE("refusals", a_pool_without_threads_is_not_started, workers_without_threads_are_not_started,
       digests_without_a_thread_are_not_started, a_digest_that_fails_is_told_and_the_others_are_made,
-      what_needs_memory_is_refused_while_others_hold_it,
-      what_comes_to_a_closed_queue_is_told_that_the_server_stops,
-      what_is_being_prepared_when_the_queue_closes_is_told_that_the_server_stops)
+      requests_without_memory_are_refused_while_others_hold_it,
+      requests_to_a_closed_queue_are_told_that_the_server_stops,
+      requests_in_preparation_are_told_that_the_server_stops)

@@ -79,14 +79,14 @@ START_TEST(each_path_is_listed_once_and_each_route_has_its_own)
 }
 END_TEST
 
-START_TEST(routes_count_under_a_model_only_what_asks_one)
+START_TEST(routes_count_a_model_only_for_predict)
 {
     for (unsigned i = 0; i < routes_path_count(); i++)
         ck_assert_int_eq(routes_path_takes_model(i), strcmp(routes_path(i), "/predict") == 0);
 }
 END_TEST
 
-START_TEST(routes_name_the_nearest_of_a_path_that_is_none)
+START_TEST(routes_name_the_nearest_route_of_an_unknown_path)
 {
     static const char *const rows[][2] = {
         {"/predictions", "/predict"},
@@ -131,8 +131,8 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
 }
 END_TEST
 
-SUITE("routes", routes_name_the_nearest_of_a_path_that_is_none,
-      routes_count_under_a_model_only_what_asks_one, routes_say_what_is_wrong_with_a_request,
+SUITE("routes", routes_name_the_nearest_route_of_an_unknown_path,
+      routes_count_a_model_only_for_predict, routes_say_what_is_wrong_with_a_request,
       routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
       routes_list_the_allowed_methods, routes_know_no_other_path,
       routes_of_one_path_have_distinct_methods, each_path_is_listed_once_and_each_route_has_its_own)

@@ -69,7 +69,7 @@ START_TEST(a_request_with_a_parent_is_its_child)
 }
 END_TEST
 
-START_TEST(two_parents_are_none)
+START_TEST(tracing_ignores_two_traceparents)
 {
     struct stage stage;
     open_kept(&stage);
@@ -82,7 +82,7 @@ START_TEST(two_parents_are_none)
 }
 END_TEST
 
-START_TEST(lines_of_a_state_are_one)
+START_TEST(tracing_joins_the_lines_of_a_tracestate)
 {
     struct stage stage;
     open_kept(&stage);
@@ -183,7 +183,8 @@ START_TEST(a_request_that_failed_has_the_stages_it_ended)
 }
 END_TEST
 
-SUITE("tracing", a_request_with_a_parent_is_its_child, two_parents_are_none,
-      lines_of_a_state_are_one, a_state_that_is_not_valid_is_dropped_and_the_parent_stays,
+SUITE("tracing", a_request_with_a_parent_is_its_child, tracing_ignores_two_traceparents,
+      tracing_joins_the_lines_of_a_tracestate,
+      a_state_that_is_not_valid_is_dropped_and_the_parent_stays,
       without_a_parent_a_trace_begins_only_if_spans_are_sent,
       stages_follow_each_other_within_the_request, a_request_that_failed_has_the_stages_it_ended)

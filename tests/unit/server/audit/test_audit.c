@@ -216,7 +216,7 @@ START_TEST(a_file_without_one_whole_line_is_removed)
 }
 END_TEST
 
-START_TEST(what_is_no_audit_log_or_anothers_is_refused)
+START_TEST(audit_refuses_a_log_of_another_format)
 {
     static const struct {
         const char *text, *why;
@@ -445,7 +445,7 @@ START_TEST(only_the_oldest_in_a_row_go_and_never_the_newest)
 }
 END_TEST
 
-START_TEST(what_was_removed_is_told_in_the_log_itself)
+START_TEST(audit_log_records_the_files_that_expired)
 {
     struct audit_options options = plain();
     char **paths, *bytes;
@@ -468,10 +468,10 @@ END_TEST
 
 SUITE("audit", lines_are_a_chain_that_goes_on_after_a_restart, files_rotate_with_the_chain_unbroken,
       many_threads_append_to_one_chain, an_unfinished_line_is_cut_and_the_chain_goes_on,
-      a_file_without_one_whole_line_is_removed, what_is_no_audit_log_or_anothers_is_refused,
+      a_file_without_one_whole_line_is_removed, audit_refuses_a_log_of_another_format,
       a_key_makes_the_chain_anothers_cannot_write,
       a_log_goes_on_only_with_its_key_and_never_in_a_weaker_way,
       an_end_that_was_changed_is_no_log_to_go_on_with,
       a_full_disk_refuses_or_counts_and_the_chain_holds,
       in_a_day_few_files_go_whatever_the_clock_says,
-      only_the_oldest_in_a_row_go_and_never_the_newest, what_was_removed_is_told_in_the_log_itself)
+      only_the_oldest_in_a_row_go_and_never_the_newest, audit_log_records_the_files_that_expired)

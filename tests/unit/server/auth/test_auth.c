@@ -142,7 +142,7 @@ START_TEST(a_key_opens_only_what_its_scopes_say)
 }
 END_TEST
 
-START_TEST(what_says_no_scope_is_closed_to_every_key)
+START_TEST(auth_refuses_every_key_for_a_route_without_a_scope)
 {
     struct bench bench;
     bench_open(&bench, "predict,feedback,metrics,admin");
@@ -175,7 +175,7 @@ START_TEST(a_certificate_stands_for_a_key_where_none_is_sent)
 }
 END_TEST
 
-START_TEST(what_is_open_and_a_server_without_keys_ask_for_none)
+START_TEST(auth_asks_for_no_key_on_open_routes_or_without_keys)
 {
     struct bench bench;
     bench_open(&bench, "predict");
@@ -190,7 +190,7 @@ START_TEST(what_is_open_and_a_server_without_keys_ask_for_none)
 }
 END_TEST
 
-START_TEST(a_set_without_keys_refuses_everything_that_needs_one)
+START_TEST(auth_with_an_empty_set_of_keys_refuses_all_requests)
 {
     struct bench bench = {0};
     ck_assert_int_eq(keys_parse(&bench.keys, "", 0, "f", NULL, &bench.err), ERR_OK);
@@ -246,7 +246,7 @@ START_TEST(a_rate_below_one_a_second_allows_one_and_says_how_long_to_wait)
 }
 END_TEST
 
-START_TEST(so_many_requests_of_a_key_are_in_progress_and_no_more)
+START_TEST(auth_limits_the_concurrent_requests_of_a_key)
 {
     struct bench bench;
     struct auth_grant first, second;
@@ -324,10 +324,10 @@ SUITE("auth", a_certificate_stands_for_a_key_where_none_is_sent,
       an_unknown_key_is_an_invalid_token_and_is_not_repeated,
       a_key_passes_whatever_the_case_of_its_scheme_and_the_blanks_about_it,
       a_key_is_taken_to_the_end_of_its_last_day, a_key_opens_only_what_its_scopes_say,
-      what_says_no_scope_is_closed_to_every_key,
-      what_is_open_and_a_server_without_keys_ask_for_none,
-      a_set_without_keys_refuses_everything_that_needs_one,
+      auth_refuses_every_key_for_a_route_without_a_scope,
+      auth_asks_for_no_key_on_open_routes_or_without_keys,
+      auth_with_an_empty_set_of_keys_refuses_all_requests,
       a_rate_allows_a_seconds_worth_at_once_and_then_its_pace,
       a_rate_below_one_a_second_allows_one_and_says_how_long_to_wait,
-      so_many_requests_of_a_key_are_in_progress_and_no_more, a_refusal_uses_nothing_of_the_rate,
+      auth_limits_the_concurrent_requests_of_a_key, a_refusal_uses_nothing_of_the_rate,
       threads_lose_no_place_of_a_key)

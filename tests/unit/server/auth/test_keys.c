@@ -287,7 +287,7 @@ START_TEST(a_file_without_a_key_lets_nobody_in)
 }
 END_TEST
 
-START_TEST(there_are_at_most_so_many_keys)
+START_TEST(keys_have_a_limited_count)
 {
     size_t size = (KEYS_MAX + 1) * 96, len = 0;
     char *text = calloc(1, size);
@@ -309,7 +309,7 @@ START_TEST(there_are_at_most_so_many_keys)
 }
 END_TEST
 
-START_TEST(what_a_key_has_used_goes_on_in_the_next_set)
+START_TEST(keys_keep_their_meters_in_the_next_set)
 {
     double wait_s;
     struct err err;
@@ -396,6 +396,6 @@ SUITE("keys", certificates_are_found_by_name_and_not_by_a_key,
       a_first_word_that_is_no_hash_is_refused_and_not_repeated,
       the_hash_of_an_unset_variable_lets_nobody_in,
       one_key_stands_there_once_but_two_may_have_one_name, a_file_without_a_key_lets_nobody_in,
-      there_are_at_most_so_many_keys, what_a_key_has_used_goes_on_in_the_next_set,
+      keys_have_a_limited_count, keys_keep_their_meters_in_the_next_set,
       sets_are_the_same_if_their_texts_are, a_file_is_named_without_its_directory,
       without_a_file_there_are_no_keys)

@@ -38,7 +38,7 @@ START_TEST(ram_takes_half_of_the_machine_where_nobody_sets_a_limit)
 }
 END_TEST
 
-START_TEST(ram_takes_a_limit_above_what_the_machine_has_for_none)
+START_TEST(ram_ignores_a_limit_above_the_memory_of_the_machine)
 {
     check(TREES "v2-nested", (size_t)64 * MIB, "half of MemTotal");
 }
@@ -120,7 +120,7 @@ END_TEST
 
 SUITE("ram", ram_finds_the_smallest_limit_on_the_way_up_in_both_versions,
       ram_takes_half_of_the_machine_where_nobody_sets_a_limit,
-      ram_takes_a_limit_above_what_the_machine_has_for_none,
+      ram_ignores_a_limit_above_the_memory_of_the_machine,
       ram_takes_malformed_and_missing_files_for_no_limit,
       ram_finds_the_line_of_the_whole_memory_wherever_it_stands,
       ram_knows_the_limits_of_the_process_itself, ram_takes_a_limit_that_is_used_up_for_one_byte)

@@ -94,7 +94,7 @@ START_TEST(a_socket_named_admin_is_the_address_for_administration)
 END_TEST
 
 /* Not even with 503, while the models are opened. */
-START_TEST(who_connects_while_no_process_is_there_is_answered_by_the_next)
+START_TEST(clients_that_connect_between_two_processes_are_answered_by_the_next)
 {
     enum { CLIENTS = 20 };
     struct listener held;
@@ -223,5 +223,5 @@ END_TEST
 
 SUITE("contract_activation", an_inherited_socket_is_the_main_address_whatever_listen_says,
       a_socket_named_admin_is_the_address_for_administration,
-      who_connects_while_no_process_is_there_is_answered_by_the_next,
+      clients_that_connect_between_two_processes_are_answered_by_the_next,
       restarts_under_load_lose_no_request, sockets_of_no_use_stop_the_start)

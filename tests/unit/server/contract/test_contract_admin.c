@@ -335,7 +335,7 @@ static void expect_unusable(const char *place, const char *text)
     ck_assert_msg(strstr(errors, text) != NULL, "no '%s' in %s", text, errors);
 }
 
-START_TEST(what_cannot_be_an_address_is_found_by_a_check)
+START_TEST(check_finds_a_bad_admin_address)
 {
     struct bench bench;
     char place[160];
@@ -362,4 +362,4 @@ SUITE("contract_admin", admin_routes_are_on_the_path_only_and_the_others_are_not
       with_a_certificate_the_path_speaks_plain_http,
       a_stop_answers_what_has_begun_there_and_removes_the_file,
       the_file_of_a_server_that_was_killed_is_replaced_and_of_a_living_one_is_an_error,
-      what_cannot_be_an_address_is_found_by_a_check)
+      check_finds_a_bad_admin_address)

@@ -96,7 +96,7 @@ START_TEST(a_packed_bomb_is_413)
 END_TEST
 
 /* Clients send these in place of a text, or inside one. */
-START_TEST(what_is_no_text_is_refused_by_name)
+START_TEST(content_refuses_other_formats_in_place_of_a_text_by_name)
 {
     static const char request[] = "{\"text\":\"possible deadlock\"}";
     struct reply reply = contract_post_as("/predict", "text/plain", request, strlen(request));
@@ -152,5 +152,6 @@ static const char *const options[] = {NULL};
 CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
                a_text_without_its_type_is_told_what_to_do,
                texts_may_be_packed_or_in_another_charset, a_packed_bomb_is_413,
-               what_is_no_text_is_refused_by_name, json_in_another_charset_is_read_or_told_how,
+               content_refuses_other_formats_in_place_of_a_text_by_name,
+               json_in_another_charset_is_read_or_told_how,
                more_inputs_than_are_allowed_are_counted)

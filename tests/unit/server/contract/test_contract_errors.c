@@ -62,7 +62,7 @@ START_TEST(bad_framing_is_400_and_closes)
 END_TEST
 
 /* libmicrohttpd answers these itself (http.c): no problem object, but still 400 and closed. */
-START_TEST(what_the_library_refuses_is_400_and_closes)
+START_TEST(errors_of_the_http_library_are_400_and_close)
 {
     static const char *const heads[] = {
         HEAD "Content-Length: 5x\r\n\r\n",
@@ -274,7 +274,7 @@ START_TEST(a_head_request_of_an_error_has_no_body)
 END_TEST
 
 CONTRACT_SUITE("contract_errors", options, malformed_json_is_400_with_its_byte_offset,
-               bad_framing_is_400_and_closes, what_the_library_refuses_is_400_and_closes,
+               bad_framing_is_400_and_closes, errors_of_the_http_library_are_400_and_close,
                a_path_that_is_not_there_is_404, a_model_that_nobody_serves_is_404_and_not_named,
                another_method_is_405_with_allow, a_body_that_stays_away_is_408_with_what_had_come,
                a_post_without_length_is_411, a_body_over_the_limit_is_413_with_the_limit,

@@ -122,7 +122,7 @@ static char *black_png(unsigned width, unsigned height, size_t *len)
     return png;
 }
 
-START_TEST(an_overlay_has_a_bound_of_pixels_and_its_explanation_has_none)
+START_TEST(explain_bounds_the_pixels_of_an_overlay_only)
 {
     static const struct {
         unsigned width;
@@ -227,4 +227,4 @@ CONTRACT_SUITE("contract_explain", options, an_image_is_explained_by_its_grid_an
                a_text_is_explained_by_its_words_and_spans, an_overlay_is_a_png_of_the_images_size,
                a_layer_can_be_chosen, attention_statistics_are_told_for_each_head,
                several_inputs_are_explained_each, an_explanation_does_not_change_the_answer,
-               an_overlay_has_a_bound_of_pixels_and_its_explanation_has_none)
+               explain_bounds_the_pixels_of_an_overlay_only)

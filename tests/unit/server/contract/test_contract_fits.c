@@ -281,7 +281,7 @@ START_TEST(a_report_is_a_page_that_may_load_nothing)
 }
 END_TEST
 
-START_TEST(what_is_forgotten_is_removed_unless_it_is_served)
+START_TEST(fits_removes_a_forgotten_version_unless_it_is_served)
 {
     bench_open(NO_OPTIONS);
     teach_leaks();
@@ -333,7 +333,7 @@ END_TEST
 
 /* ---- what is refused at once ---- */
 
-START_TEST(what_is_asked_wrongly_is_refused)
+START_TEST(fits_refuses_bad_requests)
 {
     static const struct {
         const char *body, *detail;
@@ -542,7 +542,7 @@ START_TEST(a_stop_ends_a_fit_also_one_that_does_not_listen)
 }
 END_TEST
 
-START_TEST(what_a_kill_leaves_is_removed_by_the_next_start)
+START_TEST(fits_removes_the_leavings_of_a_kill_at_the_next_start)
 {
     bench_with(LASTS);
     expect("POST", "/admin/fits", "{\"name\":\"text\"}", 202);
@@ -601,7 +601,7 @@ END_TEST
 
 /* ---- what it gets ---- */
 
-START_TEST(it_gets_pictures_as_they_came_and_nothing_of_the_server)
+START_TEST(fits_gives_the_program_pictures_as_sent_and_no_secrets_of_the_server)
 {
     size_t len, copied;
     char *bytes = contract_file(PICTURE, &len);
@@ -685,11 +685,13 @@ START_TEST(a_version_that_cannot_be_loaded_is_told_and_stays)
 END_TEST
 
 SUITE("server/contract/fits", ten_labels_of_a_new_kind_become_a_shadow_that_is_promoted,
-      a_report_is_a_page_that_may_load_nothing, what_is_forgotten_is_removed_unless_it_is_served,
-      a_version_that_would_lose_too_much_is_refused_and_leaves_nothing,
-      what_is_asked_wrongly_is_refused, an_option_that_is_missing_is_named,
-      without_the_scope_nobody_fits, one_that_runs_is_cancelled_and_those_that_wait_too,
-      more_than_may_wait_are_refused, a_stop_ends_a_fit_also_one_that_does_not_listen,
-      what_a_kill_leaves_is_removed_by_the_next_start, a_fit_dies_with_the_server_that_began_it,
-      it_gets_pictures_as_they_came_and_nothing_of_the_server, one_that_fails_says_how,
+      a_report_is_a_page_that_may_load_nothing,
+      fits_removes_a_forgotten_version_unless_it_is_served,
+      a_version_that_would_lose_too_much_is_refused_and_leaves_nothing, fits_refuses_bad_requests,
+      an_option_that_is_missing_is_named, without_the_scope_nobody_fits,
+      one_that_runs_is_cancelled_and_those_that_wait_too, more_than_may_wait_are_refused,
+      a_stop_ends_a_fit_also_one_that_does_not_listen,
+      fits_removes_the_leavings_of_a_kill_at_the_next_start,
+      a_fit_dies_with_the_server_that_began_it,
+      fits_gives_the_program_pictures_as_sent_and_no_secrets_of_the_server, one_that_fails_says_how,
       a_version_that_cannot_be_loaded_is_told_and_stays)

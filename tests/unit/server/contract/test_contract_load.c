@@ -187,7 +187,7 @@ START_TEST(a_deadline_that_passes_behind_work_is_504)
 }
 END_TEST
 
-START_TEST(inputs_of_one_request_pass_their_deadline_one_by_one)
+START_TEST(deadline_passes_for_each_input_of_a_request)
 {
     struct server_process server;
     server_process_start(&server,
@@ -384,8 +384,7 @@ END_TEST
 
 SUITE("contract_load", a_full_queue_is_429_with_retry_after_and_empties_again,
       a_text_in_haste_overtakes_eight_images, a_deadline_that_passes_behind_work_is_504,
-      inputs_of_one_request_pass_their_deadline_one_by_one,
-      a_draining_server_is_not_ready_and_yet_answers,
+      deadline_passes_for_each_input_of_a_request, a_draining_server_is_not_ready_and_yet_answers,
       a_drain_closes_idle_connections_and_answers_what_has_begun,
       a_drain_ends_at_its_timeout_with_0, a_stop_answers_what_waits_in_the_queue_with_503,
       a_stop_lets_the_last_answers_out)

@@ -81,7 +81,7 @@ static unsigned expect_folder_served(const char *folder)
     return files;
 }
 
-START_TEST(what_the_source_holds_is_what_the_program_serves)
+START_TEST(page_serves_every_file_of_its_source_folder)
 {
     unsigned files = expect_folder_served("server/ui") + expect_folder_served("server/ui/samples");
     ck_assert_ptr_nonnull(page_at(files - 1));
@@ -236,7 +236,7 @@ END_TEST
 
 CONTRACT_SUITE("contract_page", options,
                every_file_is_served_with_its_type_and_the_headers_that_confine_it,
-               what_the_source_holds_is_what_the_program_serves, head_has_the_head_of_get,
+               page_serves_every_file_of_its_source_folder, head_has_the_head_of_get,
                a_browser_that_has_it_gets_304, a_browser_that_has_another_gets_the_file,
                other_methods_are_405, every_resource_that_is_named_is_served,
                nothing_refers_to_another_origin_or_makes_elements_of_text)

@@ -63,7 +63,7 @@ START_TEST(pairs_have_the_scores_of_transformers)
 }
 END_TEST
 
-START_TEST(what_is_no_pair_is_said_and_an_empty_second_text_is_none)
+START_TEST(pair_errors_name_the_field_and_an_empty_second_text_is_ignored)
 {
     static const struct {
         const char *body, *detail;
@@ -109,5 +109,5 @@ START_TEST(an_explanation_tells_the_words_of_either_text)
 END_TEST
 
 SUITE("contract_pair", pairs_have_the_scores_of_transformers,
-      what_is_no_pair_is_said_and_an_empty_second_text_is_none,
+      pair_errors_name_the_field_and_an_empty_second_text_is_ignored,
       an_explanation_tells_the_words_of_either_text)

@@ -345,7 +345,7 @@ START_TEST(an_id_that_no_header_can_hold_is_returned_in_the_body)
 }
 END_TEST
 
-START_TEST(several_inputs_are_answered_in_order_and_a_bad_one_spoils_none)
+START_TEST(predict_answers_inputs_in_order_and_one_bad_input_alone_fails)
 {
     char *base64 = contract_file_base64(WAFER_MAP);
     char *body = contract_format("{\"inputs\":[{\"text\":\"possible deadlock\"},{\"image\":\"%%\"},"
@@ -404,16 +404,18 @@ START_TEST(one_connection_carries_many_requests)
 }
 END_TEST
 
-CONTRACT_SUITE(
-    "contract_predict", options, an_image_is_answered, a_text_is_answered,
-    a_form_type_and_no_type_are_read_as_json, a_raw_image_is_answered_with_options_from_the_query,
-    a_raw_text_is_answered_with_options_from_the_query,
-    options_beside_a_json_body_are_obeyed_or_refused, an_option_that_is_there_twice_is_refused,
-      a_route_without_options_refuses_a_query,
-    a_data_url_prefix_is_accepted, top_k_counts_and_is_clamped, all_scores_of_a_softmax_sum_to_one,
-    context_comes_back_as_it_was_sent, a_text_longer_than_the_model_is_truncated_and_says_so,
-    a_nul_in_a_text_is_removed, an_id_is_the_members_or_the_headers_and_returned_in_both,
-    without_an_id_each_reply_has_one_of_its_own,
-    an_id_that_no_header_can_hold_is_returned_in_the_body,
-    several_inputs_are_answered_in_order_and_a_bad_one_spoils_none,
-    an_input_scores_the_same_alone_and_among_others, one_connection_carries_many_requests)
+CONTRACT_SUITE("contract_predict", options, an_image_is_answered, a_text_is_answered,
+               a_form_type_and_no_type_are_read_as_json,
+               a_raw_image_is_answered_with_options_from_the_query,
+               a_raw_text_is_answered_with_options_from_the_query,
+               options_beside_a_json_body_are_obeyed_or_refused,
+               an_option_that_is_there_twice_is_refused, a_route_without_options_refuses_a_query,
+               a_data_url_prefix_is_accepted, top_k_counts_and_is_clamped,
+               all_scores_of_a_softmax_sum_to_one, context_comes_back_as_it_was_sent,
+               a_text_longer_than_the_model_is_truncated_and_says_so, a_nul_in_a_text_is_removed,
+               an_id_is_the_members_or_the_headers_and_returned_in_both,
+               without_an_id_each_reply_has_one_of_its_own,
+               an_id_that_no_header_can_hold_is_returned_in_the_body,
+               predict_answers_inputs_in_order_and_one_bad_input_alone_fails,
+               an_input_scores_the_same_alone_and_among_others,
+               one_connection_carries_many_requests)

@@ -141,7 +141,7 @@ START_TEST(check_config_sums_up_the_memory_of_the_shipped_models)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum)
+START_TEST(program_ends_with_2_and_the_sum_if_memory_max_is_too_small)
 {
     FAILS(2, "memory: 50000000 bytes (memory_max) are too few for process ", "--model", KERNEL,
           "--memory-max", "50000000");
@@ -303,7 +303,7 @@ SUITE("contract_program", the_ready_line_names_the_models_in_their_order,
       sigint_and_sigterm_end_with_0, the_first_model_of_a_kind_is_its_default,
       an_unusable_model_ends_with_2_and_says_why, a_bad_option_ends_with_2_and_says_why,
       check_config_sums_up_the_memory_of_the_shipped_models,
-      what_does_not_fit_into_memory_max_ends_with_2_and_says_the_sum, a_port_in_use_ends_with_1,
+      program_ends_with_2_and_the_sum_if_memory_max_is_too_small, a_port_in_use_ends_with_1,
       help_and_version_end_with_0, help_shows_an_example_and_ends_its_last_line,
       attnd_predict_says_of_an_image_what_the_server_says,
       attnd_predict_says_of_a_text_what_the_server_says,

@@ -148,7 +148,7 @@ static void keep(const char *model, const char *id, const char *text)
 
 /* ---- what is kept ---- */
 
-START_TEST(what_was_not_automatic_is_kept_and_given_back)
+START_TEST(review_keeps_inputs_that_were_not_automatic_and_returns_them)
 {
     open_all("1000000", "0");
     predict("easy", "easy-1", "vdd_io 3.97 V FAIL");
@@ -285,7 +285,7 @@ START_TEST(a_list_goes_on_where_the_one_before_ended)
 }
 END_TEST
 
-START_TEST(what_is_asked_wrongly_is_refused)
+START_TEST(review_refuses_bad_requests)
 {
     static const struct {
         const char *path, *detail;
@@ -598,9 +598,10 @@ START_TEST(only_the_sample_tells_of_automatic_answers_also_after_a_restart)
 END_TEST
 
 SUITE("server/contract/review", a_pair_is_given_back_as_the_call_that_asked_for_it,
-      what_was_not_automatic_is_kept_and_given_back, an_input_of_any_id_is_given_back_by_the_query,
-      a_picture_is_given_back_byte_for_byte, a_list_goes_on_where_the_one_before_ended,
-      what_is_asked_wrongly_is_refused, nothing_is_kept_unless_it_is_asked_for,
+      review_keeps_inputs_that_were_not_automatic_and_returns_them,
+      an_input_of_any_id_is_given_back_by_the_query, a_picture_is_given_back_byte_for_byte,
+      a_list_goes_on_where_the_one_before_ended, review_refuses_bad_requests,
+      nothing_is_kept_unless_it_is_asked_for,
       alike_inputs_are_one_group_and_a_labelled_one_is_its_nearest,
       long_texts_in_windows_are_alike_as_a_whole, the_oldest_make_room_and_the_rest_survive_a_kill,
       an_input_larger_than_all_is_dropped_and_counted,

@@ -289,7 +289,7 @@ END_TEST
 
 /* ---- what is refused ---- */
 
-START_TEST(what_cannot_be_changed_says_why_and_nothing_changes)
+START_TEST(rollout_refusals_say_why_and_change_nothing)
 {
     bench_open();
     expect("POST", "/admin/models", "{\"name\":\"text\",\"dir\":\"v2\"}", 201);
@@ -427,6 +427,6 @@ END_TEST
 SUITE("contract_rollout", a_split_answers_its_share_of_the_lots_and_keeps_them,
       a_shadow_judges_copies_and_is_never_heard, a_promotion_needs_labels_or_a_reason,
       a_version_with_dtype_auto_says_what_was_chosen_and_why,
-      what_cannot_be_changed_says_why_and_nothing_changes,
+      rollout_refusals_say_why_and_change_nothing,
       a_roll_out_survives_a_restart_until_the_configuration_changes,
       each_change_is_a_line_of_the_audit_log, no_request_fails_while_versions_come_and_go)

@@ -42,7 +42,7 @@ START_TEST(print_config_prints_what_would_be_served_and_ends_with_0)
 }
 END_TEST
 
-START_TEST(what_cannot_be_printed_ends_with_1)
+START_TEST(start_ends_with_1_if_output_cannot_be_written)
 {
     static const char *const printing[] = {"--help", "--version", "--print-config",
                                            "--check-config --model " KERNEL};
@@ -205,7 +205,7 @@ START_TEST(a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)
 END_TEST
 
 SUITE("contract_start", print_config_prints_what_would_be_served_and_ends_with_0,
-      what_cannot_be_printed_ends_with_1, more_threads_than_processors_are_warned_of,
+      start_ends_with_1_if_output_cannot_be_written, more_threads_than_processors_are_warned_of,
       too_few_descriptors_are_warned_of,
       the_server_lets_itself_have_descriptors_for_its_connections,
       a_hangup_reloads_and_the_server_goes_on_until_it_is_stopped)

@@ -141,8 +141,10 @@ START_TEST(a_roll_out_is_not_blamed_for_a_model_that_it_does_not_change)
     tempdir_write(&dir, "rollout.json", kept, sizeof kept - 1);
     snprintf(bare, sizeof bare, "bare=%s", dir.path); /* holds no model */
     for (unsigned checks = 0; checks < 2; checks++) {
-        const char *arguments[] = {MODEL, "--model", bare, "--listen", "127.0.0.1:0", "--state-dir",
-                                   dir.path, checks ? "--check-config" : NULL, NULL};
+        const char *arguments[] = {
+            MODEL,         "--model",     bare,     "--listen",
+            "127.0.0.1:0", "--state-dir", dir.path, checks ? "--check-config" : NULL,
+            NULL};
         int code = run_program("attnd", arguments, out, sizeof out, errors, sizeof errors);
         ck_assert_msg(code == 2 && strstr(errors, "model bare: ") != NULL &&
                           strstr(errors, "/rollout.json says") == NULL,
@@ -187,9 +189,9 @@ START_TEST(a_check_says_of_the_audit_key_what_the_start_says)
     snprintf(key, sizeof key, "%s/none.key", dir.path);
     for (unsigned checks = 0; checks < 2; checks++) {
         const char *check = checks ? "--check-config" : NULL;
-        const char *arguments[] = {
-            MODEL, "--listen", "127.0.0.1:0", "--audit-dir", dir.path, "--audit-key-file",
-            key,   check,      NULL};
+        const char *arguments[] = {MODEL,         "--listen", "127.0.0.1:0",
+                                   "--audit-dir", dir.path,   "--audit-key-file",
+                                   key,           check,      NULL};
         int code = run_program("attnd", arguments, out, sizeof out, errors[checks], 4096);
         ck_assert_msg(code == 2, "%d %s", code, errors[checks]);
         ck_assert_ptr_nonnull(strstr(errors[checks], "attnd: audit_key_file: "));
@@ -229,8 +231,9 @@ START_TEST(a_check_refuses_of_a_directory_what_the_start_refuses)
         for (unsigned checks = 0; checks < 2; checks++) {
             const char *of_key[2] = {cases[i].key != NULL ? "--audit-key-file" : "--inputs-max",
                                      cases[i].key != NULL ? key : "64"};
-            const char *arguments[] = {MODEL,     "--listen", "127.0.0.1:0", cases[i].option, path,
-                                       of_key[0], of_key[1],  NULL,          NULL};
+            const char *arguments[] = {MODEL,           "--listen", "127.0.0.1:0",
+                                       cases[i].option, path,       of_key[0],
+                                       of_key[1],       NULL,       NULL};
             if (checks == 1)
                 arguments[8] = "--check-config";
             int code = run_program("attnd", arguments, out, sizeof out, errors[checks], 4096);
@@ -281,7 +284,7 @@ END_TEST
 
 /* ---- what is printed ---- */
 
-START_TEST(what_is_printed_to_a_closed_descriptor_lands_in_no_file)
+START_TEST(output_to_a_closed_descriptor_reaches_no_file)
 {
     tempdir_open(&dir);
     run("\"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --audit-dir \"$D\"/a "
@@ -312,7 +315,8 @@ START_TEST(a_start_that_waits_for_the_directory_is_ended_by_sigterm)
 {
     tempdir_open(&dir);
     run("start() {\n"
-        "    \"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --state-dir \"$D\"/state "
+        "    \"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --state-dir "
+        "\"$D\"/state "
         ">/dev/null 2>\"$D\"/\"$1\" &\n"
         "    until grep -q \"\\\"event\\\":\\\"$1\\\"\" \"$D\"/\"$1\"; do sleep 0.02; done\n"
         "}\n"
@@ -330,6 +334,5 @@ SUITE("contract state", a_restart_that_overlaps_takes_over_when_the_old_process_
       a_check_of_the_configuration_writes_nothing,
       a_check_says_of_the_audit_key_what_the_start_says,
       a_check_refuses_of_a_directory_what_the_start_refuses,
-      a_version_that_no_path_can_name_is_not_loaded,
-      what_is_printed_to_a_closed_descriptor_lands_in_no_file,
+      a_version_that_no_path_can_name_is_not_loaded, output_to_a_closed_descriptor_reaches_no_file,
       a_drain_is_clean_though_nobody_could_read_the_ready_line)

@@ -176,7 +176,7 @@ START_TEST(versions_before_1_2_and_plain_http_get_nothing)
 END_TEST
 
 /* Bytes written elsewhere, past the library, must not reach a client of TLS in the clear. */
-START_TEST(what_cannot_be_answered_through_the_library_closes_the_connection)
+START_TEST(tls_closes_a_connection_that_the_library_cannot_answer)
 {
     static const char *const halves[] = {
         "POST /predict HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{", /* slow body */
@@ -412,7 +412,7 @@ END_TEST
 SUITE("contract_tls", a_stop_does_not_wait_for_who_has_only_shaken_hands,
       requests_are_answered_as_without_tls_on_one_connection, a_large_body_arrives_whole,
       versions_before_1_2_and_plain_http_get_nothing,
-      what_cannot_be_answered_through_the_library_closes_the_connection,
+      tls_closes_a_connection_that_the_library_cannot_answer,
       a_handshake_that_does_not_end_is_ended,
       a_reload_exchanges_the_certificate_and_drops_no_connection,
       a_faulty_certificate_fails_the_reload_and_changes_nothing,

@@ -102,7 +102,7 @@ START_TEST(every_answer_carries_the_trace_of_its_request)
         {"POST", "/predict", BODY, 200}, {"POST", "/predict", "{", 400},
         {"POST", "/predict", "{}", 422}, {"GET", "/predict", "", 405},
         {"GET", "/nowhere", "", 404},    {"GET", "/healthz", "", 200},
-        {"GET", "/metrics", "", 200}, {"POST", "/admin/reload", "", 403},
+        {"GET", "/metrics", "", 200},    {"POST", "/admin/reload", "", 403},
     };
     char span[17], last[17] = "";
     server_log_start(&run, (const char *[]){"--model", MODEL, NULL});
@@ -146,7 +146,7 @@ START_TEST(a_traceparent_that_is_not_one_is_as_if_it_were_not_there)
 }
 END_TEST
 
-START_TEST(what_is_not_sampled_stays_so)
+START_TEST(trace_keeps_the_unsampled_flag)
 {
     char span[17];
     server_log_start(&run, (const char *[]){"--model", MODEL, NULL});
@@ -264,8 +264,7 @@ START_TEST(a_request_of_any_method_is_a_span)
                                            {"POST", "POST /admin/models/{name}/rollback"},
                                            {"BREW", "HTTP"}};
     static const char *const paths[] = {"/models/text", "/admin/models/text/9",
-                                        "/admin/models/text/9", "/admin/models/text/rollback",
-                                        "/"};
+                                        "/admin/models/text/9", "/admin/models/text/rollback", "/"};
     struct collector *collector = start_with_collector();
     for (unsigned i = 0; i < 5; i++) {
         struct reply reply = ask(cases[i][0], paths[i], SAMPLED, "");
@@ -273,14 +272,14 @@ START_TEST(a_request_of_any_method_is_a_span)
     }
     stop_and_read(collector);
     for (unsigned i = 0; i < 4; i++)
-        ck_assert_str_eq(otlp_attribute(otlp_span_named(&message, cases[i][1]),
-                                        "http.request.method"),
-                         cases[i][0]);
+        ck_assert_str_eq(
+            otlp_attribute(otlp_span_named(&message, cases[i][1]), "http.request.method"),
+            cases[i][0]);
     ck_assert_uint_eq(message.span_count, 5);
 }
 END_TEST
 
-START_TEST(what_is_refused_is_a_span_without_the_stages_it_never_reached)
+START_TEST(trace_of_a_refused_request_has_no_span_of_later_stages)
 {
     struct collector *collector = start_with_collector();
     struct reply reply = predict(SAMPLED "tracestate: not valid\r\n", "{\"text\": \"\"}");
@@ -306,7 +305,7 @@ START_TEST(what_is_refused_is_a_span_without_the_stages_it_never_reached)
 }
 END_TEST
 
-START_TEST(what_was_sent_is_a_metric)
+START_TEST(trace_counts_sent_spans_as_a_metric)
 {
     struct collector *collector = start_with_collector();
     struct reply reply = ask("GET", "/metrics", "", "");
@@ -347,8 +346,8 @@ END_TEST
 
 SUITE("contract_trace", a_trace_goes_through_reply_log_and_audit_log,
       every_answer_carries_the_trace_of_its_request,
-      a_traceparent_that_is_not_one_is_as_if_it_were_not_there, what_is_not_sampled_stays_so,
+      a_traceparent_that_is_not_one_is_as_if_it_were_not_there, trace_keeps_the_unsampled_flag,
       a_sampled_prediction_becomes_a_span_and_one_for_each_stage,
-      a_request_without_a_trace_begins_one_unless_it_only_gets,
-      a_request_of_any_method_is_a_span, what_is_refused_is_a_span_without_the_stages_it_never_reached, what_was_sent_is_a_metric,
+      a_request_without_a_trace_begins_one_unless_it_only_gets, a_request_of_any_method_is_a_span,
+      trace_of_a_refused_request_has_no_span_of_later_stages, trace_counts_sent_spans_as_a_metric,
       an_endpoint_that_is_not_understood_is_an_error_of_the_start)

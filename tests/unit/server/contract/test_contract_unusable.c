@@ -122,7 +122,7 @@ START_TEST(an_unknown_member_is_422_and_names_the_nearest)
 }
 END_TEST
 
-START_TEST(neither_or_both_of_text_and_image_is_422)
+START_TEST(predict_needs_exactly_one_of_text_and_image)
 {
     static const struct unusable cases[] = {
         {"{}", "$: expected one of \"text\", \"image\" and \"inputs\", found none"},
@@ -264,7 +264,8 @@ CONTRACT_SUITE("contract_unusable", options, an_image_that_is_none_is_422,
                a_raw_image_that_is_none_is_422, an_image_of_too_many_pixels_is_422_with_the_limit,
                a_text_without_a_token_is_422, invalid_utf8_is_422_with_its_offset,
                an_unknown_member_is_422_and_names_the_nearest,
-               neither_or_both_of_text_and_image_is_422, an_option_of_the_wrong_type_or_size_is_422,
+               predict_needs_exactly_one_of_text_and_image,
+               an_option_of_the_wrong_type_or_size_is_422,
                a_query_option_of_the_wrong_type_or_size_is_422, a_model_of_the_other_kind_is_422,
                an_explanation_that_cannot_be_is_422,
                each_bad_input_of_several_has_a_problem_of_its_own, an_error_never_repeats_the_input)

@@ -635,7 +635,7 @@ START_TEST(each_label_is_a_line_of_the_audit_log)
 }
 END_TEST
 
-START_TEST(what_the_audit_log_refuses_is_not_accepted)
+START_TEST(feedback_refuses_a_label_that_the_audit_log_refuses)
 {
     struct rlimit before, limit;
     tempdir_open(&dir);
@@ -704,7 +704,7 @@ START_TEST(after_a_restart_predictions_and_labels_are_known_again)
 }
 END_TEST
 
-START_TEST(of_the_past_no_more_than_the_window_is_taken_over_files)
+START_TEST(feedback_restores_at_most_a_window_of_past_predictions)
 {
     char id[16];
     tempdir_open(&dir);
@@ -986,9 +986,9 @@ SUITE("feedback", an_answer_of_a_regression_is_not_remembered,
       labels_go_on_counting_when_their_prediction_has_left_the_window,
       series_exist_once_a_label_was_given_and_counters_never_fall,
       a_models_own_label_other_makes_one_series_with_those_that_it_lacks,
-      each_label_is_a_line_of_the_audit_log, what_the_audit_log_refuses_is_not_accepted,
+      each_label_is_a_line_of_the_audit_log, feedback_refuses_a_label_that_the_audit_log_refuses,
       after_a_restart_predictions_and_labels_are_known_again,
-      of_the_past_no_more_than_the_window_is_taken_over_files,
+      feedback_restores_at_most_a_window_of_past_predictions,
       an_id_that_two_keys_ask_under_gets_no_label,
       while_the_past_is_read_only_new_predictions_are_known,
       lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label,

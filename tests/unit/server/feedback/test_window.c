@@ -78,7 +78,7 @@ START_TEST(an_id_is_found_with_its_index_only)
 }
 END_TEST
 
-START_TEST(of_several_with_one_id_the_latest_is_found)
+START_TEST(window_finds_the_latest_of_equal_ids)
 {
     opened(3);
     put("a", 0, 1);
@@ -208,7 +208,7 @@ START_TEST(the_past_never_hides_a_newer_prediction_with_its_id)
 }
 END_TEST
 
-START_TEST(its_bytes_are_those_it_takes)
+START_TEST(window_bytes_are_the_memory_that_it_takes)
 {
     ck_assert_uint_eq(sizeof(struct window_entry), 40);
     ck_assert_uint_eq(window_bytes(100000), 100000 * 40 + 262144 * 4);
@@ -217,9 +217,10 @@ START_TEST(its_bytes_are_those_it_takes)
 END_TEST
 
 SUITE("window", siphash_gives_its_authors_numbers, an_id_is_found_with_its_index_only,
-      of_several_with_one_id_the_latest_is_found,
+      window_finds_the_latest_of_equal_ids,
       the_oldest_is_forgotten_first_around_the_ring_many_times,
       a_window_of_none_remembers_nothing_and_of_one_the_last,
       keys_that_collide_in_the_table_are_told_apart, random_ids_are_found_as_in_a_list,
       the_past_is_found_beside_what_came_meanwhile,
-      the_past_never_hides_a_newer_prediction_with_its_id, its_bytes_are_those_it_takes)
+      the_past_never_hides_a_newer_prediction_with_its_id,
+      window_bytes_are_the_memory_that_it_takes)

@@ -174,7 +174,7 @@ START_TEST(kept_inputs_of_the_model_with_a_label_are_listed_as_they_came)
 }
 END_TEST
 
-START_TEST(of_an_id_that_was_used_again_the_newest_input_is_meant)
+START_TEST(fits_gather_takes_the_newest_input_of_a_reused_id)
 {
     begin();
     keep("a", "first");
@@ -234,7 +234,7 @@ START_TEST(without_labels_there_is_nothing)
 }
 END_TEST
 
-START_TEST(it_stops_when_it_is_told_to)
+START_TEST(fits_gather_stops_on_request)
 {
     size_t most = 2;
     begin();
@@ -272,7 +272,7 @@ START_TEST(a_directory_that_cannot_be_written_is_named)
 END_TEST
 
 SUITE("fits/gather", kept_inputs_of_the_model_with_a_label_are_listed_as_they_came,
-      of_an_id_that_was_used_again_the_newest_input_is_meant,
+      fits_gather_takes_the_newest_input_of_a_reused_id,
       inputs_of_another_kind_and_files_that_are_gone_are_passed_over,
-      without_labels_there_is_nothing, it_stops_when_it_is_told_to,
+      without_labels_there_is_nothing, fits_gather_stops_on_request,
       a_directory_that_cannot_be_written_is_named)

@@ -107,7 +107,7 @@ START_TEST(only_what_was_being_written_for_the_path_is_removed)
 }
 END_TEST
 
-START_TEST(what_a_process_before_left_is_removed_by_what_it_wrote_down)
+START_TEST(fits_place_removes_what_the_process_before_recorded)
 {
     char place[PATH_MAX];
     struct stat status;
@@ -209,6 +209,6 @@ END_TEST
 
 SUITE("fits/place", a_version_is_a_plain_part_of_a_name, the_next_version_is_one_more,
       only_what_was_being_written_for_the_path_is_removed,
-      what_a_process_before_left_is_removed_by_what_it_wrote_down,
+      fits_place_removes_what_the_process_before_recorded,
       a_fit_that_was_not_ended_is_known_after_a_restart_and_its_number_is_not_given_again,
       a_number_that_cannot_be_read_is_no_start)

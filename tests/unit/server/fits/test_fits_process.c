@@ -59,7 +59,7 @@ static void begin(void)
     ck_assert_int_ge(wake, 0);
 }
 
-START_TEST(its_lines_are_told_one_by_one_of_both_outputs)
+START_TEST(fits_process_passes_lines_of_both_outputs_one_by_one)
 {
     begin();
     int status = run("echo one; echo; echo two >&2; printf three; exit 3", hear);
@@ -79,7 +79,7 @@ START_TEST(a_line_that_is_too_long_is_cut)
 }
 END_TEST
 
-START_TEST(it_inherits_no_descriptor_no_signal_and_no_variable)
+START_TEST(fits_process_inherits_no_descriptor_no_signal_and_no_variable)
 {
     int sockets[2];
     begin();
@@ -133,7 +133,7 @@ START_TEST(one_that_closes_its_output_is_waited_for)
 }
 END_TEST
 
-START_TEST(what_cannot_be_started_is_said)
+START_TEST(fits_process_says_that_a_program_cannot_start)
 {
     const char *const argv[] = {"/nonexistent/program", NULL};
     const struct fits_process process = {.argv = argv, .line = hear, .is_cancelled = ask};
@@ -144,7 +144,8 @@ START_TEST(what_cannot_be_started_is_said)
 }
 END_TEST
 
-SUITE("fits/process", its_lines_are_told_one_by_one_of_both_outputs, a_line_that_is_too_long_is_cut,
-      it_inherits_no_descriptor_no_signal_and_no_variable, one_that_is_cancelled_ends_by_the_signal,
+SUITE("fits/process", fits_process_passes_lines_of_both_outputs_one_by_one,
+      a_line_that_is_too_long_is_cut, fits_process_inherits_no_descriptor_no_signal_and_no_variable,
+      one_that_is_cancelled_ends_by_the_signal,
       one_that_does_not_listen_is_killed_with_what_it_started,
-      one_that_closes_its_output_is_waited_for, what_cannot_be_started_is_said)
+      one_that_closes_its_output_is_waited_for, fits_process_says_that_a_program_cannot_start)

@@ -35,7 +35,7 @@ START_TEST(both_sides_are_told_without_the_paths)
 }
 END_TEST
 
-START_TEST(what_is_no_report_of_a_change_has_no_figures)
+START_TEST(fits_report_of_another_shape_has_no_figures)
 {
     ck_assert_ptr_null(read_of("{\"before\": {}, \"after\": 3}"));
     ck_assert_ptr_null(read_of("[]"));
@@ -46,7 +46,7 @@ START_TEST(what_is_no_report_of_a_change_has_no_figures)
 }
 END_TEST
 
-START_TEST(of_very_many_labels_only_the_sums_are_told)
+START_TEST(fits_report_of_many_labels_has_only_the_sums)
 {
     enum { LABELS = 1000, ROOM = 64 * LABELS };
     char *report = malloc(2 * ROOM);
@@ -63,4 +63,4 @@ START_TEST(of_very_many_labels_only_the_sums_are_told)
 END_TEST
 
 SUITE("fits/report", both_sides_are_told_without_the_paths,
-      what_is_no_report_of_a_change_has_no_figures, of_very_many_labels_only_the_sums_are_told)
+      fits_report_of_another_shape_has_no_figures, fits_report_of_many_labels_has_only_the_sums)

@@ -81,7 +81,7 @@ START_TEST(body_larger_than_all_that_there_is_is_too_large)
 }
 END_TEST
 
-START_TEST(body_that_is_small_may_use_what_is_kept_for_small_ones)
+START_TEST(body_that_is_small_may_use_the_memory_reserved_for_small_ones)
 {
     struct memory memory = {.pool_bytes = 100000, .small_bytes = 64000};
     struct body large, small;
@@ -100,4 +100,4 @@ SUITE("body", body_holds_what_was_appended_and_a_nul, body_reserves_nothing_for_
       body_of_an_announced_length_wastes_nothing_in_the_end,
       body_stops_at_the_budget_and_gives_back_what_it_held,
       body_larger_than_all_that_there_is_is_too_large,
-      body_that_is_small_may_use_what_is_kept_for_small_ones)
+      body_that_is_small_may_use_the_memory_reserved_for_small_ones)

@@ -142,7 +142,7 @@ START_TEST(conns_wake_the_sweeper_only_if_it_would_come_too_late)
 }
 END_TEST
 
-START_TEST(conns_count_as_busy_who_holds_a_request_or_has_begun_to_send_one)
+START_TEST(conns_count_a_connection_with_a_request_or_a_part_of_one_as_busy)
 {
     static const struct {
         enum conn_state state;
@@ -260,7 +260,7 @@ SUITE("conns", conns_sweep_shuts_what_is_overdue_and_says_when_to_come_back,
       conns_give_an_idle_one_with_a_request_unread_one_more_round,
       conns_that_wait_for_bytes_of_a_closed_client_part,
       conns_wake_the_sweeper_only_if_it_would_come_too_late,
-      conns_count_as_busy_who_holds_a_request_or_has_begun_to_send_one,
+      conns_count_a_connection_with_a_request_or_a_part_of_one_as_busy,
       conns_expect_requests_of_the_idle_and_the_new_while_draining,
       conns_drain_gives_each_idle_one_the_same_short_time, conns_shed_the_longest_idle_first,
       conns_shed_then_the_oldest_that_has_said_nothing_for_a_while,

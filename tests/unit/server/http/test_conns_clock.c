@@ -193,7 +193,7 @@ START_TEST(the_first_descriptor_is_as_good_as_another)
 }
 END_TEST
 
-START_TEST(there_is_no_list_without_a_descriptor)
+START_TEST(conns_init_fails_without_a_descriptor)
 {
     struct conns conns;
     struct rlimit before, none;
@@ -270,7 +270,7 @@ START_TEST(any_number_of_sockets_may_wait_to_become_connections)
 END_TEST
 
 SUITE("conns_clock", a_socket_that_was_closed_before_it_was_a_connection_counts_no_longer,
-      any_number_of_sockets_may_wait_to_become_connections, there_is_no_list_without_a_descriptor,
+      any_number_of_sockets_may_wait_to_become_connections, conns_init_fails_without_a_descriptor,
       each_state_has_its_deadline_and_its_end, the_sweeper_comes_back_for_the_nearest_deadline,
       a_new_connection_is_shed_after_its_time_to_speak,
       a_silent_connection_is_found_behind_any_number_of_others,

@@ -327,7 +327,7 @@ END_TEST
 
 /* An I/O thread that is late must not make the last clients invisible: a server that is stopping
  * would see nothing to wait for, and a limit would not hold. */
-START_TEST(who_is_accepted_counts_before_an_io_thread_knows_of_him)
+START_TEST(edge_counts_an_accepted_client_before_its_io_thread_sees_it)
 {
     struct bench bench;
     struct pollfd admitted;
@@ -389,7 +389,7 @@ START_TEST(after_quiescing_nobody_new_is_let_in)
 }
 END_TEST
 
-START_TEST(who_is_held_waits_until_there_is_room)
+START_TEST(edge_holds_a_client_until_there_is_room)
 {
     struct bench bench;
     bench_begin(&bench, 10, true);
@@ -402,10 +402,10 @@ START_TEST(who_is_held_waits_until_there_is_room)
 }
 END_TEST
 
-SUITE("edge", who_is_held_waits_until_there_is_room, a_farewell_ends_our_side_and_takes_ten_seconds,
-      a_farewell_ends_when_the_client_closes, farewells_are_short_in_a_crowd,
-      the_oldest_farewell_makes_room_for_one_too_many,
+SUITE("edge", edge_holds_a_client_until_there_is_room,
+      a_farewell_ends_our_side_and_takes_ten_seconds, a_farewell_ends_when_the_client_closes,
+      farewells_are_short_in_a_crowd, the_oldest_farewell_makes_room_for_one_too_many,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
-      who_is_accepted_counts_before_an_io_thread_knows_of_him,
+      edge_counts_an_accepted_client_before_its_io_thread_sees_it,
       a_full_edge_without_a_client_waiting_leaves_the_others_alone,
       after_quiescing_nobody_new_is_let_in)

@@ -1,8 +1,8 @@
 #include "server/http/framing.h"
 #include "tests/support/suite.h"
 
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct head {
@@ -87,7 +87,7 @@ START_TEST(framing_accepts_what_has_one_reading)
 }
 END_TEST
 
-START_TEST(framing_tells_a_length_of_nothing_from_none)
+START_TEST(framing_tells_a_length_of_zero_from_no_length)
 {
     static const struct {
         struct head head;
@@ -225,7 +225,7 @@ START_TEST(framing_decodes_paths_of_every_form)
 }
 END_TEST
 
-START_TEST(framing_refuses_targets_that_are_none)
+START_TEST(framing_refuses_bad_targets)
 {
     static const char *const rows[][2] = {
         {"GET", ""},     {"GET", "*"},        {"GET", "h:443"},       {"GET", "a/b"},
@@ -322,7 +322,7 @@ END_TEST
 
 SUITE("framing", framing_takes_one_spelling_of_a_path, framing_decodes_two_hex_digits,
       framing_says_which_byte_of_a_target_is_wrong, framing_accepts_what_has_one_reading,
-      framing_tells_a_length_of_nothing_from_none, framing_refuses_what_has_two,
+      framing_tells_a_length_of_zero_from_no_length, framing_refuses_what_has_two,
       framing_sees_a_nul_that_a_name_hides, framing_refuses_trailers_about_framing,
-      framing_decodes_paths_of_every_form, framing_refuses_targets_that_are_none,
+      framing_decodes_paths_of_every_form, framing_refuses_bad_targets,
       framing_survives_random_targets)

@@ -148,7 +148,7 @@ START_TEST(a_body_is_waited_for_and_begun_with)
 END_TEST
 
 /* So the client can read the answer, and goes on using the connection. */
-START_TEST(what_the_application_refuses_from_the_head_is_answered_behind_the_body)
+START_TEST(answer_to_a_head_that_is_refused_waits_for_the_end_of_the_body)
 {
     static const struct framing framings[] = {{.body = FRAMING_NO_BODY},
                                               {.body = FRAMING_NO_BODY, .expects_continue = true},
@@ -252,9 +252,10 @@ START_TEST(a_reply_has_the_headers_that_were_asked_for)
     ck_assert(head(request));
     ck_assert(http_answer_whole(request));
     expect_reply(&bench, 405, false);
-    ck_assert_str_eq(library.headers,
-                     "Content-Type: text/x; Allow: GET; X-Request-Id: anid; traceparent: 00-t-s-01; "
-                     "Retry-After: 7; X-A: b; X-C: d; ");
+    ck_assert_str_eq(
+        library.headers,
+        "Content-Type: text/x; Allow: GET; X-Request-Id: anid; traceparent: 00-t-s-01; "
+        "Retry-After: 7; X-A: b; X-C: d; ");
     bench_close(&bench);
 }
 END_TEST
@@ -275,7 +276,7 @@ START_TEST(trailers_that_do_not_belong_there_are_refused_instead_of_begun_with)
 }
 END_TEST
 
-START_TEST(what_is_refused_before_a_body_lingers)
+START_TEST(answer_before_a_body_lingers)
 {
     const struct err err = {.code = ERR_TOO_LARGE, .text = "too long"};
     struct bench bench;
@@ -415,14 +416,13 @@ END_TEST
 
 SUITE("http_answer", a_request_without_a_body_is_answered_when_it_is_whole,
       a_body_is_waited_for_and_begun_with,
-      what_the_application_refuses_from_the_head_is_answered_behind_the_body,
+      answer_to_a_head_that_is_refused_waits_for_the_end_of_the_body,
       a_head_is_answered_at_once_and_for_the_last_time_if_its_body_must_not_come,
       a_body_that_is_asked_for_may_wait_until_then,
       a_reply_is_the_last_if_it_says_so_after_chunks_and_while_draining,
       a_reply_has_the_headers_that_were_asked_for,
       trailers_that_do_not_belong_there_are_refused_instead_of_begun_with,
-      what_is_refused_before_a_body_lingers,
-      a_reply_that_the_library_does_not_take_ends_the_connection,
+      answer_before_a_body_lingers, a_reply_that_the_library_does_not_take_ends_the_connection,
       the_overdue_are_neither_asked_about_nor_answered,
       a_suspended_request_is_finished_when_it_is_back, nothing_begins_after_the_stop,
       the_stop_waits_for_who_is_suspended)

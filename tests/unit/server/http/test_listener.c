@@ -97,7 +97,7 @@ START_TEST(the_socket_of_a_process_that_is_gone_is_replaced_and_of_one_that_live
 }
 END_TEST
 
-START_TEST(what_is_no_socket_is_not_removed)
+START_TEST(listener_keeps_a_file_that_is_no_socket)
 {
     name_place();
     tempdir_write(&dir, "admin.sock", "precious", 8);
@@ -164,7 +164,7 @@ END_TEST
 
 /* ---- refusing ---- */
 
-START_TEST(who_has_connected_before_a_refusal_is_accepted_and_nobody_connects_after_it)
+START_TEST(listener_accepts_clients_from_before_a_refusal_and_none_after_it)
 {
     struct listener listener;
     name_place();
@@ -236,7 +236,7 @@ static void expect_not_adopted(int fd)
     ck_assert_ptr_nonnull(strstr(err.text, "is no listening stream socket of TCP or of a path"));
 }
 
-START_TEST(what_does_not_listen_is_not_adopted)
+START_TEST(listener_adopts_only_a_descriptor_that_listens)
 {
     struct sockaddr_un nameless = {.sun_family = AF_UNIX};
     int pair[2];
@@ -258,8 +258,8 @@ END_TEST
 SUITE("listener", a_listener_of_tcp_says_its_port_or_why_there_is_none,
       a_socket_of_a_path_is_for_owner_and_group_whatever_the_umask_and_goes_with_the_listener,
       the_socket_of_a_process_that_is_gone_is_replaced_and_of_one_that_lives_is_not,
-      what_is_no_socket_is_not_removed, a_file_that_another_has_put_there_is_not_removed,
+      listener_keeps_a_file_that_is_no_socket, a_file_that_another_has_put_there_is_not_removed,
       a_path_that_cannot_be_is_refused, a_check_finds_what_can_be_found_beside_a_living_server,
-      who_has_connected_before_a_refusal_is_accepted_and_nobody_connects_after_it,
+      listener_accepts_clients_from_before_a_refusal_and_none_after_it,
       an_inherited_socket_is_named_and_stays_open_for_the_next_process,
-      the_file_of_an_inherited_socket_stays, what_does_not_listen_is_not_adopted)
+      the_file_of_an_inherited_socket_stays, listener_adopts_only_a_descriptor_that_listens)

@@ -58,7 +58,7 @@ START_TEST(a_numeric_id_and_label_are_taken_as_their_text)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_told_with_its_place)
+START_TEST(codec_feedback_errors_give_their_place)
 {
     static const struct {
         const char *body;
@@ -208,7 +208,7 @@ END_TEST
 
 SUITE("codec_feedback", one_label_is_read_with_all_its_members,
       a_bad_item_of_a_list_leaves_the_others, a_numeric_id_and_label_are_taken_as_their_text,
-      what_is_wrong_is_told_with_its_place, strings_have_their_bounds,
+      codec_feedback_errors_give_their_place, strings_have_their_bounds,
       more_tokens_than_labels_can_have_are_refused, an_answer_has_results_and_problems_in_order,
       an_accuracy_of_none_is_null_and_may_be_anything,
       an_accuracy_has_wilsons_interval_classes_and_pairs)

@@ -19,7 +19,7 @@ static void expect(const struct json_line *line, const char *text, bool is_cut)
     ck_assert_int_eq(line->is_cut, is_cut);
 }
 
-START_TEST(members_follow_each_other_from_a_brace_or_inside_of_one)
+START_TEST(json_line_separates_members_at_the_start_and_inside_an_object)
 {
     struct json_line line = line_of(64);
     json_line_text(&line, "a", "x\"\x1b");
@@ -51,17 +51,21 @@ START_TEST(json_that_is_put_in_means_the_same_and_has_no_separators_of_lines)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_is_left_out_or_cut_and_known)
+START_TEST(json_line_cuts_or_leaves_out_what_does_not_fit_and_says_so)
 {
     static const struct {
         size_t size;
         const char *text;
         bool is_cut;
     } texts[] = {
-        {14, "{\"a\":\"\xC3\xA9\xC3\xA9xyz\"", false}, {13, "{\"a\":\"\xC3\xA9\xC3\xA9xy\"", true},
-        {10, "{\"a\":\"\xC3\xA9\"", true},             {9, "{\"a\":\"\xC3\xA9\"", true},
-        {7, "{\"a\":\"\"", true},                      {6, "", true},
-        {4, "", true},                                  {0, "", true},
+        {14, "{\"a\":\"\xC3\xA9\xC3\xA9xyz\"", false},
+        {13, "{\"a\":\"\xC3\xA9\xC3\xA9xy\"", true},
+        {10, "{\"a\":\"\xC3\xA9\"", true},
+        {9, "{\"a\":\"\xC3\xA9\"", true},
+        {7, "{\"a\":\"\"", true},
+        {6, "", true},
+        {4, "", true},
+        {0, "", true},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct json_line line = line_of(texts[i].size);
@@ -77,6 +81,6 @@ START_TEST(what_does_not_fit_is_left_out_or_cut_and_known)
 }
 END_TEST
 
-SUITE("json_line", members_follow_each_other_from_a_brace_or_inside_of_one,
+SUITE("json_line", json_line_separates_members_at_the_start_and_inside_an_object,
       json_that_is_put_in_means_the_same_and_has_no_separators_of_lines,
-      what_does_not_fit_is_left_out_or_cut_and_known)
+      json_line_cuts_or_leaves_out_what_does_not_fit_and_says_so)

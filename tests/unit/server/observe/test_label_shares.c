@@ -155,7 +155,7 @@ START_TEST(few_inputs_have_no_estimate_and_the_first_do_not_decide)
 }
 END_TEST
 
-START_TEST(what_is_unknown_or_failed_does_not_count)
+START_TEST(label_shares_do_not_count_unknown_or_failed_answers)
 {
     const float sure[LABELS] = {0, 0, 1};
     open_shares();
@@ -238,6 +238,6 @@ SUITE("label_shares", the_shares_of_a_stream_are_found_whatever_was_expected,
       an_estimate_goes_on_under_another_prior,
       a_stream_that_turns_is_followed_even_to_a_label_that_had_vanished,
       few_inputs_have_no_estimate_and_the_first_do_not_decide,
-      what_is_unknown_or_failed_does_not_count,
+      label_shares_do_not_count_unknown_or_failed_answers,
       only_models_that_give_one_of_their_own_labels_have_shares,
       a_version_and_other_labels_have_an_estimate_of_their_own, threads_lose_no_prediction)

@@ -208,7 +208,7 @@ START_TEST(the_scores_of_a_regression_are_not_observed)
 END_TEST
 
 /* The last of its kind that is counted, and the first that is not. */
-START_TEST(what_is_out_of_range_is_counted_nowhere)
+START_TEST(metrics_ignore_values_out_of_range)
 {
     struct metrics *metrics = opened(&setup);
     uint64_t sum = 0;
@@ -263,5 +263,5 @@ END_TEST
 
 SUITE("metrics_page", the_bytes_of_all_series_are_foreseen, metrics_page_is_what_it_was,
       a_scrape_adds_up_the_counts_of_every_core, shards_lie_on_cache_lines_of_their_own,
-      the_scores_of_a_regression_are_not_observed, what_is_out_of_range_is_counted_nowhere,
+      the_scores_of_a_regression_are_not_observed, metrics_ignore_values_out_of_range,
       a_setup_without_functions_reads_as_zero)

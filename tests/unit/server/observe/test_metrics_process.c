@@ -126,7 +126,7 @@ START_TEST(the_processor_time_is_that_of_the_process)
 }
 END_TEST
 
-START_TEST(the_limit_of_files_is_the_soft_one)
+START_TEST(process_max_fds_is_the_soft_limit)
 {
     struct rlimit limit;
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -218,7 +218,7 @@ START_TEST(the_start_is_read_behind_whatever_the_process_is_called)
 }
 END_TEST
 
-START_TEST(open_files_are_the_size_of_the_folder_where_it_has_one)
+START_TEST(process_open_fds_are_the_size_of_the_folder)
 {
     fake.fd_size = 7;
     ck_assert_double_eq(read_now().open_fds, 7);
@@ -228,7 +228,7 @@ START_TEST(open_files_are_the_size_of_the_folder_where_it_has_one)
 END_TEST
 
 /* They are counted at once, and then once a second. */
-START_TEST(open_files_are_counted_once_a_second_where_it_has_none)
+START_TEST(process_open_fds_are_counted_once_a_second_without_a_folder_size)
 {
     const uint64_t start_ns = UINT64_C(77) * CLOCK_NS_PER_S;
     fake.monotonic_ns = start_ns;
@@ -286,7 +286,7 @@ START_TEST(a_scrape_leaves_out_what_the_kernel_does_not_tell)
 END_TEST
 
 SUITE("metrics_process", a_scrape_leaves_out_what_the_kernel_does_not_tell,
-      the_processor_time_is_that_of_the_process, the_limit_of_files_is_the_soft_one,
+      the_processor_time_is_that_of_the_process, process_max_fds_is_the_soft_limit,
       memory_is_counted_in_pages, the_start_is_read_behind_whatever_the_process_is_called,
-      open_files_are_the_size_of_the_folder_where_it_has_one,
-      open_files_are_counted_once_a_second_where_it_has_none)
+      process_open_fds_are_the_size_of_the_folder,
+      process_open_fds_are_counted_once_a_second_without_a_folder_size)

@@ -457,7 +457,7 @@ END_TEST
 
 /* ---- the reply ---- */
 
-START_TEST(who_has_the_document_is_not_sent_it_until_it_changes)
+START_TEST(openapi_document_is_sent_again_only_after_a_change)
 {
     struct bench bench;
     char tag[80];
@@ -624,7 +624,7 @@ SUITE("openapi", each_route_with_a_scope_says_which_key_it_needs,
       a_query_has_the_options_that_the_codec_takes, bodies_have_the_types_that_are_read,
       each_error_is_in_the_reply_of_its_status, a_route_can_fail_as_its_kind_can_and_as_it_says,
       limits_are_those_in_service, words_are_those_of_the_code,
-      who_has_the_document_is_not_sent_it_until_it_changes,
+      openapi_document_is_sent_again_only_after_a_change,
       the_document_takes_less_memory_than_is_claimed,
       without_memory_there_is_no_document_and_nothing_is_lost,
       a_document_that_memory_lacks_for_is_refused)

@@ -188,7 +188,7 @@ END_TEST
 
 #define SAYS(status, headers) "HTTP/1.1 " status " x\r\n" headers "Content-Length: 0\r\n\r\n"
 
-START_TEST(what_may_pass_is_tried_again_with_the_same_batch)
+START_TEST(exporter_retries_a_batch_after_a_passing_failure)
 {
     static const char *const troubles[] = {SAYS("429", "Retry-After: 1\r\n"),
                                            SAYS("502", ""),
@@ -213,7 +213,7 @@ START_TEST(what_may_pass_is_tried_again_with_the_same_batch)
 }
 END_TEST
 
-START_TEST(what_will_not_pass_is_not_tried_again)
+START_TEST(exporter_does_not_retry_after_a_lasting_failure)
 {
     static const char *const refusals[] = {SAYS("400", ""), SAYS("404", ""), SAYS("413", ""),
                                            SAYS("500", ""), SAYS("302", "Location: /\r\n")};
@@ -304,7 +304,7 @@ END_TEST
 
 /* ---- nobody waits for it ---- */
 
-START_TEST(what_finds_no_place_is_dropped_and_counted)
+START_TEST(exporter_drops_and_counts_spans_without_a_place)
 {
     struct bench bench;
     bench_open(&bench, 1, (const char *[]){COLLECTOR_IS_SILENT, NULL});
@@ -337,7 +337,7 @@ START_TEST(a_collector_that_sends_the_client_away_does_not_hold_up_the_end)
 }
 END_TEST
 
-START_TEST(an_exporter_without_an_endpoint_is_none)
+START_TEST(exporter_is_null_without_an_endpoint)
 {
     struct otlp_exporter *exporter;
     struct metrics_otlp counts = {0};
@@ -360,11 +360,11 @@ END_TEST
 SUITE("otlp_exporter", a_batch_is_a_post_of_protobuf, times_are_those_of_the_wall_clock,
       a_request_that_is_not_sampled_or_in_no_trace_is_not_sent,
       a_full_batch_goes_out_at_once_and_the_rest_with_the_end,
-      each_exporter_is_an_instance_of_its_own, what_may_pass_is_tried_again_with_the_same_batch,
-      what_will_not_pass_is_not_tried_again, a_batch_is_given_up_after_five_attempts,
+      each_exporter_is_an_instance_of_its_own, exporter_retries_a_batch_after_a_passing_failure,
+      exporter_does_not_retry_after_a_lasting_failure, a_batch_is_given_up_after_five_attempts,
       spans_that_the_collector_rejected_count_as_failed,
       a_collector_that_fails_and_comes_back_is_a_line_each,
-      a_collector_that_is_not_there_says_so_in_the_log, what_finds_no_place_is_dropped_and_counted,
-      a_silent_collector_does_not_hold_up_the_end,
+      a_collector_that_is_not_there_says_so_in_the_log,
+      exporter_drops_and_counts_spans_without_a_place, a_silent_collector_does_not_hold_up_the_end,
       a_collector_that_sends_the_client_away_does_not_hold_up_the_end,
-      an_exporter_without_an_endpoint_is_none)
+      exporter_is_null_without_an_endpoint)

@@ -105,7 +105,7 @@ END_TEST
 
 /* The writer is tried with every size that is too small, and with the first that is enough: it
  * writes no byte behind the end. */
-START_TEST(what_does_not_fit_is_told_and_nothing_is_written_behind_the_end)
+START_TEST(protobuf_says_that_it_is_full_and_writes_nothing_behind_the_end)
 {
     enum { WHOLE = 3 + 9 + 5 + 2 + 2 };
     for (size_t size = 0; size <= WHOLE; size++) {
@@ -127,4 +127,4 @@ END_TEST
 SUITE("protobuf", a_varint_has_seven_bits_a_byte, numbers_of_fixed_size_have_the_least_byte_first,
       texts_and_messages_have_their_length_before_them, an_empty_message_is_one_too,
       a_long_message_is_moved_by_the_bytes_of_its_length,
-      what_does_not_fit_is_told_and_nothing_is_written_behind_the_end)
+      protobuf_says_that_it_is_full_and_writes_nothing_behind_the_end)

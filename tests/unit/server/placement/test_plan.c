@@ -31,7 +31,7 @@ START_TEST(a_larger_host_has_pools_of_equal_size)
 }
 END_TEST
 
-START_TEST(what_is_chosen_stays_within_the_quota_and_wastes_little_of_it)
+START_TEST(plan_stays_within_the_quota_and_wastes_little_of_it)
 {
     for (unsigned quota = 1; quota <= 1024; quota++) {
         struct plan chosen = plan(quota, 0, 0);
@@ -77,5 +77,5 @@ END_TEST
 
 SUITE("plan", threads_beside_batches_follow_the_processors,
       a_small_host_has_one_worker_with_all_threads, a_larger_host_has_pools_of_equal_size,
-      what_is_chosen_stays_within_the_quota_and_wastes_little_of_it,
+      plan_stays_within_the_quota_and_wastes_little_of_it,
       the_count_that_is_not_named_follows_the_one_that_is, a_batch_has_the_tokens_that_are_named)

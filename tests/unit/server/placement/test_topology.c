@@ -86,7 +86,7 @@ static void expect(const char *places)
     ck_assert_str_eq(told, places);
 }
 
-START_TEST(processors_stand_by_node_and_first_threads_before_second_ones)
+START_TEST(topology_lists_processors_by_node_and_first_threads_first)
 {
     put_machine();
     allow("0-7");
@@ -106,7 +106,7 @@ START_TEST(a_core_and_a_cache_are_called_by_the_first_that_is_allowed)
 }
 END_TEST
 
-START_TEST(what_is_not_told_is_not_told_apart)
+START_TEST(topology_without_files_is_one_cache_and_one_node)
 {
     tempdir_open(&root);
     allow("1,3");
@@ -130,7 +130,7 @@ START_TEST(lists_that_are_none_are_passed_over)
 }
 END_TEST
 
-START_TEST(without_a_list_of_the_allowed_there_are_none)
+START_TEST(topology_without_allowed_processors_is_empty)
 {
     static const char *const lists[] = {"", "none", "2048-4000"};
     tempdir_open(&root);
@@ -153,7 +153,7 @@ START_TEST(the_machine_that_runs_this_has_processors)
 }
 END_TEST
 
-SUITE("topology", processors_stand_by_node_and_first_threads_before_second_ones,
+SUITE("topology", topology_lists_processors_by_node_and_first_threads_first,
       a_core_and_a_cache_are_called_by_the_first_that_is_allowed,
-      what_is_not_told_is_not_told_apart, lists_that_are_none_are_passed_over,
-      without_a_list_of_the_allowed_there_are_none, the_machine_that_runs_this_has_processors)
+      topology_without_files_is_one_cache_and_one_node, lists_that_are_none_are_passed_over,
+      topology_without_allowed_processors_is_empty, the_machine_that_runs_this_has_processors)

@@ -17,8 +17,7 @@ static struct request request;
 static enum err_code decode(enum request_body body, bool is_typed, const char *bytes, size_t len)
 {
     arena_deinit(&exchange.arena);
-    exchange =
-        (struct http_exchange){.body = bytes, .body_len = len, .body_bytes_max = BODY_MAX};
+    exchange = (struct http_exchange){.body = bytes, .body_len = len, .body_bytes_max = BODY_MAX};
     arena_init(&exchange.arena);
     bool is_packed = request.is_packed;
     const char *charset = request.charset;
@@ -65,7 +64,7 @@ static size_t pack(char *out, size_t room, size_t len)
     return pack_bytes(out, room, plain, len);
 }
 
-START_TEST(what_the_head_tells_is_taken_as_it_is)
+START_TEST(content_of_a_declared_kind_is_not_inspected)
 {
     request = (struct request){.charset = ""};
     ck_assert_int_eq(decode(REQUEST_JSON, true, "nonsense", 8), ERR_OK);
@@ -238,7 +237,7 @@ START_TEST(gzip_is_unpacked_within_the_limit_of_a_body)
 }
 END_TEST
 
-SUITE("content", what_the_head_tells_is_taken_as_it_is,
+SUITE("content", content_of_a_declared_kind_is_not_inspected,
       a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing, a_text_becomes_utf_8,
       json_may_have_a_mark_and_another_charset, files_that_are_not_read_are_named,
       gzip_is_unpacked_within_the_limit_of_a_body,

@@ -60,7 +60,7 @@ static enum err_code try_read(uint64_t number, struct kept_input *out, struct er
     return kept_file_read(dir.path, number, KEPT_FILE_BYTES, &arena, out, err);
 }
 
-START_TEST(what_was_written_is_read_again)
+START_TEST(kept_file_reads_the_input_that_it_wrote)
 {
     struct kept_input read;
     struct err err;
@@ -85,7 +85,7 @@ START_TEST(what_was_written_is_read_again)
 }
 END_TEST
 
-START_TEST(an_input_without_context_or_bytes_has_none)
+START_TEST(kept_file_of_an_input_without_context_or_bytes_has_none)
 {
     struct kept_input input = sample, read;
     struct err err;
@@ -103,7 +103,7 @@ START_TEST(an_input_without_context_or_bytes_has_none)
 }
 END_TEST
 
-START_TEST(what_an_input_is_like_lies_before_its_bytes)
+START_TEST(kept_file_stores_the_likeness_before_the_bytes)
 {
     static const int8_t likeness[] = {127, -128, 0, 10};
     struct kept_input input = sample, read;
@@ -156,7 +156,7 @@ START_TEST(a_head_that_is_too_long_is_refused)
 END_TEST
 
 /* Each of a whole file's members missing or wrong, its end cut, and bytes that are none of ours. */
-START_TEST(what_is_not_ours_is_refused)
+START_TEST(kept_file_refuses_files_of_another_format)
 {
     static const struct {
         const char *from, *to;
@@ -229,7 +229,8 @@ START_TEST(only_names_of_ours_have_a_number)
 }
 END_TEST
 
-SUITE("review/kept_file", what_was_written_is_read_again,
-      an_input_without_context_or_bytes_has_none, what_an_input_is_like_lies_before_its_bytes,
-      a_file_of_format_1_is_read_and_like_nothing, a_head_that_is_too_long_is_refused,
-      what_is_not_ours_is_refused, only_names_of_ours_have_a_number)
+SUITE("review/kept_file", kept_file_reads_the_input_that_it_wrote,
+      kept_file_of_an_input_without_context_or_bytes_has_none,
+      kept_file_stores_the_likeness_before_the_bytes, a_file_of_format_1_is_read_and_like_nothing,
+      a_head_that_is_too_long_is_refused, kept_file_refuses_files_of_another_format,
+      only_names_of_ours_have_a_number)

@@ -51,7 +51,7 @@ START_TEST(the_newest_of_a_key_is_found)
 }
 END_TEST
 
-START_TEST(what_is_listed_is_older_of_the_decision_and_newest_first)
+START_TEST(kept_list_gives_older_inputs_of_a_decision_newest_first)
 {
     uint64_t out[8];
     opened(8);
@@ -87,5 +87,5 @@ START_TEST(a_walk_goes_on_behind_a_number_also_one_that_is_gone)
 END_TEST
 
 SUITE("review/kept_list", the_oldest_is_dropped_first_also_around_the_end,
-      the_newest_of_a_key_is_found, what_is_listed_is_older_of_the_decision_and_newest_first,
+      the_newest_of_a_key_is_found, kept_list_gives_older_inputs_of_a_decision_newest_first,
       a_walk_goes_on_behind_a_number_also_one_that_is_gone)

@@ -35,7 +35,7 @@ static void make_kinds(void)
         }
 }
 
-START_TEST(what_is_alike_is_one_group)
+START_TEST(linkage_groups_similar_inputs)
 {
     unsigned of[COUNT];
     make_kinds();
@@ -130,7 +130,7 @@ static enum err_code refuse(void *context, struct err *err)
     return err_set(err, ERR_SLOW, "the client has gone");
 }
 
-START_TEST(it_ends_when_nobody_waits)
+START_TEST(linkage_ends_when_nobody_waits)
 {
     struct interrupt interrupt = {.look = refuse};
     const struct linkage linkage = {.likenesses = likenesses[0],
@@ -156,6 +156,6 @@ START_TEST(nothing_and_one_are_grouped)
 }
 END_TEST
 
-SUITE("review/linkage", what_is_alike_is_one_group, the_bound_says_how_alike,
+SUITE("review/linkage", linkage_groups_similar_inputs, the_bound_says_how_alike,
       a_chain_of_neighbours_is_no_group, groups_are_those_of_the_definition,
-      it_ends_when_nobody_waits, nothing_and_one_are_grouped)
+      linkage_ends_when_nobody_waits, nothing_and_one_are_grouped)

@@ -126,7 +126,7 @@ START_TEST(an_input_is_listed_and_read_as_it_was_answered)
 }
 END_TEST
 
-START_TEST(what_memory_has_no_room_for_is_dropped_and_counted)
+START_TEST(review_drops_and_counts_inputs_without_memory)
 {
     begin();
     opened(300, 100000);
@@ -137,7 +137,7 @@ START_TEST(what_memory_has_no_room_for_is_dropped_and_counted)
 }
 END_TEST
 
-START_TEST(what_is_not_in_the_sample_is_not_kept)
+START_TEST(review_keeps_only_inputs_of_the_sample)
 {
     begin();
     snapshot.config.keep_inputs_share = 0;
@@ -156,7 +156,7 @@ START_TEST(what_is_not_in_the_sample_is_not_kept)
 END_TEST
 
 /* Closing writes what waits; what was written is there when it is opened again. */
-START_TEST(what_waits_is_written_when_it_is_closed)
+START_TEST(review_writes_waiting_inputs_when_it_is_closed)
 {
     struct review_page page;
     struct arena arena;
@@ -292,7 +292,7 @@ START_TEST(a_directory_that_cannot_be_made_is_refused)
 END_TEST
 
 SUITE("review/review", an_input_is_listed_and_read_as_it_was_answered,
-      what_memory_has_no_room_for_is_dropped_and_counted, what_is_not_in_the_sample_is_not_kept,
-      what_waits_is_written_when_it_is_closed, threads_offer_while_others_list,
+      review_drops_and_counts_inputs_without_memory, review_keeps_only_inputs_of_the_sample,
+      review_writes_waiting_inputs_when_it_is_closed, threads_offer_while_others_list,
       a_file_takes_whole_blocks_of_a_disk_and_no_transfer_of_a_network,
       a_directory_that_cannot_be_made_is_refused)

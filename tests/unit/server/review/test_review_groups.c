@@ -173,7 +173,7 @@ START_TEST(the_labelled_stand_beside_a_group_the_nearest_first)
 }
 END_TEST
 
-START_TEST(of_many_labelled_the_five_nearest_are_told)
+START_TEST(review_groups_tell_the_five_nearest_labelled_inputs)
 {
     char id[16];
     opened();
@@ -192,7 +192,7 @@ START_TEST(of_many_labelled_the_five_nearest_are_told)
 }
 END_TEST
 
-START_TEST(what_cannot_be_compared_is_a_group_of_its_own_after_all_others)
+START_TEST(review_groups_put_inputs_that_cannot_be_compared_last_and_alone)
 {
     opened();
     keep_as("old", 0, 0, DECISION_REVIEW); /* format 1 has no likeness either */
@@ -250,7 +250,7 @@ END_TEST
 
 SUITE("review/review_groups", alike_inputs_are_one_group_the_largest_first,
       the_labelled_stand_beside_a_group_the_nearest_first,
-      of_many_labelled_the_five_nearest_are_told,
-      what_cannot_be_compared_is_a_group_of_its_own_after_all_others,
+      review_groups_tell_the_five_nearest_labelled_inputs,
+      review_groups_put_inputs_that_cannot_be_compared_last_and_alone,
       only_what_can_be_labelled_and_is_wanted_is_grouped,
       a_group_counts_all_and_tells_a_hundred_and_a_list_ends_at_its_limit)

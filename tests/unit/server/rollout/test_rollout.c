@@ -86,7 +86,7 @@ static void expect_effective(const struct rollout *rollout, const char *read, co
     config_deinit(&config);
 }
 
-START_TEST(what_was_changed_holds_until_the_configuration_changes)
+START_TEST(rollout_changes_hold_until_the_configuration_changes)
 {
     static const struct {
         const char *file, *now, *read, *effective, *overruled;
@@ -373,7 +373,7 @@ START_TEST(a_directory_is_below_the_root_or_is_refused)
 }
 END_TEST
 
-SUITE("rollout", what_was_changed_holds_until_the_configuration_changes,
+SUITE("rollout", rollout_changes_hold_until_the_configuration_changes,
       lists_that_are_too_long_together_are_refused, each_change_makes_another_list,
       a_change_that_makes_no_sense_says_why_and_changes_nothing,
       the_disk_keeps_what_was_changed_and_only_that, a_damaged_or_newer_state_is_refused_by_name,

@@ -156,7 +156,7 @@ START_TEST(a_budget_that_others_hold_is_worth_waiting_for)
 }
 END_TEST
 
-START_TEST(what_the_engine_refuses_to_trace_is_the_rows_error)
+START_TEST(explain_gives_a_row_the_error_of_the_engine)
 {
     struct bench bench;
     bench_open(&bench, ENGINE_TEXT, 2);
@@ -228,6 +228,6 @@ END_TEST
 SUITE("explain", a_row_that_is_kept_takes_its_part_of_the_budget,
       a_request_that_is_kept_is_explained_by_the_pool,
       a_request_that_alone_needs_too_much_is_too_large,
-      a_budget_that_others_hold_is_worth_waiting_for,
-      what_the_engine_refuses_to_trace_is_the_rows_error, a_heat_map_has_so_many_pixels_and_no_more,
-      rows_are_explained_but_for_those_that_failed, nothing_is_explained_for_who_does_not_need_it)
+      a_budget_that_others_hold_is_worth_waiting_for, explain_gives_a_row_the_error_of_the_engine,
+      a_heat_map_has_so_many_pixels_and_no_more, rows_are_explained_but_for_those_that_failed,
+      nothing_is_explained_for_who_does_not_need_it)

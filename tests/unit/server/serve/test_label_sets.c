@@ -97,7 +97,7 @@ START_TEST(only_the_same_labels_in_the_same_hypothesis_are_the_same_set)
 }
 END_TEST
 
-START_TEST(what_was_longest_unused_leaves_a_full_cache)
+START_TEST(label_sets_drop_the_set_unused_for_longest)
 {
     enum { SETS = 40 };
     static char texts[SETS][16];
@@ -188,5 +188,5 @@ END_TEST
 
 SUITE("label_sets", a_set_is_found_once_it_is_ready,
       only_the_same_labels_in_the_same_hypothesis_are_the_same_set,
-      what_was_longest_unused_leaves_a_full_cache, a_set_lives_until_its_last_holder_leaves,
+      label_sets_drop_the_set_unused_for_longest, a_set_lives_until_its_last_holder_leaves,
       a_set_in_the_making_is_shared, a_set_that_is_refused_leaves_nothing)

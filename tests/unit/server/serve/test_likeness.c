@@ -56,7 +56,7 @@ START_TEST(the_largest_number_is_127_or_its_negative)
 }
 END_TEST
 
-START_TEST(what_has_no_direction_is_like_nothing)
+START_TEST(likeness_of_a_vector_without_direction_is_zero)
 {
     const float none[] = {0, 0, 0}, endless[] = {1, INFINITY, 2}, lost[] = {NAN, NAN, NAN};
     const float one[] = {1, 2, 3};
@@ -73,4 +73,4 @@ START_TEST(what_has_no_direction_is_like_nothing)
 END_TEST
 
 SUITE("serve/likeness", the_cosine_of_bytes_is_that_of_the_numbers,
-      the_largest_number_is_127_or_its_negative, what_has_no_direction_is_like_nothing)
+      the_largest_number_is_127_or_its_negative, likeness_of_a_vector_without_direction_is_zero)

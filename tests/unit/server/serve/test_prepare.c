@@ -108,7 +108,7 @@ START_TEST(a_kind_of_work_is_done_in_order_of_arrival)
 END_TEST
 
 /* One thread is held by what it prepares, and that alone keeps nothing from being read. */
-START_TEST(what_is_to_be_read_does_not_wait_behind_what_is_prepared)
+START_TEST(prepare_reads_bodies_while_an_input_is_prepared)
 {
     struct bench bench;
     bench_open(&bench, 1, 0);
@@ -241,8 +241,7 @@ START_TEST(groups_wait_for_groups_and_labels_alone)
 END_TEST
 
 SUITE("prepare", groups_wait_for_groups_and_labels_alone, labels_wait_for_labels_alone,
-      a_kind_of_work_is_done_in_order_of_arrival,
-      what_is_to_be_read_does_not_wait_behind_what_is_prepared, idle_threads_help_to_read,
-      more_work_than_its_time_is_refused_until_it_is_done,
+      a_kind_of_work_is_done_in_order_of_arrival, prepare_reads_bodies_while_an_input_is_prepared,
+      idle_threads_help_to_read, more_work_than_its_time_is_refused_until_it_is_done,
       two_threads_do_twice_the_work_in_its_time, without_a_bound_nothing_is_refused,
       a_stopped_pool_refuses)

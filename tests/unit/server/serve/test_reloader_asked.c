@@ -33,7 +33,7 @@ static void hold_a_reload(struct bench *bench)
     fake_await_inside(1);
 }
 
-START_TEST(what_is_held_is_not_reloaded)
+START_TEST(reloader_does_not_reload_while_it_is_held)
 {
     struct bench bench;
     struct err err = {0};
@@ -113,7 +113,7 @@ static void ask_again(struct http_exchange *exchange)
     again.code = reloader_submit(again.reloader, &again.request, &(struct err){0});
 }
 
-START_TEST(who_has_the_reply_may_ask_for_another_reload)
+START_TEST(reloader_takes_another_reload_from_the_reply_of_the_first)
 {
     struct bench bench;
     struct http_exchange other = {0};
@@ -138,7 +138,7 @@ static void *stop_main(void *context)
     return NULL;
 }
 
-START_TEST(who_waits_for_a_reload_is_resumed_before_the_stop_returns)
+START_TEST(reloader_resumes_waiting_requests_before_a_stop_returns)
 {
     struct bench bench;
     pthread_t stopper;
@@ -213,9 +213,10 @@ START_TEST(a_change_by_a_thread_waits_for_the_reload_that_runs)
 }
 END_TEST
 
-SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop, what_is_held_is_not_reloaded,
-      one_reload_at_a_time_is_taken, who_has_the_reply_may_ask_for_another_reload,
+SUITE("reloader_asked", a_reload_is_heard_between_start_and_stop,
+      reloader_does_not_reload_while_it_is_held, one_reload_at_a_time_is_taken,
+      reloader_takes_another_reload_from_the_reply_of_the_first,
       a_signal_while_a_reload_runs_brings_another,
-      who_waits_for_a_reload_is_resumed_before_the_stop_returns,
+      reloader_resumes_waiting_requests_before_a_stop_returns,
       a_change_by_a_thread_is_heard_between_start_and_stop,
       a_change_by_a_thread_waits_for_the_reload_that_runs)

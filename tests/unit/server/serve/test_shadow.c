@@ -163,7 +163,7 @@ START_TEST(each_shadow_but_who_answered_gets_a_copy)
 }
 END_TEST
 
-START_TEST(what_was_not_answered_gives_no_copy)
+START_TEST(shadow_copies_only_answered_requests)
 {
     struct bench bench;
     bench_open(&bench, 1, 0, 0);
@@ -191,7 +191,7 @@ START_TEST(a_copy_that_cannot_be_judged_has_failed)
 END_TEST
 
 /* The queue of copies is full, and one copy runs. */
-START_TEST(what_there_is_no_room_for_is_skipped)
+START_TEST(shadow_skips_copies_without_a_place)
 {
     struct bench bench;
     bench_open(&bench, 1, 0, 0);
@@ -303,8 +303,8 @@ END_TEST
 
 SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait,
       numbers_of_a_regression_agree_within_a_hundredth, each_shadow_but_who_answered_gets_a_copy,
-      what_was_not_answered_gives_no_copy, a_copy_that_cannot_be_judged_has_failed,
-      what_there_is_no_room_for_is_skipped, without_memory_for_requests_there_is_no_copy,
+      shadow_copies_only_answered_requests, a_copy_that_cannot_be_judged_has_failed,
+      shadow_skips_copies_without_a_place, without_memory_for_requests_there_is_no_copy,
       a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,
       after_a_copy_that_met_an_answer_the_next_one_waits_for_a_thousand,
       a_stop_does_not_wait_for_the_thousand, a_model_lives_until_its_last_copy_is_done)

@@ -97,7 +97,7 @@ START_TEST(new_requests_get_what_was_published_and_old_ones_keep_what_they_have)
 END_TEST
 
 /* The second is closed, so the closer has looked; the first is held meanwhile. */
-START_TEST(what_nobody_holds_is_closed_and_not_before)
+START_TEST(snapshots_close_a_model_when_nobody_holds_it)
 {
     struct models models;
     models_open(&models, 1);
@@ -119,7 +119,7 @@ START_TEST(what_nobody_holds_is_closed_and_not_before)
 }
 END_TEST
 
-START_TEST(what_is_closed_is_closed_by_none_of_its_users)
+START_TEST(snapshots_close_models_on_a_thread_of_their_own)
 {
     struct models models;
     models_open(&models, 1);
@@ -387,7 +387,7 @@ END_TEST
 SUITE("snapshots", a_snapshot_knows_its_models_by_name_and_kind,
       a_snapshot_of_no_model_has_no_default,
       new_requests_get_what_was_published_and_old_ones_keep_what_they_have,
-      what_nobody_holds_is_closed_and_not_before, what_is_closed_is_closed_by_none_of_its_users,
+      snapshots_close_a_model_when_nobody_holds_it, snapshots_close_models_on_a_thread_of_their_own,
       a_model_that_two_snapshots_have_is_shared, digests_are_told_to_rows_metrics_and_log,
       each_new_model_is_hashed_once, a_model_whose_digest_cannot_be_computed_is_served_without,
       nothing_is_said_of_a_digest_that_was_given_up, digests_are_given_up_to_stop_or_to_close,

@@ -83,7 +83,7 @@ START_TEST(each_version_answers_its_share_and_no_more)
 }
 END_TEST
 
-START_TEST(who_answers_is_not_its_own_shadow)
+START_TEST(versions_choose_no_model_as_its_own_shadow)
 {
     struct models models;
     models_open(&models, 1);
@@ -104,4 +104,4 @@ START_TEST(who_answers_is_not_its_own_shadow)
 END_TEST
 
 SUITE("versions", each_version_has_a_role_and_a_share, each_version_answers_its_share_and_no_more,
-      who_answers_is_not_its_own_shadow)
+      versions_choose_no_model_as_its_own_shadow)

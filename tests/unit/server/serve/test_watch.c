@@ -92,7 +92,7 @@ START_TEST(explaining_ends_at_the_deadline)
 END_TEST
 
 /* 80 million pixels hold the only thread; by the pool's first guess they take four seconds. */
-START_TEST(what_waits_to_be_prepared_counts_as_time)
+START_TEST(watch_counts_inputs_that_wait_for_preparation)
 {
     struct stage stage;
     struct http_exchange held;
@@ -144,4 +144,4 @@ END_TEST
 
 SUITE("watch", preparing_ends_at_the_deadline, preparing_ends_when_the_client_goes,
       preparing_ends_when_the_time_to_stop_is_up, explaining_ends_at_the_deadline,
-      what_waits_to_be_prepared_counts_as_time, the_pixels_of_a_request_are_bounded)
+      watch_counts_inputs_that_wait_for_preparation, the_pixels_of_a_request_are_bounded)

@@ -57,7 +57,7 @@ START_TEST(a_text_that_fits_has_no_windows)
 }
 END_TEST
 
-START_TEST(how_texts_are_read_reaches_the_engine_with_the_configured_bound)
+START_TEST(windows_pass_the_reading_and_its_bound_to_the_engine)
 {
     struct stage stage;
     stage_open(&stage, 1);
@@ -206,7 +206,7 @@ END_TEST
 
 SUITE("windows", an_input_behind_windows_that_fill_the_queue_is_too_large_by_itself,
       windows_are_rows_of_their_own_and_one_answer, a_text_that_fits_has_no_windows,
-      how_texts_are_read_reaches_the_engine_with_the_configured_bound,
+      windows_pass_the_reading_and_its_bound_to_the_engine,
       more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_too_many,
       windows_whose_client_has_gone_are_not_computed, windows_that_expire_are_one_504,
       texts_with_windows_and_without_share_a_call)

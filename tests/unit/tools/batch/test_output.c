@@ -159,7 +159,7 @@ START_TEST(output_is_a_regular_file)
 }
 END_TEST
 
-START_TEST(output_refuses_a_state_that_is_none)
+START_TEST(output_refuses_a_bad_state_file)
 {
     static const char *const states[][2] = {{"{", ".state: "},
                                             {"{\"attnd_batch\": 2}", "of version 2 of such files"},
@@ -180,4 +180,4 @@ END_TEST
 SUITE("output", output_goes_on_behind_what_was_saved,
       output_of_another_command_is_refused_and_left_alone, output_that_nobody_began_is_refused,
       output_that_became_shorter_is_refused, output_begins_anew_when_the_file_is_gone,
-      output_has_one_writer, output_is_a_regular_file, output_refuses_a_state_that_is_none)
+      output_has_one_writer, output_is_a_regular_file, output_refuses_a_bad_state_file)

@@ -225,7 +225,7 @@ START_TEST(without_bytes_it_waits_for_them_if_the_socket_does_not_block)
 }
 END_TEST
 
-START_TEST(who_does_not_speak_tls_or_leaves_breaks_it)
+START_TEST(tls_stream_breaks_if_the_peer_does_not_speak_tls_or_leaves)
 {
     static const char *const said[] = {"HTTP/1.1 400 Bad Request\r\n\r\n", ""};
     for (size_t i = 0; i < 2; i++) {
@@ -307,6 +307,6 @@ SUITE("tls_stream", a_certificate_is_taken_from_whom_the_file_says_and_from_no_o
       dates_count_unless_they_are_not_to, a_request_is_answered_up_to_the_end_of_the_connection,
       a_handshake_waits_for_an_answer_if_the_socket_does_not_block,
       without_bytes_it_waits_for_them_if_the_socket_does_not_block,
-      who_does_not_speak_tls_or_leaves_breaks_it,
+      tls_stream_breaks_if_the_peer_does_not_speak_tls_or_leaves,
       silence_of_a_blocking_socket_is_a_wait_after_its_time,
       files_that_cannot_be_used_are_errors_by_name)

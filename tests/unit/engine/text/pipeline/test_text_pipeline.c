@@ -19,7 +19,7 @@ static void check_refusal(const char *tokenizer, const char *config, const char 
     ck_assert_str_eq(err.text, text);
 }
 
-START_TEST(what_is_not_implemented_is_refused_by_its_place)
+START_TEST(tokenizer_refuses_unsupported_steps_by_their_place)
 {
     static const struct {
         const char *tokenizer, *text;
@@ -240,7 +240,7 @@ START_TEST(encoding_is_left_at_any_look)
 END_TEST
 
 /* U+FDFA becomes eighteen characters: told, and kept to. */
-START_TEST(what_an_encoding_takes_is_told_for_texts_that_grow)
+START_TEST(tokenizer_encode_bytes_counts_characters_that_grow)
 {
     enum { COUNT = 3000 };
     struct tokenizer *t =
@@ -348,10 +348,10 @@ START_TEST(an_encoding_tells_where_the_second_text_begins)
 }
 END_TEST
 
-SUITE("text_pipeline", what_is_not_implemented_is_refused_by_its_place, deep_nesting_is_refused,
+SUITE("text_pipeline", tokenizer_refuses_unsupported_steps_by_their_place, deep_nesting_is_refused,
       special_tokens_come_from_the_template_and_the_configuration,
       truncation_and_padding_of_the_file_do_not_count,
       a_text_of_many_chunks_gives_what_its_words_give,
       encoding_ends_with_the_chunk_that_reaches_the_limit, encoding_is_left_at_any_look,
-      what_an_encoding_takes_is_told_for_texts_that_grow, pairs_are_cut_longest_first,
+      tokenizer_encode_bytes_counts_characters_that_grow, pairs_are_cut_longest_first,
       a_limit_without_room_for_a_pair_is_refused, an_encoding_tells_where_the_second_text_begins)

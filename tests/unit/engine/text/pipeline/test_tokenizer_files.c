@@ -126,7 +126,7 @@ static void refuse(const char *vocab, const char *merges, const char *config, co
 
 #define WORDS "{\"<s>\": 0, \"</s>\": 2, \"a\": 3}"
 
-START_TEST(what_the_older_files_lack_is_refused_by_its_place)
+START_TEST(tokenizer_files_name_the_missing_part_of_older_files)
 {
     refuse("[", "", NULL, "vocab.json: ");
     refuse("{\"<s>\": \"0\"}", "", NULL, "vocab.json: an id is a string, not a whole number");
@@ -145,4 +145,4 @@ START_TEST(what_the_older_files_lack_is_refused_by_its_place)
 END_TEST
 
 SUITE("tokenizer_files", the_older_files_mean_what_tokenizer_json_says,
-      what_the_older_files_lack_is_refused_by_its_place)
+      tokenizer_files_name_the_missing_part_of_older_files)

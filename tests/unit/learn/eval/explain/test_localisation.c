@@ -38,7 +38,7 @@ START_TEST(all_patches_of_a_wide_pixel_are_marked)
 END_TEST
 
 /* The model sees the middle 4 x 4 pixels only: a mark outside of it is no patch's. */
-START_TEST(what_the_model_does_not_see_marks_nothing)
+START_TEST(localisation_ignores_marks_outside_the_part_that_the_model_saw)
 {
     struct patches_view cropped = view;
     bool pixels[SIDE * SIDE] = {false}, marked[PATCHES];
@@ -179,7 +179,7 @@ static bool is_mark(unsigned red, unsigned green, unsigned blue)
     return marked;
 }
 
-START_TEST(what_is_brighter_than_middle_grey_is_a_mark)
+START_TEST(localisation_mark_is_a_pixel_brighter_than_middle_grey)
 {
     ck_assert(is_mark(128, 128, 128) && !is_mark(127, 127, 127));
     ck_assert(is_mark(255, 128, 1) && !is_mark(255, 127, 1));
@@ -224,9 +224,11 @@ START_TEST(pixels_of_the_next_row_are_not_beside_the_picture)
 END_TEST
 
 SUITE("localisation", patches_that_a_marked_pixel_lies_in_are_marked,
-      all_patches_of_a_wide_pixel_are_marked, what_the_model_does_not_see_marks_nothing,
+      all_patches_of_a_wide_pixel_are_marked,
+      localisation_ignores_marks_outside_the_part_that_the_model_saw,
       iou_counts_as_many_patches_as_the_mask_has, masks_are_read_pixel_by_pixel,
       masks_of_another_size_or_without_a_mark_are_refused, missing_masks_are_named,
       every_pixel_marks_the_patch_that_it_lies_in, patches_beside_the_picture_are_not_marked,
-      what_is_brighter_than_middle_grey_is_a_mark, masks_that_are_no_image_or_too_low_are_refused,
+      localisation_mark_is_a_pixel_brighter_than_middle_grey,
+      masks_that_are_no_image_or_too_low_are_refused,
       pixels_of_the_next_row_are_not_beside_the_picture)

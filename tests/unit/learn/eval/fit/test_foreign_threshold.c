@@ -57,8 +57,7 @@ static void choose(size_t known_count, size_t foreign_count, bool sigmoid)
     struct calibration_set foreign = set_of(foreign_logits, foreign_classes, foreign_count);
     known.sigmoid = foreign.sigmoid = sigmoid;
     memcpy(thresholds, validation, sizeof thresholds);
-    ck_assert_msg(!foreign_raise(thresholds, &known, &foreign, 1, &goal, &err), "%s",
-                  err.text);
+    ck_assert_msg(!foreign_raise(thresholds, &known, &foreign, 1, &goal, &err), "%s", err.text);
 }
 
 START_TEST(without_foreign_inputs_thresholds_stay)
@@ -130,7 +129,7 @@ START_TEST(independent_labels_are_judged_each_by_itself)
 }
 END_TEST
 
-START_TEST(what_passes_is_counted_by_the_winners_threshold)
+START_TEST(foreign_automatic_counts_by_the_threshold_of_the_winner)
 {
     const float given[LABELS] = {0.6f, NAN};
     size_t automatic;
@@ -147,4 +146,4 @@ SUITE("foreign_threshold", without_foreign_inputs_thresholds_stay, no_threshold_
       a_threshold_rises_above_foreign_inputs_that_would_spoil_the_precision,
       a_label_whose_surest_answers_are_foreign_is_never_automatic,
       foreign_inputs_make_no_label_automatic, independent_labels_are_judged_each_by_itself,
-      what_passes_is_counted_by_the_winners_threshold)
+      foreign_automatic_counts_by_the_threshold_of_the_winner)

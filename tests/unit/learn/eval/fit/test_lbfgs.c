@@ -50,7 +50,7 @@ static double run(struct bowl *bowl, double gain_min, double *point)
     return loss_at(bowl, point, gradient);
 }
 
-START_TEST(it_ends_where_no_slope_is_left)
+START_TEST(lbfgs_ends_at_a_zero_gradient)
 {
     double point[N], gradient[N];
     struct bowl to_the_end = bowl();
@@ -61,7 +61,7 @@ START_TEST(it_ends_where_no_slope_is_left)
 }
 END_TEST
 
-START_TEST(it_ends_earlier_where_a_step_promises_too_little)
+START_TEST(lbfgs_ends_early_if_a_step_gains_too_little)
 {
     double point[N], last = 0;
     struct bowl to_the_end = bowl();
@@ -90,5 +90,5 @@ START_TEST(the_first_step_is_taken_whatever_it_promises)
 }
 END_TEST
 
-SUITE("lbfgs", it_ends_where_no_slope_is_left, it_ends_earlier_where_a_step_promises_too_little,
+SUITE("lbfgs", lbfgs_ends_at_a_zero_gradient, lbfgs_ends_early_if_a_step_gains_too_little,
       the_first_step_is_taken_whatever_it_promises)

@@ -92,7 +92,7 @@ START_TEST(agreement_leaves_out_what_failed_on_both_sides)
 }
 END_TEST
 
-START_TEST(agreement_of_nothing_is_none)
+START_TEST(agreement_of_no_inputs_is_zero)
 {
     struct made a;
     struct agreement agreement;
@@ -143,5 +143,5 @@ END_TEST
 SUITE("agreement", evaluation_winner_is_the_first_of_equal_ones, agreement_with_itself_is_whole,
       agreement_counts_other_winners_and_measures_logits,
       agreement_takes_a_failure_on_one_side_for_a_difference,
-      agreement_leaves_out_what_failed_on_both_sides, agreement_of_nothing_is_none,
+      agreement_leaves_out_what_failed_on_both_sides, agreement_of_no_inputs_is_zero,
       agreement_reaches_exactly_its_share, agreement_reads_what_is_counted_and_no_more)

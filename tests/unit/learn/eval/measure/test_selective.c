@@ -159,7 +159,7 @@ static size_t small_classes_of(struct verdict out[140])
     return at;
 }
 
-START_TEST(selective_threshold_is_shared_by_classes_too_small_for_one)
+START_TEST(selective_threshold_is_shared_by_small_classes)
 {
     struct verdict verdicts[140];
     struct selective_threshold thresholds[4];
@@ -347,7 +347,7 @@ SUITE("selective", selective_right_answers_needed_are_the_fewest_that_vouch,
       selective_threshold_is_the_lowest_score_that_is_pure_enough,
       selective_threshold_asks_a_small_class_for_more_than_luck,
       selective_threshold_takes_32_right_answers_for_95_percent,
-      selective_threshold_is_shared_by_classes_too_small_for_one, selective_decisions_add_up,
+      selective_threshold_is_shared_by_small_classes, selective_decisions_add_up,
       selective_verdicts_are_left_in_one_order, selective_curve_takes_the_first_point_far_enough,
       selective_threshold_counts_what_it_lets_through,
       selective_decisions_are_made_at_the_threshold, selective_threshold_is_of_its_label_alone,

@@ -166,7 +166,7 @@ START_TEST(scores_are_named_as_problems)
 END_TEST
 
 /* A model of masked words keeps the labels of the source: the head that knows them is not there. */
-START_TEST(a_language_model_has_no_problem_and_no_other_family_has_one)
+START_TEST(export_config_of_a_language_model_has_no_problem_type)
 {
     open_model("bert", NULL, HEAD_MLM);
     struct json_t *config = exported();
@@ -292,7 +292,6 @@ START_TEST(a_texts_length_is_written_if_it_is_told)
 END_TEST
 
 SUITE("export_config", a_configuration_says_what_was_learnt, scores_are_named_as_problems,
-      a_language_model_has_no_problem_and_no_other_family_has_one,
-      each_tensor_is_written_with_its_values, a_size_before_a_crop_is_that_of_the_source,
-      a_size_that_is_none_is_refused, an_export_that_fails_has_no_weights,
-      a_texts_length_is_written_if_it_is_told)
+      export_config_of_a_language_model_has_no_problem_type, each_tensor_is_written_with_its_values,
+      a_size_before_a_crop_is_that_of_the_source, a_size_that_is_none_is_refused,
+      an_export_that_fails_has_no_weights, a_texts_length_is_written_if_it_is_told)

@@ -160,7 +160,7 @@ static const char *const tokenizer_names[] = {"vocab.txt", "tokenizer.json",
                                               "added_tokens.json"};
 
 /* Each file in turn is the one that the source lacks. */
-START_TEST(a_tokenizer_is_all_of_its_files_and_no_older_ones)
+START_TEST(export_files_copies_a_whole_tokenizer_and_removes_older_files)
 {
     for (unsigned lacks = 0; lacks < 5; lacks++) {
         open_dirs();
@@ -338,7 +338,7 @@ END_TEST
 
 SUITE("export_files", a_path_that_is_too_long_is_refused, a_directory_is_made_unless_it_is_there,
       a_copy_is_the_file_or_its_absence, a_file_that_cannot_be_read_is_told_by_its_path,
-      a_tokenizer_is_all_of_its_files_and_no_older_ones,
+      export_files_copies_a_whole_tokenizer_and_removes_older_files,
       a_tokenizer_without_a_vocabulary_is_refused, a_texts_length_is_put_beside_what_is_there,
       a_preprocessor_that_fits_is_copied, without_a_preprocessor_there_is_nothing_to_write,
       steps_in_a_member_of_processor_config_are_resized_there, a_size_before_a_crop_grows_with_it,

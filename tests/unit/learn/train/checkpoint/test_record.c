@@ -37,7 +37,7 @@ START_TEST(a_record_comes_back_sorted_and_without_doubles)
 }
 END_TEST
 
-START_TEST(a_record_of_no_inputs_knows_none)
+START_TEST(record_of_no_inputs_knows_no_input)
 {
     struct record record;
     uint64_t one = 1;
@@ -111,5 +111,5 @@ START_TEST(a_record_of_another_form_is_refused)
 }
 END_TEST
 
-SUITE("record", a_record_comes_back_sorted_and_without_doubles, a_record_of_no_inputs_knows_none,
+SUITE("record", a_record_comes_back_sorted_and_without_doubles, record_of_no_inputs_knows_no_input,
       a_record_of_many_inputs_is_a_fair_sample, a_record_of_another_form_is_refused)

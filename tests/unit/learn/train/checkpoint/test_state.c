@@ -296,7 +296,7 @@ static void expect_typed(const struct typed *typed, enum err_code code, const ch
     close_fixture(&f);
 }
 
-START_TEST(what_a_typed_state_lacks_is_named)
+START_TEST(state_names_a_missing_tensor)
 {
     struct typed typed;
     char text[128];
@@ -498,7 +498,7 @@ START_TEST(a_fingerprint_of_digits_is_of_characters)
 }
 END_TEST
 
-START_TEST(what_a_state_of_digits_lacks_is_named)
+START_TEST(state_of_digits_names_a_missing_tensor)
 {
     static const char *const names[] = {"fingerprint", "counters", NULL,   "values",
                                         "m",           "v",        "best", "average"};
@@ -579,9 +579,9 @@ END_TEST
 SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
       another_runs_state_is_refused_with_the_way_out, a_state_of_another_size_is_refused,
       a_cut_file_is_refused, a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite,
-      what_a_typed_state_lacks_is_named, a_counter_of_another_type_is_refused,
+      state_names_a_missing_tensor, a_counter_of_another_type_is_refused,
       a_damaged_history_is_refused, a_state_of_another_version_is_refused_with_the_way_out,
       a_state_of_digits_is_read_as_what_it_was, digits_are_of_sixteen_bits,
-      a_fingerprint_of_digits_is_of_characters, what_a_state_of_digits_lacks_is_named,
+      a_fingerprint_of_digits_is_of_characters, state_of_digits_names_a_missing_tensor,
       a_run_that_has_just_begun_has_a_state_too,
       a_state_that_cannot_be_written_or_read_is_told_by_its_path)

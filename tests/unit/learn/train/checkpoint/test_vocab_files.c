@@ -146,7 +146,7 @@ START_TEST(a_new_tokenizer_is_its_three_files)
 END_TEST
 
 /* In the order in which they are written: nothing follows what failed. */
-START_TEST(what_cannot_be_written_is_told_by_its_path)
+START_TEST(vocab_files_name_the_path_that_cannot_be_written)
 {
     static const struct {
         const char *name, *text;
@@ -186,5 +186,5 @@ START_TEST(a_path_that_is_too_long_is_told)
 END_TEST
 
 SUITE("vocab_files", pieces_are_lines_however_long, a_piece_that_is_no_line_leaves_nothing_behind,
-      a_new_tokenizer_is_its_three_files, what_cannot_be_written_is_told_by_its_path,
+      a_new_tokenizer_is_its_three_files, vocab_files_name_the_path_that_cannot_be_written,
       a_path_that_is_too_long_is_told)

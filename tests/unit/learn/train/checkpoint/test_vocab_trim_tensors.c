@@ -233,7 +233,7 @@ END_TEST
 
 /* ---- what cannot be ---- */
 
-START_TEST(what_cannot_be_trimmed_is_told_by_its_path)
+START_TEST(vocab_trim_names_the_path_that_cannot_be_written)
 {
     char path[160], want[256];
     open_source(&embedding, 1);
@@ -267,4 +267,4 @@ SUITE("vocab_trim_tensors", every_tensor_with_a_row_a_piece_loses_rows,
       rows_that_are_too_few_are_told_and_just_enough_are_not,
       ids_of_a_configuration_are_moved_or_removed,
       files_that_the_source_lacks_are_not_left_from_before, tokens_without_a_new_id_change_nothing,
-      what_cannot_be_trimmed_is_told_by_its_path)
+      vocab_trim_names_the_path_that_cannot_be_written)

@@ -127,7 +127,7 @@ START_TEST(one_label_an_input_is_judged_by_winners)
 }
 END_TEST
 
-START_TEST(several_labels_are_judged_one_by_one)
+START_TEST(judge_evaluates_each_label_of_multi_label_inputs)
 {
     static const char *const labels[COUNT] = {"a", "a|b", "b", "a", "b",   "b",
                                               "a", "b",   "a", "b", "a|b", "a"};
@@ -244,6 +244,6 @@ START_TEST(masked_words_are_judged_by_the_words_found)
 }
 END_TEST
 
-SUITE("judge", one_label_an_input_is_judged_by_winners, several_labels_are_judged_one_by_one,
-      a_label_that_never_occurs_counts_as_nothing, the_average_is_what_is_judged,
-      masked_words_are_judged_by_the_words_found)
+SUITE("judge", one_label_an_input_is_judged_by_winners,
+      judge_evaluates_each_label_of_multi_label_inputs, a_label_that_never_occurs_counts_as_nothing,
+      the_average_is_what_is_judged, masked_words_are_judged_by_the_words_found)

@@ -141,7 +141,7 @@ START_TEST(several_labels_may_be_one_and_the_first_named_is_first)
 END_TEST
 
 /* A wafer of mixed-type maps may have no defect at all. */
-START_TEST(several_labels_may_be_none)
+START_TEST(labels_of_a_multi_label_input_may_be_empty)
 {
     const char *const text[] = {"a|b", "", "b"};
     struct arena arena;
@@ -165,7 +165,7 @@ START_TEST(several_labels_may_be_none)
 END_TEST
 
 /* An empty name is refused wherever it stands; an unknown one is cut at 80 bytes. */
-START_TEST(what_is_no_label_is_said_with_the_input)
+START_TEST(labels_errors_name_the_input_of_a_bad_label)
 {
     static const char *const wrong[] = {"a|", "|a", "a||b", "|"};
     struct arena arena;
@@ -201,7 +201,7 @@ START_TEST(what_is_no_label_is_said_with_the_input)
 END_TEST
 
 /* Names "0000" to the limit, told in a mixed order; one more is too many, one again is not. */
-START_TEST(so_many_labels_and_no_more)
+START_TEST(labels_have_a_limited_count)
 {
     enum { COUNT = SPEC_LABELS_MAX + 1, MIXER = 1009 }; /* a prime that divides no COUNT - 1 */
     struct dataset_item *items = calloc(COUNT, sizeof *items);
@@ -253,10 +253,10 @@ START_TEST(a_source_with_one_other_label_decides_nothing)
 }
 END_TEST
 
-SUITE("labels", several_labels_may_be_none, labels_are_sorted_by_bytes,
+SUITE("labels", labels_of_a_multi_label_input_may_be_empty, labels_are_sorted_by_bytes,
       labels_of_the_source_keep_its_order, several_labels_are_split_at_bars,
       one_label_only_is_nothing_to_learn, names_that_begin_alike_are_different_names,
       a_bar_is_part_of_a_name_unless_there_are_several,
       several_labels_may_be_one_and_the_first_named_is_first,
-      what_is_no_label_is_said_with_the_input, so_many_labels_and_no_more,
+      labels_errors_name_the_input_of_a_bad_label, labels_have_a_limited_count,
       a_source_with_one_other_label_decides_nothing)

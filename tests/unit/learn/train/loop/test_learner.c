@@ -279,7 +279,7 @@ START_TEST(a_step_moves_the_weights_and_what_is_computed_with_them)
 }
 END_TEST
 
-START_TEST(what_rests_stays_as_it_was)
+START_TEST(learner_leaves_frozen_parameters_unchanged)
 {
     train_fixture_texts(&f);
     open_run();
@@ -396,5 +396,6 @@ END_TEST
 SUITE("learner", a_batch_has_the_mean_loss_of_its_rows, parts_give_the_gradient_of_the_whole,
       masked_words_are_counted_where_they_are, a_batch_without_words_is_nothing,
       dropout_is_drawn_by_position_and_seed,
-      a_step_moves_the_weights_and_what_is_computed_with_them, what_rests_stays_as_it_was,
-      another_size_takes_everything_along, a_structured_beginning_is_also_the_averages)
+      a_step_moves_the_weights_and_what_is_computed_with_them,
+      learner_leaves_frozen_parameters_unchanged, another_size_takes_everything_along,
+      a_structured_beginning_is_also_the_averages)

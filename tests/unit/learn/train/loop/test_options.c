@@ -209,7 +209,7 @@ START_TEST(stages_are_read_to_their_limits)
 }
 END_TEST
 
-START_TEST(what_does_not_go_together_is_said)
+START_TEST(options_name_those_that_exclude_each_other)
 {
     static const char mlm[] = "--task mlm goes with none of --teacher, --teacher-logits, "
                               "--logit-adjust, --multi-label and --stages";
@@ -368,6 +368,6 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       stages_are_sizes_and_epochs, model_data_and_out_must_be_given, the_model_is_not_overwritten,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
-      what_does_not_go_together_is_said, teachers_are_given_one_after_another,
+      options_name_those_that_exclude_each_other, teachers_are_given_one_after_another,
       options_that_came_later_are_told_if_they_are_used,
       views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)

@@ -245,7 +245,7 @@ START_TEST(weights_are_the_sources_unless_none_are_wanted)
 }
 END_TEST
 
-START_TEST(what_is_wrong_with_a_source_is_said_with_its_path)
+START_TEST(run_errors_begin_with_the_path_of_the_source)
 {
     train_fixture_texts(&f);
     tempdir_write(&f.model, "model.safetensors", "no", 2);
@@ -356,7 +356,6 @@ END_TEST
 SUITE("run", each_option_reaches_its_place, class_weights_are_one_in_the_mean,
       masked_words_have_no_labels_and_no_classes, a_micro_batch_has_room_for_the_longest_input,
       the_precision_is_the_one_that_was_asked_for, a_fingerprint_is_of_options_names_and_labels,
-      weights_are_the_sources_unless_none_are_wanted,
-      what_is_wrong_with_a_source_is_said_with_its_path,
+      weights_are_the_sources_unless_none_are_wanted, run_errors_begin_with_the_path_of_the_source,
       a_structured_beginning_is_for_images_whose_heads_have_quarters,
       a_teacher_is_opened_with_the_runs_own_view)

@@ -220,7 +220,7 @@ END_TEST
 /* At a rate that changes nothing each epoch is as good as the first, of each image size. */
 /* Three epochs in which macro-F1 is 1 and the loss falls: the last is kept, and patience counts
  * from the first. */
-START_TEST(of_equal_figures_the_smaller_loss_is_kept)
+START_TEST(walk_keeps_the_smaller_loss_of_equal_figures)
 {
     for (unsigned patience = 0; patience <= 2; patience += 2) {
         train_fixture_texts(&f);
@@ -355,7 +355,7 @@ START_TEST(steps_that_were_skipped_are_counted)
 }
 END_TEST
 
-START_TEST(what_is_wrong_is_returned_and_nothing_is_told)
+START_TEST(trainer_returns_an_error_before_any_hook_runs)
 {
     struct trainer_hooks hooks = {.plan = on_plan, .epoch = on_epoch, .context = &seen};
     struct trainer_result result = {.best_epoch = 9};
@@ -370,9 +370,9 @@ START_TEST(what_is_wrong_is_returned_and_nothing_is_told)
 END_TEST
 
 SUITE("walk", the_end_of_each_phase_is_told, the_plan_counts_what_is_learnt,
-      the_best_epoch_is_the_one_that_is_kept, of_equal_figures_the_smaller_loss_is_kept,
+      the_best_epoch_is_the_one_that_is_kept, walk_keeps_the_smaller_loss_of_equal_figures,
       an_epoch_at_another_size_is_compared_with_none_before,
       patience_is_the_number_of_epochs_without_a_better_one,
       a_run_that_was_stopped_in_an_epoch_goes_on_there,
       a_run_that_is_told_to_stop_before_it_begins_does_no_step, steps_that_were_skipped_are_counted,
-      what_is_wrong_is_returned_and_nothing_is_told)
+      trainer_returns_an_error_before_any_hook_runs)

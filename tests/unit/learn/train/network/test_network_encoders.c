@@ -140,7 +140,7 @@ START_TEST(loss_and_gradients_of_a_step_are_pytorchs)
 END_TEST
 
 /* A step of plain gradient descent, written, and asked of the engine. */
-START_TEST(what_is_exported_answers_as_the_network_that_learnt)
+START_TEST(exported_encoders_answer_as_the_trained_network)
 {
     for (int m = 0; m < ENCODER_MODELS - 2; m++) {
         struct learning learning;
@@ -187,5 +187,4 @@ START_TEST(what_is_exported_answers_as_the_network_that_learnt)
 END_TEST
 
 SUITE("network_encoders", the_network_answers_as_the_reference_does,
-      loss_and_gradients_of_a_step_are_pytorchs,
-      what_is_exported_answers_as_the_network_that_learnt)
+      loss_and_gradients_of_a_step_are_pytorchs, exported_encoders_answer_as_the_trained_network)
