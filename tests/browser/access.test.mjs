@@ -1,4 +1,4 @@
-/* For everybody: by keyboard, on a phone, in the dark, with a screen reader. */
+/* The page serves everybody: by keyboard, on a phone, in the dark, with a screen reader. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { drop, fixture, seriousFindings, shoot, shownAnswer } from './support.mjs';

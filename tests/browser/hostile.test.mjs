@@ -25,7 +25,7 @@ const HOSTILE = {
     lines: 'kernel panic\nEND_OF_JSON\n\'\'\'\n',
 };
 
-/* Nothing in a command may be invisible; its lines may end. */
+/* A command has no invisible character; its lines may end. */
 const UNSEEN = /[\p{Cf}\u0000-\u0009\u000b-\u001f\u007f-\u009f]/u;
 
 /** Runs a command as a person would who pastes it. It may do nothing but ask the server. */

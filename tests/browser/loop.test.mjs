@@ -15,11 +15,11 @@ const KNOWN = ['none', 'center', 'edge_ring', 'scratch', 'upper_left'];
 const UNSEEN = 'donut';
 const TRAIN_EACH = 60, SENT_EACH = 80, SENT_UNSEEN = 40, LABELLED = 10;
 
-/* Whoever labels only what is most alike teaches only that. */
+/* A person who labels only the most alike inputs teaches only these. */
 const OF_A_GROUP = 4;
 const FOUND_LEAST = 24, KNOWN_LEAST = 0.95;
 
-/* A fit takes seconds; where others use the processors too, longer. */
+/* A fit takes seconds, and longer if others use the processors too. */
 const FIT_MS = 120000;
 
 const folder = mkdtempSync(join(tmpdir(), 'attnd-loop-'));

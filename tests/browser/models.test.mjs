@@ -1,4 +1,5 @@
-/* The Models view: what the server knows of the versions of its models, and changing them. */
+/* The Models view: it shows the server's knowledge of the versions of its models, and changes
+ * them. */
 import { strict as assert } from 'node:assert';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-/* The Review view: what waits for a person is in groups, and a group gets its label at once. */
+/* The Review view: inputs that wait for a person are in groups, and a group gets its label at
+ * once. */
 import { strict as assert } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ const KINDS = ['center', 'edge_ring', 'upper_left'];
 const EACH = 4;
 let folders = 0;
 
-/* No test needs a server for itself alone but those that label. */
+/* Only the tests that label need a server of their own. */
 const shared = fixture(MODELS);
 after(() => rmSync(folder, { recursive: true }));
 

@@ -19,7 +19,7 @@ const AXE = require.resolve('axe-core/axe.min.js');
 
 const SHOTS = `${ROOT}${BUILD}/browser/`;
 
-/* Until a page shows what is expected. */
+/* The longest time until a page shows the expected content. */
 const PATIENCE_MS = 20000;
 
 /* Replies that a failure tells of. */

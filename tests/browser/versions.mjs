@@ -12,7 +12,7 @@ import { ROOT, ask } from './support.mjs';
 
 const MODEL = `${ROOT}tests/data/golden/bert-3`;
 
-/* How many labels a promotion needs here. */
+/* The number of labels that a promotion needs here. */
 const LABELS_LEAST = 2;
 
 export const LABELS = Object.values(

@@ -1,5 +1,5 @@
-/* attnd.json: temperature, class codes, thresholds, out-of-distribution statistics. What is
- * accepted is written again by the one writer, and judges a finite answer. */
+/* attnd.json: temperature, class codes, thresholds, out-of-distribution statistics. An accepted
+ * file is written again by the one writer, and judges a finite answer. */
 #include "learn/eval/fit/attnd_json.h"
 
 #include "engine/decide/policy.h"

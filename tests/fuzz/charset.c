@@ -1,5 +1,5 @@
-/* Texts in other charsets. The first byte chooses the charset; what comes out is UTF-8 within the
- * room that is promised. */
+/* Texts in other charsets. The first byte chooses the charset. The output is UTF-8 within the room
+ * that is promised. */
 #include "engine/content/charset.h"
 
 #include "engine/base/utf8.h"

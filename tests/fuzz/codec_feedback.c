@@ -1,4 +1,4 @@
-/* A body of POST /feedback -> a call: what is accepted keeps to its bounds, and the answer to it is
+/* A body of POST /feedback -> a call. An accepted call keeps to its bounds, and the answer to it is
  * JSON. */
 #include "server/json/codec_feedback.h"
 

@@ -1,4 +1,4 @@
-/* A body of POST /admin/fits -> what is asked for: what is accepted keeps to its bounds. */
+/* A body of POST /admin/fits -> a request. An accepted request keeps to its bounds. */
 #include "server/json/codec_fit.h"
 
 #include "engine/base/utf8.h"

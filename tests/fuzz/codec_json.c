@@ -1,4 +1,4 @@
-/* A request's JSON body -> a call -> the reply: what is accepted keeps to its bounds, and every
+/* A request's JSON body -> a call -> the reply. An accepted call keeps to its bounds, and every
  * reply to it, good or bad, is JSON. */
 #include "wire/codec.h"
 

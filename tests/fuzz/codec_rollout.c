@@ -1,5 +1,5 @@
-/* A body of a route under /admin/models -> a change: what is accepted keeps to its bounds. The first
- * byte says which change. */
+/* A body of a route under /admin/models -> a change. An accepted change keeps to its bounds. The
+ * first byte chooses the change. */
 #include "server/json/codec_rollout.h"
 
 #include "engine/base/utf8.h"

@@ -1,6 +1,6 @@
 /* The server's configuration: a JSON file and, after a byte 0, variables of the environment and
- * flags, one a line ("ATTND_..." or an argument). What is accepted prints as a file that is
- * accepted too and prints the same. */
+ * flags, one a line ("ATTND_..." or an argument). An accepted configuration prints as a file that
+ * is accepted too and prints the same. */
 #include "config/config_load.h"
 #include "config/config_print.h"
 

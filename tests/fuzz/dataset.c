@@ -1,4 +1,4 @@
-/* Lists of labelled inputs. The first byte chooses the form and what is asked of it. What can be
+/* Lists of labelled inputs. The first byte chooses the form and the questions. A list that can be
  * read also teaches labels. */
 #include "learn/data/dataset.h"
 

@@ -1,5 +1,5 @@
-/* A text that may be a request, a file of a fab or base64: what is said of it is one line of UTF-8
- * that fits, and no byte behind its end is read. */
+/* A text that may be a request, a file of a fab or base64. The description of it is one line of
+ * UTF-8 that fits, and no byte behind its end is read. */
 #include "engine/content/document.h"
 
 #include "engine/content/file_kind.h"

@@ -1,5 +1,5 @@
-/* A JSON file that is changed and kept: what is opened can be saved and opens again, with the same
- * members and the change. */
+/* A JSON file that is changed and kept. A file that opens can be saved and opens again, with the
+ * same members and the change. */
 #include "engine/base/doc_edit.h"
 
 #include "tests/fuzz/driver/fuzz.h"

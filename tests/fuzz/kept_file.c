@@ -1,5 +1,4 @@
-/* An input that is kept: whatever a file of that name holds, it is refused, or all that is told of
- * it is there. */
+/* An input that is kept. A file of that name is refused, or all its fields are there. */
 #include "server/review/kept_file.h"
 
 #include "tests/fuzz/driver/fuzz.h"

@@ -139,7 +139,7 @@ static void check_head(const uint8_t *data, size_t size)
 
 /* ---- chunks ---- */
 
-/* However they come: cut where the input says, and byte by byte. */
+/* The chunks come cut at the input's places, and byte by byte. */
 static void check_chunks(struct fuzz_input *input)
 {
     size_t steps_len, at = 0;

@@ -1,5 +1,5 @@
-/* preprocessor_config.json for a model that takes 32 x 32: whatever is accepted turns an image
- * into that, and into numbers. */
+/* preprocessor_config.json for a model that takes 32 x 32. Every accepted file turns an image into
+ * that size, and into numbers. */
 #include "engine/vision/preprocess.h"
 
 #include "tests/fuzz/driver/fuzz.h"

@@ -1,4 +1,4 @@
-/* attnd-selftest.json: what is accepted has cases within the limits, and tolerances that order. */
+/* attnd-selftest.json: an accepted file has cases within the limits, and tolerances that order. */
 #include "engine/selftest.h"
 
 #include "tests/fuzz/driver/fuzz.h"

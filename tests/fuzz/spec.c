@@ -75,7 +75,7 @@ static void check_sizes(const struct spec *spec)
     FUZZ_CLAIM(spec_features(spec) >= (spec->projection > 0 ? 1 : spec->hidden));
 }
 
-/* Whatever the preprocessor may ask for. */
+/* Every setting that the preprocessor may ask for. */
 static void check_fit(struct spec *spec, unsigned image_size)
 {
     struct err err = {0};

@@ -1,6 +1,5 @@
-/* A training state. An input is either the file as it stands, or, if its first byte is 0, the
- * numbers of a sound one of digits, and if it is 1, of typed numbers: what they say is read, and
- * written again. */
+/* A training state. An input is the file as it stands. If its first byte is 0, it is the numbers of
+ * a sound state of digits; if it is 1, of typed numbers. A state that is read is written again. */
 #include "learn/train/checkpoint/state.h"
 
 #include "engine/format/safetensors_write.h"

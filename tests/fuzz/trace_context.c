@@ -1,5 +1,5 @@
-/* traceparent and tracestate. What is accepted is written again as a header of version 00 that reads
- * as the same trace; a state is accepted with what stands around it left out. */
+/* traceparent and tracestate. An accepted header is written again as a header of version 00 that
+ * reads as the same trace. A state is accepted without the blanks around it. */
 #include "server/observe/trace_context.h"
 
 #include "tests/fuzz/driver/fuzz.h"

@@ -26,7 +26,7 @@ void batch_fixture_open(struct batch_fixture *fixture, unsigned lines);
 void batch_fixture_write_log(const struct batch_fixture *fixture, unsigned lines);
 void batch_fixture_close(struct batch_fixture *fixture);
 
-/* attnd-batch with this model and log, and --out; what it prints goes nowhere. */
+/* Starts attnd-batch with this model and log, and --out. Its output goes nowhere. */
 pid_t batch_start(const struct batch_fixture *fixture, const char *const *more);
 /* The exit status, -1 if a signal ended it; the most memory that it had (NULL: not asked). */
 int batch_wait(pid_t pid, long *kilobytes);

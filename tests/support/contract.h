@@ -65,7 +65,7 @@ size_t reply_count(const struct reply *reply, const char *path);
 const char *reply_header(const struct reply *reply, const char *name);
 
 void reply_expect_status(const struct reply *reply, int status);
-/* Everything that RFC 9457 and the contract ask of an error. detail: the beginning of its text. */
+/* Checks all that RFC 9457 and the contract ask of an error. detail: the beginning of its text. */
 void reply_expect_problem(const struct reply *reply, int status, const char *error_type,
                           const char *detail);
 /* The problem object at a path ("results.1") of a reply. */

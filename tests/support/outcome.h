@@ -29,8 +29,8 @@ void outcome_expect(struct outcome *outcome, int code, const char *out, const ch
  * the outcome. */
 struct json_t *outcome_json(struct outcome *outcome);
 
-/* Runs a program whose standard error is a terminal; what it said there, at most OUTCOME_BYTES, and
- * its exit code, -1 if a signal ended it. Standard output goes nowhere. */
+/* Runs a program whose standard error is a terminal. said: its output there, at most OUTCOME_BYTES.
+ * Returns its exit code, -1 if a signal ended it. Standard output goes nowhere. */
 int outcome_on_terminal(const char *program, const char *const *arguments, char *said);
 
 /* The number at a path, in the form of contract_at; it is expected within 1e-8. */

@@ -29,7 +29,7 @@ static void put32(unsigned char *out, uint32_t value)
         out[i] = (unsigned char)(value >> (24 - 8 * i));
 }
 
-/* Length, type, data, checksum; what is behind it. */
+/* Writes length, type, data and checksum; returns the place behind them. */
 static unsigned char *put_chunk(unsigned char *out, const char *type, const unsigned char *data,
                                 size_t len)
 {

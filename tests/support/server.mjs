@@ -14,7 +14,7 @@ const PROGRAM = process.env.ATTND ?? `${ROOT}${BUILD}/attnd`;
 export const MODELS = ['--model', 'wafer-vit=models/wafer-vit',
     '--model', 'kernel-bert=models/kernel-bert', '--model', 'testlog-bert=models/testlog-bert'];
 
-/* Until a server answers, or is gone. */
+/* The longest time until a server answers, or has ended. */
 const PATIENCE_MS = 20000;
 
 function inTime(promise, what) {

@@ -70,7 +70,7 @@ static void inherit(const struct server_launch *launch)
         setenv("LISTEN_FDNAMES", launch->names, 1);
 }
 
-/* Everything up to end of file or, with `line`, to the end of the first line. */
+/* Reads up to end of file or, with `line`, to the end of the first line. */
 static void read_text(int fd, char *out, size_t size, int line)
 {
     size_t len = 0;

@@ -67,7 +67,7 @@ const struct fault faults_table[] = {
 const unsigned faults_count = sizeof faults_table / sizeof faults_table[0];
 
 /* -------------------------------------------------------------------------------------------- */
-/* Whose turn it is */
+/* The call that fails next */
 
 enum {
     STACK = 24,

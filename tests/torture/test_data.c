@@ -213,7 +213,7 @@ START_TEST(logits_are_read_whole_or_not)
 }
 END_TEST
 
-/* Two wafers of two dies each. What is packed has so many zeros behind it, which are allowed, that
+/* Two wafers of two dies each. The packed file has so many zeros behind it, which are allowed, that
  * it is unpacked in steps. */
 static void write_lot(const struct tempdir *dir, const char *name, bool packed)
 {

@@ -108,7 +108,7 @@ static enum drill_outcome open_and_predict(const void *context, char *why, size_
 }
 
 /* -------------------------------------------------------------------------------------------- */
-/* With a model that is open */
+/* A model that is open */
 
 struct opened {
     struct subject *subject;

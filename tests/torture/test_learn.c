@@ -1,6 +1,6 @@
-/* Training with every call to the C library failing in turn: texts with a teacher, with all that
- * weighs classes, up to the report; images that grow in stages; masked words, stopped and taken up
- * again. What is written is that of a run that nothing disturbed, or the failure is told. */
+/* Training with every call to the C library failing in turn: texts with a teacher and with all
+ * weights of classes, up to the report; images that grow in stages; masked words, stopped and taken
+ * up again. The written files are those of a run that nothing disturbed, or the failure is told. */
 #include "tests/support/train_fixture.h"
 #include "tests/torture/drill.h"
 #include "tests/torture/written.h"

@@ -134,8 +134,8 @@ START_TEST(house_files_are_opened_by_file_open)
 }
 END_TEST
 
-/* engine/base/file.h: what a program prints must not land in the first file that it opens. cli_main
- * does it for the programs that it runs. */
+/* engine/base/file.h: a program's output must not land in the first file that it opens. cli_main
+ * opens the descriptors for the programs that it runs. */
 START_TEST(house_each_main_opens_the_standard_descriptors)
 {
     static const char begin[] = "{\n    file_open_standard();\n";

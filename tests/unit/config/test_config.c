@@ -343,7 +343,7 @@ START_TEST(config_serves_sixty_four_models_and_not_one_more)
 }
 END_TEST
 
-/* Neither a value nor given: what follows another option still follows it. */
+/* A null is neither a value nor given: the options after it still count. */
 START_TEST(config_takes_null_in_the_file_for_absent)
 {
     ck_assert_int_eq(load_file("{\"inputs_max\": null, \"workers\": null, \"queue_limit\": 7, "

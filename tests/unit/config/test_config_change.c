@@ -1,5 +1,5 @@
-/* From one configuration to the next: which options apply while the server runs, and which keep
- * their old value until it is started again. */
+/* Changes from one configuration to the next: options that apply while the server runs, and options
+ * that keep their old value until it is started again. */
 #include "config/config_change.h"
 #include "config/config_load.h"
 
@@ -195,7 +195,8 @@ START_TEST(a_request_stays_within_the_queue_that_stays)
 }
 END_TEST
 
-/* Nor is it held to a shorter queue that waits for a restart, unless that was asked for. */
+/* A request is not held to a shorter queue that waits for a restart either, unless inputs_max was
+ * asked for. */
 START_TEST(a_request_is_not_held_to_a_queue_that_waits)
 {
     struct config old = loaded("--queue-limit", "1024"), next = loaded("--queue-limit", "10");

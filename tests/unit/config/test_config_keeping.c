@@ -1,4 +1,4 @@
-/* keep_inputs_bytes and keep_inputs_share: what they need, and a share in a file. */
+/* keep_inputs_bytes and keep_inputs_share: the options that they need, and a share in a file. */
 #include "config/config_load.h"
 #include "config/config_print.h"
 #include "tests/support/suite.h"

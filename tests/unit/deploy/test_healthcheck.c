@@ -136,7 +136,7 @@ START_TEST(healthcheck_says_why_it_is_not_content)
 }
 END_TEST
 
-/* Nobody takes the connection from the backlog: it is open, and silent. */
+/* The connection stays in the backlog: it is open, and silent. */
 START_TEST(healthcheck_does_not_wait_for_ever)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

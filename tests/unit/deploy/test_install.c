@@ -1,4 +1,4 @@
-/* `make install` into a folder of its own: what is there, and that it works from there. */
+/* `make install` into a folder of its own: the files are there, and work from there. */
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 

@@ -1,4 +1,4 @@
-/* .ci/run and its table: what is run for each change, and that nothing is forgotten. */
+/* .ci/run and its table: the stages that run for each change. None is forgotten. */
 #include "engine/base/file.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

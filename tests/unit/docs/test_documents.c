@@ -104,7 +104,8 @@ START_TEST(documents_link_to_what_is_there)
 }
 END_TEST
 
-/* How good a model is stands once, beside the model: copies in other pages grew out of date. */
+/* The figures of a model stand in one place, beside the model: copies in other pages grew out of
+ * date. */
 START_TEST(limits_leave_the_figures_of_models_to_their_page)
 {
     char *page = read_text("docs/limits.md");

@@ -1,6 +1,6 @@
 /* The effects of a class prior on an answer, and the fields that it leaves: the same files are
- * opened with and without one, a text in windows and a distilled DeiT among them, in f32 and int8.
- */
+ * opened with and without one, a text in windows and a distilled DeiT among them, in f32 and
+ * int8. */
 #include "engine/base/file.h"
 #include "engine/decide/class_prior.h"
 #include "engine/engine.h"

@@ -221,7 +221,7 @@ START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
 }
 END_TEST
 
-/* Wherever it stands: the best score would otherwise hide it, or be it. */
+/* The score may stand anywhere: the best score would otherwise hide it, or be it. */
 START_TEST(a_score_that_is_not_finite_is_told)
 {
     static const float bad[] = {NAN, INFINITY};

@@ -224,7 +224,7 @@ START_TEST(a_dtype_by_name_wins_over_the_pin)
 }
 END_TEST
 
-/* Here measured as other speeds than when the first one was opened. */
+/* The second copy meets other speeds than those measured when the first one was opened. */
 START_TEST(a_copy_computes_as_the_first_does_and_is_not_measured)
 {
     setup();
@@ -258,7 +258,7 @@ START_TEST(auto_is_fp32_with_a_backend_that_has_nothing_faster)
 }
 END_TEST
 
-/* Its dtype is known only when it is open. */
+/* The dtype of auto is known only when the model is open. */
 START_TEST(the_cost_of_auto_is_the_most_of_all_or_that_of_the_pin)
 {
     static const char *const dtypes[] = {"f32", "bf16", "int8"};

@@ -117,7 +117,7 @@ START_TEST(the_reason_tells_of_every_precision)
 }
 END_TEST
 
-/* Whatever is measured: int8 wants an agreement that is good and of these weights. */
+/* int8 needs a good agreement of these weights, for any measured gain. */
 START_TEST(int8_is_never_taken_without_its_agreement)
 {
     static const double gains[] = {0, 1, 1.1, 2, 1e300, INFINITY, NAN};

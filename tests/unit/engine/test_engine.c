@@ -15,7 +15,7 @@ static const char config[] =
     "\"num_attention_heads\": 2, \"intermediate_size\": 24, \"vocab_size\": 40, "
     "\"max_position_embeddings\": 32, \"num_labels\": 3}";
 
-/* Opens a small BERT; what is wrong with it is set in `writer` by the caller beforehand. */
+/* Opens a small BERT. The caller sets its faults in `writer` beforehand. */
 static struct engine_model *open_bert(const char *leave_out, const char *misshape,
                                       const char *mistype, const char *extra)
 {

@@ -76,7 +76,7 @@ START_TEST(workspace_bytes_bound_a_workspace)
 }
 END_TEST
 
-/* Which has matrices by distance beside attention's own. */
+/* Disentangled attention has matrices by distance beside attention's own. */
 START_TEST(workspace_bytes_bound_that_of_disentangled_attention)
 {
     static const char dir[] = "tests/data/encoders/deberta-v2-0";
@@ -228,8 +228,8 @@ START_TEST(an_image_model_is_measured_without_a_tokenizer)
 }
 END_TEST
 
-/* The errors of engine_measure are those of engine_open, for each file that is missing or broken.
- */
+/* The errors of engine_measure are those of engine_open, for each file that is missing or
+ * broken. */
 START_TEST(measure_gives_the_error_that_opening_gives)
 {
     static const char *const broken[] = {"config.json", "vocab.txt", "model.safetensors"};

@@ -79,7 +79,7 @@ static void capture_and_run(struct fixture *f, const struct explain_options *opt
     run_logits_one(f->session, &f->input, logits);
 }
 
-/* Which layers' means a request keeps: [from, to). */
+/* The layers whose means a request keeps: [from, to). */
 static const struct {
     struct explain_options options;
     unsigned from, to;

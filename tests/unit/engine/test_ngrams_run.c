@@ -1,4 +1,4 @@
-/* A model with a table of n-grams: what it answers is the encoder's and the table's together, in
+/* A model with a table of n-grams: its logits are the sum of the encoder's and the table's, in
  * batches, in windows and pooled. */
 #include "engine/engine.h"
 #include "engine/format/head_file.h"

@@ -1,4 +1,5 @@
-/* From bytes to numbers by the engine, and what it refuses before anything is computed. */
+/* Preparation by the engine, from bytes to numbers, and its refusals before anything is
+ * computed. */
 #include "engine/engine.h"
 #include "engine/text/tokenizer.h"
 #include "engine/vision/image.h"

@@ -1,4 +1,4 @@
-/* attnd-selftest.json: what is read and what is refused, and the model that passes it or not. */
+/* attnd-selftest.json: files that are read or refused, and models that pass or fail. */
 #include "engine/decide/argmax.h"
 #include "engine/selftest.h"
 #include "tests/support/run_logits.h"

@@ -1,5 +1,5 @@
-/* Somebody else may have made the directory of a model: whichever of its files is a FIFO, a device or
- * a link to one is refused by name, and nothing waits for it. A test that waits is ended. */
+/* The directory of a model may be somebody else's. A file of it that is a FIFO, a device or a link
+ * to one is refused by name, and nothing waits for it. A test that waits is ended. */
 #include "engine/engine.h"
 #include "engine/selftest.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
-/* Two texts as one input: what a pair of each kind of family is made of, and what is refused. That
- * pairs are answered as transformers does is test_golden's. */
+/* Two texts as one input: the tokens of a pair in each kind of family, and the refusals.
+ * test_golden compares the answers to pairs with those of transformers. */
 #include "engine/engine.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
@@ -88,7 +88,7 @@ START_TEST(a_pair_without_a_token_is_refused)
 }
 END_TEST
 
-/* With no promise that it is UTF-8. */
+/* The source does not promise UTF-8. */
 static enum err_code ask(struct fixture *f, const struct engine_source *source)
 {
     struct engine_input input;

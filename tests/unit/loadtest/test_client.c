@@ -1,5 +1,5 @@
-/* The run itself, in this process, against a server that misbehaves on request: what is repeated,
- * what is given up, what ends it. */
+/* The run itself, in this process, against a server that misbehaves on request: requests that are
+ * repeated or given up, and the end of the run. */
 #include "engine/base/clock.h"
 #include "loadtest/client.h"
 #include "tests/support/scripted_server.h"
@@ -129,7 +129,7 @@ START_TEST(client_accounts_for_all_that_is_open_when_the_time_is_over)
 }
 END_TEST
 
-/* The signal is there before the run is: what the first round has sent is all that is sent. */
+/* The signal is there before the run is: only the first round is sent. */
 START_TEST(client_ends_by_either_signal_and_awaits_what_it_has_sent)
 {
     static const int signals[] = {SIGINT, SIGTERM};

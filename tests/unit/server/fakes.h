@@ -92,8 +92,9 @@ static struct {
 /* The pretended cost of a model and of one session of it. */
 enum { FAKE_MODEL_BYTES = 1000, FAKE_SESSION_BYTES = 100 };
 
-/* Which sessions cannot be opened: all from so many on. Whether no model can be opened, no input be
- * prepared, and no digest be computed, or only until it is given up. */
+/* The calls that fail. sessions_from: all sessions from this number on cannot be opened. open,
+ * prepare, digest: no model can be opened, no input prepared, no digest computed. digest_endless: a
+ * digest runs until it is given up. */
 static struct {
     atomic_uint sessions_from;
     _Atomic(enum err_code) open, prepare, digest;

@@ -41,8 +41,8 @@ static union {
     } call;
 } lock_counter_next;
 
-/* Before main, for looking a function up takes locks of its own; or earlier, when the start of a
- * library takes the first lock. */
+/* Runs before main, because looking a function up takes locks of its own; or earlier, if the start
+ * of a library takes the first lock. */
 __attribute__((constructor)) static void lock_counter_find(void)
 {
     if (lock_counter_next.symbols[3] != NULL)

@@ -61,7 +61,7 @@ static struct {
 
 static struct engine_info parts_infos[PARTS_MODELS] = {{.linear_backend = "reference"},
                                                        {.linear_backend = "other"}};
-/* Their slots are not their places. */
+/* The slots of the models are not their places. */
 static struct served_model parts_models[PARTS_MODELS] = {
     {.name = "logs", .info = &parts_infos[0], .slot = 3},
     {.name = "wafers", .info = &parts_infos[1], .slot = 1}};
@@ -530,7 +530,7 @@ double versions_share(const struct snapshot *snapshot, unsigned index)
     return index == 0 ? 0.75 : 0.25;
 }
 
-/* Without keep_inputs_bytes there is none. */
+/* The review is NULL without keep_inputs_bytes. */
 enum err_code review_open(struct review **out, const struct review_options *options,
                           struct err *err)
 {

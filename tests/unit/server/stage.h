@@ -41,7 +41,7 @@ static inline uint64_t no_depth(void *context, unsigned slot)
     return 0;
 }
 
-/* How a model of the stage is opened: as the server does, with a session for each worker. */
+/* The options of a model of the stage: those of the server, with a session for each worker. */
 static inline struct served_model_options stage_model_options(struct stage *stage, unsigned index,
                                                               unsigned workers)
 {
@@ -56,7 +56,7 @@ static inline struct served_model_options stage_model_options(struct stage *stag
                                          .metrics = stage->service.metrics};
 }
 
-/* Without a word to the log. */
+/* Opens the models without a line in the log. */
 static inline void stage_open_models(struct stage *stage, unsigned workers)
 {
     struct err err = {0};

@@ -440,7 +440,8 @@ START_TEST(the_line_puts_an_address_of_version_six_in_brackets)
 }
 END_TEST
 
-/* So many descriptors as connections may need, and never fewer than there were. */
+/* The server asks for as many descriptors as connections may need, and never for fewer than there
+ * were. */
 START_TEST(the_server_asks_for_descriptors)
 {
     static const struct {
@@ -511,7 +512,7 @@ START_TEST(an_http_library_of_another_version_is_refused_before_anything_is_open
 }
 END_TEST
 
-/* The plan is content with them here; whether they can be opened is asked as well. */
+/* The plan is content with the models here; the check also opens them. */
 START_TEST(a_check_opens_each_model_and_names_the_one_that_fails)
 {
     char printed[256] = "";

@@ -143,8 +143,8 @@ static const char *key_file(struct tempdir *keys, const char *bytes)
     return path;
 }
 
-/* Without the key: the newest file ends behind its line `last`, and another file follows whose
- * first line has the right number and the right SHA-256 of that line. */
+/* Forges a log without the key: the newest file ends behind its line `last`, and another file
+ * follows whose first line has the right number and the right SHA-256 of that line. */
 static void forge(unsigned last, const char *begin)
 {
     struct audit_chain chain;

@@ -1,4 +1,4 @@
-/* attnd-batch as a program: what it answers, in which order, and what a failed input becomes. */
+/* attnd-batch as a program: its answers, their order, and the result of a failed input. */
 #include "engine/base/doc.h"
 #include "tests/support/batch_fixture.h"
 #include "tests/support/contract.h"
@@ -253,7 +253,7 @@ enum { MORE_KB_MAX = 1024 * 1024 };
 enum { MORE_KB_MAX = 4096 };
 #endif
 
-/* Both run alike but for their length: what grows with the inputs would show. */
+/* Both runs differ only in length: memory that grows with the inputs would show. */
 START_TEST(batch_takes_no_more_memory_for_more_inputs)
 {
     enum { SHORT = 2000, LONG = 60000 };

@@ -116,7 +116,8 @@ START_TEST(batch_names_what_the_server_lacks)
 }
 END_TEST
 
-/* More inputs at once than its queue takes: what it refuses is asked again. */
+/* The run asks for more inputs at once than the server's queue takes: refused inputs are asked
+ * again. */
 START_TEST(batch_asks_again_when_the_queue_is_full)
 {
     begin(300, "--queue-limit", "64");

@@ -312,7 +312,7 @@ START_TEST(eval_explains_texts_by_their_words)
 }
 END_TEST
 
-/* A wafer of the fixtures, marked by itself: what fails, is the mask. */
+/* A wafer of the fixtures, marked by itself: the failing dies are the mask. */
 START_TEST(eval_compares_explanations_with_masks)
 {
     char *map = realpath("tests/data/eval/wafer/Donut/defects_11536.png", NULL),
@@ -360,7 +360,7 @@ START_TEST(eval_stops_at_its_limit)
 }
 END_TEST
 
-/* More than one chunk of items, and batches that do not end where chunks do. */
+/* The list has more than one chunk of items, and batches that do not end where chunks do. */
 START_TEST(eval_counts_every_input_of_a_long_list)
 {
     enum { COUNT = 150 };

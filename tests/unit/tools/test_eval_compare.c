@@ -1,5 +1,6 @@
 /* attnd-eval as a program where it compares: two precisions of one checkpoint, two backends, known
- * inputs and strange ones. What it must find is worked out beside it, from logits and scores. */
+ * inputs and foreign ones. The expected findings are worked out beside it, from logits and
+ * scores. */
 #include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "engine/model/spec.h"
@@ -186,7 +187,7 @@ START_TEST(eval_shows_its_progress_on_a_terminal)
 }
 END_TEST
 
-/* Other products round differently: a difference that must be seen, and be small. */
+/* Other products round differently: the difference must be seen, and be small. */
 START_TEST(eval_measures_how_far_two_backends_differ)
 {
     struct json_t *report =

@@ -239,7 +239,8 @@ START_TEST(eval_makes_the_folder_that_it_writes_to)
 }
 END_TEST
 
-/* At most 500 of the inputs, or as many as are said; with --json beside the report. */
+/* The run explains at most 500 of the inputs, or as many as are said; with --json beside the
+ * report. */
 START_TEST(eval_explains_as_many_as_are_said)
 {
     setup();

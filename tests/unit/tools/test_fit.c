@@ -1,5 +1,5 @@
-/* attnd-fit as a program, on a shipped model and a few real inputs, given several times over: what
- * is wrong is said before anything is computed, and a fit leaves a model or nothing. */
+/* attnd-fit as a program, on a shipped model and a few real inputs, given several times over: an
+ * error is told before anything is computed, and a fit leaves a model or nothing. */
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

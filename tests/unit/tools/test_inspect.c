@@ -1,5 +1,4 @@
-/* attnd-inspect as a program: what it says of a checkpoint, line by line, and of one that attnd
- * cannot serve. */
+/* attnd-inspect as a program: its lines on a checkpoint, and on one that attnd cannot serve. */
 #include "engine/base/doc.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"

@@ -1,4 +1,4 @@
-/* attnd-keys as a program; what it writes is read by the daemon's own reader. */
+/* attnd-keys as a program; the daemon's own reader reads its files. */
 #include "server/auth/keys.h"
 #include "tests/support/outcome.h"
 #include "tests/support/server_process.h"

@@ -372,7 +372,7 @@ START_TEST(predict_prints_as_many_labels_as_asked)
 }
 END_TEST
 
-/* With --json a failure has its object in the place of its answer. */
+/* A failure has its object in the place of its answer with --json. */
 START_TEST(predict_prints_a_problem_where_an_answer_would_be)
 {
     write_model(NULL, (float[LABELS]){0, 0, 0, 0});

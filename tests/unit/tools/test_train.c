@@ -1,5 +1,5 @@
-/* attnd-train as a program, on data that take milliseconds an epoch: what it writes and says, and
- * that stopping it, in either way, costs nothing. */
+/* attnd-train as a program, on data that take milliseconds an epoch: its files and output. A stop,
+ * in either way, costs nothing. */
 #include "engine/base/doc.h"
 #include "engine/engine.h"
 #include "tests/support/contract.h"

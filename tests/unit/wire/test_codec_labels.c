@@ -44,7 +44,7 @@ START_TEST(codec_reads_long_labels_that_were_cut_out)
 }
 END_TEST
 
-/* With the largest number of them each is short enough to stay in the parsed text. */
+/* The labels are the largest number of them, each short enough to stay in the parsed text. */
 START_TEST(codec_reads_a_thousand_labels)
 {
     enum { COUNT = 1000, BYTES = 1040 };

@@ -50,7 +50,7 @@ static struct row good_row(void)
                                    .result = result_of(scores, 2)}};
 }
 
-/* At once. */
+/* Encodes at once. */
 static const char *encode(struct call_fixture *fixture, const char *id, const struct row *rows,
                           const struct codec_timing *times, size_t *len)
 {
@@ -247,7 +247,7 @@ START_TEST(reply_replaces_times_that_are_no_numbers)
 }
 END_TEST
 
-/* Whatever the client's bytes are, the reply is JSON and gives them back. */
+/* The reply is JSON and gives the client's bytes back, whatever they are. */
 START_TEST(reply_stays_json_whatever_the_id)
 {
     static const char *const ids[] = {"\"},{\"", "\\", "a\tb\r\n", "</script>", "\xC3\xA9", "\x7F"};

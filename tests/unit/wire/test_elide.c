@@ -129,7 +129,7 @@ START_TEST(elide_reads_no_data_url_over_the_end_of_a_string)
 }
 END_TEST
 
-/* It is taken as it stands, so it must be valid as it stands. */
+/* The head is taken as it stands, so it must be valid as it stands. */
 START_TEST(elide_judges_the_head_of_a_data_url)
 {
     static const char *const patterns[] = {"[\"data:\xD3;base64,#\"]", "[\"data:\n;base64,#\"]",
@@ -309,8 +309,8 @@ static int same_tree(const json_t *original, const json_t *cut, const struct eli
     return json_equal(original, cut);
 }
 
-/* The claim everything rests on: whatever the bytes, the shortened text parses exactly when the
- * original does, to the same tree or with an error of the same kind. */
+/* The main claim: the shortened text parses exactly when the original does, to the same tree or
+ * with an error of the same kind, for any bytes. */
 START_TEST(elide_never_changes_what_a_text_means)
 {
     static const char pattern[] =

@@ -1,4 +1,4 @@
-/* Every escape and every way to be none; where the verdict is not obvious, jansson gives it. */
+/* Every escape and every string that is none. jansson gives the verdict if it is not obvious. */
 #include "tests/support/suite.h"
 #include "wire/unescape.h"
 

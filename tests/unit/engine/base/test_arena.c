@@ -88,8 +88,8 @@ START_TEST(arena_formats_text)
 }
 END_TEST
 
-/* A block is 16 KB with a header of one alignment: what is no larger than half of it shares one,
- * what is larger stands apart, behind the newest block, which goes on being filled. */
+/* A block is 16 KB with a header of one alignment. A piece up to half of it shares a block. A
+ * larger piece stands apart, behind the newest block, which goes on being filled. */
 START_TEST(arena_fills_a_block_and_goes_on_with_it_behind_a_large_piece)
 {
     enum { UNIT = ARENA_ALIGNMENT, HALF = 8192, ROOM = 2 * HALF - UNIT };

@@ -1,5 +1,5 @@
-/* Which groups are asked for their limit, in which order, and how their files are read. The trees
- * of tests/data/cgroup are whole systems (test_cpu.c, test_ram.c); here each case is two files. */
+/* Groups that are asked for their limit, their order, and the reading of their files. The trees of
+ * tests/data/cgroup are whole systems (test_cpu.c, test_ram.c); here each case is two files. */
 #include "engine/base/cgroup.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

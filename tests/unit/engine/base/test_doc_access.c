@@ -1,5 +1,5 @@
-/* Reading a tree: what each accessor gives of each kind of value, what it says to the others, and
- * that it leaves its output alone where it gives nothing. */
+/* Accessors of a tree: their result for each kind of value, and their error for the other kinds. An
+ * accessor that fails leaves its output alone. */
 #include "engine/base/doc.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

@@ -253,7 +253,8 @@ START_TEST(doc_edit_takes_json_as_it_is_written)
 }
 END_TEST
 
-/* Wherever the number stands that needs all digits: the others are written with them as well. */
+/* The number that needs all digits may stand anywhere: the others are written with all digits as
+ * well. */
 START_TEST(doc_edit_writes_all_digits_where_one_number_needs_them)
 {
     static const char *const cases[][2] = {

@@ -52,7 +52,7 @@ START_TEST(err_is_told_by_its_first_writer)
 }
 END_TEST
 
-/* Names are the words of the API: those of a client's handling, and as metrics' labels. */
+/* Names are the words of the API: clients handle them, and metrics have them as labels. */
 START_TEST(err_codes_have_names_of_their_own)
 {
     ck_assert_str_eq(err_name(ERR_OK), "ok");

@@ -163,7 +163,7 @@ START_TEST(a_fifo_that_the_caller_named_is_read)
 }
 END_TEST
 
-/* In a child, whose standard input it is. */
+/* The reading is done in a child: the input is its standard input. */
 START_TEST(every_name_of_an_open_descriptor_is_an_input)
 {
     static const char *const names[] = {"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
@@ -231,7 +231,7 @@ START_TEST(a_directory_is_one_process_s_at_a_time)
 }
 END_TEST
 
-/* In a child, whose descriptors are its own. */
+/* The files are opened in a child: its descriptors are its own. */
 START_TEST(a_standard_descriptor_that_is_closed_is_not_the_next_files)
 {
     for (int closed = 0; closed < 8; closed++) {

@@ -33,7 +33,7 @@ static unsigned char *pattern_new(size_t len)
     return bytes;
 }
 
-/* Unpacks a copy; what comes out is yours to free, also after a failure. */
+/* Unpacks a copy. The bytes are yours to free, also after a failure. */
 static enum err_code unpack(const void *packed, size_t packed_len, size_t bytes_max, char **bytes,
                             size_t *len, struct err *err)
 {

@@ -79,7 +79,7 @@ START_TEST(nearest_passes_over_names_that_are_too_long)
 }
 END_TEST
 
-/* Whatever the room, and never a byte beyond it. */
+/* The list fits any room, and no byte is written beyond it. */
 START_TEST(a_list_of_names_ends_where_its_room_does)
 {
     char list[12] = "";

@@ -135,7 +135,7 @@ START_TEST(help_breaks_a_line_only_behind_its_last_column)
 }
 END_TEST
 
-/* Parses the words of a line; what was given, or the error's text. */
+/* Parses the words of a line. Returns the options that were given, or the error's text. */
 static const char *parse_as(const struct cli *of, const char *line, enum cli_action expected)
 {
     static struct given given;

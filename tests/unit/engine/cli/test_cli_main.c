@@ -66,7 +66,7 @@ static void read_end(FILE *file, char out[4096])
     fclose(file);
 }
 
-/* cli_main of the commands with one argument; what it printed is in output and errors. */
+/* Runs cli_main with the commands and one argument. The printed text is in output and errors. */
 static int run_main(const char *argument, struct mill *mill)
 {
     char *argv[] = {(char[]){"mill"}, strdup(argument), NULL};
@@ -138,7 +138,7 @@ START_TEST(a_failure_is_of_use_or_of_the_run)
 }
 END_TEST
 
-/* In a process of its own, whose standard output takes nothing. */
+/* The command runs in a process of its own, whose standard output takes nothing. */
 START_TEST(output_that_cannot_be_written_is_a_failure)
 {
     int status;

@@ -1,5 +1,5 @@
-/* Each type of row: what it takes at its limits, what it refuses and how it says so, and that a
- * value which is refused changes nothing. */
+/* Types of rows: values accepted at their limits, values refused, and the errors. A refused value
+ * changes nothing. */
 #include "engine/cli/cli_option.h"
 #include "tests/support/suite.h"
 

@@ -13,7 +13,7 @@
 
 static int other_end, kept;
 
-/* From now on standard error goes to `fd`, which is closed. */
+/* Standard error goes to `fd` from now on; `fd` is closed. */
 static void redirect(int fd)
 {
     fflush(stderr);

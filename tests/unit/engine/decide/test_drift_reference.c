@@ -1,4 +1,4 @@
-/* drift_reference.h: what is read and refused, and in which bin a label or a score is. */
+/* drift_reference.h: files that are read and refused, and the bin of a label or a score. */
 #include "engine/base/doc.h"
 #include "engine/decide/drift_reference.h"
 #include "tests/support/suite.h"

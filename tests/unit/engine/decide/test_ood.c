@@ -154,7 +154,7 @@ END_TEST
 
 #define LABEL_THRESHOLDS "{\"Center\": 0.5, \"Donut\": null, \"Scratch\": -2}"
 
-/* Behind the four features of the classifier stand two of the mean: (0, 2) is at 45 degrees from
+/* Two features of the mean stand behind the four of the classifier: (0, 2) is at 45 degrees from
  * the first example, at 135 from the second. */
 START_TEST(ood_by_neighbours_reads_the_mean_behind_the_features)
 {

@@ -38,7 +38,7 @@ static struct judgement judge(float first, float second, float third)
 
 #define THRESHOLDS "{\"Center\": 0.75, \"Donut\": 0.25, \"Scratch\": null}"
 
-/* Nobody has looked at what its scores are worth. */
+/* The worth of its scores was never measured. */
 START_TEST(policy_reviews_all_of_a_classifier_without_thresholds)
 {
     static const enum spec_scores classifiers[] = {SCORES_SOFTMAX, SCORES_SIGMOID};

@@ -30,7 +30,8 @@ START_TEST(psi_is_the_sum_of_differences_times_logarithms)
 }
 END_TEST
 
-/* By hand: q = (0.9 * 10 + 0.5) / 11 and (0.1 * 10 + 0.5) / 11; p = (0 + q) / (4 + 1), ... */
+/* The figures computed by hand: q = (0.9 * 10 + 0.5) / 11 and (0.1 * 10 + 0.5) / 11; p = (0 + q) /
+ * (4 + 1), ... */
 START_TEST(psi_gives_each_bin_half_an_input)
 {
     const float shares[2] = {0.9f, 0.1f};

@@ -1,5 +1,5 @@
-/* A share over strata: what it is, when there is none, and how often its interval holds the truth.
- */
+/* A share over strata: its value, the cases without one, and how often its interval holds the
+ * truth. */
 #include "engine/decide/stratified.h"
 
 #include "engine/base/rng.h"

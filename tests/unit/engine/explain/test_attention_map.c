@@ -29,7 +29,7 @@ static struct capture make_capture(void)
         .tokens = TOKENS, .from = 0, .to = LOWER, .mean = &mean[0][0][0], .last = &last[0][0]};
 }
 
-/* The first row of A_layer: of the last layer the mean of its heads. */
+/* The first row of A_layer. That of the last layer is the mean of its heads. */
 static void first_row(unsigned layer, double row[TOKENS])
 {
     for (size_t j = 0; j < TOKENS; j++) {

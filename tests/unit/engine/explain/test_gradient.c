@@ -484,8 +484,8 @@ START_TEST(every_map_is_a_distribution_over_the_tokens)
 }
 END_TEST
 
-/* With a classifier of zeros nothing speaks for any class: the attention itself is the answer. What
- * stood in the result before is forgotten. */
+/* A classifier of zeros speaks for no class: the attention itself is the answer. The earlier
+ * numbers in the result are forgotten. */
 START_TEST(without_a_gradient_the_map_is_the_attention_of_the_last_layer)
 {
     static const float zeros[WIDEST * WIDEST];

@@ -86,8 +86,8 @@ START_TEST(boxes_fall_in_relevance_and_are_no_more_than_asked_for)
 }
 END_TEST
 
-/* Each patch is half a pixel: those that round to nothing are left out. What stands in the room for
- * boxes says nothing. */
+/* Each patch is half a pixel: patches that round to nothing are left out. The earlier numbers in
+ * the room for boxes say nothing. */
 START_TEST(boxes_without_a_pixel_are_left_out)
 {
     float relevance[PATCHES];

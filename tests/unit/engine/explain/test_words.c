@@ -101,8 +101,8 @@ START_TEST(no_more_spans_than_asked_for_and_none_overlap)
 }
 END_TEST
 
-/* Oracle: at most `spans_max` times the best of all stretches that touch none before it, tried one
- * by one. Of two that are alike the first one is meant, and the shorter. */
+/* Oracle: takes at most `spans_max` times the best of all stretches that touch no earlier one,
+ * tried one by one. The first one of two equal stretches is taken, and the shorter. */
 static unsigned spans_by_trial(const struct excerpt *words, unsigned count, unsigned spans_max,
                                struct excerpt *out)
 {

@@ -41,7 +41,7 @@ struct lying {
     const char *says; /* a part of the refusal; NULL: it is none */
 };
 
-/* tempdir_close removes plain files; what lies below is removed here. */
+/* tempdir_close removes plain files; this removes the folders below as well. */
 static void close_dir(void)
 {
     char command[300];
@@ -174,7 +174,7 @@ START_TEST(directory_says_what_a_file_is)
 }
 END_TEST
 
-/* It is what opening a model says, by whichever way. */
+/* The answer is the error of opening a model, in each way of opening it. */
 START_TEST(directory_is_asked_before_a_model_is_opened)
 {
     struct engine_model *model;

@@ -1,4 +1,5 @@
-/* head_file.h: what is written is read again, and what does not fit the model is told by name. */
+/* head_file.h: a written head is read again, and a head that does not fit the model is refused by
+ * name. */
 #include "engine/format/head_file.h"
 #include "engine/format/safetensors_write.h"
 #include "tests/support/suite.h"

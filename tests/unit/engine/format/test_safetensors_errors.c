@@ -178,7 +178,7 @@ START_TEST(safetensors_believes_no_header_length)
 }
 END_TEST
 
-/* A header of "[,,,...": as many tokens as it has bytes. */
+/* The header is "[,,,...": it has as many tokens as bytes. */
 START_TEST(safetensors_bounds_the_tokens_of_its_header)
 {
     enum { TOKENS_MAX = 2000000 };

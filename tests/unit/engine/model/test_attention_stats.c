@@ -44,8 +44,8 @@ START_TEST(attention_on_all_alike_has_the_largest_entropy)
 }
 END_TEST
 
-/* A grid of 2 x 3 behind [CLS]: the corner looks at the patch across the diagonal of one square and
- * at the far corner, half and half; what it gives to [CLS] lies nowhere. */
+/* The grid is 2 x 3 behind [CLS]. The corner looks at the patch across the diagonal of one square
+ * and at the far corner, half and half. Its attention to [CLS] has no distance. */
 START_TEST(distances_on_an_image_are_those_of_its_grid)
 {
     const struct attention_layout image = {.tokens = 7, .first = 1, .end = 7, .columns = 3};

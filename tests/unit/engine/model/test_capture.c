@@ -169,7 +169,7 @@ START_TEST(a_trace_holds_the_attention_of_the_queries_and_keys_that_it_holds)
 }
 END_TEST
 
-/* In int8 queries and keys are kept in bf16 where attention multiplies that. */
+/* int8 keeps queries and keys in bf16 if attention multiplies bf16. */
 START_TEST(a_trace_in_fewer_bits_holds_the_attention_of_what_it_holds)
 {
     for (size_t i = 0; i < MODELS; i++) {

@@ -155,8 +155,8 @@ static bool prepare_case(const struct engine_model *model, const struct json_t *
     return true;
 }
 
-/* The [CLS] row of attention rollout, to 1e-5; and that looking does not change the answer. Where
- * attention has windows the reference has none: it sums to one then. */
+/* The [CLS] row of attention rollout, to 1e-5. Capturing does not change the answer. The reference
+ * has no rollout for attention windows: the row then sums to one. */
 static void check_rollout(const struct engine_model *model, struct engine_session *session,
                           const struct json_t *one, struct engine_input *input, const float *logits,
                           struct arena *arena)

@@ -1,5 +1,5 @@
-/* DINOv2, BEiT and Swin as checkpoints: what their files may say, and what is refused and how.
- * Golden checkpoints with a text of one file changed, or a preprocessor of their own. */
+/* DINOv2, BEiT and Swin as checkpoints: accepted files, refused files and their errors. The cases
+ * are golden checkpoints with a text of one file changed, or with a preprocessor of their own. */
 #include "engine/base/file.h"
 #include "engine/engine.h"
 #include "engine/model/spec.h"
@@ -258,7 +258,7 @@ static void read_spec(struct spec *spec, const char *config, struct arena *arena
     tempdir_close(&dir);
 }
 
-/* The widths of Dinov2SwiGLUFFN: of the published giant, 4096. */
+/* The widths are those of Dinov2SwiGLUFFN; the published giant has 4096. */
 START_TEST(a_gated_mlp_has_two_thirds_of_the_width_rounded_up_to_eights)
 {
     struct arena arena;

@@ -36,7 +36,7 @@ START_TEST(rows_are_those_of_the_turned_and_partitioned_image)
 }
 END_TEST
 
-/* Whatever the moves on the way, a row that began as a patch is that patch where it is read. */
+/* A row that began as a patch is that patch where it is read, after any moves. */
 static void check_walk(unsigned grid, unsigned window, unsigned layers)
 {
     const struct spec stage = stage_of(grid, window, layers);

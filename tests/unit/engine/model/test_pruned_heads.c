@@ -1,4 +1,4 @@
-/* config.json's pruned_heads: what layers have left, and which lists are refused. */
+/* config.json's pruned_heads: the heads that layers have left, and the lists that are refused. */
 #include "engine/model/family_tensors.h"
 #include "engine/model/spec.h"
 #include "tests/support/suite.h"

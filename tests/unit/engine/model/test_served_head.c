@@ -1,5 +1,5 @@
-/* Which heads are served, of every family: a classifier and nothing else, whatever its tensors are
- * called. */
+/* Heads that are served, for every family: a classifier and nothing else, under any name of its
+ * tensors. */
 #include "engine/model/config/served_head.h"
 
 #include "engine/engine.h"

@@ -50,7 +50,8 @@ START_TEST(clip_spec_has_the_defaults_of_the_hugging_face_classes)
 }
 END_TEST
 
-/* CLIPConfig.__init__: what the older member lacks is at its default, whatever the newer says. */
+/* CLIPConfig.__init__: a field that the older member lacks is at its default, for any value in the
+ * newer one. */
 START_TEST(the_older_spelling_of_a_part_wins_with_its_defaults)
 {
     ck_read("{\"model_type\": \"clip\", \"projection_dim\": 20,"

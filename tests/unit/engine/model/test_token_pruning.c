@@ -1,4 +1,5 @@
-/* token_pruning.h: what attnd.json says, which tokens go on, and which families need all. */
+/* token_pruning.h: the settings of attnd.json, the tokens that go on, and the families that need
+ * all tokens. */
 #include "engine/engine.h"
 #include "engine/model/config/token_pruning.h"
 #include "tests/support/suite.h"
@@ -9,7 +10,7 @@
 
 enum { TOKENS_MAX = 40, ALWAYS = 2 };
 
-/* By definition: a token goes on if fewer than `count` come before it. */
+/* The definition: a token goes on if fewer than `count` tokens come before it. */
 static bool goes_on(const float *received, unsigned tokens, unsigned count, unsigned token)
 {
     unsigned before = 0;

@@ -156,8 +156,8 @@ START_TEST(weights_names_a_number_that_is_not_finite_in_the_last_tensor)
 }
 END_TEST
 
-/* With 48 rows each, the second group of the stack is the end of the query and the start of the
- * key. */
+/* The matrices have 48 rows each, so the second group of the stack is the end of the query and the
+ * start of the key. */
 START_TEST(weights_names_the_tensor_and_index_of_a_bad_number_in_a_group_of_two_tensors)
 {
     write_bert(48, 64);

@@ -185,7 +185,7 @@ static void answer(const char *backend, const char *dtype, float *logits, float 
     arena_deinit(&arena);
 }
 
-/* Heads of 32: where the processor multiplies bf16, int8 encoders attend in it. */
+/* Heads are 32 wide: int8 encoders attend in bf16 if the processor multiplies it. */
 START_TEST(relative_positions_reach_attention_in_every_precision)
 {
     float exact[LABELS], rounded[LABELS], rollouts[2][TOKENS];

@@ -32,7 +32,7 @@ static void open_one(struct workspace *w, const struct spec *spec,
                   err.text);
 }
 
-/* With the pool of open_one. */
+/* Closes the workspace and the pool of open_one. */
 static void close_one(struct workspace *w)
 {
     struct thread_pool *pool = w->pool;

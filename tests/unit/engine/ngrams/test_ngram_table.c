@@ -1,4 +1,4 @@
-/* ngram_table.h: what a table says of a text, against sums over its n-grams one by one. */
+/* ngram_table.h: the evidence of a table for a text, against sums over its n-grams one by one. */
 #include "engine/ngrams/ngram_table.h"
 #include "tests/support/suite.h"
 

@@ -66,7 +66,7 @@ START_TEST(a_place_of_a_view_is_where_it_comes_from)
 }
 END_TEST
 
-/* How many of the first `count` views are this image. */
+/* Counts the views among the first `count` that are this image. */
 static unsigned times(const struct image *image, unsigned count, const unsigned char *wanted)
 {
     unsigned char found[BYTES];

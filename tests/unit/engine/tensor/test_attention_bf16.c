@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By vectors and, where the processor has them, by tiles. */
+/* Attention by vectors and, if the processor has them, by tiles. */
 static const struct way {
     const char *name;
     void (*attend)(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,

@@ -1,6 +1,6 @@
 /* Attention with numbers added to its scores: every kernel, fp32 and bf16, against the oracle, with
- * biases by difference and by matrix. What lies behind the last query of a bias is NaN: it may be
- * read, but must not matter. */
+ * biases by difference and by matrix. The numbers behind the last query of a bias are NaN: they may
+ * be read, but must not matter. */
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/kernels.h"
 #include "engine/tensor/tile_state.h"
@@ -277,7 +277,7 @@ END_TEST
 
 /* ---- one key in front of the others ---- */
 
-/* Key 0 has no bias; those between it and key `from` are masked. */
+/* Key 0 has no bias; the keys between it and key `from` are masked. */
 static void mask_between(struct problem *p, size_t from)
 {
     size_t step = simd_round_up(p->n);
@@ -336,7 +336,7 @@ static void average_front(const struct problem *p, const struct kernels *kernels
     }
 }
 
-/* Against all keys, those between being masked. */
+/* Attention to the first key and those from `from` on, against all keys with the others masked. */
 static void check_front(const struct problem *p, const struct kernels *kernels,
                         const uint16_t *bf16, size_t from)
 {

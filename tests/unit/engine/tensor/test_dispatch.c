@@ -1,5 +1,5 @@
-/* Which variant of the kernels and tiles each processor gets. The functions below stand in for
- * engine/base/cpu.c: this processor is whichever a test wants it to be. */
+/* The variant of kernels and tiles that each processor gets. The functions below stand in for
+ * engine/base/cpu.c: this processor is the one that a test wants. */
 #include "engine/base/cpu.h"
 #include "engine/tensor/backward/backward.h"
 #include "engine/tensor/gemm/gemm.h"

@@ -114,7 +114,7 @@ static void activate(const struct kernels *kernels, float *x, const float *zero,
     kernels->epilogue(&epilogue);
 }
 
-/* At odd widths, in place and not, and nothing is written behind. */
+/* Widths are odd, in place and not, and nothing is written behind. */
 START_TEST(gate_agrees_with_the_oracle_and_may_overwrite_its_operand)
 {
     for (int v = 0; v < VARIANTS; v++)
@@ -465,7 +465,7 @@ static void problem_solve(const struct problem *p, const struct kernels *kernels
                        p->d, p->scratch);
 }
 
-/* Against the oracle, rows behind the last query included: nobody may write there. */
+/* Compares with the oracle, including the rows behind the last query: nobody may write there. */
 static void problem_check(const struct problem *p, const struct kernels *kernels, double bound)
 {
     size_t numbers = (p->count + BEHIND) * p->out_stride;

@@ -27,7 +27,7 @@ static void expect_each_once(size_t things)
             ck_assert_uint_eq(times[round][thing], thing < things);
 }
 
-/* More things than members and fewer; more members than there are lanes. */
+/* There are more things than members and fewer, and more members than lanes. */
 START_TEST(lanes_give_each_task_once_to_any_number_of_members)
 {
     static const size_t things[] = {1, 2, 5, 12, 64, 70};

@@ -38,7 +38,7 @@ static void fill(uint32_t *tile, uint32_t seed)
     }
 }
 
-/* Both add a . b to sums; as bytes, or as bf16. */
+/* Both add a . b to sums: of bytes, or of bf16. */
 static void run(struct problem *p, int is_bf16)
 {
     memcpy(p->modelled, p->sums, sizeof p->sums);

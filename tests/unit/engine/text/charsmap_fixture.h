@@ -64,7 +64,7 @@ static inline struct charsmap *charsmap_make(const struct charsmap_rule *rules, 
     return map;
 }
 
-/* The bytes of the member, before they are base64; of a trie of so many units. */
+/* The bytes of the member, before they are base64. `units`: the size of the trie. */
 static inline char *charsmap_bytes(const struct charsmap *map, size_t units, size_t *len,
                                    struct arena *arena)
 {

@@ -202,7 +202,7 @@ START_TEST(tokenizer_config_of_half_a_file_is_an_error)
 }
 END_TEST
 
-/* Whatever a damaged file says, it opens or it is an error; what opens can encode. */
+/* A damaged file opens or gives an error; a tokenizer that opens can encode. */
 START_TEST(tokenizer_config_survives_mutated_files)
 {
     static const char config[] = "{\"do_lower_case\": true, \"model_max_length\": 512, "

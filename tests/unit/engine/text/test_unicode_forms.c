@@ -203,7 +203,7 @@ START_TEST(forms_of_every_character_stay_within_the_bounds)
 }
 END_TEST
 
-/* In each order: a sort that compares all with all would take hours. */
+/* The marks come in each order: a sort that compares all with all would take hours. */
 START_TEST(forms_take_a_megabyte_of_marks)
 {
     static const uint32_t marks[] = {0x316, 0x301, 0x327, 0x344};

@@ -148,7 +148,7 @@ struct vocabulary {
     unsigned count;
 };
 
-/* For each position the last step to it, and its piece; every piece is tried at every place. */
+/* Finds the last step to each position, and its piece. It tries every piece at every place. */
 static void cut_slowly(const struct vocabulary *vocabulary, const char *text, size_t len,
                        size_t *step, unsigned *piece)
 {

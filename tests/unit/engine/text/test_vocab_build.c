@@ -145,7 +145,7 @@ static unsigned naive_id(struct naive *naive, const char *piece)
     return (unsigned)naive->count++;
 }
 
-/* The alphabet is taken from the list under test: what it must be is tested above. */
+/* The alphabet is taken from the list under test: a test above checks it. */
 static void naive_split(struct naive *naive, const struct fixture *fixture, size_t alphabet)
 {
     for (size_t i = 0; i < alphabet; i++)

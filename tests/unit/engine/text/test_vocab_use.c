@@ -210,7 +210,8 @@ START_TEST(vocab_use_keeps_the_line_of_a_special_token_that_counts)
 }
 END_TEST
 
-/* A word of a hundred characters is matched; of one more, not even the way to nowhere is used. */
+/* A word of a hundred characters is matched. A word of one more uses no piece, not even those on
+ * its way. */
 START_TEST(vocab_use_counts_nothing_of_words_that_are_too_long)
 {
     for (size_t len = 100; len <= 101; len++) {

@@ -106,8 +106,9 @@ static void decode(const struct file *file, struct result *out)
     arena_deinit(&arena);
 }
 
-/* In a child, whose peak begins at what it inherits: writing the file took more than reading. What
- * was freed before must not serve again, or the rise would be less than what is taken. */
+/* Decodes in a child, whose peak begins at the memory that it inherits: writing the file took more
+ * than reading. Freed memory must not serve again, or the rise would be less than the memory
+ * taken. */
 static struct result decode_apart(const struct file *file)
 {
     int status;

@@ -107,8 +107,8 @@ START_TEST(image_refuses_files_cut_off_at_any_byte)
 }
 END_TEST
 
-/* An end marker in place of the last few bytes of data: what libjpeg would make up is little, but
- * made up; whatever follows the marker. */
+/* An end marker stands in place of the last few bytes of data, with anything behind it. libjpeg
+ * would make up the missing part, however small. */
 START_TEST(image_refuses_a_jpeg_whose_end_marker_comes_too_early)
 {
     static const char *const files[] = {"made/rgb.jpg", "made/l.jpg", "made/rgb_progressive.jpg"};

@@ -66,7 +66,7 @@ START_TEST(image_says_how_many_bytes_a_file_has_that_is_cut_off)
 }
 END_TEST
 
-/* In the place of a picture. */
+/* The error names the kind of file that is given in the place of a picture. */
 START_TEST(image_names_what_it_is_given)
 {
     static const struct {

@@ -36,7 +36,7 @@ static void check_stops_at(const char *path, unsigned last)
     arena_deinit(&subject.arena);
 }
 
-/* At each of its looks, of which there are `rows_times` as many as rows at least. */
+/* Stops at each look of the decoder. There are at least `rows_times` as many looks as rows. */
 static void check_file(const char *path, unsigned rows_times)
 {
     struct subject whole;

@@ -132,7 +132,7 @@ START_TEST(png_encode_keeps_a_wafer_map_small)
 }
 END_TEST
 
-/* Whoever limits pixels and memory asks the probe, so what it cannot see must not be decoded. */
+/* The probe bounds pixels and memory, so a file that it cannot read must not be decoded. */
 START_TEST(png_with_a_chunk_before_its_header_is_refused)
 {
     static const struct image_options options = {.pixels_max = 1 << 20};

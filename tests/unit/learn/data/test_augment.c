@@ -123,7 +123,8 @@ START_TEST(augment_spins_dies_within_the_outline)
 }
 END_TEST
 
-/* Whatever the shift, what is left is a part of the source in its order, and the rest is 0. */
+/* The pixels that are left are a part of the source in its order, after any shift, and the rest is
+ * 0. */
 START_TEST(augment_shifts_whole_pixels_and_fills_with_off_wafer)
 {
     struct augment_pixels in = image_of(plain), out;
@@ -233,8 +234,8 @@ START_TEST(augment_die_noise_flips_dies_at_its_rate_and_nothing_else)
 }
 END_TEST
 
-/* An augmentation that is off draws nothing: the others give the same values with and without it.
- */
+/* An augmentation that is off draws nothing: the others give the same values with and without
+ * it. */
 START_TEST(augment_draws_for_dies_only_what_is_asked_for)
 {
     enum { SIDE = 16 };

@@ -113,8 +113,8 @@ START_TEST(augment_moves_greys_as_drawn)
 }
 END_TEST
 
-/* A quarter of a side of ten is two and a half, which is rounded to three; a quarter of six is two.
- */
+/* A quarter of a side of ten is two and a half, which is rounded to three; a quarter of six is
+ * two. */
 START_TEST(augment_shifts_by_what_is_drawn)
 {
     enum { WIDTH = 10, HEIGHT = 6, BYTES = WIDTH * HEIGHT * 3 };

@@ -481,7 +481,7 @@ START_TEST(dataset_match_finds_classes_and_names_a_stranger)
 }
 END_TEST
 
-/* Whatever is cut off a file, opening it ends in at least one record or in an error. */
+/* A file that is cut off anywhere ends in at least one record or in an error. */
 static void cut_everywhere(const char *name, const char *bytes)
 {
     for (size_t len = 0; len < strlen(bytes); len++) {

@@ -67,7 +67,7 @@ START_TEST(columns_that_are_there_are_listed)
 }
 END_TEST
 
-/* However the columns' names fill the room that they have. */
+/* The columns' names fill the room for them in all ways. */
 START_TEST(dataset_error_lists_the_columns_that_fit)
 {
     static const char *const columns[] = {"a,", "ab,", "abcd,", "abcdefg,"};

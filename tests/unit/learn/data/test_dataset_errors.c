@@ -1,5 +1,5 @@
-/* The contents of a data set after a record fails, the texts of its refusals, and its own growth.
- */
+/* The contents of a data set after a record fails, the texts of its refusals, and its own
+ * growth. */
 #include "learn/data/dataset.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -251,7 +251,7 @@ START_TEST(dataset_match_lists_as_many_labels_as_there_is_room_for)
 }
 END_TEST
 
-/* No column, no label: whatever lies behind the columns that there are. */
+/* A list without a label column has no labels. The memory behind its columns does not matter. */
 START_TEST(dataset_without_a_label_column_has_null_labels)
 {
     static const char list[] = "id,text\n1,one\n2,two\n";

@@ -1,5 +1,5 @@
-/* logit_list.h: what another model says of each input, by the inputs' names, and the files that are
- * refused. */
+/* logit_list.h: another model's logits of each input, found by the inputs' names, and the files
+ * that are refused. */
 #include "learn/data/logit_list.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -38,7 +38,8 @@ static void expect_row(size_t item, float first, float second, float third)
     ck_assert(row[0] == first && row[1] == second && row[2] == third);
 }
 
-/* In another order of lines and of labels, with what is nobody's, a byte order mark and blanks. */
+/* The file has another order of lines and of labels, a line of no input, a byte order mark and
+ * blanks. */
 START_TEST(rows_are_found_by_the_names_of_inputs_and_labels)
 {
     static const char text[] =

@@ -1,5 +1,4 @@
-/* Serving is the oracle: what samples prepare without an rng must be what engine_prepare_* gives.
- */
+/* Serving is the oracle: samples without an rng must be the inputs that engine_prepare_* gives. */
 #include "engine/base/file.h"
 #include "engine/vision/image.h"
 #include "engine/vision/png.h"
@@ -124,7 +123,7 @@ START_TEST(samples_prepare_an_image_at_another_size)
 }
 END_TEST
 
-/* At twice the size: the same processing with every size of preprocessor_config.json doubled. */
+/* Doubled size: the same processing with every size of preprocessor_config.json doubled. */
 static void expect_doubled(const char *dir)
 {
     struct samples_fixture fixture;

@@ -1,5 +1,5 @@
-/* Serving is the oracle: what samples prepare of a text without an rng must be what
- * engine_prepare gives. */
+/* Serving is the oracle: samples of a text without an rng must be the input that engine_prepare
+ * gives. */
 #include "learn/data/samples_form.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/sources.h"
@@ -365,8 +365,8 @@ static void count_rounds(void *context, size_t done)
     sprintf(text + strlen(text), "%zu ", done);
 }
 
-/* More items than two rounds have, of 1, 2, .. 7 pieces in turn, by more threads than divide them;
- * every hundredth is blank. */
+/* The list has more items than two rounds, of 1, 2, .. 7 pieces in turn. The number of threads does
+ * not divide them. Every hundredth item is blank. */
 START_TEST(samples_read_every_item_of_every_round)
 {
     enum { ITEMS = 1030 };
@@ -429,8 +429,8 @@ START_TEST(samples_failed_leaves_the_count_if_no_sample_failed)
 }
 END_TEST
 
-/* [CLS], then the window, then [SEP]; whether pieces were cut off, by the view or when the text was
- * read. */
+/* A view is [CLS], the window and [SEP]. `truncated`: pieces were cut off, by the view or when the
+ * text was read. */
 START_TEST(samples_cut_a_text_to_the_view)
 {
     static const struct {

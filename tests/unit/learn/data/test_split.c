@@ -1,4 +1,4 @@
-/* split.h: what was held back is written as a list that is read again. */
+/* split.h: the held-back inputs are written as a list that is read again. */
 #include "engine/base/file.h"
 #include "learn/data/split.h"
 #include "tests/support/suite.h"
@@ -54,7 +54,7 @@ START_TEST(texts_held_back_come_back_with_their_names)
 }
 END_TEST
 
-/* From wherever the list is read; a wafer keeps its number. */
+/* The list may be read from any folder; a wafer keeps its number. */
 START_TEST(images_are_named_by_their_absolute_path)
 {
     static char stdf[128], image[128];

@@ -297,7 +297,7 @@ START_TEST(stdf_says_what_stands_behind_the_end)
 }
 END_TEST
 
-/* Two wafers: of a file that is cut off, those stay that had ended before. */
+/* The file has two wafers. A file that is cut off keeps the wafers that had ended before. */
 START_TEST(stdf_keeps_the_whole_wafers_of_a_file_cut_off_at_any_byte)
 {
     struct stdf_writer writer;
@@ -440,7 +440,7 @@ static unsigned long long next_random(unsigned long long *state)
     return *state;
 }
 
-/* Whatever the bytes, all wafers can be asked for. */
+/* All wafers can be asked for, with any bytes in the file. */
 static bool read_whole(const unsigned char *bytes, size_t len)
 {
     struct err err = {0};

@@ -1,5 +1,5 @@
-/* assessment.h and ood_scores.h with a tiny model whose attnd.json decides: what the report is
- * given is what the parts say, and every decision is made again here. */
+/* assessment.h and ood_scores.h with a tiny model whose attnd.json decides: the report gets the
+ * figures of the parts, and every decision is made again here. */
 #include "engine/base/file.h"
 #include "learn/eval/assessment.h"
 #include "learn/eval/measure/ood_scores.h"

@@ -1,4 +1,4 @@
-/* calibrate.h: what attnd.json says after calibration, read back, of made-up evaluations. */
+/* calibrate.h: attnd.json after calibration of made-up evaluations, read back. */
 #include "engine/base/rng.h"
 #include "engine/model/spec.h"
 #include "learn/eval/calibrate.h"
@@ -91,8 +91,8 @@ static void close_all(void)
     checkpoint_writer_close(&writer);
 }
 
-/* At least 98 % of the usable validation inputs do not exceed the threshold; one below would be too
- * low. */
+/* At least 98 % of the usable validation inputs do not exceed the threshold; a lower threshold
+ * would be too low. */
 static void expect_threshold(void)
 {
     const struct ood *ood = &spec.policy.ood;

@@ -66,7 +66,7 @@ static struct foreign_cost take(void)
     return cost;
 }
 
-/* They are surer than the validation inputs, and as unlike. */
+/* The foreign inputs are surer than the validation inputs, and as unlike. */
 START_TEST(foreign_inputs_that_pass_raise_a_threshold_and_it_is_told)
 {
     setup();

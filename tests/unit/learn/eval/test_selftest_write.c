@@ -1,4 +1,4 @@
-/* attnd-eval --write-selftest: what it writes is read, passes, and is of different labels. */
+/* attnd-eval --write-selftest: the written file is read, passes, and has different labels. */
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/selftest.h"
@@ -84,7 +84,7 @@ START_TEST(texts_of_different_labels_are_written_and_pass)
 }
 END_TEST
 
-/* Blanks take room in the file and none of the model's: of two such texts one fits. */
+/* Blanks take room in the file but no tokens of the model: one of two such texts fits. */
 START_TEST(selftest_write_leaves_out_cases_too_large_for_the_file)
 {
     enum { BLANKS = SELFTEST_FILE_BYTES_MAX / 4 * 3 / 2 };

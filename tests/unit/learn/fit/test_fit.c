@@ -1,5 +1,6 @@
-/* fit.h and fit_write.h, on a BERT that has learnt two words in milliseconds: what is written
- * answers as the fit says, knows a third label, and leaves what it began with as it was. */
+/* fit.h and fit_write.h, on a BERT that has learnt two words in milliseconds: the written model
+ * answers as the fit says and knows a third label. The model that the fit began with is
+ * unchanged. */
 #include "learn/fit/fit_write.h"
 
 #include "engine/base/doc.h"

@@ -179,7 +179,7 @@ START_TEST(without_a_new_label_the_table_stays_but_for_its_weight)
 }
 END_TEST
 
-/* Neither which thread makes a fit nor in which order they end. */
+/* The fit depends neither on the threads that make its parts nor on the order in which they end. */
 START_TEST(threads_do_not_change_a_fit)
 {
     static const unsigned threads[] = {2, 5, 40};

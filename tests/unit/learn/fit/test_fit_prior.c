@@ -1,5 +1,5 @@
-/* fit_prior.h: what is expected more often than it is seen is raised by the log of the ratio, and a
- * file that does not say it for every label is refused by name. */
+/* fit_prior.h: a label that is expected more often than it is seen is raised by the log of the
+ * ratio. A file that lacks a label is refused by name. */
 #include "learn/fit/fit_prior.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

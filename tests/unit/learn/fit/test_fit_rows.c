@@ -1,5 +1,5 @@
-/* fit_rows.h: what people labelled goes before what the model carries, and a bank holds a fair few of
- * each label. */
+/* fit_rows.h: people's labels go before the examples of the model, and a bank holds a fair number
+ * of each label. */
 #include "learn/eval/fit/example_bank.h"
 #include "learn/fit/fit_rows.h"
 #include "tests/support/suite.h"

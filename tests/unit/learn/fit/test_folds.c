@@ -1,4 +1,4 @@
-/* folds.h: who is left out with whom. */
+/* folds.h: inputs that are left out together. */
 #include "learn/fit/folds.h"
 #include "tests/support/suite.h"
 

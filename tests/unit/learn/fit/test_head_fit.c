@@ -1,5 +1,5 @@
-/* head_fit.h: where it ends, the gradient of the penalised likelihood, taken here in double and
- * without its scaling, is zero; and rows that are left out have no say. */
+/* head_fit.h: the gradient of the penalised likelihood is zero at the end; here it is taken in
+ * double and without scaling. Rows that are left out do not count. */
 #include "engine/base/rng.h"
 #include "learn/fit/head_fit.h"
 #include "tests/support/suite.h"

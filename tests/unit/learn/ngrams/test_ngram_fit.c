@@ -1,5 +1,5 @@
-/* ngram_fit.h: where it ends, the gradient of the penalised likelihood, taken here from dense rows,
- * is zero; rows that no learnt text has stay without weight, and have no part in the work. */
+/* ngram_fit.h: the gradient of the penalised likelihood is zero at the end; here it is taken from
+ * dense rows. Rows that no learnt text has stay without weight, and take no part in the work. */
 #include "learn/ngrams/ngram_fit.h"
 
 #include "learn/ngrams/ngram_rows.h"
@@ -214,7 +214,8 @@ START_TEST(rows_that_no_text_has_change_no_bit_of_the_others)
 }
 END_TEST
 
-/* So many copies of the texts that they are added up in blocks; the mean over them is the same. */
+/* The copies of the texts are so many that they are added up in blocks. The mean over them is the
+ * same. */
 START_TEST(many_texts_have_the_same_table_with_any_number_of_threads)
 {
     enum { COPIES = 400, THREADS = 3 };

@@ -11,7 +11,8 @@
 static struct arena arena;
 static struct err err;
 
-/* Two heads of layer 0 and one of layer 1; of each MLP every third column, from another on. */
+/* Chooses two heads of layer 0 and one of layer 1, and every third column of each MLP, with another
+ * first column in each. */
 static void choose(struct choice *choice, unsigned heads, unsigned columns)
 {
     *choice = (struct choice){.heads = TINY_HEADS, .columns = TINY_COLUMNS};
@@ -32,7 +33,7 @@ static void zero(float *weight, size_t in, size_t first, size_t count)
         memset(weight + r * in + first, 0, count * sizeof *weight);
 }
 
-/* The oracle: what is to go, as columns of zeros. */
+/* The oracle: the parts to cut, as columns of zeros. */
 static void mask(struct parameters *whole, const struct choice *choice)
 {
     const size_t width = TINY_HIDDEN / TINY_HEADS;
@@ -99,8 +100,8 @@ START_TEST(cut_removes_a_column_of_a_gated_mlp_from_gate_and_value)
 }
 END_TEST
 
-/* Layer 0 has lost head 1 and layer 1 head 0 before: what is the third head of layer 0 is number 3
- * of the model as it was made. */
+/* Layer 0 has lost head 1 and layer 1 head 0 before: the third head of layer 0 is number 3 of the
+ * model as it was made. */
 START_TEST(a_model_is_cut_again_and_names_all_heads_that_are_gone)
 {
     static const bool was_gone[TINY_LAYERS * TINY_HEADS] = {[1] = true, [TINY_HEADS] = true};

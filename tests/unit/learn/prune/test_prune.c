@@ -258,7 +258,7 @@ START_TEST(a_run_that_was_stopped_ends_with_the_same_weights)
     ck_run(&p);
     prune_result_free(&p.result);
     p.options.train.out = p.out.path;
-    /* In the middle of measuring importance, and then of the fine-tuning. */
+    /* The stop comes while importance is measured, and then during the fine-tuning. */
     for (;; stops++) {
         p.phase_calls = p.learning_calls = 0;
         p.stop_after_phase = stops == 0 ? 60 : 0;

@@ -1,5 +1,5 @@
-/* conclude.h: what a run leaves behind. The runs here have made no step: their weights are those of
- * the beginning, twenty times as large, so that scores differ. */
+/* conclude.h: the files that a run leaves. The runs here have made no step: their weights are those
+ * of the beginning, twenty times as large, so that scores differ. */
 #include "engine/base/doc.h"
 #include "engine/format/head_file.h"
 #include "engine/format/safetensors.h"
@@ -39,7 +39,8 @@ static void note(void *context, size_t done, size_t total)
     told.ends += done == total;
 }
 
-/* Twenty texts of four kinds to judge by, one kind "cold"; of each kind one has the other label. */
+/* Twenty texts of four kinds to judge by, one kind "cold"; one text of each kind has the other
+ * label. */
 static void judge_by_another_list(void)
 {
     static const char *const kinds[4] = {"blue green", "blue grey red", "red green",

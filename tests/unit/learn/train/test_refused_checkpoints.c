@@ -19,7 +19,8 @@ static void open_masked(void)
     train_fixture_learn(&f);
 }
 
-/* In the same words before anything is loaded: where memory is measured, and by --check-config. */
+/* The refusal has the same words before anything is loaded: in measuring memory, and in
+ * --check-config. */
 static void expect_refused(const char *dir, const char *why)
 {
     const struct engine_options options = {0};

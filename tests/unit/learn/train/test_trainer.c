@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* losses [epochs]: of training and validation. */
+/* losses [epochs]: the training loss and the validation loss. */
 static void expect_losses(const struct history *history, const double losses[][2], unsigned epochs)
 {
     ck_assert_uint_eq(history->count, epochs);
@@ -415,7 +415,7 @@ START_TEST(a_student_learns_from_its_teacher)
 }
 END_TEST
 
-/* A file that says the opposite of every label: what it says is learnt, and no label. */
+/* The file says the opposite of every label: the student learns the file and no label. */
 START_TEST(a_student_learns_from_logits_of_a_file)
 {
     struct train_fixture f;

@@ -23,7 +23,7 @@ static struct train_fixture f;
 static const double guessing = 0.69314718055994531;
 static const double tolerance = 0.003;
 
-/* losses [epochs]: of training and validation. */
+/* losses [epochs]: the training loss and the validation loss. */
 static void expect_losses(const struct history *history, const double losses[][2], unsigned epochs)
 {
     ck_assert_uint_eq(history->count, epochs);
@@ -47,7 +47,7 @@ static void expect_curve(const struct history *history)
     }
 }
 
-/* Its pictures were, and that is told to those who serve it. */
+/* The pictures of the checkpoint were grey, and its files say so to the server. */
 static void expect_grey(void)
 {
     struct arena arena;
@@ -176,7 +176,7 @@ static void add_ramp(void)
     free(png);
 }
 
-/* With the same seed all else is the same. */
+/* The seed is the same, so that all else is the same. */
 START_TEST(every_augmentation_changes_what_is_learnt)
 {
     void (*const sets[])(struct train_options *) = {set_spin, set_shift, set_die_noise,
@@ -328,7 +328,7 @@ START_TEST(a_structured_beginning_is_for_images_with_heads_that_can_be_turned)
 }
 END_TEST
 
-/* Without learnt positions, and with a gate, there is nothing that it is made for. */
+/* A family without learnt positions, or with a gate, has no use for it. */
 START_TEST(a_structured_beginning_is_for_learnt_positions_and_a_plain_mlp)
 {
     static const char *const configs[] = {

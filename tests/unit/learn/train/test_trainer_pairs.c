@@ -1,5 +1,6 @@
-/* Pairs of texts from a list to a served checkpoint: learnt, evaluated, and answered alike. Only the
- * second text decides: who loses it, or takes it for the first, is right half the time. */
+/* Pairs of texts from a list to a served checkpoint: learnt, evaluated, and answered alike. Only
+ * the second text decides: a program that loses it, or takes it for the first, is right half the
+ * time. */
 #include "engine/engine.h"
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
-/* POST /admin/reload between a fake HTTP edge and a fake engine: who may ask for it, and what the
- * reply says. */
+/* POST /admin/reload between a fake HTTP edge and a fake engine: the clients that may ask for it,
+ * and the reply. */
 #include "config/config_load.h"
 #include "tests/unit/server/stage.h"
 

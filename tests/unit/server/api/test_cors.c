@@ -1,5 +1,5 @@
-/* Pages of other origins, over the application's functions: who may read what, and that nothing
- * changes for any of them. */
+/* Pages of other origins, over the application's functions: the answers that they may read. None of
+ * them can change anything. */
 #include "server/api/cors.h"
 
 #include "tests/unit/server/stage.h"
@@ -47,7 +47,7 @@ static const struct {
     {"https://mes.fab", HTTP_OPTIONS, "/models", 204, "https://mes.fab", "GET, HEAD"},
     {"https://mes.fab", HTTP_OPTIONS, "/review/x", 204, "https://mes.fab", "GET, HEAD"},
     {"https://mes.fab", HTTP_OPTIONS, "/nothing", 404, "https://mes.fab", NULL},
-    /* what changes something, for whatever page */
+    /* requests that change something, for any page */
     {"https://mes.fab", HTTP_OPTIONS, "/admin/reload", 403, NULL, NULL},
     {"https://mes.fab", HTTP_OPTIONS, "/feedback", 403, NULL, NULL},
     {"https://mes.fab", HTTP_POST, "/admin/reload", 403, NULL, NULL},

@@ -128,7 +128,7 @@ START_TEST(by_a_path_only_who_asks_localhost_itself_changes_state)
 }
 END_TEST
 
-/* Any key passes the walk below: what is tested is what comes after it. */
+/* Every key passes the walk below: it tests the checks that come after the key. */
 static const struct fake_header key_header = {"Authorization", "Bearer k"};
 
 static void give_keys(struct stage *stage, const char *scopes)
@@ -230,7 +230,7 @@ START_TEST(a_certificate_is_asked_for_only_where_it_can_stand_for_a_key)
 }
 END_TEST
 
-/* The walk that no later route can be left out of: whatever is not open wants a key. */
+/* The walk includes every later route: a route that is not open wants a key. */
 START_TEST(guard_wants_a_key_for_every_route_that_is_not_open)
 {
     static const char *const open[] = {"/healthz", "/readyz", "/openapi.json", "/", "/ui/{file}"};
@@ -272,7 +272,7 @@ START_TEST(every_route_says_its_scope_and_what_changes_state_is_not_open)
 }
 END_TEST
 
-/* Whoever adds a POST that any page may send has to argue for it here. */
+/* A POST that any page may send must be argued for here. */
 START_TEST(only_predictions_may_be_asked_for_by_any_page)
 {
     for (unsigned r = 0; r < routes_count(); r++) {

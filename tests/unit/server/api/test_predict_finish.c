@@ -1,5 +1,5 @@
-/* The end of POST /predict alone: of a request whose moments lie seconds apart, because the test
- * wrote them so, what the reply and the metrics say of them. */
+/* The end of POST /predict alone. The moments of the request lie seconds apart, because the test
+ * wrote them so; the reply and the metrics tell them. */
 #include "tests/support/exposition.h"
 #include "tests/support/results.h"
 #include "tests/unit/server/stage.h"
@@ -232,7 +232,7 @@ START_TEST(a_client_that_has_gone_is_counted_once)
 }
 END_TEST
 
-/* Which refusals the head alone suffices for, and that nothing is read after them. */
+/* Refusals from the head alone; nothing is read after them. */
 START_TEST(the_head_refuses_what_it_can)
 {
     static const struct {
@@ -302,8 +302,8 @@ START_TEST(the_head_refuses_while_there_is_no_service)
 }
 END_TEST
 
-/* Whoever waited in the pool too long is given back with its place in the queue, not begun: to be
- * parsed, prepared or explained. */
+/* A request that waited in the pool too long gives back its place in the queue. It is not parsed,
+ * prepared or explained. */
 START_TEST(the_pool_gives_back_what_nobody_needs_any_more)
 {
     static const struct {

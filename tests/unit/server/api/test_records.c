@@ -55,7 +55,7 @@ static void open_kept(struct stage *stage)
                                                                .request = keep_request});
 }
 
-/* A whole call; what was kept of it. */
+/* Makes a whole call; the observer keeps its records. */
 static void keep_call(struct stage *stage, const char *body, unsigned status)
 {
     struct http_exchange exchange;
@@ -122,7 +122,7 @@ START_TEST(a_request_tells_the_time_of_the_stages_that_it_went_through)
 }
 END_TEST
 
-/* It has a reason, no stages and no records of its inputs. */
+/* The record has a reason, no stages and no records of its inputs. */
 START_TEST(a_request_that_failed_tells_why_and_nothing_of_its_inputs)
 {
     static const struct {
@@ -207,8 +207,8 @@ START_TEST(a_request_whose_body_never_came_has_a_record_without_status)
 }
 END_TEST
 
-/* While it waits to be computed, or for a thread of the pool: the edge then ends the exchange
- * without asking for a reply (http.h: done). */
+/* The client leaves while its request waits to be computed, or for a thread of the pool. The edge
+ * then ends the exchange without asking for a reply (http.h: done). */
 START_TEST(a_request_whose_client_left_before_its_reply_has_a_record)
 {
     char *heavy = malloc(LIMIT_PREPARE_INLINE_BYTES + 64);

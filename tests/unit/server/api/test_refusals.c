@@ -181,7 +181,7 @@ START_TEST(requests_to_a_closed_queue_are_told_that_the_server_stops)
 }
 END_TEST
 
-/* It has its place when preparing begins; the queue closes before it ends. */
+/* The request has its place when preparing begins. The queue closes before preparing ends. */
 START_TEST(requests_in_preparation_are_told_that_the_server_stops)
 {
     struct stage stage;

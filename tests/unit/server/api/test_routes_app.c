@@ -126,7 +126,8 @@ START_TEST(a_body_is_taken_only_where_there_is_use_for_one_and_as_long_as_it_can
 }
 END_TEST
 
-/* Whoever says nothing of a body has none; where one is needed, what comes after all is not read. */
+/* A request that does not mention a body has none. If a route needs one, bytes that come all the
+ * same are not read. */
 START_TEST(a_length_is_asked_for_only_where_a_body_is_needed)
 {
     static const struct {
@@ -420,7 +421,7 @@ START_TEST(a_request_is_logged_only_on_demand)
 }
 END_TEST
 
-/* Whose id a reply bears, and what a problem calls itself. */
+/* The id in a reply, and the instance of a problem. */
 START_TEST(a_reply_bears_the_clients_id_if_a_header_can)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The audit log: what is appended is there, in a chain, also after refusals of the disk and
+/* The audit log: appended lines are there, in a chain, also after refusals of the disk and
  * kills. */
 #include "engine/base/file.h"
 #include "server/audit/audit.h"

@@ -70,7 +70,7 @@ START_TEST(ram_finds_the_line_of_the_whole_memory_wherever_it_stands)
 }
 END_TEST
 
-/* The limit is lifted again: what looks at the test afterwards needs memory. */
+/* The limit is lifted again, because the check after the test needs memory. */
 static void expect_limit(int resource, size_t bytes, const char *source)
 {
     struct rlimit before, limit;

@@ -93,7 +93,7 @@ START_TEST(a_socket_named_admin_is_the_address_for_administration)
 }
 END_TEST
 
-/* Not even with 503, while the models are opened. */
+/* They are not answered with 503 either, while the models are opened. */
 START_TEST(clients_that_connect_between_two_processes_are_answered_by_the_next)
 {
     enum { CLIENTS = 20 };

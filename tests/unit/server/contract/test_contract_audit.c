@@ -194,7 +194,7 @@ static void *ask_until_gone(void *context)
     return NULL;
 }
 
-/* Until every client has had some answers. */
+/* Waits until every client has had some answers. */
 static void await_answers(struct client *clients)
 {
     enum { ENOUGH = 3, WAITS_MAX = 20000 };

@@ -77,7 +77,7 @@ START_TEST(every_family_is_served_and_explains_by_every_method)
 }
 END_TEST
 
-/* To the fifth digit: the server may multiply with other threads, or another backend. */
+/* Compares to the fifth digit: the server may multiply with other threads, or another backend. */
 static void expect_score(const char *name, const char *answer, double expected)
 {
     struct json_t *json;

@@ -1,6 +1,6 @@
 /* The errors of a request's form, over a real socket: 400, 404, 405, 408, 411, 413, 415 and 501.
- * What a well-formed request cannot mean is test_contract_unusable.c's; what comes of load
- * test_contract_load.c's. */
+ * test_contract_unusable.c has well-formed requests without a meaning; test_contract_load.c has the
+ * errors of load. */
 #include "tests/support/contract.h"
 
 #include "engine/base/doc.h"

@@ -107,7 +107,8 @@ static struct json_t *open_maps(const char *name)
     return maps;
 }
 
-/* Rollout's [CLS] row over the patches; whatever the method, the grid of what the model saw. */
+/* Rollout's [CLS] row over the patches. Every method has the grid of the part that the model
+ * saw. */
 START_TEST(the_program_explains_images_by_the_grid_that_the_model_saw)
 {
     static const char *const methods[] = {"rollout", "attention", "gradient", "gradient-last"};
@@ -143,7 +144,7 @@ START_TEST(the_program_explains_images_by_the_grid_that_the_model_saw)
 }
 END_TEST
 
-/* The checkpoints are seeded at random and their scores nearly level: what is wrong shows. */
+/* The checkpoints are seeded at random and their scores nearly level: an error shows. */
 START_TEST(fewer_bits_leave_the_best_score_where_it_is)
 {
     static const char *const dtypes[] = {"int8", "bf16"};

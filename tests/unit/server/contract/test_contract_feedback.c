@@ -238,7 +238,7 @@ END_TEST
 
 /* ---- restarts ---- */
 
-/* Until the past is read. */
+/* Waits until the past is read. */
 static void await_past(void)
 {
     for (int status = 503; status == 503;) {

@@ -1,7 +1,7 @@
-/* New versions from labels, in the program: what is learnt from, how far it is, what is served then,
- * and that nothing is left of a fit that ends in the middle. The model is a tiny one that attnd-fit
- * itself has made before, so it carries examples of its labels; where a fit must last, a script
- * stands in for attnd-fit. */
+/* New versions from labels, in the program: the inputs of a fit, its progress, and the version that
+ * is served then. A fit that ends in the middle leaves nothing. The model is a tiny one that
+ * attnd-fit itself has made before, so it carries examples of its labels. A script stands in for
+ * attnd-fit if a fit must last. */
 #include "engine/base/sha256.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
@@ -61,7 +61,7 @@ static void make_base(void)
     ck_assert_msg(code == 0, "%s", errors);
 }
 
-/* With what keeps everything, and more options; NULL at the end. */
+/* Starts a server that keeps everything, with more options; NULL at the end. */
 static void start(const char *const *more)
 {
     char model[192];
@@ -182,7 +182,7 @@ static void teach_leaks(void)
     }
 }
 
-/* Until it has this state, or the test's time is over. */
+/* Waits until the fit has this state, or the test's time is over. */
 static struct reply await_state(unsigned fit, const char *state)
 {
     char path[32];
@@ -435,7 +435,7 @@ END_TEST
 
 /* ---- a fit that lasts ---- */
 
-/* In the place of attnd-fit; $6 is its list, $8 the directory that it is to make. */
+/* A script in the place of attnd-fit; $6 is its list, $8 the directory that it is to make. */
 static const char *script(const char *lines)
 {
     char text[1024], path[160];

@@ -1,5 +1,5 @@
-/* The program with keys: who is let in, with which status and headers everybody else is answered,
- * and what a reload of the file changes. Each test has a server of its own. */
+/* The program with keys: clients that are let in, status and headers for all others, and reloads of
+ * the file. Each test has a server of its own. */
 #include "engine/base/sha256.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
@@ -48,7 +48,7 @@ static void bench_close(struct bench *bench)
     tempdir_close(&bench->dir);
 }
 
-/* With the key, if it is not NULL; a body makes it a POST. */
+/* Asks with the key, if it is not NULL; a body makes it a POST. */
 static struct reply ask(const struct bench *bench, const char *path, const char *key,
                         const char *body)
 {
@@ -201,7 +201,7 @@ START_TEST(a_rate_that_is_used_up_is_429_and_stays_so_over_a_reload)
 }
 END_TEST
 
-/* Until so many requests are in progress. */
+/* Waits until so many requests are in progress. */
 static void await_in_flight(const struct bench *bench, const char *key, unsigned wanted)
 {
     char sample[64];
@@ -356,7 +356,7 @@ START_TEST(a_faulty_file_is_exit_2_at_start_and_when_it_is_checked)
 }
 END_TEST
 
-/* Who may only predict cannot get at another's labels by asking under the same id. */
+/* A key that may only predict cannot get another's labels by asking under the same id. */
 START_TEST(an_input_of_another_key_under_an_id_gets_no_label_and_is_not_kept)
 {
     struct bench bench;

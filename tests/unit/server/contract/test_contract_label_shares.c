@@ -1,4 +1,4 @@
-/* How often each label occurs: of a model that is asked for alone, with what it is asked. */
+/* How often each label occurs, for a model that is asked for alone, with the expected shares. */
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 
@@ -7,7 +7,7 @@
 
 enum { INPUTS = 120 };
 
-/* Which is not unknown. */
+/* A text whose answer is not unknown. */
 static const char log_of_a_memory[] =
     "{\"model\":\"testlog-bert\","
     "\"text\":\"4100 MBIST bank 2 row 511 col 17 read 0 expected 1 fail\"}";

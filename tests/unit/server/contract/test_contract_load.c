@@ -90,7 +90,7 @@ START_TEST(a_full_queue_is_429_with_retry_after_and_empties_again)
 }
 END_TEST
 
-/* How many images still wait. */
+/* The number of images that still wait. */
 static long images_waiting(unsigned port)
 {
     static const char series[] = "attnd_queue_depth{model=\"wafer-vit\"} ";
@@ -101,7 +101,7 @@ static long images_waiting(unsigned port)
     return waiting;
 }
 
-/* Until an image waits in the queue, which means that the only worker is busy with others. */
+/* Waits until an image is in the queue, which means that the only worker is busy with others. */
 static void await_queue(unsigned port)
 {
     for (int i = 0; i < 5000; i++) {
@@ -211,7 +211,7 @@ START_TEST(deadline_passes_for_each_input_of_a_request)
 }
 END_TEST
 
-/* Until /readyz has turned, for which SIGTERM takes a moment. */
+/* Waits until /readyz has turned; SIGTERM takes a moment. */
 static struct reply await_draining(unsigned port)
 {
     struct reply reply = reply_of(http_get(port, "/readyz"));
@@ -370,7 +370,7 @@ static bool comes_whole_after_a_stop(const char *request)
     return status == 200;
 }
 
-/* It has a second for that, which a crowded machine may use up: hence the rounds. */
+/* The server has a second for that. A crowded machine may use it up: hence the rounds. */
 START_TEST(a_stop_lets_the_last_answers_out)
 {
     char *request = many_mistakes();

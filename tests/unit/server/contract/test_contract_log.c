@@ -1,6 +1,6 @@
-/* No client writes the log: whatever is sent, at each place where a client's text can stand, a line
- * of the log and of the audit log is one event of attnd's own, and a client's words stand only
- * inside of its strings. */
+/* No client writes the log. Its text may stand at several places, but a line of the log and of the
+ * audit log is one event of attnd's own, and the client's words stand only inside of its
+ * strings. */
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/contract.h"
 #include "tests/support/server_log.h"

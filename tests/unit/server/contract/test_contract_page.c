@@ -1,5 +1,5 @@
-/* The built-in page over a real socket: it is there, whole, and refers to nothing but itself. What
- * it does in a browser, tests/browser/ shows. */
+/* The built-in page over a real socket: it is there, whole, and refers to nothing but itself.
+ * tests/browser/ shows it in a browser. */
 #include "tests/support/contract.h"
 
 #include "server/ui/page.h"

@@ -45,8 +45,8 @@ static void expect_digest(const struct json_t *digest)
     ck_assert_uint_eq(strlen(text), 7 + 64);
 }
 
-/* "auto", or "review" and "unknown" with a reason: what a checkpoint's thresholds make of an input.
- */
+/* Expects the decision of a checkpoint's thresholds: "auto", or "review" and "unknown" with a
+ * reason. */
 static void expect_decision(const struct reply *reply)
 {
     const char *decision = reply_text(reply, "decision");
@@ -173,7 +173,7 @@ START_TEST(options_beside_a_json_body_are_obeyed_or_refused)
 }
 END_TEST
 
-/* Also where the two are the same, and where nobody reads the option. */
+/* The two may be the same, and nobody may read the option. */
 START_TEST(an_option_that_is_there_twice_is_refused)
 {
     static const char *const paths[][2] = {

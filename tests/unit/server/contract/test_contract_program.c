@@ -62,7 +62,7 @@ START_TEST(the_first_model_of_a_kind_is_its_default)
 }
 END_TEST
 
-/* Nothing on stdout; "attnd: " and these words on stderr, as its last line. */
+/* Expects nothing on stdout; "attnd: " and these words on stderr, as its last line. */
 static void expect_failure(const char *const *arguments, int code, const char *words)
 {
     char out[1024], errors[8192];

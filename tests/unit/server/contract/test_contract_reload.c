@@ -433,7 +433,7 @@ START_TEST(every_request_under_way_is_answered_while_models_are_exchanged)
 }
 END_TEST
 
-/* Once every model's digest is known nothing is opened, warmed or hashed. */
+/* Counts threads once every model's digest is known: nothing is opened, warmed or hashed then. */
 static unsigned threads_with(const char *const *arguments)
 {
     struct server_process server;

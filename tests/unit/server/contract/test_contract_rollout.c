@@ -161,7 +161,7 @@ START_TEST(a_split_answers_its_share_of_the_lots_and_keeps_them)
 }
 END_TEST
 
-/* Until so many copies were judged, or the test's time is over. */
+/* Waits until so many copies were judged, or the test's time is over. */
 static void await_agreement(const char *path, unsigned count)
 {
     for (;;) {

@@ -10,7 +10,7 @@
 
 static const char *const options[] = {NULL};
 
-/* HEAD has the head of GET and no body: what follows on the connection is the next answer. */
+/* HEAD has the head of GET and no body: the next bytes on the connection are the next answer. */
 static void expect_get_and_head(const char *path, const char *type)
 {
     struct reply get = contract_get(path);
@@ -97,7 +97,7 @@ START_TEST(a_model_tells_its_labels_sizes_dtype_and_limits)
 }
 END_TEST
 
-/* It is computed after readiness, so it is null for a moment. */
+/* The digest is computed after readiness, so it is null for a moment. */
 START_TEST(a_digest_is_null_or_sha256_and_comes_by_itself)
 {
     struct reply reply = contract_get("/models/kernel-bert");

@@ -1,5 +1,5 @@
-/* attnd as a program, before it serves and while it does: what it prints, what it warns of in its
- * log, and the signals that it takes. */
+/* attnd as a program, before it serves and while it does: its output, the warnings in its log, and
+ * its signals. */
 #include "engine/base/cpu.h"
 #include "engine/base/doc.h"
 #include "tests/support/server_process.h"

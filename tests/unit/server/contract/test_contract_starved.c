@@ -1,4 +1,4 @@
-/* Long strings over a real socket: what the JSON parser may see of them, and a server that has no
+/* Long strings over a real socket: the part that the JSON parser may see, and a server that has no
  * memory for them. */
 #include "tests/support/call_fixture.h"
 #include "tests/support/contract.h"
@@ -97,7 +97,7 @@ static unsigned crowd(unsigned port, const char *body)
     return failures;
 }
 
-/* Which allocation fails is a matter of luck; test_json_load leaves nothing to it. */
+/* The allocation that fails is a matter of luck; test_json_load leaves nothing to it. */
 START_TEST(a_server_without_memory_for_long_strings_refuses_them_and_lives)
 {
     struct server_process server;

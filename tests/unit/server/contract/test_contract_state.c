@@ -51,7 +51,7 @@ static void run(const char *lines)
 
 /* ---- one process at a time ---- */
 
-/* In a child: ends the old server once the new one's log says that it waits. */
+/* Ends the old server, in a child, once the new one's log says that it waits. */
 static pid_t end_when_awaited(pid_t old, const char *log)
 {
     const pid_t child = fork();

@@ -1,5 +1,5 @@
-/* The program behind TLS: what a client sees that it sees without, what is refused, and how a
- * certificate is exchanged. Certificates are made here; each test has a server of its own. */
+/* The program behind TLS: answers that are the same without it, refusals, and the exchange of a
+ * certificate. Certificates are made here; each test has a server of its own. */
 #include "engine/base/clock.h"
 #include "engine/base/sha256.h"
 #include "tests/support/contract.h"
@@ -129,7 +129,7 @@ START_TEST(requests_are_answered_as_without_tls_on_one_connection)
 }
 END_TEST
 
-/* More than a record, a pool and a socket buffer hold. */
+/* The body is larger than a record, a pool and a socket buffer hold. */
 START_TEST(a_large_body_arrives_whole)
 {
     enum { BYTES = 3 << 20 };
@@ -221,7 +221,8 @@ START_TEST(a_handshake_that_does_not_end_is_ended)
 }
 END_TEST
 
-/* A handshake is no request: who has only that is not waited for until its time is up. */
+/* A handshake is no request: a client with only a handshake is not waited for until its time is
+ * up. */
 START_TEST(a_stop_does_not_wait_for_who_has_only_shaken_hands)
 {
     struct bench bench;

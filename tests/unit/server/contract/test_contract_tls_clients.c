@@ -68,7 +68,7 @@ static void bench_close(struct bench *bench)
 
 /* ---- attnd-healthcheck ---- */
 
-/* With ATTND_TLS_CERT_FILE, if it is not NULL, and ATTND_LISTEN. */
+/* Checks with ATTND_TLS_CERT_FILE, if it is not NULL, and ATTND_LISTEN. */
 static int check(struct bench *bench, const char *own, const char *const *arguments)
 {
     char listen[32];
@@ -215,7 +215,7 @@ START_TEST(load_asks_over_tls_on_connections_that_are_kept)
 }
 END_TEST
 
-/* More than a record, and than a socket takes at once. */
+/* The body is larger than a record, and than a socket takes at once. */
 START_TEST(load_sends_large_bodies_over_tls)
 {
     enum { BYTES = 3 << 20 };

@@ -1,5 +1,5 @@
-/* The program between a caller with a trace and a collector: what comes in by traceparent stands in
- * the reply, the log, the audit log and the spans. */
+/* The program between a caller with a trace and a collector: the trace of traceparent stands in the
+ * reply, the log, the audit log and the spans. */
 #include "tests/support/collector.h"
 #include "tests/support/contract.h"
 #include "tests/support/otlp_reader.h"
@@ -92,7 +92,7 @@ START_TEST(a_trace_goes_through_reply_log_and_audit_log)
 }
 END_TEST
 
-/* Also of refusals, before the body and after it. */
+/* Refusals carry the trace as well, before the body and after it. */
 START_TEST(every_answer_carries_the_trace_of_its_request)
 {
     static const struct {
@@ -119,7 +119,7 @@ START_TEST(every_answer_carries_the_trace_of_its_request)
 }
 END_TEST
 
-/* And so is a request without one: without a collector no trace begins here. */
+/* A request without a traceparent is the same: no trace begins here without a collector. */
 START_TEST(a_traceparent_that_is_not_one_is_as_if_it_were_not_there)
 {
     static const char *const headers[] = {
@@ -255,7 +255,7 @@ START_TEST(a_request_without_a_trace_begins_one_unless_it_only_gets)
 }
 END_TEST
 
-/* Also one that changes something, and one that nobody knows. */
+/* Requests that change something and unknown ones are spans as well. */
 START_TEST(a_request_of_any_method_is_a_span)
 {
     static const char *const cases[][2] = {{"GET", "GET /models/{name}"},

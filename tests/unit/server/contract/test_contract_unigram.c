@@ -1,5 +1,5 @@
-/* A checkpoint with a Unigram model in its tokenizer.json, through the programs: what is fed to the
- * model, whose characters an explanation names, and what a broken table is refused with. */
+/* A checkpoint with a Unigram model in its tokenizer.json, through the programs: the ids given to
+ * the model, the characters that an explanation names, and the refusals of a broken table. */
 #include "engine/base/doc.h"
 #include "tests/support/contract.h"
 #include "tests/support/outcome.h"

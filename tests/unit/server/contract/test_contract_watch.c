@@ -76,7 +76,7 @@ START_TEST(a_deadline_that_passes_while_images_are_decoded_is_504)
 }
 END_TEST
 
-/* Until the request is in the server's hands. */
+/* Waits until the request is in the server's hands. */
 static void await_in_flight(unsigned port)
 {
     for (int i = 0; i < 5000; i++) {
@@ -90,7 +90,7 @@ static void await_in_flight(unsigned port)
     ck_abort_msg("the request never began");
 }
 
-/* It would be 200 if the drain waited for it. */
+/* The status would be 200 if the drain waited for the request. */
 START_TEST(a_stop_does_not_wait_for_images_to_be_decoded)
 {
     struct server_process server;

@@ -1,5 +1,5 @@
-/* Right labels of remembered predictions: what is accepted, what it replaces, what is counted, and
- * that the audit log has it first and gives it back after a restart. */
+/* Right labels of remembered predictions: labels that are accepted, the label replaced, the counts.
+ * The audit log has a label first and gives it back after a restart. */
 #include "server/feedback/feedback_state.h"
 
 #include "server/audit/audit_files.h"
@@ -558,7 +558,7 @@ static void audit_opened(size_t rotate_bytes)
     ck_assert_msg(audit_open(&audit, &options, &err) == ERR_OK, "%s", err.text);
 }
 
-/* Until an id that is unknown is called so: the past was read. */
+/* Waits until an unknown id is called so: the past was read. */
 static void await_past(void)
 {
     while (give("no such id", 0, "Center").err.code == ERR_NOT_READY)
@@ -582,7 +582,7 @@ static void all_closed(void)
     tempdir_close(&dir);
 }
 
-/* How often a text stands in the log. */
+/* Counts a text in the log. */
 static unsigned logged(const char *text)
 {
     char **paths, line[4096];

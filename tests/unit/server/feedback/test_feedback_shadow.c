@@ -155,7 +155,7 @@ START_TEST(a_shadow_of_what_is_not_remembered_is_forgotten)
 }
 END_TEST
 
-/* Its version made room for the shadow's. */
+/* The answer's version made room for the shadow's. */
 START_TEST(a_shadow_whose_version_takes_the_answers_place_judges_nothing)
 {
     enum { VERSIONS = 256 };

@@ -1,4 +1,4 @@
-/* Accuracy of all traffic: what counts, with which weight, and when nothing can be said. */
+/* Accuracy of all traffic: the labels that count, their weights, and when nothing can be said. */
 #include "server/feedback/feedback.h"
 
 #include "tests/support/suite.h"

@@ -63,7 +63,7 @@ static void keep(const char *id, const char *text)
     keep_as("logs", "1", id, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* It was answered as "good", or as `label`, and then `right` is given; NULL: nobody says. */
+/* An input was answered as "good", or as `label`, and then `right` is given; NULL: nobody says. */
 static void answered(const char *model, const char *version, const char *id, unsigned predicted,
                      const char *right)
 {

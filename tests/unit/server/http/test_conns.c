@@ -1,5 +1,5 @@
-/* The clock is given where conns takes one (conns_sweep); where it looks itself, the moments that
- * are compared lie far apart, because the test sets them so. */
+/* conns_sweep gets its clock from the test. Functions that read the clock themselves compare
+ * moments that lie far apart, because the test sets them so. */
 #include "server/http/conns.h"
 
 #include "engine/base/clock.h"
@@ -178,7 +178,7 @@ START_TEST(conns_expect_requests_of_the_idle_and_the_new_while_draining)
     ck_assert_uint_eq(conns_busy(&bench.conns), 3);
     bench.conns.drain_ns = clock_now_ns() - 2ull * CONNS_PARTING_MS * CLOCK_NS_PER_MS;
     ck_assert_uint_eq(conns_busy(&bench.conns), 1);
-    /* And from when they connected, if that was later. */
+    /* The time counts from when they connected, if that was later. */
     bench.conn[1].since_ns = clock_now_ns() + 1000ull * CLOCK_NS_PER_MS;
     ck_assert_uint_eq(conns_busy(&bench.conns), 2);
     bench_close(&bench);

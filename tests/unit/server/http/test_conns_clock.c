@@ -27,7 +27,7 @@ static const unsigned limit_ms[CONN_STATES] = {
     [CONN_NEW] = 400,  [CONN_IDLE] = 100,   [CONN_HEAD] = 200,
     [CONN_BODY] = 300, [CONN_PARTING] = 50, [CONN_OVERDUE] = 10};
 
-/* Which side is shut: 'r' ours for receiving, 'w' for sending. */
+/* The sides that are shut: 'r' ours for receiving, 'w' for sending. */
 static const char *shut_sides(const struct bench *bench, int i)
 {
     char byte;

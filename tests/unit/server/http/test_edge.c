@@ -1,5 +1,6 @@
-/* The edge without the HTTP library: who is let in, who waits, and how long a farewell takes. The
- * clock stands where the test puts it; whoever is let in proves that the edge has looked since. */
+/* The edge without the HTTP library: clients that are let in, clients that wait, and the length of
+ * a farewell. The clock stands where the test puts it. A client that is let in proves that the edge
+ * has looked since. */
 #include "server/http/edge.h"
 
 #include "engine/base/clock.h"

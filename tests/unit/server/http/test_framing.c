@@ -304,8 +304,8 @@ START_TEST(framing_says_which_byte_of_a_target_is_wrong)
 }
 END_TEST
 
-/* RFC 3986, section 2.3: of a byte that may stand for itself there is one spelling in a path, and
- * none of a slash; a query may spell as it likes. */
+/* RFC 3986, section 2.3: a byte that may stand for itself has one spelling in a path, and a slash
+ * has no other. A query may spell as it likes. */
 START_TEST(framing_takes_one_spelling_of_a_path)
 {
     static const char unreserved[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,5 +1,5 @@
-/* test_http_answer.c - a request's way to its answer, without the HTTP library: what http_head.c
- * would find is given, and what would be queued is written down. */
+/* test_http_answer.c - a request's way to its answer, without the HTTP library: the test gives what
+ * http_head.c would find, and writes down the replies that would be queued. */
 #include "server/http/http_answer.h"
 
 #include "server/http/http_head.h"
@@ -147,7 +147,7 @@ START_TEST(a_body_is_waited_for_and_begun_with)
 }
 END_TEST
 
-/* So the client can read the answer, and goes on using the connection. */
+/* The client can then read the answer, and goes on using the connection. */
 START_TEST(answer_to_a_head_that_is_refused_waits_for_the_end_of_the_body)
 {
     static const struct framing framings[] = {{.body = FRAMING_NO_BODY},
@@ -390,7 +390,7 @@ static void *stop_main(void *context)
     return NULL;
 }
 
-/* It comes back, or its client has gone and the library forgets it. */
+/* The suspended request comes back, or its client has gone and the library forgets it. */
 START_TEST(the_stop_waits_for_who_is_suspended)
 {
     for (int gone = 0; gone < 2; gone++) {

@@ -31,8 +31,8 @@ START_TEST(http_refuses_a_request_line_that_does_not_end)
 }
 END_TEST
 
-/* 404 is decided by the head; of its body as much is taken as any body may have, so that the client
- * can go on. */
+/* The head decides 404. The server takes as much of its body as any body may have, so that the
+ * client can go on. */
 START_TEST(http_breaks_off_a_refused_body_that_passes_the_limit)
 {
     enum { LIMIT = 64 * 1024 };

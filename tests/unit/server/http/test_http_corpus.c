@@ -151,7 +151,7 @@ START_TEST(http_serves_the_valid_corpus_or_differs_for_a_listed_reason)
 }
 END_TEST
 
-/* At most the request on the first line may run. */
+/* Only the request on the first line may run. */
 static void check_nothing_hidden(const struct app *app, const char *name, unsigned begun)
 {
     unsigned now = app->begins;
@@ -188,7 +188,7 @@ static char good[] = "POST /p?a=b%20c HTTP/1.1\r\nHost: h\r\nX-A: b\r\n"
 
 enum { AT_ONCE = 64 };
 
-/* Without the extension where it is refused (newer_differences). */
+/* A start without the extension if the library refuses it (newer_differences). */
 static struct app *start_for_good(void)
 {
     if (!library_is_lax())

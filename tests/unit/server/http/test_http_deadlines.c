@@ -135,7 +135,7 @@ static double cpu_ms(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e3;
 }
 
-/* Also while a body drips into a refusal, which is when the library is most easily made to spin. */
+/* A body drips into a refusal meanwhile: then the library is most easily made to spin. */
 START_TEST(http_sleeps_while_nothing_happens)
 {
     struct app *app = app_start();

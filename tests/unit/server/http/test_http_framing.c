@@ -154,7 +154,7 @@ END_TEST
 
 #define CHUNKED "POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-/* Whoever sends chunks gets a connection of its own for the next request. */
+/* A client that sends chunks gets a connection of its own for the next request. */
 START_TEST(http_answers_nothing_after_a_chunked_body)
 {
     static const char *const bodies[] = {
@@ -218,7 +218,8 @@ START_TEST(http_refuses_lines_of_chunks_with_control_bytes_or_without_crlf)
 }
 END_TEST
 
-/* If the library has moved the bytes since they were read, nobody knows which were a body's. */
+/* The bytes may have been moved by the library since they were read: then nobody knows which were a
+ * body's. */
 START_TEST(http_refuses_chunks_that_came_together_with_another_request)
 {
     struct app *app = app_start();
@@ -234,7 +235,7 @@ START_TEST(http_refuses_chunks_that_came_together_with_another_request)
 }
 END_TEST
 
-/* Also where a line is a read of its own, of which the library tells nobody. */
+/* A line may be a read of its own, of which the library tells nobody. */
 START_TEST(http_refuses_malformed_chunks_wherever_they_are_cut)
 {
     static const struct {
@@ -283,7 +284,7 @@ START_TEST(http_refuses_a_line_of_a_chunk_that_fills_its_memory)
 }
 END_TEST
 
-/* However the bytes come, the lines between the pieces are found where they are. */
+/* The lines between the pieces are found, whatever the cuts of the bytes. */
 START_TEST(http_takes_a_chunked_body_in_two_parts_wherever_it_is_cut)
 {
     const char *body = library_is_lax()

@@ -1,5 +1,5 @@
 /* test_http_places.c - many clients over real sockets, and more than there are places or
- * descriptors: who gives way to the next, and who is spared. */
+ * descriptors: the clients that give way, and the clients that are spared. */
 #include "tests/unit/server/http/http_probe.h"
 
 #include <sys/resource.h>
@@ -58,7 +58,7 @@ START_TEST(http_beyond_its_connections_closes_a_silent_one_for_the_next)
 }
 END_TEST
 
-/* Who has sent a part of a head has its time to send the rest. */
+/* A client that has sent a part of a head has its time to send the rest. */
 START_TEST(http_beyond_its_connections_spares_those_that_send)
 {
     struct http_options options = app_options();

@@ -181,7 +181,7 @@ START_TEST(a_body_that_there_is_no_memory_for_is_refused)
 }
 END_TEST
 
-/* The reply is decided: what comes is counted, and dropped, up to the limit. */
+/* The reply is decided: further bytes are counted, and dropped, up to the limit. */
 START_TEST(a_body_in_vain_is_dropped_up_to_its_limit)
 {
     struct bench bench;
@@ -245,7 +245,7 @@ START_TEST(a_client_that_closes_in_its_body_gets_a_little_time_for_the_rest)
 }
 END_TEST
 
-/* Whose time ran out in its body is told so, and nobody else. */
+/* A client whose time ran out in its body is told so, and nobody else. */
 START_TEST(a_slow_body_is_answered_with_what_had_arrived)
 {
     static const struct {
@@ -295,8 +295,8 @@ START_TEST(an_answer_to_a_head_has_no_body)
 }
 END_TEST
 
-/* How a connection ends whose head never became whole. `read`: what the library has taken from the
- * socket; `unread`: what it has not. */
+/* The end of a connection whose head never became whole. `read`: the bytes that the library has
+ * taken from the socket; `unread`: the bytes that it has not. */
 START_TEST(a_connection_that_ends_without_a_head_is_told_why_if_it_said_something)
 {
     static const struct {

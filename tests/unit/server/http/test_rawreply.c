@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* Everything that the reply becomes; the date is taken out and must be of now. */
+/* Compares all bytes of the reply; the date is taken out and must be of now. */
 static void expect(const struct http_reply *reply, bool with_body, const char *expected)
 {
     static char text[16 * 1024];

@@ -213,7 +213,8 @@ static void *read_all(void *context)
     return NULL;
 }
 
-/* However often the peer makes room in between, what arrives is a beginning of what was sent. */
+/* The bytes that arrive are a beginning of those sent, however often the peer makes room in
+ * between. */
 START_TEST(sockets_send_the_beginning_in_order_and_no_more_than_fits)
 {
     struct tcp_pair pair = tcp_pair_open();
@@ -249,8 +250,8 @@ START_TEST(sockets_take_every_port_there_is)
 }
 END_TEST
 
-/* Nobody reads: what does not fit is left out, though the descriptor would wait; and who has gone
- * raises no signal. */
+/* Nobody reads: bytes that do not fit are left out, though the descriptor would wait. A client that
+ * has gone raises no signal. */
 START_TEST(sockets_send_without_waiting_and_without_a_signal)
 {
     static const char much[16 * 1024 * 1024];

@@ -1,5 +1,5 @@
-/* drift.h: a stream that turns is seen within a hundred inputs, one that does not is not; whose
- * window is whose; what is forgotten, and when. */
+/* drift.h: a stream that turns is seen within a hundred inputs, and a steady one is not. Windows
+ * belong to versions, and are forgotten after a time. */
 #include "engine/base/rng.h"
 #include "server/observe/drift.h"
 #include "server/observe/drift_window.h"

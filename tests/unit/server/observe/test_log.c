@@ -119,7 +119,8 @@ START_TEST(log_escapes_quotes_controls_and_invalid_utf8)
 }
 END_TEST
 
-/* U+009F and U+00A0 are neighbours of which one is a control; what follows them does not matter. */
+/* U+009F and U+00A0 are neighbours of which one is a control; the characters behind them do not
+ * matter. */
 START_TEST(log_escapes_c1_controls_by_their_own_bytes)
 {
     capture_start();
@@ -228,7 +229,7 @@ START_TEST(log_fills_a_line_to_the_last_byte_before_it_cuts)
 }
 END_TEST
 
-/* A number fits or is left out with its name; what stands before it stays. */
+/* A number fits or is left out with its name; the fields before it stay. */
 START_TEST(log_leaves_out_a_field_whose_value_does_not_fit)
 {
     char text[4200];

@@ -1,4 +1,4 @@
-/* Whole lines, byte by byte: the clock says what the test wants. */
+/* Whole lines, byte by byte, with the clock of the test. */
 #include "server/observe/log.h"
 
 #include "tests/support/log_capture.h"
@@ -176,7 +176,7 @@ START_TEST(a_line_is_cut_where_it_ends_and_not_before)
 }
 END_TEST
 
-/* Nothing stands behind the character that did not fit, though a shorter one would. */
+/* The text ends before the character that did not fit, though a shorter one would fit. */
 START_TEST(a_text_ends_at_the_character_that_does_not_fit)
 {
     static char text[LINE_BYTES];
@@ -207,7 +207,7 @@ START_TEST(a_field_whose_name_or_number_does_not_fit_is_taken_back)
 }
 END_TEST
 
-/* Also if the line could not be written: the device is always full. */
+/* The device is always full: errno also stays if the line could not be written. */
 START_TEST(errno_is_as_it_was)
 {
     int saved = dup(STDERR_FILENO), full = open("/dev/full", O_WRONLY | O_CLOEXEC);

@@ -105,7 +105,7 @@ START_TEST(metrics_count_requests_by_route_model_and_code)
 }
 END_TEST
 
-/* They are quick, and would make answers look so. */
+/* Refusals are quick, and would make answers look quick. */
 START_TEST(metrics_do_not_time_refusals)
 {
     static const unsigned timed[] = {200, 304, 500, 501, 504, 299},

@@ -227,7 +227,7 @@ START_TEST(process_open_fds_are_the_size_of_the_folder)
 }
 END_TEST
 
-/* They are counted at once, and then once a second. */
+/* The files are counted at once, and then once a second. */
 START_TEST(process_open_fds_are_counted_once_a_second_without_a_folder_size)
 {
     const uint64_t start_ns = UINT64_C(77) * CLOCK_NS_PER_S;

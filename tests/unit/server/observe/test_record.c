@@ -1,5 +1,5 @@
-/* Who observes is told each thing once, in the order of being added; and what the metrics make of
- * each record. */
+/* An observer is told each thing once, in the order of being added; the metrics count each
+ * record. */
 #include "server/observe/record.h"
 
 #include "server/observe/metrics_observer.h"
@@ -188,7 +188,7 @@ START_TEST(a_prediction_counts_its_label_score_and_times)
 }
 END_TEST
 
-/* Whatever a client calls it, it is one series, also after those of the model's own labels. */
+/* A label that a client gives counts in one series, after those of the model's own labels. */
 START_TEST(a_prediction_in_given_labels_counts_as_other)
 {
     static const char *const given[] = {"mine", "yours", "theirs"};

@@ -117,7 +117,7 @@ START_TEST(a_batch_is_a_post_of_protobuf)
 }
 END_TEST
 
-/* By both clocks, read around it; the request began a moment after the machine did. */
+/* Times by both clocks, read around the request, which began a moment after the machine did. */
 START_TEST(times_are_those_of_the_wall_clock)
 {
     struct bench bench;
@@ -316,7 +316,7 @@ START_TEST(exporter_drops_and_counts_spans_without_a_place)
 }
 END_TEST
 
-/* Its attempt alone would take an hour; a test ends after a minute. */
+/* The attempt alone would take an hour; a test ends after a minute. */
 START_TEST(a_silent_collector_does_not_hold_up_the_end)
 {
     struct bench bench;

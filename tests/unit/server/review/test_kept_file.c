@@ -1,5 +1,4 @@
-/* A kept input as a file: what was written is read again, and what somebody else wrote is refused.
- */
+/* A kept input as a file: a written file is read again, and a file of somebody else is refused. */
 #include "server/review/kept_file.h"
 
 #include "tests/support/contract.h"

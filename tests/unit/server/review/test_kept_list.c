@@ -1,4 +1,4 @@
-/* The ring of what is kept: who is the oldest, who is found, who is listed. */
+/* The ring of kept inputs: the oldest one, search, and lists. */
 #include "server/review/kept_list.h"
 
 #include "tests/support/suite.h"

@@ -70,7 +70,7 @@ START_TEST(a_chain_of_neighbours_is_no_group)
 }
 END_TEST
 
-/* Against the definition: the two most alike groups first, until none are. */
+/* Groups by definition: the two most alike groups first, until none are alike. */
 static unsigned by_definition(unsigned count, float least, unsigned *of)
 {
     for (unsigned i = 0; i < count; i++)

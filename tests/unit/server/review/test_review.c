@@ -1,5 +1,5 @@
-/* Keeping inputs, without a server: what is dropped when there is no room, and threads that offer
- * and list at once. The contract's test has the rest. */
+/* Keeping inputs, without a server: inputs dropped without room, and threads that offer and list at
+ * once. The contract's test has the rest. */
 #include "server/review/review.h"
 
 #include "server/feedback/feedback.h"
@@ -155,7 +155,7 @@ START_TEST(review_keeps_only_inputs_of_the_sample)
 }
 END_TEST
 
-/* Closing writes what waits; what was written is there when it is opened again. */
+/* Closing writes the inputs that wait; they are there when it is opened again. */
 START_TEST(review_writes_waiting_inputs_when_it_is_closed)
 {
     struct review_page page;

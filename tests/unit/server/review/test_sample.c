@@ -1,4 +1,4 @@
-/* Which automatic answers are drawn: a share of them, always the same ones. */
+/* The automatic answers that are drawn: a share of them, always the same ones. */
 #include "server/review/sample.h"
 
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
-/* Which list of models holds: the configuration's, or what was changed at run time; the changes
- * themselves; and what of them the disk keeps. */
+/* The list of models that holds: the configuration's, or the one changed at run time; the changes
+ * themselves, and their part on the disk. */
 #include "server/rollout/rollout.h"
 
 #include "config/config_change.h"

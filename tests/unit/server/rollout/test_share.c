@@ -1,4 +1,4 @@
-/* Who belongs to a share of the traffic. */
+/* The requests in a share of the traffic. */
 #include "server/rollout/share.h"
 
 #include "tests/support/suite.h"

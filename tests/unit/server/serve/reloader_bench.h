@@ -191,7 +191,8 @@ static inline enum err_code reload(struct bench *bench)
     return bench->request.err.code;
 }
 
-/* "inputs_max models.logs": what the last reload changed, and behind a bar what waits. */
+/* "inputs_max models.logs": the options that the last reload changed and, behind a bar, those that
+ * wait. */
 static inline void expect_changed(const struct bench *bench, const char *expected)
 {
     char text[512] = "";

@@ -352,7 +352,7 @@ START_TEST(batcher_leaves_an_idle_taker_its_share)
     pthread_t first, second;
     struct batch batch = open_batch();
     rows[0].model = rows[1].model = &wide;
-    /* Without an idle taker both rows are one batch ... */
+    /* Two rows without an idle taker are one batch ... */
     submit_all(pair.batcher, rows, 2);
     ck_assert(batcher_take(pair.batcher, &batch));
     ck_assert_uint_eq(batch.row_count, 2);

@@ -130,8 +130,8 @@ START_TEST(rows_leave_in_the_order_in_which_they_are_due)
 }
 END_TEST
 
-/* By turns: who is in haste, and who is first. A deadline at the end of the patience is no haste.
- */
+/* The batcher takes the row that is first and the row in haste by turns. A deadline at the end of
+ * the patience is no haste. */
 START_TEST(haste_is_a_deadline_before_the_end_of_the_patience)
 {
     struct bench bench;
@@ -330,7 +330,7 @@ START_TEST(the_queue_says_why_it_refuses)
 }
 END_TEST
 
-/* At a second a token the text that waits is three seconds of work, for either of two. */
+/* The text that waits is three seconds of work at a second a token, for either of two takers. */
 START_TEST(the_time_that_waits_is_shared_by_the_takers)
 {
     static const struct {

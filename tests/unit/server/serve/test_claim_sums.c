@@ -36,7 +36,7 @@ static void bench_close(struct bench *bench)
     stage_close(&bench->stage);
 }
 
-/* So much has been claimed since the last look. */
+/* Expects the bytes claimed since the last look. */
 static void expect_claimed(struct bench *bench, size_t bytes)
 {
     ck_assert_uint_eq(bench->exchange.memory_bytes, bytes);
@@ -45,7 +45,7 @@ static void expect_claimed(struct bench *bench, size_t bytes)
     bench->exchange.memory_bytes = 0;
 }
 
-/* Its protocol says so many, and so many are claimed. */
+/* Expects a claim of as many bytes as the protocol says. */
 static void expect_reading(struct bench *bench, size_t bytes)
 {
     size_t told = protocol_native.parse_bytes(bench->request);
@@ -115,8 +115,8 @@ START_TEST(a_parser_takes_so_much_for_each_byte_up_to_its_limits)
 }
 END_TEST
 
-/* A text of 3, an item that failed, an image of 900 pixels and one of 70: what they need only
- * while they are prepared is needed one after the other. */
+/* The rows are a text of 3, an item that failed, an image of 900 pixels and one of 70. They are
+ * prepared one after the other, and so is their passing memory. */
 START_TEST(preparing_takes_what_rows_keep_and_the_most_that_one_needs)
 {
     struct bench bench;

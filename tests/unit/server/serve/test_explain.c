@@ -1,5 +1,5 @@
-/* Explanations without a pool: what is kept of the budget, what a heat map may be, and which rows
- * are explained. */
+/* Explanations without a pool: the part of the budget that is kept, the size of a heat map, and the
+ * rows that are explained. */
 #include "server/serve/explain.h"
 
 #include "server/api/route.h"
@@ -97,8 +97,8 @@ START_TEST(a_request_that_alone_needs_too_much_is_too_large)
 }
 END_TEST
 
-/* With its last row the request goes to the pool, which explains it, encodes it and gives it back.
- */
+/* The request goes to the pool with its last row. The pool explains it, encodes it and gives it
+ * back. */
 START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
 {
     static const struct route route = {.protocol = &protocol_native};
@@ -135,7 +135,7 @@ START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
 }
 END_TEST
 
-/* Others hold what is left, just enough or a byte too much. */
+/* Others hold the rest of the budget, just enough or a byte too much. */
 START_TEST(a_budget_that_others_hold_is_worth_waiting_for)
 {
     for (unsigned over = 0; over < 2; over++) {

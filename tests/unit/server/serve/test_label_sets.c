@@ -33,7 +33,7 @@ static struct engine_labels labels_of(const char *const *texts, unsigned count)
     return (struct engine_labels){.texts = texts, .count = count};
 }
 
-/* To the end, whatever others did of it; how many steps it took. */
+/* Finishes a set that others may have begun; returns the number of steps. */
 static unsigned finish(struct label_set *set)
 {
     struct err err = {0};
@@ -168,7 +168,7 @@ START_TEST(a_set_in_the_making_is_shared)
 }
 END_TEST
 
-/* And the next one is made as ever. */
+/* The next set is made as ever. */
 START_TEST(a_set_that_is_refused_leaves_nothing)
 {
     static const char *const texts[] = {"a", "\x7F"};

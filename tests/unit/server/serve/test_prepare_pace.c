@@ -22,7 +22,7 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     return 0;
 }
 
-/* So many units take as many thousand seconds as one takes nanoseconds. */
+/* A probe of so many units takes as many thousand seconds as one unit takes nanoseconds. */
 static const uint64_t probe_units = UINT64_C(1000) * 1000 * 1000 * 1000;
 
 enum { PIECES = 2 };
@@ -127,9 +127,9 @@ START_TEST(each_kind_of_work_has_a_first_guess)
 }
 END_TEST
 
-/* The guess is 50 nanoseconds. Two pieces of work, one after the other, and what is believed then:
- * bad news at once, but fourfold at most; good news by an eighth; what was not finished tells only
- * that it takes at least so long. */
+/* The first guess is 50 nanoseconds. Two pieces of work follow, one after the other. A slower piece
+ * changes the estimate at once, but fourfold at most; a faster piece by an eighth. An unfinished
+ * piece tells only that it takes at least so long. */
 START_TEST(the_pace_rises_at_once_and_falls_slowly)
 {
     static const struct {
@@ -179,7 +179,7 @@ START_TEST(the_pool_is_looked_at_and_changed_under_its_lock)
 }
 END_TEST
 
-/* Just as much as may wait is taken, and not a unit more. */
+/* The pool takes exactly as much as may wait, and not a unit more. */
 START_TEST(the_pool_takes_what_its_time_allows)
 {
     struct bench bench;

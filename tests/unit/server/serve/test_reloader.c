@@ -1,6 +1,6 @@
-/* Changing what is served while it is served: what applies, what waits for a restart, what is opened
- * anew and what is shared; and that a reload which fails changes nothing. Who may ask for one, and
- * when, is in test_reloader_asked.c. */
+/* Changing the served models while they are served: changes that apply, changes that wait for a
+ * restart, models that are opened anew or shared. A reload which fails changes nothing.
+ * test_reloader_asked.c has the clients that may ask for one, and when. */
 #include "tests/unit/server/serve/reloader_bench.h"
 
 #include "tests/support/log_capture.h"
@@ -172,7 +172,7 @@ END_TEST
 
 /* ---- what fails ---- */
 
-/* Nothing has changed, and the request and the counter say so. */
+/* The snapshot has not changed, and the request and the counter say so. */
 static void expect_failure(struct bench *bench, const struct snapshot *before, const char *text)
 {
     static unsigned failures;

@@ -1,5 +1,5 @@
-/* Who asks for a reload, and when: before the start and after the stop, while another runs, by a
- * signal, and from the reply to the one before. */
+/* Requests for a reload and their times: before the start and after the stop, while another runs,
+ * by a signal, and from the reply to the one before. */
 #include "server/rollout/rollout.h"
 #include "tests/unit/server/serve/reloader_bench.h"
 
@@ -104,7 +104,7 @@ static struct {
     unsigned calls;
 } again;
 
-/* On the thread that gives the first reply. */
+/* Runs on the thread that gives the first reply. */
 static void ask_again(struct http_exchange *exchange)
 {
     (void)exchange;

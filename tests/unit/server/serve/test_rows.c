@@ -1,4 +1,4 @@
-/* From a call to rows, each step alone: what a request's fields and its rows' say afterwards. */
+/* Steps from a call to rows, each alone: the fields of the request and of its rows afterwards. */
 #include "server/serve/rows.h"
 
 #include "server/protocol/protocol.h"
@@ -232,8 +232,7 @@ START_TEST(rows_that_are_well_are_prepared_in_order)
 }
 END_TEST
 
-/* Memory that is needed only while an image is decoded is given back after that. */
-/* By the JSON parser, or when a raw body was decoded. */
+/* The UTF-8 is checked by the JSON parser, or when a raw body was decoded. */
 START_TEST(rows_have_the_utf8_of_a_text_looked_at_once)
 {
     struct bench bench;
@@ -260,6 +259,7 @@ START_TEST(rows_have_the_utf8_of_a_text_looked_at_once)
 }
 END_TEST
 
+/* Memory that is needed only while an image is decoded is given back after that. */
 START_TEST(rows_give_back_what_only_preparing_needs)
 {
     struct bench bench;

@@ -199,7 +199,7 @@ END_TEST
 
 /* ---- failing ---- */
 
-/* Nothing is left of a model that could not be opened. */
+/* Expects that nothing is left of a model that could not be opened. */
 static void expect_failure(struct models *models, const char *dir, enum err_code code,
                            const char *text)
 {

@@ -224,7 +224,7 @@ START_TEST(without_memory_for_requests_there_is_no_copy)
 }
 END_TEST
 
-/* No worker sleeps here, since there is none. */
+/* The test has no worker, so none sleeps. */
 START_TEST(a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it)
 {
     struct bench bench;

@@ -23,7 +23,7 @@ static struct snapshots *opened(struct snapshot *first)
     return snapshots;
 }
 
-/* With one new model: a generation of "logs". */
+/* A snapshot with one new model: a generation of "logs". */
 static struct snapshot *snapshot_with_new(struct models *models, unsigned generation)
 {
     struct snapshot *snapshot = snapshot_of(generation, 2);

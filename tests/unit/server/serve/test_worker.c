@@ -62,8 +62,8 @@ START_TEST(workers_run_their_own_session_of_a_model)
 }
 END_TEST
 
-/* While one request is held at the gate three more wait, which then are one batch: the client of
- * the second has gone. */
+/* One request is held at the gate, and three more wait, which then are one batch. The client of the
+ * second has gone. */
 START_TEST(a_batch_is_computed_without_the_row_whose_client_has_gone)
 {
     static const char *const texts[] = {"{\"text\": \"a\"}", "{\"text\": \"bb\"}",

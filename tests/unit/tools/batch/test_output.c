@@ -1,4 +1,5 @@
-/* The file of results and OUT.state beside it: what may go on, from where, and what may not. */
+/* The file of results and OUT.state beside it: runs that may go on, their place, and runs that may
+ * not. */
 #include "tests/support/contract.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

@@ -1,4 +1,5 @@
-/* Against a server that does wrong on purpose: what is asked again, how often, and what is not. */
+/* Calls to a server that does wrong on purpose: requests that are repeated, how often, and requests
+ * that are not. */
 #include "engine/base/doc.h"
 #include "tests/support/scripted_server.h"
 #include "tests/support/suite.h"

@@ -89,7 +89,7 @@ START_TEST(result_header_has_a_cell_for_each_of_a_row)
 }
 END_TEST
 
-/* OWASP, "CSV Injection": what a spreadsheet would compute begins with one of these. */
+/* OWASP, "CSV Injection": a cell that a spreadsheet would compute begins with one of these. */
 START_TEST(result_lets_no_text_become_a_formula)
 {
     static const char *const hostile[] = {"=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx"};

@@ -239,7 +239,7 @@ START_TEST(connection_takes_an_answer_that_its_close_ends)
 }
 END_TEST
 
-/* More than the sockets hold: the request is still being written when its server leaves. */
+/* The request is larger than the sockets hold: it is still being written when its server leaves. */
 START_TEST(connection_tells_a_request_that_was_not_written_whole)
 {
     enum { BYTES = 64 * 1024 * 1024 };

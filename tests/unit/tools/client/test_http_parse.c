@@ -218,7 +218,7 @@ START_TEST(http_parse_bounds_the_head)
 }
 END_TEST
 
-/* Whatever a mutated reply does, it must not crash, over-read, or take more than it was given. */
+/* A mutated reply must not crash the parser, be read over its end, or take more than was given. */
 START_TEST(http_parse_survives_mutation)
 {
     struct http_parse parse = {0};

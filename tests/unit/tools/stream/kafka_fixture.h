@@ -72,7 +72,7 @@ static inline rd_kafka_headers_t *headers_of(const struct said *said)
     return headers;
 }
 
-/* To the second partition of "in", with the key "k". */
+/* Sends to the second partition of "in", with the key "k". */
 static inline void say(const struct said *said, size_t count)
 {
     rd_kafka_t *client = new_client(rd_kafka_mock_cluster_bootstraps(cluster));

@@ -1,5 +1,5 @@
 /* test_kafka.c - the group member and its transactions against the broker that librdkafka has built
- * in. What needs a real one, such as fencing, is in tests/stream/run.py. */
+ * in. tests/stream/run.py has the tests that need a real one, such as fencing. */
 #include "tests/unit/tools/stream/kafka_fixture.h"
 
 #include <dlfcn.h>
@@ -233,7 +233,7 @@ START_TEST(kafka_broker_that_is_away_for_a_moment_is_waited_for)
 }
 END_TEST
 
-/* So many replies that the library says that it failed before the last one is handed over. */
+/* The replies are so many that the library reports a failure before the last one is handed over. */
 START_TEST(kafka_transaction_that_fails_while_it_is_filled_is_aborted)
 {
     enum { REPLIES = 50000 };

@@ -1,4 +1,4 @@
-/* test_stream_batch.c - batches of messages that were really read: what becomes of each. */
+/* test_stream_batch.c - batches of messages that were really read: the reply to each. */
 #include "tests/unit/tools/stream/kafka_fixture.h"
 #include "tools/stream/stream_batch.h"
 
@@ -52,7 +52,7 @@ static void expect_text(const char *text, const char *part)
                   text != NULL ? text : "nothing");
 }
 
-/* More than threads take at a time, with bad ones between them. */
+/* The batch has more messages than threads take at a time, with bad ones between them. */
 START_TEST(batch_replies_have_the_order_of_its_messages_and_a_bad_one_fails_alone)
 {
     enum { COUNT = 70 };

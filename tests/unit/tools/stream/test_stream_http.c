@@ -83,7 +83,7 @@ START_TEST(http_head_has_the_head_of_get)
 }
 END_TEST
 
-/* Before it has come. */
+/* The refusal comes before the body. */
 START_TEST(http_body_is_refused)
 {
     unsigned port = start();

@@ -8,7 +8,7 @@
 static struct stream_options options;
 static struct err err;
 
-/* With --config of this text, and one more flag (NULL: none). */
+/* Reads --config with this text, and one more flag (NULL: none). */
 static enum err_code read_with(const char *json, const char *flag)
 {
     struct tempdir dir;

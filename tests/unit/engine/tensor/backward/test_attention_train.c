@@ -275,8 +275,8 @@ START_TEST(gradients_hold_with_dropout_and_with_either_regulariser)
 }
 END_TEST
 
-/* Against finite differences of the biases that any query and key have, which others share if it is
- * by difference; dbias is added to. */
+/* The gradient of biases against finite differences. A bias by difference is shared by several
+ * queries and keys. dbias is added to. */
 static void check_bias(struct problem *p, struct attention_bias bias, float *numbers, size_t count)
 {
     float *dbias = numbers_new(count, 1, 6), *before = numbers_new(count, 1, 6);

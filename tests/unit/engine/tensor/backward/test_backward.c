@@ -1,6 +1,6 @@
-/* Every instruction set's gradients against the oracle, at sizes that do and do not fill vectors,
- * with strides and the aliases that backward.h allows, and what else it promises. What is behind a
- * row is NaN: it must not be read into a sum, and nothing may be written there. */
+/* Every instruction set's gradients against the oracle: sizes that do and do not fill vectors,
+ * strides, the aliases that backward.h allows, and its other promises. The numbers behind a row are
+ * NaN: they must not be read into a sum, and nothing may be written there. */
 #include "engine/tensor/backward/backward.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -189,7 +189,7 @@ START_TEST(sums_over_rows_agree_with_the_oracle_and_are_added)
 }
 END_TEST
 
-/* Also wider than what is kept in the first-level cache at a time. */
+/* One width is larger than the columns that the first-level cache holds at a time. */
 START_TEST(sums_over_rows_are_bit_identical_wherever_columns_are_cut)
 {
     static const size_t widths[] = {5, 70, 2500}, rows = 27;

@@ -103,7 +103,8 @@ static double activation_loss(const struct loss *loss)
     return outputs(loss);
 }
 
-/* From -6 to 6, one number at a time; 0, where relu has a corner, is further than two steps. */
+/* The test goes from -6 to 6, one number at a time. 0, where relu has a corner, is further away
+ * than two steps. */
 START_TEST(activation_gradient_is_the_slope_of_the_activation)
 {
     const float step = 0.03125f;

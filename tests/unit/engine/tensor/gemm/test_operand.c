@@ -247,7 +247,7 @@ START_TEST(a_block_of_a_run_is_written_and_nothing_beside_it)
 }
 END_TEST
 
-/* Also where k ends with a whole stretch of it. */
+/* k may also end with a whole stretch. */
 static void check_residual(const struct linear_backend *backend, size_t in)
 {
     enum { OUT = 40, MANY = 3 };

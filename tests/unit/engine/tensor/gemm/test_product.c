@@ -11,7 +11,8 @@
 
 enum form { FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT, FORMS };
 
-/* C [m, n] = A [m, k] B [k, n]; what is stored transposed, and whether C starts with numbers. */
+/* C [m, n] = A [m, k] B [k, n]: flags for a transposed operand, and for a C that starts with
+ * numbers. */
 static const struct {
     const char *name;
     bool a_transposed, b_transposed, accumulate;
@@ -62,7 +63,7 @@ static void free_problem(struct problem *p)
     free(p->a), free(p->b), free(p->bias), free(p->residual), free(p->c);
 }
 
-/* Room for every shape; what it holds first is not zero, as after a larger shape. */
+/* Room for every shape. Its first numbers are not zero, as after a larger shape. */
 static void open_buffers(struct buffers *buffers, const struct gemm *gemm)
 {
     struct err err = {0};
@@ -275,7 +276,7 @@ START_TEST(fp32_rows_are_not_copied)
 }
 END_TEST
 
-/* Numbers [7, 33] in panels: what lies behind is the zeros of 31 columns and of half a pair. */
+/* Numbers [7, 33] in panels. The numbers behind them are zeros: 31 columns and half a pair. */
 static void check_panel_padding(const void *panels, enum precision precision)
 {
     size_t per_group = GEMM_GROUP_BYTES / precision_bytes(precision);

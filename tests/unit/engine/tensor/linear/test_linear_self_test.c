@@ -1,4 +1,4 @@
-/* Which wrong products the self-test of a linear finds: backends that are wrong in one place. */
+/* Wrong products that the self-test of a linear finds: backends that are wrong in one place. */
 #include "engine/tensor/linear/linear.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"

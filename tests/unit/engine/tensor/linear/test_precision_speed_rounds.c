@@ -1,4 +1,4 @@
-/* How precisions are measured and what follows of bf16, with a clock and a processor of the test's
+/* The measuring of precisions and the choice of bf16, with a clock and a processor of the test's
  * own: the functions below stand in for clock_gettime and engine/base/cpu.c. */
 #include "engine/base/cpu.h"
 #include "engine/tensor/linear/precision_speed.h"
@@ -228,8 +228,8 @@ START_TEST(the_gain_is_of_all_shapes_together)
 }
 END_TEST
 
-/* 25 ms for 16 rows of both: 0.3 s have three times 64 rows, and the rounds, which take 210, 270 and
- * 330 ms, end with that. What they took is that of fewer rows. */
+/* Both take 25 ms for 16 rows: 0.3 s have three times 64 rows, and the rounds, which take 210, 270
+ * and 330 ms, end with that. The times are those of fewer rows. */
 START_TEST(products_that_are_slow_are_of_fewer_rows_and_fewer_rounds)
 {
     double gains[2];

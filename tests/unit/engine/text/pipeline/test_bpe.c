@@ -134,8 +134,8 @@ static void check_word(const struct sample *sample, const struct bpe *model, con
     arena_deinit(&arena);
 }
 
-/* No two merges of the sample give one piece in two ways there: then a queue and the definition may
- * part, as they do in the reference. */
+/* True if no two merges of the sample give one piece in two ways. Else a queue and the definition
+ * may part, as they do in the reference. */
 static bool is_unambiguous(const struct sample *sample)
 {
     for (unsigned i = 0; i < sample->merge_count; i++)

@@ -69,7 +69,7 @@ static void check_case(const struct tokenizer *tokenizer, const struct json_t *e
     arena_deinit(&arena);
 }
 
-/* How many texts a list of cases has. */
+/* Checks a list of cases; returns the number of its texts. */
 static size_t check_cases(const struct tokenizer *tokenizer, const struct json_t *cases,
                           const char *where)
 {
@@ -116,8 +116,8 @@ START_TEST(checkpoints_of_every_family_encode_as_the_reference)
 }
 END_TEST
 
-/* Families that are not served: of some the tokenizers have something of their own, which is
- * refused by name, of others the cases are padded or have a prompt. */
+/* Families that are not served. Some have tokenizers with steps of their own, which are refused by
+ * name; the cases of others are padded or have a prompt. */
 static bool is_unserved(const char *dir)
 {
     static const char *const families[] = {"/bart-", "/mbart-",         "/t5-",

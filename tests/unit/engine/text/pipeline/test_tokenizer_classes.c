@@ -65,7 +65,7 @@ static void write_file(const struct comparison *all, const struct tempdir *dir, 
     free(text);
 }
 
-/* Writes the files of "j3 c7 =5"; what stands behind "=". */
+/* Writes the files of "j3 c7 =5"; returns the text behind "=". */
 static const char *write_files(const struct comparison *all, const struct tempdir *dir,
                                const char *row)
 {

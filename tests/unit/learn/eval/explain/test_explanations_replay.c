@@ -119,7 +119,7 @@ static void expect(double found, double expected, const char *what, unsigned met
                   expected);
 }
 
-/* One input again; what its methods have, in a form of its own. */
+/* One input again, with the results of its methods in a form of its own. */
 struct replay {
     struct arena arena;
     struct probe probe;
@@ -308,7 +308,7 @@ START_TEST(explanations_of_images_can_be_made_again_from_their_parts)
 }
 END_TEST
 
-/* Before anything is computed: not even the first input is explained. */
+/* The mask is refused before anything is computed: not even the first input is explained. */
 START_TEST(explanations_refuse_a_mask_that_does_not_fit)
 {
     struct train_fixture f;

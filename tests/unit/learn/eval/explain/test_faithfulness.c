@@ -7,7 +7,8 @@
 
 enum { PARTS_MAX = 60 };
 
-/* The score of what is kept is the sum of its weights; as a probe does, it answers at flush. */
+/* The score of the kept parts is the sum of their weights. The toy answers at flush, as a probe
+ * does. */
 struct toy {
     unsigned parts, asked;
     double weights[PARTS_MAX];
@@ -83,7 +84,7 @@ START_TEST(areas_are_those_of_the_curve_drawn_by_hand)
 }
 END_TEST
 
-/* Weights all alike: whatever the order, the score falls in a line. */
+/* All weights are alike: the score falls in a line for any order. */
 START_TEST(areas_are_one_half_where_no_part_matters_more)
 {
     struct toy toy = {.parts = 40};
@@ -180,7 +181,7 @@ START_TEST(random_orders_hold_every_part)
 }
 END_TEST
 
-/* Nothing is written behind what is asked for, and all that is there is set. */
+/* Nothing is written behind the end of an order, and every place of it is set. */
 START_TEST(orders_and_relevances_end_with_the_parts)
 {
     struct toy toy = {.parts = 3, .weights = {1, 2, 4, 100}};

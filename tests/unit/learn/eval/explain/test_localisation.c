@@ -153,7 +153,7 @@ START_TEST(patches_beside_the_picture_are_not_marked)
 }
 END_TEST
 
-/* A mask of two pixels: of this colour, and white. */
+/* A mask of two pixels: one of this colour, and a white one. */
 static bool is_mark(unsigned red, unsigned green, unsigned blue)
 {
     unsigned char rgb[] = {

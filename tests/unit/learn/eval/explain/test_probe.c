@@ -83,7 +83,8 @@ START_TEST(probe_gives_the_score_of_the_whole_where_all_is_kept)
 }
 END_TEST
 
-/* More than a batch holds, each without another part: the same as one at a time. */
+/* The probe gets more questions than a batch holds, each without another part. The scores are those
+ * of one question at a time. */
 START_TEST(probe_does_not_mix_up_what_shares_a_batch)
 {
     for (unsigned m = 0; m < 2; m++) {

@@ -1,5 +1,5 @@
-/* probe.h with a tiny model of texts: what a batch holds, what its memory is, log-odds by hand. A
- * text of n words has n + 2 tokens, of which a batch has room for 1024. */
+/* probe.h with a tiny model of texts: the contents of a batch, its memory, log-odds by hand. A text
+ * of n words has n + 2 tokens, and a batch has room for 1024. */
 #include "learn/eval/explain/probe.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/labels_model.h"
@@ -65,7 +65,8 @@ static void ask(struct score *out)
     fixture.scorer.ask(fixture.scorer.context, fixture.kept, out);
 }
 
-/* 64 rows, or 1024 tokens: of 32 each 32 fill it. What is asked beyond is begun anew. */
+/* A batch is full at 64 rows or 1024 tokens: 32 rows of 32 tokens fill it. Further rows begin a new
+ * batch. */
 START_TEST(probe_runs_a_batch_when_it_is_full)
 {
     static const struct {

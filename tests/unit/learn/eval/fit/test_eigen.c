@@ -114,7 +114,7 @@ START_TEST(eigen_refuses_numbers_that_are_not_finite)
 }
 END_TEST
 
-/* Whole numbers, whose sums are exact in any order. */
+/* The numbers are whole, so that their sums are exact in any order. */
 START_TEST(eigen_dot_and_add_are_those_of_the_first_n)
 {
     double a[12], b[12];
@@ -177,7 +177,7 @@ START_TEST(eigen_cholesky_is_what_was_computed_by_hand)
 }
 END_TEST
 
-/* Nothing is left to find behind the first two: the rest are any directions, with a value of 0. */
+/* The matrix has two directions. The others are any directions, with a value of 0. */
 START_TEST(eigen_leading_writes_as_many_as_are_asked_for)
 {
     static double a[N * N], values[4] = {7, 7, 7, 7}, vectors[4 * N];

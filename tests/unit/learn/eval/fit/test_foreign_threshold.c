@@ -6,7 +6,7 @@
 
 enum { COUNT = 200, LABELS = 2, NONE = LABELS };
 
-/* By the share alone: a threshold can be counted by hand. */
+/* The goal is the share alone, without a bound: a threshold can be counted by hand. */
 static const struct selective_goal goal = {.target_precision = 0.9};
 
 static float known_logits[COUNT * LABELS], foreign_logits[COUNT * LABELS], thresholds[LABELS];
@@ -38,7 +38,7 @@ static void fill_known(void)
         put(known_logits, known_classes, i, i / 100, 0.01f * (float)(i % 100 + 1), i / 100);
 }
 
-/* They all get label 0. */
+/* All foreign inputs get label 0. */
 static void fill_foreign(size_t count, float lead)
 {
     for (size_t i = 0; i < count; i++)
@@ -104,7 +104,7 @@ START_TEST(a_label_whose_surest_answers_are_foreign_is_never_automatic)
 }
 END_TEST
 
-/* Known answers of label 0 are all wrong: what is never automatic stays so. */
+/* Known answers of label 0 are all wrong: the label is never automatic, and stays so. */
 START_TEST(foreign_inputs_make_no_label_automatic)
 {
     fill_known();

@@ -80,7 +80,8 @@ START_TEST(lbfgs_ends_early_if_a_step_gains_too_little)
 }
 END_TEST
 
-/* Without curvature a small slope is no sign that little is left. */
+/* A small slope before the first step does not mean that little is left: there is no curvature
+ * yet. */
 START_TEST(the_first_step_is_taken_whatever_it_promises)
 {
     double point[N];

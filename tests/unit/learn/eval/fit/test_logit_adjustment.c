@@ -1,5 +1,5 @@
-/* logit_adjustment.h: what was taken from the logits is found again, and no winner is moved for
- * nothing. */
+/* logit_adjustment.h: a shift taken from the logits is found again, and no winner changes without a
+ * gain. */
 #include "engine/base/rng.h"
 #include "learn/eval/fit/logit_adjustment.h"
 #include "tests/support/suite.h"

@@ -106,8 +106,8 @@ START_TEST(outlier_mahalanobis_of_known_inputs_is_chi_squared)
 }
 END_TEST
 
-/* With 4 of 6 directions what is left over counts by its mean variance, (0.25 + 0.0625) / 2 or so:
- * far out along such a direction an input is strange all the same. */
+/* 4 of 6 directions are kept. The rest counts by its mean variance, (0.25 + 0.0625) / 2 or so: an
+ * input far out along such a direction still is out of distribution. */
 START_TEST(outlier_mahalanobis_sees_what_its_directions_leave_out)
 {
     setup();

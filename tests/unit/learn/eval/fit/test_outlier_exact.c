@@ -11,7 +11,7 @@ enum { AXES = 4, LABELS = 4, INPUTS = 208, QUERIES = 40 };
 
 static const double lengths[AXES] = {3, 2, 1, 0.5};
 
-/* Class 1 has no input; of class 0 more than 100, which is what a class may weigh at most. */
+/* Class 1 has no input. Class 0 has more than 100, which is the most that a class may weigh. */
 static const struct group {
     unsigned repeats; /* of the two inputs along each axis */
     double spread, mean[2];
@@ -140,8 +140,8 @@ static double capture_of_total(void)
     return sum;
 }
 
-/* With all four directions, and with the three and the two in which the inputs vary most: what is
- * left has the mean of the variances beside them. */
+/* The fit keeps all four directions, or the three or two in which the inputs vary most. The others
+ * have the mean of the variances beside them. */
 START_TEST(outlier_mahalanobis_is_what_was_computed_by_hand)
 {
     static const unsigned kept[] = {0, 4, 3, 2};
@@ -228,7 +228,7 @@ START_TEST(outlier_class_without_inputs_has_no_mean)
 }
 END_TEST
 
-/* Other rows are other inputs: those of class 0 but the first, moved by (1, 2, 3, 4). */
+/* Rows may be other inputs: here those of class 0 except the first, moved by (1, 2, 3, 4). */
 START_TEST(outlier_items_choose_the_rows_of_every_figure)
 {
     size_t items[2 * AXES];
@@ -247,7 +247,7 @@ START_TEST(outlier_items_choose_the_rows_of_every_figure)
 }
 END_TEST
 
-/* Class means a million apart: what varies by less than rounding can tell is given a floor. */
+/* Class means are a million apart: a variance smaller than rounding can tell is given a floor. */
 START_TEST(outlier_variances_have_a_floor)
 {
     setup();

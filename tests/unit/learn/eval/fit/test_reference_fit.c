@@ -63,7 +63,7 @@ START_TEST(scores_are_cut_into_tenths)
 }
 END_TEST
 
-/* Nine tenths score above 0.999, which is one bin; what they are apart is not the model's. */
+/* Nine tenths score above 0.999, which is one bin. Differences among them are not the model's. */
 START_TEST(scores_that_are_nearly_one_are_not_told_apart)
 {
     fill(1);

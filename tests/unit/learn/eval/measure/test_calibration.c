@@ -80,7 +80,7 @@ START_TEST(calibration_recovers_the_temperature_that_labels_were_drawn_with)
 }
 END_TEST
 
-/* At T = lead / log 3 the scores are 3/4 and 1/4. */
+/* The scores at T = lead / log 3 are 3/4 and 1/4. */
 START_TEST(calibration_losses_are_what_was_computed_by_hand)
 {
     struct made made;
@@ -274,7 +274,7 @@ START_TEST(calibration_losses_of_three_classes_are_what_was_computed_by_hand)
 }
 END_TEST
 
-/* A score that rounding puts above 1 has a bin too; what lies behind the verdicts has none. */
+/* A score that rounding puts above 1 has a bin too. Verdicts behind the end have none. */
 START_TEST(calibration_bins_take_the_upper_edge_and_what_is_given)
 {
     static const float scores[] = {0,     0.06f, 0.07f, 0.5f, 0.53f,

@@ -19,8 +19,8 @@ static void expect(double found, double expected)
     ck_assert_msg(fabs(found - expected) < 1e-12, "%.15g instead of %.15g", found, expected);
 }
 
-/* By hand: class 0 has 2 of 3 right and is predicted 3 times; class 1 has 1 of 2, predicted twice;
- * class 2 has 0 of 1, predicted once. */
+/* The counts by hand: class 0 has 2 of 3 right and is predicted 3 times; class 1 has 1 of 2,
+ * predicted twice; class 2 has 0 of 1, predicted once. */
 static const unsigned three[][2] = {{0, 0}, {0, 0}, {0, 1}, {1, 1}, {1, 2}, {2, 0}};
 
 START_TEST(confusion_is_what_was_computed_by_hand)

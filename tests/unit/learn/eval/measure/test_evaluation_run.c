@@ -118,8 +118,8 @@ static bool is_zero(const float *numbers, unsigned count)
     return true;
 }
 
-/* Every fifth item has no token, every seventh no finite logits, in both chunks; of the rest the
- * logits are those of the item alone. */
+/* Every fifth item has no token, every seventh no finite logits, in both chunks. The logits of the
+ * others are those of the item alone. */
 START_TEST(evaluation_fails_item_by_item)
 {
     enum { COUNT = 100 };

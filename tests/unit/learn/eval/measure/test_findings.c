@@ -1,5 +1,5 @@
-/* Inputs whose labels are drawn from softmax(z / 3) while the model says softmax(z): what must be
- * found is known, and what holds on inputs that were not fitted on can be checked. */
+/* Inputs whose labels are drawn from softmax(z / 3) while the model says softmax(z). The right
+ * findings are known, and can be checked on inputs that were not fitted on. */
 #include "engine/base/rng.h"
 #include "learn/eval/measure/findings.h"
 #include "tests/support/suite.h"
@@ -254,7 +254,7 @@ START_TEST(findings_use_no_temperature_that_ended_at_its_bound)
 }
 END_TEST
 
-/* No score is pure enough where no answer is right: all go to a person. */
+/* No score is high enough if no answer is right: all go to a person. */
 START_TEST(findings_without_a_right_answer_decide_nothing)
 {
     struct findings findings;

@@ -23,8 +23,8 @@ static void measure(struct interval *macro, struct interval f1[3], size_t right,
     confusion_close(&confusion);
 }
 
-/* With two balanced classes macro-F1 is nearly accuracy, whose standard error is
- * sqrt(0.8 x 0.2 / 400) = 0.02: the interval is 0.8 -+ 0.039. */
+/* Macro-F1 of two balanced classes is nearly accuracy, whose standard error is sqrt(0.8 x 0.2 /
+ * 400) = 0.02: the interval is 0.8 -+ 0.039. */
 START_TEST(interval_bootstrap_finds_the_spread_that_theory_gives)
 {
     struct interval macro, f1[3];
@@ -127,7 +127,7 @@ START_TEST(interval_bootstrap_refuses_more_inputs_than_it_can_draw_from)
 }
 END_TEST
 
-/* Without inputs no class occurs in any draw. */
+/* No class occurs in any draw, because there are no inputs. */
 START_TEST(interval_bootstrap_of_nothing_is_everything)
 {
     struct interval macro, f1[4] = {[3] = {7, 7}};
@@ -139,7 +139,7 @@ START_TEST(interval_bootstrap_of_nothing_is_everything)
 }
 END_TEST
 
-/* Whatever is drawn of one right answer, or of five of one class, it is right. */
+/* Every draw from one right answer, or from five of one class, is right. */
 START_TEST(interval_bootstrap_of_a_single_class_is_sure)
 {
     for (unsigned count = 1; count <= 5; count += 4) {

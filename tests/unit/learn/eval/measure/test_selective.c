@@ -56,7 +56,7 @@ START_TEST(selective_coverage_is_the_largest_that_is_pure_enough)
 }
 END_TEST
 
-/* A threshold takes all of equal scores or none: of these four, three are right. */
+/* A threshold takes all of equal scores or none: three of these four are right. */
 START_TEST(selective_curve_never_parts_equal_scores)
 {
     static const struct verdict same[] = {

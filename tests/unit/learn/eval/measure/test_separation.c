@@ -55,7 +55,7 @@ START_TEST(separation_accepts_at_least_the_share_asked_for)
 }
 END_TEST
 
-/* One of each is enough; what lies behind them is not looked at. */
+/* One score of each kind is enough. Numbers behind the end are not read. */
 START_TEST(separation_of_single_scores_is_all_or_nothing)
 {
     float low[] = {1, 9, -9}, high[] = {2, -9, 9};

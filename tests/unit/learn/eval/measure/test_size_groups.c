@@ -1,4 +1,4 @@
-/* size_groups.h: where groups end, and what they count, against counts made one by one. */
+/* size_groups.h: the ends and the counts of groups, against counts made one by one. */
 #include "learn/eval/measure/size_groups.h"
 #include "tests/support/suite.h"
 

@@ -51,7 +51,7 @@ START_TEST(chart_frame_names_what_it_shows)
 }
 END_TEST
 
-/* From -1 to 2 and from 0.5 to 2.5 by halves: 59 units and 58. */
+/* The axes go from -1 to 2 and from 0.5 to 2.5 by halves: 59 units and 58. */
 START_TEST(chart_axes_have_ticks_at_round_numbers)
 {
     struct chart chart = open_chart((struct chart_range){-1, 2}, (struct chart_range){0.5, 2.5});
@@ -131,7 +131,8 @@ START_TEST(chart_boxes_lie_between_their_corners)
 }
 END_TEST
 
-/* Beside the point, where there is room: on the left of one in the right half, and not above 24. */
+/* A note stands beside its point, where there is room: on the left of a point in the right half,
+ * and not above 24. */
 START_TEST(chart_notes_stay_within_the_chart)
 {
     struct chart chart = open_chart((struct chart_range){0, 1}, (struct chart_range){0, 1});

@@ -1,5 +1,5 @@
-/* How faithful explanations are, in all its forms, of a specimen that is filled in by hand,
- * compared byte by byte with tests/data/eval/explanations/; some of its figures are worked out by
+/* The report on faithful explanations in all its forms, for a specimen that is filled in by hand,
+ * compared byte by byte with tests/data/eval/explanations/. Some of its figures are worked out by
  * hand below. ATTND_GOLDEN_WRITE=1 writes the goldens anew. */
 #include "engine/base/file.h"
 #include "engine/vision/image.h"
@@ -36,8 +36,8 @@ static struct specimen {
 
 /* ---- the specimen ---- */
 
-/* Labels a, b, a, b ...; the last answer is wrong. Of method w and input i the deletion is (w + i) /
- * 32 and the insertion (32 - w - i x i / 4) / 32, log-odds ten times as much. */
+/* The labels are a, b, a, b ...; the last answer is wrong. Method w and input i have the deletion
+ * (w + i) / 32 and the insertion (32 - w - i x i / 4) / 32, and log-odds ten times as large. */
 static void fill_inputs(struct specimen *made)
 {
     for (unsigned i = 0; i < INPUTS; i++) {
@@ -67,8 +67,8 @@ static void fill_sums(struct explanations *out)
     out->inference_ms = 17.5;
 }
 
-/* The second method finds nothing, the last something against the class; of each the most relevant is
- * another part. */
+/* The second method finds nothing, the last method something against the class. Each method has
+ * another most relevant part. */
 static void fill_gallery(struct specimen *made)
 {
     struct explanations *out = &made->explanations;
@@ -106,7 +106,7 @@ static void make(struct specimen *made)
     made->report = (struct explanations_report){"a&b", "<data>", &made->explanations};
 }
 
-/* Images of which all but the first have a mask; those of random orders point to it by chance. */
+/* All images but the first have a mask. Random orders point to it by chance. */
 static void make_images(struct specimen *made, const char *path)
 {
     make(made);
@@ -274,9 +274,9 @@ static void decode_uri(const char *at, struct image *image, struct arena *arena)
     ck_assert_msg(!image_decode(image, bytes, len, &options, arena, &err), "%s", err.text);
 }
 
-/* 256 x 128 pixels are shown as 128 x 64, and the patches cover columns 128 to 192 and rows 32 to
- * 96 of the former, so 64 to 96 and 16 to 48 of the latter. Of method 0 the last patch is the most
- * relevant, the first has none. */
+/* 256 x 128 pixels are shown as 128 x 64. The patches cover columns 128 to 192 and rows 32 to 96 of
+ * the former, so 64 to 96 and 16 to 48 of the latter. Method 0 has the last patch as the most
+ * relevant, and no relevance in the first. */
 static void expect_map(const struct image *map)
 {
     static const unsigned beside[][2] = {{63, 47}, {96, 47}, {95, 48}, {95, 15}};
@@ -418,8 +418,8 @@ START_TEST(explanations_figures_are_what_was_computed_by_hand)
 }
 END_TEST
 
-/* Two of three point to the mask: Wilson's interval of that share, whose mean rounds down; of
- * random orders the mean's own. */
+/* Two of three point to the mask: Wilson's interval of that share, whose mean rounds down. Random
+ * orders have the mean's own interval. */
 START_TEST(explanations_points_are_a_share)
 {
     struct explanations_figures found;

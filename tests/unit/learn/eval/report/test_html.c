@@ -116,7 +116,7 @@ START_TEST(html_data_uri_is_base64)
 }
 END_TEST
 
-/* The encoder works in pieces of 3072 bytes: what they make together is one text. */
+/* The encoder works in pieces of 3072 bytes: the pieces make one text. */
 START_TEST(html_data_uri_is_base64_at_any_length)
 {
     static const char head[] = "data:image/png;base64,";

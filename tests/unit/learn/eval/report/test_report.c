@@ -45,7 +45,7 @@ static struct specimen {
 
 /* ---- the specimen ---- */
 
-/* With the labels above, then "class 4", "class 5" and so on. */
+/* The labels are those above, then "class 4", "class 5" and so on. */
 static struct engine_model *open_model(unsigned count)
 {
     static char names[MANY][24];
@@ -236,7 +236,8 @@ static void make_bare(struct specimen *made)
     measure(made, made->classes);
 }
 
-/* More labels than a table holds; each cell off a band has its own count, and some are equal. */
+/* There are more labels than a table holds. Each cell off a band has its own count, and some are
+ * equal. */
 static void make_many(struct specimen *made, unsigned count)
 {
     make_bare(made);

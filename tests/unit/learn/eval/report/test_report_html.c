@@ -31,7 +31,7 @@ static const char list[] =
 
 static struct checkpoint_writer writer;
 
-/* Everything that a report is made of. */
+/* The parts of a report. */
 struct made {
     struct tempdir dir;
     struct engine_model *model;
@@ -114,7 +114,7 @@ static bool has(const struct made *made, const char *text)
 
 /* ---- the parser ---- */
 
-/* Behind the attributes of a tag, at '>' or "/>"; NULL if they are not NAME="VALUE". */
+/* The place behind the attributes of a tag, at '>' or "/>"; NULL if they are not NAME="VALUE". */
 static const char *skip_attributes(const char *at)
 {
     while (*at == ' ') {
@@ -293,7 +293,8 @@ START_TEST(report_page_that_cannot_be_written_is_an_error)
 }
 END_TEST
 
-/* The same checkpoint and data, explained; whatever wins is right, so that all of it is shown. */
+/* The explanations of the same checkpoint and data. Every winner counts as right, so that all of it
+ * is shown. */
 static void print_explanations(struct made *from)
 {
     struct err err = {0};

@@ -330,7 +330,7 @@ START_TEST(export_takes_the_tokenizer_from_where_it_is_told)
 }
 END_TEST
 
-/* No model.safetensors appears in a directory whose other files could not be written. */
+/* A directory whose other files could not be written gets no model.safetensors. */
 START_TEST(export_says_what_the_source_lacks)
 {
     struct fixture fixture;

@@ -252,7 +252,7 @@ START_TEST(a_size_that_is_none_is_refused)
 }
 END_TEST
 
-/* No weights appear beside files that could not be written; each is looked for in turn. */
+/* Weights do not appear beside files that could not be written. Each file is tried in turn. */
 START_TEST(an_export_that_fails_has_no_weights)
 {
     static const char *const blocked[] = {"vocab.txt", "config.json", "model.safetensors"};

@@ -283,7 +283,7 @@ START_TEST(steps_in_a_member_of_processor_config_are_resized_there)
 }
 END_TEST
 
-/* Before a crop a side stays so much larger than it: rounded to the nearest. */
+/* The side before a crop stays larger than the crop by the same ratio, rounded to the nearest. */
 START_TEST(a_size_before_a_crop_grows_with_it)
 {
     static const struct {

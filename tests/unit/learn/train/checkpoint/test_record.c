@@ -1,4 +1,4 @@
-/* record.h: what a finished run says of itself. */
+/* record.h: the record of a finished run. */
 #include "engine/base/file.h"
 #include "engine/base/rng.h"
 #include "engine/format/safetensors_write.h"
@@ -51,7 +51,8 @@ START_TEST(record_of_no_inputs_knows_no_input)
 }
 END_TEST
 
-/* Four times as many as are kept; of those that are asked for every second was learnt. */
+/* The record learns four times as many inputs as it keeps. Every second one of the inputs asked for
+ * was learnt. */
 START_TEST(a_record_of_many_inputs_is_a_fair_sample)
 {
     enum { LEARNT = 4 * RECORD_INPUTS_MAX, ASKED = 4000 };

@@ -1,4 +1,4 @@
-/* state.h: what is written comes back to the last bit, and what is another run's does not. */
+/* state.h: a state is read again to the last bit; the state of another run is not. */
 #include "engine/format/safetensors_write.h"
 #include "learn/train/checkpoint/state.h"
 #include "tests/support/numbers.h"
@@ -222,7 +222,7 @@ END_TEST
 
 enum { TYPED = 14 };
 
-/* A state of eight numbers by its tensors; those of counters come first. */
+/* A state of eight numbers, as tensors; the counters come first. */
 struct typed {
     uint64_t zero;
     float values[8];
@@ -527,7 +527,7 @@ START_TEST(state_of_digits_names_a_missing_tensor)
 }
 END_TEST
 
-/* No epoch is over yet, and there is no average. */
+/* The first epoch is not over yet, and there is no average. */
 START_TEST(a_run_that_has_just_begun_has_a_state_too)
 {
     struct fixture f;

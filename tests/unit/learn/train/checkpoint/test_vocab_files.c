@@ -114,7 +114,7 @@ static void expect_flag(const struct json_t *root, const char *key, bool value)
     ck_assert(!doc_get_bool(root, "$", key, &found, &err) && found == value);
 }
 
-/* Whatever an older tokenizer left that would be read first is removed. */
+/* Files of an older tokenizer that would be read first are removed. */
 START_TEST(a_new_tokenizer_is_its_three_files)
 {
     for (int cased = 0; cased < 2; cased++) {
@@ -145,7 +145,7 @@ START_TEST(a_new_tokenizer_is_its_three_files)
 }
 END_TEST
 
-/* In the order in which they are written: nothing follows what failed. */
+/* The files come in the order in which they are written: no file follows the one that failed. */
 START_TEST(vocab_files_name_the_path_that_cannot_be_written)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* corpus.h: what is learnt and what is held back of tiny lists, and what is said of those that
- * cannot be learnt from. */
+/* corpus.h: the learnt and the held-back inputs of tiny lists, and the remarks on lists that cannot
+ * be learnt from. */
 #include "learn/train/loop/corpus.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"

@@ -1,4 +1,4 @@
-/* corpus_remarks.h: what is said of data before they are learnt from; history.h: and of epochs. */
+/* corpus_remarks.h: remarks on data before they are learnt from; history.h: remarks on epochs. */
 #include "learn/train/loop/corpus_remarks.h"
 #include "learn/train/trainer.h"
 #include "tests/support/suite.h"
@@ -16,8 +16,8 @@ static void write_list(const char *name, const char *text)
     tempdir_write(&f.data, name, text, strlen(text));
 }
 
-/* Expects the remarks of a run on these lists. `judged` NULL: a share of the first list is judged.
- */
+/* Expects the remarks of a run on these lists. `judged` NULL: a share of the first list is
+ * judged. */
 static void expect_remarks(const char *learnt, const char *judged, const char *remarks)
 {
     train_fixture_texts(&f);
@@ -33,7 +33,7 @@ static void expect_remarks(const char *learnt, const char *judged, const char *r
     train_fixture_close(&f);
 }
 
-/* So many different texts of a class. */
+/* Writes `count` different texts of a class. */
 static char *texts(char *out, const char *word, const char *label, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)

@@ -86,7 +86,7 @@ static void expect_progress(void)
     ck_assert(told[0] == 5 && told[1] == 10 && told[2] == COUNT);
 }
 
-/* With smoothing and weights, but never with what a teacher would say. */
+/* The loss has smoothing and weights, but no part of a teacher. */
 START_TEST(one_label_an_input_is_judged_by_winners)
 {
     static const char *const labels[COUNT] = {"hot",  "cold", "cold", "hot", "cold", "cold",

@@ -105,7 +105,7 @@ START_TEST(names_that_begin_alike_are_different_names)
 }
 END_TEST
 
-/* With one label an input a bar is a character as any other. */
+/* A bar is a plain character if an input has one label. */
 START_TEST(a_bar_is_part_of_a_name_unless_there_are_several)
 {
     static const char *const text[] = {"x|y", "x"};

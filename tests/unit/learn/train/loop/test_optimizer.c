@@ -1,4 +1,4 @@
-/* optimizer.h over the parameters of a tiny BERT: who decays, who rests, who is slower. */
+/* optimizer.h over the parameters of a tiny BERT: parameters that decay, rest or are slower. */
 #include "learn/train/loop/optimizer.h"
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
@@ -62,7 +62,7 @@ static void fill_gradient(struct fixture *f, float value)
             f->gradient[f->parameters.list[i].offset + k] = value;
 }
 
-/* How far the first number of a tensor has gone down. */
+/* The distance that the first number of a tensor has gone down. */
 static float moved(const struct fixture *f, const struct parameter *tensor)
 {
     return f->before[tensor->offset] - f->parameters.values[tensor->offset];
@@ -274,8 +274,8 @@ START_TEST(steps_are_those_of_the_formula)
 }
 END_TEST
 
-/* Three chunks and a bit; what lies behind the gradient is not counted. The norm has the same bits
- * for any pool. */
+/* The gradient has three chunks and a bit. The numbers behind it are not counted. The norm has the
+ * same bits for any pool. */
 START_TEST(the_norm_is_of_every_chunk)
 {
     enum { BEHIND = 1 << 17 };
@@ -307,7 +307,7 @@ START_TEST(the_norm_is_of_every_chunk)
 }
 END_TEST
 
-/* At the limit itself nothing is clipped: 16 numbers of 1 have the norm 4. */
+/* A gradient at the limit itself is not clipped: 16 numbers of 1 have the norm 4. */
 START_TEST(a_gradient_at_the_limit_is_not_clipped)
 {
     for (unsigned over = 0; over < 2; over++) {

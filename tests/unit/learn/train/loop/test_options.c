@@ -1,4 +1,4 @@
-/* options.h: what a person types. */
+/* options.h: the arguments that a person types. */
 #include "learn/train/loop/options.h"
 #include "tests/support/suite.h"
 
@@ -271,7 +271,8 @@ START_TEST(teachers_are_given_one_after_another)
 }
 END_TEST
 
-/* A run that an earlier build began goes on: what it did not know is not in its fingerprint. */
+/* A run that an earlier build began goes on: options unknown to that build are not in its
+ * fingerprint. */
 START_TEST(options_that_came_later_are_told_if_they_are_used)
 {
     struct train_options options;

@@ -1,5 +1,5 @@
-/* run.h: what a run has open after run_open, from each option to its place; where it begins, and
- * that it goes on where it was saved. No step is made here. */
+/* run.h: the contents of a run after run_open, from each option to its place; its beginning, and
+ * going on from where it was saved. No step is made here. */
 #include "engine/base/cpu.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/loop/run.h"
@@ -289,7 +289,7 @@ static void write_image_config(unsigned hidden)
     tempdir_write(&f.model, "config.json", config, strlen(config));
 }
 
-/* It is fitted to inputs from all over the data: of 44, eight from 0, 5, 11, ... on. */
+/* The beginning is fitted to inputs from all over the data: eight of 44, namely 0, 5, 11, ... */
 START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
 {
     static const char refusal[] =

@@ -1,5 +1,5 @@
-/* run.h: where a run is saved, and that it goes on from there; and what an epoch asks of the model.
- * No step is made here. */
+/* run.h: the place where a run is saved, going on from there, and the questions of an epoch to the
+ * model. No step is made here. */
 #include "learn/train/loop/run.h"
 #include "tests/support/suite.h"
 #include "tests/unit/learn/train/loop/run_fixture.h"

@@ -140,7 +140,7 @@ START_TEST(items_lie_by_class_in_their_order)
 }
 END_TEST
 
-/* Without classes there is nothing to balance. */
+/* A list without classes has nothing to balance. */
 START_TEST(a_balance_without_classes_goes_round_in_passes)
 {
     size_t items[ITEMS], plain[25], balanced[25];

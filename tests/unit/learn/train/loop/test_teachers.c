@@ -251,7 +251,7 @@ static void expect_logits(bool turned, unsigned rows)
     ck_assert_float_ne(own[0][0], own[0][1]);
 }
 
-/* More rows than one batch of the teacher's has room for, and labels in another order. */
+/* There are more rows than a batch of the teacher has room for, and labels in another order. */
 START_TEST(a_teacher_of_texts_reads_what_the_learner_reads)
 {
     train_fixture_texts(&f);

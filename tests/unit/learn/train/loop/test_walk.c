@@ -1,6 +1,6 @@
-/* trainer.h: what is told on the way through a run's epochs, when it stops, and how it goes on.
- * What is learnt is test_trainer.c's. Progress is told now and then, and always at the end of a
- * phase: only those calls are looked at here. */
+/* trainer.h: progress of a run's epochs, its stop, and going on. test_trainer.c checks the
+ * learning. Progress is told now and then, and always at the end of a phase: only those calls are
+ * checked here. */
 #include "engine/base/clock.h"
 #include "learn/train/trainer.h"
 #include "tests/support/suite.h"
@@ -184,8 +184,8 @@ START_TEST(the_plan_counts_what_is_learnt)
 }
 END_TEST
 
-/* An epoch is the best if its figure is larger than every one before: macro-F1, or of masked words
- * minus the loss. Of equal ones that with the smaller loss is. */
+/* The best epoch has a larger figure than every one before: macro-F1 or, for masked words, minus
+ * the loss. The smaller loss wins among equal figures. */
 START_TEST(the_best_epoch_is_the_one_that_is_kept)
 {
     for (unsigned is_mlm = 0; is_mlm < 2; is_mlm++) {
@@ -217,7 +217,6 @@ START_TEST(the_best_epoch_is_the_one_that_is_kept)
 }
 END_TEST
 
-/* At a rate that changes nothing each epoch is as good as the first, of each image size. */
 /* Three epochs in which macro-F1 is 1 and the loss falls: the last is kept, and patience counts
  * from the first. */
 START_TEST(walk_keeps_the_smaller_loss_of_equal_figures)
@@ -265,6 +264,7 @@ START_TEST(an_epoch_at_another_size_is_compared_with_none_before)
 }
 END_TEST
 
+/* The rate changes nothing, so each epoch is as good as the first, at each image size. */
 START_TEST(patience_is_the_number_of_epochs_without_a_better_one)
 {
     for (unsigned patience = 0; patience < 3; patience++) {
@@ -336,7 +336,7 @@ START_TEST(a_run_that_is_told_to_stop_before_it_begins_does_no_step)
 }
 END_TEST
 
-/* At such a rate the first step makes the weights useless: no later gradient is finite. */
+/* The first step at such a rate makes the weights useless: no later gradient is finite. */
 START_TEST(steps_that_were_skipped_are_counted)
 {
     train_fixture_texts(&f);

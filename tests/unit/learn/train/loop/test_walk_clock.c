@@ -193,8 +193,8 @@ START_TEST(progress_is_told_five_times_a_second_at_most)
 }
 END_TEST
 
-/* At 40 seconds a look a step takes 120. Five minutes are over in the third; the time until then is
- * not lost and not counted twice. */
+/* A step takes 120 seconds at 40 seconds a look. Five minutes are over in the third step; the time
+ * until then is not lost and not counted twice. */
 START_TEST(a_long_epoch_is_saved_every_five_minutes)
 {
     unsigned first = 0;

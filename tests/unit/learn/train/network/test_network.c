@@ -409,7 +409,7 @@ START_TEST(network_gradients_are_the_slopes_with_dropout_and_regularisers)
 }
 END_TEST
 
-/* Its gradient is made a part of the vocabulary at a time. */
+/* The gradient of the vocabulary is made a part at a time. */
 START_TEST(network_gradients_of_a_large_vocabulary_are_the_slopes)
 {
     static const size_t words[] = {0, 2047, 2048, 2099};
@@ -427,7 +427,7 @@ END_TEST
 
 /* ---- what gradients do not depend on ---- */
 
-/* So wide that every thread has columns of its own. */
+/* The network is so wide that every thread has columns of its own. */
 START_TEST(network_gradients_are_the_same_bits_for_any_pool)
 {
     for (int i = 0; i < 2 * CHOICES; i++) {
@@ -480,7 +480,8 @@ START_TEST(network_gradients_add_up_over_micro_batches)
 }
 END_TEST
 
-/* More tokens than a backward pass takes at once (1024): what the parts have must add up to it. */
+/* There are more tokens than a backward pass takes at once (1024): the parts must add up to the
+ * whole. */
 START_TEST(network_gradients_of_more_tokens_than_a_piece_add_up)
 {
     enum { ROWS = 66, TOKENS = 17, HALF = 33 };

@@ -247,7 +247,7 @@ START_TEST(loss_and_gradients_of_a_step_on_images_are_pytorchs)
         struct json_t *expected = step_open(dirs[i]);
         golden_open(&golden, dirs[i], 2);
         prepare_cases(&golden, dirs[i]);
-        /* Without dropout: not training, which keeps what the way back reads all the same. */
+        /* The pass has no dropout. It is not training, but keeps what the way back reads. */
         step_check(dirs[i], golden.network, &golden.parameters,
                    &(struct network_batch){.inputs = golden.pointers, .rows = golden.rows},
                    expected);

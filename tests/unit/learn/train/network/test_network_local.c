@@ -49,7 +49,7 @@ static void problem_free(struct problem *p)
     free(p->qkv), free(p->dout), free(p->out), free(p->dq), free(p->dkv), free(p->scratch);
 }
 
-/* With `has_global`, all but the first query, which see the first key. */
+/* `has_global`: all queries but the first see the first key. */
 static void run_whole(struct problem *p, unsigned reach, bool has_global)
 {
     size_t n = p->head.n;

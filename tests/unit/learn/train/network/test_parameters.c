@@ -1,5 +1,5 @@
-/* The flat array: what lies where, how it is initialised, and what loading a checkpoint does with
- * names and shapes that are not the family's. */
+/* The flat array: its layout and initialisation, and loading a checkpoint whose names and shapes
+ * are not the family's. */
 #include "learn/train/network/parameters.h"
 
 #include "engine/model/positions.h"

@@ -57,7 +57,7 @@ static void expect_scaled(size_t offset, size_t count, double factor)
                                 1e-5 * fabs(factor * (double)plain.values[i]) + 1e-9);
 }
 
-/* From deviation 0.02 to 1 / sqrt(D). */
+/* The deviation goes from 0.02 to 1 / sqrt(D). */
 static double normal(void)
 {
     return 1 / (0.02 * sqrt(HIDDEN));
