@@ -20,8 +20,8 @@ fi
 # Here memory and races are judged. Some tests take most of their minute when every access is watched.
 export CK_TIMEOUT_MULTIPLIER=5
 
-# Of the tests' names on standard input those in the folders of SINCE. What judges or builds all of them
-# may have changed as well.
+# Prints the tests' names of standard input that are in the folders of SINCE. All names pass if a file that
+# judges or builds all tests has changed.
 wanted() {
     if [ -z "${SINCE:-}" ] || ! git diff --quiet "$SINCE" -- Makefile tests/sanitize.sh tests/lsan.supp; then
         cat

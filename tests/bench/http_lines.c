@@ -37,7 +37,7 @@ struct bench {
     const struct http_options *options;
     FILE *file;
     enum peak_type type;
-    const char *model; /* what the server serves: a directory */
+    const char *model; /* the served directory */
     struct runner runner;
     struct process server;
     unsigned port;

@@ -1,5 +1,5 @@
 /* peak.h - loops that do nothing but multiply and add, in registers: the most that a core can
- * compute in a number format. What everything else is measured against.
+ * compute in a number format. All other speeds are measured against it.
  *
  *     const struct peak_loop *loop = peak_best(PEAK_INT8);
  *     loop->run(1000000);    // 1000000 * loop->operations operations

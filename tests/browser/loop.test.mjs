@@ -68,7 +68,7 @@ async function labelOf(server, kind, seed, id = `${kind}-${seed}`) {
     return (await response.json()).label;
 }
 
-/** What a lot sends: the kinds one among the other. */
+/** Sends a lot: inputs of all kinds, mixed. */
 async function sendAll(server) {
     for (let seed = 0; seed < SENT_EACH; seed++) {
         for (const kind of KNOWN)

@@ -47,7 +47,7 @@ export function postJson(server, path, body) {
         headers: { 'Content-Type': 'application/json' } }).then(JSON.parse);
 }
 
-/** What is known of a version. */
+/** The answer of /models about a version. */
 export async function versionOf(server, version) {
     const { versions } = JSON.parse(await ask(server, '/models/text'));
     return versions.find((one) => one.version === version);

@@ -29,7 +29,7 @@ function rise(r, at, width) {
     return 1 / (1 + Math.exp((at - r) / width));
 }
 
-/** How likely a die fails, at x, y in -1..1 and the distance r from the centre. */
+/** The probability that a die fails, at x, y in -1..1 and the distance r from the centre. */
 export const PATTERNS = {
     none: () => 0,
     center: (x, y, r) => 0.9 * rise(-r, -0.33, 0.06),

@@ -14,7 +14,7 @@ async function explained(page, text) {
     return (await shownAnswer(page)).explanation;
 }
 
-/** By code points, as the server counts. */
+/** Cuts by code points, as the server counts. */
 function cut(text, { start, end }) {
     return [...text].slice(start, end).join('');
 }

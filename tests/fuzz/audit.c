@@ -1,6 +1,6 @@
 /* An audit log's file. An input is either the file as it stands, or, if its first byte is 0, lines
- * that are put into a chain, of which the second byte cuts off so much of the end. What verifies
- * before attnd goes on with it verifies after that, and has a line more. */
+ * that are put into a chain; the second byte says how much of the end is cut off. A log that
+ * verifies before attnd goes on with it verifies after that, and has a line more. */
 #include "server/audit/audit.h"
 #include "server/audit/audit_files.h"
 #include "server/audit/audit_read.h"

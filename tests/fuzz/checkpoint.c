@@ -1,7 +1,7 @@
 /* A whole checkpoint directory. An input is, with a byte 0 between them, config.json, the index
  * (empty: none), and JSON headers of up to three weight files: model.safetensors or a.safetensors,
  * then b.safetensors, then c.safetensors. The tensors' bytes are made as the headers ask for them,
- * small numbers. What opens is run once. */
+ * small numbers. A model that opens is run once. */
 #include "engine/engine.h"
 
 #include "engine/base/doc.h"

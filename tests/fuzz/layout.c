@@ -97,7 +97,7 @@ static bool strict_line(const char *bytes, size_t len, size_t at, size_t *count)
     return true;
 }
 
-/* The head's bytes, or 0. What stands in parts, as a bare CR, is framing_check's concern. */
+/* The head's bytes, or 0. framing_check judges the contents of parts, such as a bare CR. */
 static size_t strict_head(const char *bytes, size_t len)
 {
     size_t count, at = 0;

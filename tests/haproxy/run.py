@@ -155,7 +155,7 @@ class Farm:
         subprocess.run(["haproxy", "-c", "-q", "-f", self.folder / "haproxy.cfg"], check=True)
 
     def ask(self, port, method, path, body=None, key="line", **headers):
-        """Of the balancer or of a daemon, which may speak TLS."""
+        """Asks the balancer or a daemon, which may speak TLS."""
         has_tls = self.has_tls and port not in (self.port, self.watch)
         return ask(port, method, path, body, self.keys.get(key, key), has_tls, **headers)
 
@@ -200,7 +200,7 @@ class Load:
              "--text", TEXT, *(["--insecure"] if scheme == "https" else [])], stdout=subprocess.PIPE, text=True)
 
     def stop(self):
-        """What it counted; `failed` are requests that were not answered as they should, or asked again."""
+        """Its counts; `failed` are requests that were not answered as they should, or asked again."""
         assert self.process.poll() is None, "the load ended before its cause"
         self.process.send_signal(signal.SIGINT)
         told = json.loads(self.process.communicate(timeout=60)[0])

@@ -58,7 +58,7 @@ it_is_small() {
     say "$bytes bytes compressed, without the optional backends $bare; models beside them"
 }
 
-# Where librdkafka was installed when the programs were built.
+# Only if librdkafka was installed when the programs were built.
 stream_is_there_if_asked_for() {
     [ -x "$build/attnd-stream" ] || { say 'SKIPPED: attnd-stream was not built'; return; }
     [ ! -e "$root/usr/local/bin/attnd-stream" ] || fail 'attnd-stream is there, and nobody asked for it'

@@ -54,7 +54,7 @@ func render(t *testing.T, arguments ...string) string {
 	return text
 }
 
-// What a set of values renders to; parts that it does not have are nil.
+// The objects that a set of values renders to; missing parts are nil.
 type release struct {
 	kinds      []string
 	template   *core.PodTemplateSpec

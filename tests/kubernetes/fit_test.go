@@ -195,7 +195,7 @@ func TestResourcesAreWholeProcessorsAndGuaranteed(t *testing.T) {
 	})
 }
 
-// Who may connect to which port, and what the pods may connect to.
+// The clients of each port, and the addresses that the pods may connect to.
 func TestTheNetworkPolicyLetsNobodyElseIn(t *testing.T) {
 	each(t, func(t *testing.T, name string, r *release) {
 		if r.network == nil {

@@ -72,7 +72,7 @@ def start(args):
 
 
 class Mix:
-    """What all clients share."""
+    """The state that all clients share."""
 
     def __init__(self, port, seconds):
         self.port = port

@@ -1,7 +1,7 @@
-"""Which changes of a line can be drawn.
+"""The changes of a line that can be drawn.
 
 A file is cut into tokens; comments, preprocessor lines, strings and the insides of asserts give none.
-What is left out on purpose, because a change there shows nothing about the tests:
+Left out on purpose, because a change there shows nothing about the tests:
   - comments, #include and the other preprocessor lines (macro bodies with them): a change of a macro
     is a change of many lines;
   - declarations without a value and prototypes: the compiler judges them, and a longer array is the

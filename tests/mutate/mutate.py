@@ -1,4 +1,4 @@
-"""How much do the tests see? Random changes of single lines of product code, each tried by the test
+"""Measures how much the tests see: random changes of single lines of product code, each tried by the test
 programs that execute its line.
 
     make mutate MUTATE_SEED=1 MUTATE_COUNT=200 MUTATE_SECONDS=3600 [MUTATE_FILES="learn/eval/*/*.c"]
@@ -272,7 +272,7 @@ class Trial:
 
 
 class Results:
-    """What became of each draw, appended to a file as it is known."""
+    """The result of each draw, appended to a file as it is known."""
 
     def __init__(self, path):
         self.path, self.rows = path, {}

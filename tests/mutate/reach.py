@@ -1,4 +1,4 @@
-"""Which test programs execute which line.
+"""The test programs that execute each line.
 
 Every test program runs once in a build that counts executed lines. GCOV_PREFIX gives each program a
 folder of its own for its counters; the programs that it starts inherit it, so that what attnd
@@ -27,7 +27,7 @@ def digest(path):
 
 
 def is_executed(path):
-    """Whether a counter of a .gcda is not zero: where all of a function are, their length is below zero
+    """True if a counter of a .gcda is not zero. A function whose counters are all zero has a length below zero
     (gcov-io.h of GCC 12: a header of 16 bytes, then records of a tag, a length and so many bytes)."""
     with open(path, "rb") as file:
         data = file.read()

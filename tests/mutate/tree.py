@@ -86,7 +86,7 @@ class Tree:
                     os.remove(path)
 
     def make(self, variant, targets, jobs=1):
-        """Whether make built the targets; what it said is kept in self.said."""
+        """True if make built the targets; its output is kept in self.said."""
         command = ["make", "-s", "-j%d" % jobs, "CC=" + compiler(), "BUILD=" + variant]
         command += FLAGS[variant] + linker()
         done = subprocess.run(command + targets, cwd=self.path, stdin=subprocess.DEVNULL,
@@ -101,7 +101,7 @@ class Tree:
         return self.said.split()
 
     def make_libraries(self, variant):
-        """What every test is linked with; the second tree finds it in the compiler's cache."""
+        """Builds the libraries that every test is linked with; the second tree finds it in the compiler's cache."""
         names = ["engine", "server", "wire", "support", "load", "bench", "fuzz"]
         if not self.make(variant, ["%s/lib%s.a" % (variant, name) for name in names], jobs=2):
             raise SystemExit("the build failed:\n" + self.said)

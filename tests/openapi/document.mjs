@@ -35,7 +35,7 @@ export class Interface {
         this.seen = new Set(); /* "GET /models 200" */
     }
 
-    /** What is wrong with a value; null: nothing. */
+    /** The fault of a value; null: none. */
     faults(pointer, value) {
         const validate = this.ajv.getSchema(`${ID}#${pointer}`);
         assert.ok(validate, `no schema at ${pointer}`);
@@ -93,7 +93,7 @@ export class Interface {
         return null;
     }
 
-    /** What is wrong with a request for predictions; null: nothing. */
+    /** The fault of a request for predictions; null: none. */
     requestFaults({ query, type, body }) {
         this.requests++;
         const content = this.document.paths['/predict'].post.requestBody.content;

@@ -115,7 +115,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 # ---- causes ----
 
 def post(port, body, kind="application/json", path="/predict"):
-    """What is answered, also if that is a problem."""
+    """Returns the answer, also if it is a problem."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
         connection.request("POST", path, body, {"Content-Type": kind})

@@ -11,7 +11,7 @@ property() {
     systemctl show attnd --property "$1" --value
 }
 
-# What the property becomes within 10 s.
+# Expects a value of the property within 10 s.
 expect() {
     for _ in {1..100}; do
         [ "$(property "$1")" != "$2" ] || return 0
@@ -69,7 +69,7 @@ faulty_start_is_not_retried() {
     say 'it stops with success, and is not started again with a faulty configuration'
 }
 
-# Who connects while the service is away is answered by the next one.
+# Clients that connect while the service is away are answered by the next one.
 socket_holds_the_address() {
     ! systemctl is-enabled --quiet attnd.socket || fail 'the socket is enabled'
     quietly systemctl stop attnd

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What in-root.sh and in-service.sh both do; they source it.
+# Steps of both in-root.sh and in-service.sh, which source it.
 cd /test || exit
 
 port=${ATTND_LISTEN:-127.0.0.1:8080}

@@ -80,7 +80,7 @@ can_unshare() {
     unshare --mount --net --pid --fork true 2>/dev/null
 }
 
-# What runs in the namespaces ends with them, and so do their mounts.
+# Processes in the namespaces end with them, and so do their mounts.
 run_in_root() {
     if can_unshare; then
         # shellcheck disable=SC2016  # for the shell inside, whose $0 is the root

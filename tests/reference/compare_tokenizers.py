@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many texts our tokenizers encode unlike Hugging Face's fast ones, ids and offsets apart:
+"""Counts texts that our tokenizers encode unlike Hugging Face's fast ones, ids and offsets apart:
 
     pip install tokenizers==0.22.2
     make compare-tokenizers CHECKPOINTS="models/a models/b" PYTHON=.venv/bin/python

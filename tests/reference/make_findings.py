@@ -77,7 +77,7 @@ def losses(case, items, temperature):
 
 
 def fitted_temperature(case, items):
-    """By golden section over log T: the likelihood has one optimum."""
+    """Fits T by golden section over log T: the likelihood has one optimum."""
     low, high, ratio = math.log(0.05), math.log(20), (math.sqrt(5) - 1) / 2
     while high - low > 1e-10:
         a, b = high - ratio * (high - low), low + ratio * (high - low)

@@ -1,4 +1,4 @@
-"""How fast attnd-stream is, beside attnd-batch over the same lines with the same model on the same cores.
+"""The rate of attnd-stream, beside attnd-batch over the same lines with the same model on the same cores.
 
     python3 tests/stream/rate.py --lines FILE [--build build] [--messages 50000] [--threads 2] [--rounds 3]
 

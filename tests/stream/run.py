@@ -305,7 +305,7 @@ def claim_a_second_process_of_a_name_ends_the_first(place, _):
 
 
 def secrets(place, listener, authority="ca", password=PASSWORD, client=None):
-    """What a member is told to be let in at a listener."""
+    """The options with which a member is let in at a listener."""
     keys = place.broker.keys
     options = {"brokers": place.broker.addresses[listener], "security_protocol": "ssl",
                "ssl_ca_file": str(keys[f"{authority}.crt"])}

@@ -1,7 +1,7 @@
 /* tile_model.h - the tile registers' instructions (AMX) in plain C, after the operations of Intel's
- * SDM, volume 2: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBUSD, TDPBF16PS. What the processor
- * answers with an exception (no configuration, shapes that do not fit) ends the process with a
- * message. Threads: each has registers of its own.
+ * SDM, volume 2: LDTILECFG, TILELOADD, TILESTORED, TILEZERO, TDPBUSD, TDPBF16PS. Mistakes
+ * that the processor answers with an exception (no configuration, shapes that do not fit) end the
+ * process with a message. Threads: each has registers of its own.
  */
 #ifndef ATTND_TESTS_SUPPORT_TILE_MODEL_H
 #define ATTND_TESTS_SUPPORT_TILE_MODEL_H

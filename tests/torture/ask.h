@@ -29,7 +29,7 @@ struct asked {
     const char *head; /* request line and fields, without Host and Content-Length */
     const char *body; /* NULL: none */
     size_t body_len;
-    enum ask_body reply; /* how its body is compared; metrics need only be well formed */
+    enum ask_body reply; /* the comparison of its body; metrics need only be well formed */
     int repeated;        /* so many more on the same connection */
     const char *only;    /* of faults: struct drill */
     const char *but;     /* faults of this call have another answer that is right; NULL: none */

@@ -18,7 +18,7 @@ enum { WARM_UPS = 3, WHY_BYTES = 512, PRINTED_MAX = 100, ALL = 1000000000 };
 /* Shared with the tests' processes, so that it outlives one that crashes. */
 struct record {
     unsigned injected, bad;
-    char now[256]; /* what was being tried */
+    char now[256]; /* the try that runs */
 };
 static struct record *record;
 

@@ -41,7 +41,7 @@ struct drill {
     const char *only;   /* faults of this call alone; NULL: all */
     const char *but;    /* faults of this call are another drill's; NULL: none */
     int lost;           /* descriptors that a library may keep for good when a try is refused */
-    unsigned settle_ms; /* how long others may take to give back what the try made them take */
+    unsigned settle_ms; /* time for others to give back the memory that the try made them take */
 };
 
 /* The outcome of a try that the engine refused: it may not blame its input or its checkpoint for

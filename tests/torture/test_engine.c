@@ -22,7 +22,7 @@ struct subject {
     enum engine_kind kind;
     const char *input; /* a text, or the path of an image */
     bool explain;
-    float logits[LABELS_MAX]; /* what is right */
+    float logits[LABELS_MAX]; /* the right ones */
     unsigned label_count;
 };
 

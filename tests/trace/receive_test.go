@@ -1,4 +1,4 @@
-// What a running attnd sends, read by the parser of OpenTelemetry's collector (its pdata, which its
+// The spans of a running attnd, read by the parser of OpenTelemetry's collector (its pdata, which its
 // receiver for OTLP/HTTP uses): ids, parents, times, attributes, and that all of it is sent whatever
 // the collector does meanwhile. make test-trace runs it; BUILD names the folder of the programs.
 package trace

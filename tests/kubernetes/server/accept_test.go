@@ -246,7 +246,7 @@ func TestAnAPIServerTakesWhatTheChartGives(t *testing.T) {
 	a.refusals(t)
 }
 
-// What the server has made of a document, in JSON.
+// The object that the server has made of a document, in JSON.
 func (a *api) created(t *testing.T, name, document string) string {
 	path := resources[regexp.MustCompile(`(?m)^kind: (\w+)$`).FindStringSubmatch(document)[1]]
 	status, text, _, err := a.ask("GET", fmt.Sprintf(path, name)+"/attnd", nil)

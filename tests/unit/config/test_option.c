@@ -300,7 +300,7 @@ START_TEST(a_model_is_read_from_one_word)
     unsigned count = 0;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct err err = {0};
-        char padded[64]; /* what stands behind the word is not read */
+        char padded[64]; /* the bytes behind the word are not read */
         snprintf(padded, sizeof padded, "%s=z,dtype=bf16", cases[i].word);
         enum err_code code = option_add_model_text(&config, padded, strlen(cases[i].word), &err);
         ck_assert_str_eq(err.text, cases[i].text);

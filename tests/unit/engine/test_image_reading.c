@@ -19,7 +19,7 @@
 #define GOLDEN "tests/data/golden/"
 enum { SIDE = 64, PATCH = 16, ACROSS = SIDE / PATCH, PATCHES = ACROSS * ACROSS, LABELS = 4 };
 enum { TOKENS = 1 + PATCHES, WIDTH = 48, BYTES = 3 * SIDE * SIDE, LABEL = 1 };
-enum { FEATURES = 5 * WIDTH }; /* what the classifier reads, and the means of four rings */
+enum { FEATURES = 5 * WIDTH }; /* the classifier's features and the means of four rings */
 
 struct fixture {
     struct tempdir dir;

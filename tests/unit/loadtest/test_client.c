@@ -193,7 +193,7 @@ START_TEST(client_says_when_the_system_denies_it_its_descriptors)
         ck_assert_int_eq(go(&run), ERR_IO);
         ck_assert_str_eq(run.err.text, "epoll: Too many open files");
         ck_assert_uint_eq(run.tally->requests, 0);
-        int again = open("/dev/null", O_RDONLY | O_CLOEXEC); /* what it had is closed */
+        int again = open("/dev/null", O_RDONLY | O_CLOEXEC); /* its descriptor is closed */
         ck_assert_int_eq(again >= 0, left > 0);
         if (again >= 0)
             close(again);

@@ -286,7 +286,7 @@ START_TEST(report_tells_every_figure_as_json)
 {
     struct options options;
     struct tally *tally = two_seconds(&options);
-    tally->timeline_len = 4; /* what follows is zeros up to the last */
+    tally->timeline_len = 4; /* the seconds behind are zeros up to the last */
     char *text = printed(tally, true);
     mask_cpu(text, "\"cpu_seconds\":", ",");
     ck_assert_str_eq(

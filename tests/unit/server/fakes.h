@@ -1,12 +1,12 @@
-/* fakes.h - an engine and an HTTP edge without models and sockets, for tests of what lies between.
+/* fakes.h - an engine and an HTTP edge without models and sockets, for tests of the layers between.
  * Defines the functions of engine.h and http.h, so include it in one file of a test program.
  *
  * The engine's input is a text whose length is its number of tokens; logits[0] is its first byte.
  * While `fake_gate` is shut, engine_run waits, so a test decides how long inference takes; so does
  * the preparing of a text that begins with 'G'. A text that begins with 'S' or an image that begins
  * with '8' is prepared, and a heat map of an image that begins with '7' is made, until the
- * interrupt ends it. What the engine was asked for stands in `fake_seen`; what it is to fail at, in
- * `fake_fails`.
+ * interrupt ends it. `fake_seen` has the questions to the engine; `fake_fails` has the calls that
+ * fail.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_FAKES_H
 #define ATTND_TESTS_UNIT_SERVER_FAKES_H
@@ -81,12 +81,12 @@ static struct {
     atomic_uint tokens, threads;               /* engine_session_open_on */
     atomic_size_t prepared_len[2], pixels_max; /* by kind; of images */
     atomic_uint runs[2];                       /* by model */
-    atomic_int digest_policy;                  /* how the thread that hashes is scheduled */
+    atomic_int digest_policy;                  /* scheduling policy of the thread that hashes */
     atomic_uint digests_ended;
-    atomic_int run_policy;     /* how the thread of the last run is scheduled */
+    atomic_int run_policy;     /* scheduling policy of the thread of the last run */
     atomic_uint prepared_utf8; /* texts that were known to be UTF-8 */
     atomic_size_t pair_len;
-    atomic_uint long_text, text_tokens_max; /* how the last of them was to be read */
+    atomic_uint long_text, text_tokens_max; /* the reading of the last one */
 } fake_seen;
 
 /* The pretended cost of a model and of one session of it. */
@@ -220,7 +220,7 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
         err_set(err, fake_fails.digest, "model.safetensors: cannot be read");
     else if (fake_digest_deed != NULL)
         fake_digest_deed(model, err);
-    fake_seen.digest_policy = sched_getscheduler(0); /* who waits for it may stop the rest */
+    fake_seen.digest_policy = sched_getscheduler(0); /* its waiters may stop the rest */
     return err->code;
 }
 
@@ -517,9 +517,9 @@ static const struct fake_header *fake_query;
 static atomic_bool fake_client_gone;                             /* every client */
 static _Atomic(const struct http_exchange *) fake_client_left;   /* or this one */
 static void (*fake_resume_deed)(struct http_exchange *exchange); /* before the client has it */
-static bool fake_secure;             /* whether connections are of TLS */
+static bool fake_secure;                                         /* connections are of TLS */
 static const char *fake_client_name; /* of every client's certificate; NULL: they have none */
-static const char *fake_loopback;    /* where every connection came in; NULL: no loopback address */
+static const char *fake_loopback;    /* of every connection; NULL: no loopback address */
 
 static inline const char *fake_find(const struct fake_header *at, const char *name)
 {

@@ -53,7 +53,7 @@ static struct {
     struct reloader_options reloader;
     unsigned first_generation, first_inputs_max; /* of the snapshot that the server begins with */
     unsigned snapshots_held;                     /* acquired and not released */
-    size_t loaded_bytes[2];                      /* what reloader_load was given */
+    size_t loaded_bytes[2];                      /* the arguments of reloader_load */
     struct config drain; /* the delays in force when a drain begins; all 0: as configured */
     const char *linear_backend, *blas_core; /* metrics_set_backend */
     bool (*pool)(void *context, struct request *request);

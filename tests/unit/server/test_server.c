@@ -300,7 +300,7 @@ START_TEST(the_server_stops_what_it_had_started_when_a_part_fails)
         memset(ready_line, 0, sizeof ready_line);
         parts.fails = cases[i].fails;
         parts.failure = ERR_IO;
-        bool is_check = i == 0; /* what the operator configured is unusable */
+        bool is_check = i == 0; /* the operator's configuration is unusable */
         ck_assert_int_eq(run(&usual, &err), is_check ? ERR_UNUSABLE : ERR_IO);
         snprintf(text, sizeof text, "%s failed", cases[i].fails);
         ck_assert_str_eq(err.text, text);

@@ -112,7 +112,7 @@ START_TEST(five_texts_that_cannot_be_used_are_named)
     ck_assert_str_eq(log_capture_end(), want);
     ck_assert(vocab.used == 2 && vocab.unusable == 6 && err.code == ERR_OK);
     vocab = (struct vocab){.screen = watched(9000)};
-    log_capture_start(); /* what stands on the line is taken off first */
+    log_capture_start(); /* the text on the line is removed first */
     take_all(&vocab, texts, 1, &taken, &err);
     ck_assert_str_eq(log_capture_end(),
                      "\r\033[Kattnd-vocab: some.log: line 1: bad; it is left out\n");

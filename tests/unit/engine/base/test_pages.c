@@ -83,7 +83,7 @@ START_TEST(pages_shared_keep_what_each_holds)
             ck_assert_uint_eq((uintptr_t)shares[i] % 64, 0);
             memset(shares[i], (int)i, sizes[i]);
         }
-        for (size_t i = 0; i < COUNT; i += 2) { /* what is returned takes nothing else with it */
+        for (size_t i = 0; i < COUNT; i += 2) { /* a page is returned alone */
             pages_return(shares[i], sizes[i]);
             shares[i] = pages_share(sizes[i]);
             memset(shares[i], (int)i, sizes[i]);

@@ -29,8 +29,7 @@ START_TEST(seed_purpose_and_index_each_give_another_stream)
 END_TEST
 
 /* The published outputs of SplitMix64 from state 0; the others were computed apart from this
- * program, in Python. Where n is large one draw in four is thrown away: the bias would be as large.
- */
+ * program, in Python. A large n throws one draw in four away: the bias would be as large. */
 START_TEST(the_numbers_are_those_of_the_published_generators)
 {
     static const uint64_t next[] = {0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F};

@@ -81,7 +81,7 @@ START_TEST(the_gradient_of_a_bucket_is_the_sum_over_its_distances)
     float *table = numbers_new(relative_bias_floats(HEADS, TOKENS), 1, 4);
     struct attention_bias bias = relative_bias_expand(table, weights, HEADS, TOKENS);
     for (size_t i = 0; i < relative_bias_floats(HEADS, TOKENS); i++)
-        table[i] = NAN; /* what no distance has must not be added */
+        table[i] = NAN; /* numbers of no distance must not be added */
     for (size_t h = 0; h < HEADS; h++)
         for (long distance = 1 - TOKENS; distance < TOKENS; distance++)
             table[(bias.at - table) + (ptrdiff_t)(h * bias.head_step) + distance] = (float)(h + 1);

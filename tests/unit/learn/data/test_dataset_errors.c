@@ -198,7 +198,7 @@ START_TEST(dataset_reads_lines_of_a_plain_text_up_to_its_limit)
     static const char *const names[] = {"line 1", "line 3", "line 5"};
     static const char *const inputs[] = {"one", " \ttwo", "three\rx"};
     struct subject subject;
-    mallopt(M_PERTURB, 0xFF ^ '\n'); /* what lies behind the text would end its last line */
+    mallopt(M_PERTURB, 0xFF ^ '\n'); /* the byte behind the text would end its last line */
     setup(&subject, "a.txt", text, strlen(text) - 2, &lines);
     mallopt(M_PERTURB, 0);
     ck_assert_uint_eq(subject.dataset.count, 3);

@@ -192,7 +192,7 @@ START_TEST(only_a_process_of_this_machine_that_names_it_may_reload)
                is_allowed ? part : askers[i].refusal);
     }
     const struct snapshot *snapshot = snapshots_acquire(bench.stage.service.snapshots);
-    ck_assert_uint_eq(snapshot->generation, generation); /* what was refused was not done */
+    ck_assert_uint_eq(snapshot->generation, generation); /* the refused reload did nothing */
     snapshots_release(bench.stage.service.snapshots, snapshot);
     check_metric(&bench.stage, "attnd_rejected_total{reason=\"forbidden\"} 26\n");
     bench_close(&bench);

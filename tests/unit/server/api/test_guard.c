@@ -116,7 +116,7 @@ START_TEST(by_a_path_only_who_asks_localhost_itself_changes_state)
     struct stage stage;
     char detail[256];
     stage_open(&stage, 1);
-    fake_loopback = "localhost:80"; /* what http_loopback_address says of one */
+    fake_loopback = "localhost:80"; /* the form of http_loopback_address */
     for (unsigned r = 0; r < routes_count(); r++)
         for (size_t i = 0; route_changes_state(routes_at(r)) && i < sizeof cases / sizeof cases[0];
              i++) {

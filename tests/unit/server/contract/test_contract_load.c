@@ -135,7 +135,7 @@ static long overtaken(unsigned port, const char *images)
 
 /* One batch an image, one worker, and the text submitted last: were it answered in the order of
  * arrival, no image could be left. That one is seen at all needs the look at the queue to come
- * before the last image, hence the rounds. Where one image takes seconds, no haste helps. */
+ * before the last image, hence the rounds. Haste does not help if one image takes seconds. */
 START_TEST(a_text_in_haste_overtakes_eight_images)
 {
     struct server_process server;

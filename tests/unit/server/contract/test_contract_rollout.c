@@ -343,7 +343,7 @@ START_TEST(a_roll_out_survives_a_restart_until_the_configuration_changes)
     start();
     expect_versions("2 primary 1, 1 retiring 0");
     expect("GET", "/models/other", NULL, 200);
-    expect("POST", "/admin/reload", NULL, 200); /* what the file says has not changed */
+    expect("POST", "/admin/reload", NULL, 200); /* the file has not changed */
     expect_versions("2 primary 1, 1 retiring 0");
     char more[256];
     snprintf(more, sizeof more, ", {\"name\": \"text\", \"dir\": \"%s/root/v3\", \"split\": 0.25}",

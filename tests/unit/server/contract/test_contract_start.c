@@ -56,7 +56,7 @@ START_TEST(start_ends_with_1_if_output_cannot_be_written)
     }
     snprintf(command, sizeof command, "%s --workers x >/dev/full 2>/dev/null", program);
     int status = system(command);
-    ck_assert_int_eq(WEXITSTATUS(status), 2); /* what was wrong before counts */
+    ck_assert_int_eq(WEXITSTATUS(status), 2); /* the earlier error counts */
 }
 END_TEST
 

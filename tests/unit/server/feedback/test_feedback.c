@@ -766,7 +766,7 @@ START_TEST(an_id_that_two_keys_ask_under_gets_no_label)
     predicted_by("other", "a", 2);
     expect_contested("a");
     ck_assert(feedback_is_own(feedback, "a", 0, "mes"));
-    expect_all(1, 1); /* what was given before stands */
+    expect_all(1, 1); /* the earlier label stands */
     predicted_by("mes", "a", 1);
     expect_contested("a"); /* nobody can lift it by asking once more */
     predicted_by("mes", "c", 1);

@@ -1,7 +1,7 @@
 /* http_probe.h - a tiny application and a tiny client for the tests of the HTTP edge.
  *
- * The application answers "METHOD PATH BODYLEN" and remembers every path that it began. What it
- * does depends on the path: /missing is 404 from head, /small takes 64 KiB, /later suspends and a
+ * The application answers "METHOD PATH BODYLEN" and remembers every path that it began. Its
+ * answer depends on the path: /missing is 404 from head, /small takes 64 KiB, /later suspends and a
  * second thread resumes it, /held suspends until app_release (and so does every /later meanwhile),
  * /kept suspends until app_stop.
  */

@@ -28,7 +28,7 @@ struct bench {
     size_t wanted_max; /* the application's limit of a body; 0: it sets none */
     struct http_reply reply;
     struct err refused;
-    const char *body; /* what begin saw */
+    const char *body; /* the body that begin saw */
     size_t body_len;
 };
 

@@ -22,7 +22,7 @@ static const struct {
     {BYTES("5\r\nhello\r\n0\r\n\r\n"), WHOLE},
     {BYTES("0\r\n\r\n"), WHOLE},
     {BYTES("00000005;a=\"b\"\t;c\r\nhello\r\na\r\n0123456789\r\n0;x\r\nX: y\r\nZ:\r\n\r\n"), WHOLE},
-    {BYTES("5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.1\r\n"), WHOLE}, /* what follows is not looked at */
+    {BYTES("5\r\nhello\r\n0\r\n\r\nGET / HTTP/1.1\r\n"), WHOLE}, /* the bytes behind are not read */
     {BYTES("2\r\n\r\n\r\n0\r\n\r\n"), WHOLE},
     {BYTES("5\r\nhell"), OPEN},
     {BYTES("5\r\nhello\r\n0\r\n"), OPEN},

@@ -379,7 +379,7 @@ START_TEST(after_quiescing_nobody_new_is_let_in)
     edge_quiesce(bench.edge);
     ck_assert_int_eq(dial(&bench), -1);
     edge_quiesce(bench.edge);
-    struct tcp_pair pair = farewell(&bench); /* what those that leave still send is read */
+    struct tcp_pair pair = farewell(&bench); /* bytes of leaving clients are read */
     ck_assert(is_read(&pair, true));
     edge_stop(bench.edge);
     struct tcp_pair late = farewell(&bench);

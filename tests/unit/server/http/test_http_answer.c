@@ -14,8 +14,8 @@
 
 /* The fake library. */
 static struct {
-    struct framing framing;       /* what it has read of the head */
-    enum err_code head, trailers; /* what is wrong with them */
+    struct framing framing;       /* of the head that it has read */
+    enum err_code head, trailers; /* their faults */
     bool full;                    /* it takes no reply */
     unsigned replies, status;     /* those it took, and the last of them */
     bool closes;                  /* ... which has Connection: close */

@@ -105,7 +105,7 @@ START_TEST(the_shares_of_a_stream_are_found_whatever_was_expected)
     open_shares();
     predict_stream(&rng, turned, natural, 3000);
     ck_assert_double_lt(error(turned), 0.1);
-    ck_assert_double_gt(distance(counted, turned), 0.15); /* what answers alone would say */
+    ck_assert_double_gt(distance(counted, turned), 0.15); /* the error of answers alone */
     ck_assert_uint_eq(figures().count, 3000);
     label_shares_close(shares);
 }

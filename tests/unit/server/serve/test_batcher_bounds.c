@@ -215,7 +215,7 @@ START_TEST(a_share_is_its_part_of_the_models_tokens_but_some_in_any_case)
                  {1000, 4, {{0, 100}, {0, 20}, {1, 300}, {1, 300}}, "0"},
                  {1000, 2, {{0, 30}, {0, 34}}, "01"}, /* 64 at least */
                  {1000, 2, {{0, 30}, {0, 35}}, "0"},
-                 {50, 2, {{0, 30}, {0, 20}}, "01"}, /* what a batch may have at most */
+                 {50, 2, {{0, 30}, {0, 20}}, "01"}, /* the most that a batch may have */
                  {50, 2, {{0, 30}, {0, 21}}, "0"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct bench bench;

@@ -109,7 +109,7 @@ START_TEST(a_model_is_opened_anew_when_a_file_of_it_changes)
     ck_assert_double_gt(throughput_ns(&old->models[0]->lane.throughput, 10), 0);
     ck_assert_double_eq(throughput_ns(&next->models[0]->lane.throughput, 10),
                         throughput_ns(&old->models[0]->lane.throughput, 10));
-    ck_assert_int_eq(fake_models_open, 3); /* who came before still has the old one */
+    ck_assert_int_eq(fake_models_open, 3); /* the earlier holder still has the old one */
     snapshots_release(bench.snapshots, old);
     while (fake_models_open != 2)
         sched_yield();

@@ -158,7 +158,7 @@ START_TEST(a_model_is_warmed_in_spare_time_if_others_serve)
         options.in_spare_time = spare;
         ck_assert_int_eq(models_try(&models, &model, &options, &err), ERR_OK);
         ck_assert_int_eq(fake_seen.run_policy, spare ? SCHED_IDLE : SCHED_OTHER);
-        ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER); /* who opens it stays as it was */
+        ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER); /* the opener stays as it was */
         served_model_release(model);
     }
     models_close(&models);
@@ -191,7 +191,7 @@ START_TEST(a_worker_reads_the_copy_of_its_node)
     ck_assert_ptr_eq(fake_seen.copy_of, &fake_models[0]); /* and so computes as it does */
     cpu_set_t after;
     ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
-    ck_assert(CPU_EQUAL(&before, &after)); /* who opens it stays where it was */
+    ck_assert(CPU_EQUAL(&before, &after)); /* the opener stays where it was */
     served_model_release(model);
     models_close(&models); /* which counts both as closed */
 }

@@ -26,7 +26,7 @@ struct problem {
     size_t stride;                   /* of all rows */
     float *q, *k, *rows;             /* rows: of qr, then of kr beside it */
     float *bias, *dbias;             /* [n, m] */
-    float *gradients[3], *before[3]; /* of q, k and rows: what is added to, and what was there */
+    float *gradients[3], *before[3]; /* of q, k and rows: the sums, and the numbers before */
     float *scratch;
     size_t scratch_floats;
 };

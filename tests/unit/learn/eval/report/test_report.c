@@ -1,8 +1,8 @@
 /* A report in all its forms, of a specimen that is filled in by hand, compared byte by byte with
  * tests/data/eval/report/. The specimen is awkward on purpose: inputs that failed, more of them
  * than are listed, a class without inputs that nothing was taken for, labels that are markup or
- * longer than a column, scores that are equal, bins that are empty. What the goldens say is checked
- * against figures worked out by hand below, so that they are not merely what the code once said.
+ * longer than a column, scores that are equal, bins that are empty. The goldens are checked
+ * against figures worked out by hand below, so that they do not only repeat the code.
  * ATTND_GOLDEN_WRITE=1 writes the goldens anew. */
 #include "learn/eval/report/report.h"
 #include "tests/support/golden_file.h"

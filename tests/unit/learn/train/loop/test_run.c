@@ -173,7 +173,7 @@ START_TEST(the_precision_is_the_one_that_was_asked_for)
     open_run();
     ck_assert_int_eq(run.learner.setup.network.precision, PRECISION_BF16);
     run_close(&run);
-    f.options.precision = "auto"; /* what it finds is this machine's */
+    f.options.precision = "auto"; /* the choice is this machine's */
     open_run();
     ck_assert(run.learner.setup.network.precision == PRECISION_BF16 ||
               run.learner.setup.network.precision == PRECISION_F32);
@@ -309,7 +309,7 @@ START_TEST(a_structured_beginning_is_for_images_whose_heads_have_quarters)
         ck_assert_uint_eq(run.items[i], run.corpus.train.item[i * run.corpus.train.count / 8]);
     ck_assert_mem_eq(run.learner.best, run.learner.parameters.values,
                      run.learner.parameters.numbers * sizeof(float));
-    struct parameters unfitted; /* as it would be without inputs */
+    struct parameters unfitted; /* the parameters without inputs */
     size_t query = run.learner.parameters.map.layers[1].qkv_weight;
     ck_assert(!parameters_open(&unfitted, &run.learner.setup.spec, HEAD_CLASSIFIER, &err));
     structured_init(&unfitted, f.options.seed);
