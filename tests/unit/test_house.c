@@ -315,7 +315,7 @@ static int count_missing(const struct source_file *file)
     return missing;
 }
 
-START_TEST(house_comments_name_files_that_are_there)
+START_TEST(house_comments_name_existing_files)
 {
     int missing = 0;
     setup();
@@ -349,7 +349,7 @@ static bool names_a_line(char *row)
     return file != NULL && strstr(file->text, field[2]) != NULL;
 }
 
-START_TEST(house_equivalent_mutants_name_lines_that_are_there)
+START_TEST(house_equivalent_mutants_name_existing_lines)
 {
     char row[1024];
     int stale = 0, rows = 0;
@@ -407,5 +407,5 @@ END_TEST
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
       house_lines_have_at_most_100_columns, house_files_are_opened_by_file_open,
       house_each_main_opens_the_standard_descriptors, house_modules_form_no_circle,
-      house_comments_name_files_that_are_there, house_equivalent_mutants_name_lines_that_are_there,
+      house_comments_name_existing_files, house_equivalent_mutants_name_existing_lines,
       house_test_sees_a_circle, house_test_sees_what_it_looks_for)

@@ -55,7 +55,7 @@ static void expect_change(const struct config *old, struct config *next, const c
     arena_deinit(&arena);
 }
 
-START_TEST(nothing_is_told_where_nothing_changed)
+START_TEST(config_change_tells_nothing_if_nothing_changed)
 {
     struct config old = loaded(NULL, NULL), next = loaded(NULL, NULL);
     expect_change(&old, &next, "|");
@@ -265,8 +265,8 @@ START_TEST(config_copy_of_an_invalid_config_is_empty)
 }
 END_TEST
 
-SUITE("config_change", nothing_is_told_where_nothing_changed, models_are_compared_elsewhere,
-      a_live_option_applies_and_any_other_keeps_its_value,
+SUITE("config_change", config_change_tells_nothing_if_nothing_changed,
+      models_are_compared_elsewhere, a_live_option_applies_and_any_other_keeps_its_value,
       config_change_keeps_every_part_of_a_pending_address,
       a_request_stays_within_the_queue_that_stays, a_request_is_not_held_to_a_queue_that_waits,
       a_copy_has_every_value_and_is_its_own, a_copy_has_every_model,

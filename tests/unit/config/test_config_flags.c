@@ -38,7 +38,7 @@ static void refuse(const char *const flags[WORDS_MAX], const char *variable, con
     config_deinit(&config);
 }
 
-START_TEST(an_argument_that_is_no_flag_is_told)
+START_TEST(config_flags_name_an_argument_that_is_no_flag)
 {
     static char longest[80] = "--", text[128];
     memset(longest + 2, 'x', 77);
@@ -195,8 +195,8 @@ START_TEST(actions_are_read_until_help_or_version)
 }
 END_TEST
 
-SUITE("config_flags", cors_origins_are_what_a_browser_may_say, an_argument_that_is_no_flag_is_told,
-      variables_of_a_cluster_are_known_by_their_form,
+SUITE("config_flags", cors_origins_are_what_a_browser_may_say,
+      config_flags_name_an_argument_that_is_no_flag, variables_of_a_cluster_are_known_by_their_form,
       inputs_max_follows_a_smaller_queue_unless_it_was_named,
       request_pixels_max_follows_a_larger_image_unless_it_was_named,
       actions_are_read_until_help_or_version)

@@ -41,7 +41,7 @@ START_TEST(config_help_begins_with_the_usage_and_the_first_options)
 }
 END_TEST
 
-START_TEST(config_help_ends_with_what_is_no_option_and_the_exit_status)
+START_TEST(config_help_ends_with_the_other_arguments_and_the_exit_status)
 {
     static const char tail[] =
         "\n"
@@ -92,5 +92,5 @@ START_TEST(config_help_has_one_row_an_option)
 END_TEST
 
 SUITE("config_help", config_help_begins_with_the_usage_and_the_first_options,
-      config_help_ends_with_what_is_no_option_and_the_exit_status,
+      config_help_ends_with_the_other_arguments_and_the_exit_status,
       config_help_says_what_a_value_is_and_its_default, config_help_has_one_row_an_option)

@@ -89,7 +89,7 @@ START_TEST(ci_runs_every_target_or_contributing_names_it)
 }
 END_TEST
 
-START_TEST(ci_stages_name_targets_and_paths_that_are_there)
+START_TEST(ci_stages_name_existing_targets_and_paths)
 {
     char *makefile = read_text("Makefile"), *phony = part_of("Makefile", ".PHONY:", "\n.DELETE");
     char *makes = column("makes"), *when = column("when");
@@ -147,7 +147,7 @@ static void teardown(void)
     tempdir_close(&dir);
 }
 
-START_TEST(ci_leaves_out_a_stage_that_no_change_concerns_and_says_so)
+START_TEST(ci_leaves_out_stages_that_no_change_concerns_and_names_them)
 {
     if (!setup())
         suite_skip("git or bash is not installed");
@@ -240,8 +240,8 @@ START_TEST(ci_sanitizes_the_folders_that_include_what_has_changed_and_one_more)
 END_TEST
 
 SUITE("ci", ci_runs_every_target_or_contributing_names_it,
-      ci_stages_name_targets_and_paths_that_are_there,
-      ci_leaves_out_a_stage_that_no_change_concerns_and_says_so,
+      ci_stages_name_existing_targets_and_paths,
+      ci_leaves_out_stages_that_no_change_concerns_and_names_them,
       ci_runs_every_stage_where_the_green_commit_is_unknown,
       ci_goes_on_after_a_stage_that_fails_and_its_green_line_goes,
       ci_runs_in_full_what_is_named_and_the_lines_of_others_stay,

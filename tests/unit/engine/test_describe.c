@@ -222,7 +222,7 @@ START_TEST(answers_are_judged_by_the_policy_of_attnd_json)
 END_TEST
 
 /* The score may stand anywhere: the best score would otherwise hide it, or be it. */
-START_TEST(a_score_that_is_not_finite_is_told)
+START_TEST(describe_scores_report_a_number_that_is_not_finite)
 {
     static const float bad[] = {NAN, INFINITY};
     struct engine_model *model = open_bert(NULL, &(struct engine_options){0});
@@ -241,8 +241,9 @@ START_TEST(a_score_that_is_not_finite_is_told)
 }
 END_TEST
 
-SUITE("describe", a_score_that_is_not_finite_is_told, a_text_model_is_described_in_every_member,
-      describe_has_the_fields_of_attnd_json, a_backend_without_variants_is_described_by_its_kernels,
+SUITE("describe", describe_scores_report_a_number_that_is_not_finite,
+      a_text_model_is_described_in_every_member, describe_has_the_fields_of_attnd_json,
+      a_backend_without_variants_is_described_by_its_kernels,
       an_image_model_is_described_in_every_member,
       the_digest_is_that_of_the_weight_files_in_their_order, a_digest_that_cannot_be_made_says_why,
       answers_are_judged_by_the_policy_of_attnd_json)

@@ -87,7 +87,7 @@ START_TEST(workspace_bytes_bound_that_of_disentangled_attention)
 }
 END_TEST
 
-START_TEST(engine_measure_tells_what_cannot_be_opened)
+START_TEST(engine_measure_names_the_file_that_cannot_be_opened)
 {
     struct engine_cost cost;
     struct err err = {0};
@@ -259,4 +259,4 @@ SUITE("engine_measure", the_bound_is_the_numbers_a_thirty_second_and_a_megabyte,
       an_image_model_is_measured_without_a_tokenizer, measure_gives_the_error_that_opening_gives,
       engine_measure_bounds_the_weights, workspace_bytes_bound_a_workspace,
       workspace_bytes_bound_that_of_disentangled_attention,
-      engine_measure_tells_what_cannot_be_opened, engine_need_bounds_what_a_text_keeps)
+      engine_measure_names_the_file_that_cannot_be_opened, engine_need_bounds_what_a_text_keeps)

@@ -145,7 +145,7 @@ START_TEST(windows_that_run_by_themselves_are_pooled_with_the_evidence)
 }
 END_TEST
 
-START_TEST(phrases_are_told_in_characters)
+START_TEST(ngrams_phrases_have_offsets_in_characters)
 {
     const char text[] = "\xc3\xbc\xc3\xbc\xc3\xbc, w30";
     const struct engine_source source = {
@@ -201,5 +201,5 @@ START_TEST(the_bounds_of_memory_know_of_the_table)
 END_TEST
 
 SUITE("ngrams_run", the_table_adds_its_evidence_to_every_texts_logits,
-      windows_that_run_by_themselves_are_pooled_with_the_evidence, phrases_are_told_in_characters,
-      the_bounds_of_memory_know_of_the_table)
+      windows_that_run_by_themselves_are_pooled_with_the_evidence,
+      ngrams_phrases_have_offsets_in_characters, the_bounds_of_memory_know_of_the_table)

@@ -76,7 +76,7 @@ START_TEST(an_image_is_prepared_as_its_patches)
 }
 END_TEST
 
-START_TEST(an_image_that_is_none_or_too_large_is_refused)
+START_TEST(prepare_refuses_a_bad_or_large_image)
 {
     struct engine_model *model = open_model(IMAGE_MODEL);
     struct arena arena;
@@ -234,15 +234,15 @@ START_TEST(prepare_refuses_unsupported_precisions_by_name)
 }
 END_TEST
 
-START_TEST(nothing_can_be_closed)
+START_TEST(engine_closes_null)
 {
     engine_close(NULL);
     engine_session_close(NULL);
 }
 END_TEST
 
-SUITE("prepare", an_image_is_prepared_as_its_patches, an_image_that_is_none_or_too_large_is_refused,
+SUITE("prepare", an_image_is_prepared_as_its_patches, prepare_refuses_a_bad_or_large_image,
       a_text_is_prepared_as_the_tokenizer_encodes_it,
       a_text_longer_than_the_model_reads_is_cut_and_one_of_a_single_token_is_not_empty,
       a_vocabulary_larger_than_the_embeddings_is_refused_and_one_as_large_is_not,
-      prepare_refuses_unsupported_precisions_by_name, nothing_can_be_closed)
+      prepare_refuses_unsupported_precisions_by_name, engine_closes_null)

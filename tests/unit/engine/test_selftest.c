@@ -252,7 +252,7 @@ START_TEST(selftest_scores_both_texts_of_a_pair_together)
 }
 END_TEST
 
-START_TEST(another_label_must_not_win)
+START_TEST(selftest_fails_if_another_label_wins)
 {
     struct bench bench;
     struct err err = {0};
@@ -294,5 +294,5 @@ SUITE("engine/selftest", a_directory_without_the_file_has_no_selftest,
       tolerances_of_other_dtypes_are_wider_and_never_below_that_of_f32,
       selftest_file_errors_give_the_place_of_the_fault, cases_beyond_the_limit_are_refused,
       a_file_of_too_many_bytes_is_refused, a_model_passes_within_the_tolerance_and_not_beyond,
-      selftest_scores_both_texts_of_a_pair_together, another_label_must_not_win,
+      selftest_scores_both_texts_of_a_pair_together, selftest_fails_if_another_label_wins,
       a_case_that_the_model_cannot_read_fails)

@@ -76,7 +76,7 @@ static void expected_items(size_t items[MEMORY_ITEMS])
     items[MEMORY_FEEDBACK] = feedback_bytes(10, false);
 }
 
-START_TEST(each_item_is_what_its_options_make_it)
+START_TEST(memory_plan_items_follow_from_their_options)
 {
     struct memory_plan out = made();
     size_t items[MEMORY_ITEMS], sum = 0;
@@ -102,7 +102,7 @@ START_TEST(each_item_is_what_its_options_make_it)
 }
 END_TEST
 
-START_TEST(a_sum_that_does_not_fit_is_told_item_by_item)
+START_TEST(memory_plan_error_lists_every_item_of_the_sum)
 {
     size_t items[MEMORY_ITEMS];
     char text[600];
@@ -204,5 +204,5 @@ END_TEST
 
 SUITE("memory_plan_sums", a_connection_of_tls_takes_what_a_handshake_may_leave,
       an_address_for_administration_has_connections_of_its_own,
-      each_item_is_what_its_options_make_it, a_sum_that_does_not_fit_is_told_item_by_item,
+      memory_plan_items_follow_from_their_options, memory_plan_error_lists_every_item_of_the_sum,
       a_model_that_cannot_be_measured_is_named, the_table_lists_each_item_with_its_options)

@@ -39,7 +39,7 @@ START_TEST(a_stop_ends_a_start_that_would_take_for_ever)
 }
 END_TEST
 
-START_TEST(a_stop_after_the_start_is_for_who_serves)
+START_TEST(signals_after_the_start_are_left_to_the_server)
 {
     sigset_t set;
     struct signals_start start = {.end = 0};
@@ -71,4 +71,4 @@ START_TEST(a_reload_that_is_asked_for_meanwhile_waits)
 END_TEST
 
 SUITE("signals", a_stop_ends_a_start_that_would_take_for_ever,
-      a_stop_after_the_start_is_for_who_serves, a_reload_that_is_asked_for_meanwhile_waits)
+      signals_after_the_start_are_left_to_the_server, a_reload_that_is_asked_for_meanwhile_waits)

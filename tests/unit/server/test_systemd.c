@@ -59,7 +59,7 @@ START_TEST(a_state_goes_to_a_path_or_an_abstract_name)
 }
 END_TEST
 
-START_TEST(without_a_socket_that_can_be_reached_nothing_happens)
+START_TEST(systemd_without_a_reachable_socket_is_told_nothing)
 {
     static char longest[200];
     memset(longest, '/', sizeof longest - 1);
@@ -73,7 +73,7 @@ START_TEST(without_a_socket_that_can_be_reached_nothing_happens)
 }
 END_TEST
 
-START_TEST(the_watchdog_is_told_twice_in_its_time_and_only_by_who_is_meant)
+START_TEST(systemd_watchdog_is_told_twice_in_its_time_if_it_names_this_process)
 {
     static const struct {
         const char *us;
@@ -167,6 +167,6 @@ END_TEST
 
 SUITE("systemd", sockets_are_taken_by_their_names_and_one_too_many_is_refused,
       a_state_goes_to_a_path_or_an_abstract_name,
-      without_a_socket_that_can_be_reached_nothing_happens,
-      the_watchdog_is_told_twice_in_its_time_and_only_by_who_is_meant,
+      systemd_without_a_reachable_socket_is_told_nothing,
+      systemd_watchdog_is_told_twice_in_its_time_if_it_names_this_process,
       the_program_tells_that_it_is_ready_alive_and_stopping)

@@ -93,7 +93,7 @@ START_TEST(a_log_that_is_whole_verifies_as_a_directory_and_as_files)
 }
 END_TEST
 
-START_TEST(a_change_anywhere_but_at_the_end_is_told_by_file_and_line)
+START_TEST(audit_verify_names_the_file_and_line_of_a_change)
 {
     static const struct {
         const char *script, *errors;
@@ -117,7 +117,7 @@ START_TEST(a_change_anywhere_but_at_the_end_is_told_by_file_and_line)
 }
 END_TEST
 
-START_TEST(an_unfinished_line_at_the_end_is_told_and_no_error)
+START_TEST(audit_verify_tolerates_an_unfinished_last_line)
 {
     write_log((struct audit_key){0}, 1 << 20);
     char *path = newest();
@@ -202,7 +202,7 @@ START_TEST(a_log_never_goes_on_in_a_weaker_way)
 }
 END_TEST
 
-START_TEST(with_a_key_the_last_line_is_proven_too)
+START_TEST(audit_verify_with_a_key_proves_the_last_line)
 {
     static const struct {
         const char *script, *errors;
@@ -226,7 +226,7 @@ START_TEST(with_a_key_the_last_line_is_proven_too)
 }
 END_TEST
 
-START_TEST(a_key_given_for_a_log_that_has_none_is_an_error)
+START_TEST(audit_verify_refuses_a_key_for_a_log_without_one)
 {
     struct tempdir keys;
     const char *file = key_file(&keys, "0123456789abcdef");
@@ -359,9 +359,9 @@ START_TEST(audit_program_refuses_wrong_calls)
 END_TEST
 
 SUITE("attnd_audit", a_log_that_is_whole_verifies_as_a_directory_and_as_files,
-      a_change_anywhere_but_at_the_end_is_told_by_file_and_line,
-      an_unfinished_line_at_the_end_is_told_and_no_error, a_log_never_goes_on_in_a_weaker_way,
-      with_a_key_the_last_line_is_proven_too, a_key_given_for_a_log_that_has_none_is_an_error,
-      a_log_of_format_1_verifies_and_goes_on, a_log_with_a_key_needs_that_key,
-      lines_are_shown_and_exported_as_asked_for, the_action_of_a_roll_out_and_of_a_fit_is_shown,
-      audit_program_refuses_wrong_calls)
+      audit_verify_names_the_file_and_line_of_a_change,
+      audit_verify_tolerates_an_unfinished_last_line, a_log_never_goes_on_in_a_weaker_way,
+      audit_verify_with_a_key_proves_the_last_line,
+      audit_verify_refuses_a_key_for_a_log_without_one, a_log_of_format_1_verifies_and_goes_on,
+      a_log_with_a_key_needs_that_key, lines_are_shown_and_exported_as_asked_for,
+      the_action_of_a_roll_out_and_of_a_fit_is_shown, audit_program_refuses_wrong_calls)

@@ -60,7 +60,7 @@ START_TEST(a_label_without_inputs_is_named_before_anything_is_computed)
 }
 END_TEST
 
-START_TEST(a_zero_shot_model_is_told_what_to_change_instead)
+START_TEST(fit_of_a_zero_shot_model_names_what_to_change)
 {
     write_list(NAMES("a", "b"));
     outcome_expect(RUN("--model", "tests/data/golden/clip-0", "--data", list, "--out", out), 2, "",
@@ -107,7 +107,7 @@ START_TEST(a_label_is_added_and_the_model_opens)
 END_TEST
 
 /* Texts of three labels, a third of them called something else. */
-START_TEST(a_new_label_that_is_not_found_again_is_told)
+START_TEST(fit_warns_of_a_new_label_that_it_does_not_find_again)
 {
     static const char *const names[] = {"POWER", "TIMING", "SCAN", "MIXED"};
     static const char *const words[] = {"voltage", "late", "chain"};
@@ -127,7 +127,7 @@ START_TEST(a_new_label_that_is_not_found_again_is_told)
 }
 END_TEST
 
-START_TEST(progress_is_told_in_lines_in_place_of_the_report)
+START_TEST(fit_prints_progress_lines_in_place_of_the_report)
 {
     write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
     struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100",
@@ -177,6 +177,6 @@ END_TEST
 
 SUITE("fit_program", fit_tells_what_it_takes,
       a_label_without_inputs_is_named_before_anything_is_computed,
-      a_zero_shot_model_is_told_what_to_change_instead, a_label_is_added_and_the_model_opens,
-      a_new_label_that_is_not_found_again_is_told, progress_is_told_in_lines_in_place_of_the_report,
-      fit_program_tells_a_refused_head)
+      fit_of_a_zero_shot_model_names_what_to_change, a_label_is_added_and_the_model_opens,
+      fit_warns_of_a_new_label_that_it_does_not_find_again,
+      fit_prints_progress_lines_in_place_of_the_report, fit_program_tells_a_refused_head)

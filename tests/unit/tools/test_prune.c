@@ -25,7 +25,7 @@ static void remove_cuts(const char *path)
     closedir(dir);
 }
 
-START_TEST(a_table_tells_what_was_cut_and_what_it_costs)
+START_TEST(prune_table_shows_the_cuts_and_their_cost)
 {
     struct train_fixture f;
     train_fixture_texts(&f);
@@ -72,6 +72,6 @@ START_TEST(help_has_the_options_of_the_fine_tuning_with_other_defaults)
 }
 END_TEST
 
-SUITE("tools_prune", a_table_tells_what_was_cut_and_what_it_costs,
+SUITE("tools_prune", prune_table_shows_the_cuts_and_their_cost,
       wrong_use_ends_with_2_and_names_the_option,
       help_has_the_options_of_the_fine_tuning_with_other_defaults)

@@ -66,7 +66,7 @@ static void expect_plan(struct trainer_plan plan, bool is_terminal, const char *
     ck_assert_str_eq(log_capture_end(), text);
 }
 
-START_TEST(a_plan_is_told_with_what_is_not_as_usual)
+START_TEST(train_screen_shows_the_plan_with_unusual_settings)
 {
     expect_plan((struct trainer_plan){.threads = 1}, false,
                 "bert, 12345 weights, bf16, 1 thread\n"
@@ -218,7 +218,7 @@ static void expect_end(struct trainer_result result, const char *text)
     ck_assert_str_eq(log_capture_end(), text);
 }
 
-START_TEST(the_end_says_what_was_reached_and_what_to_do_next)
+START_TEST(train_screen_ends_with_the_result_and_the_next_step)
 {
     static const char served[] =
         "models/x has the weights of epoch 3\n"
@@ -291,7 +291,7 @@ static void expect_estimate(double seconds, bool is_image, const char *text)
     ck_assert_str_eq(log_capture_end(), text);
 }
 
-START_TEST(a_long_run_is_told_before_it_is_long)
+START_TEST(train_screen_announces_a_long_run_early)
 {
     expect_estimate(59, true, "");
     expect_estimate(90, true, "85.8 M weights, about 2 minutes here\n");
@@ -305,8 +305,8 @@ START_TEST(a_long_run_is_told_before_it_is_long)
 }
 END_TEST
 
-SUITE("train_screen", times_are_minutes_and_then_hours, a_plan_is_told_with_what_is_not_as_usual,
-      a_bar_is_as_full_as_the_phase, progress_names_its_phase_and_in_an_epoch_its_figures,
-      a_file_gets_a_line_a_minute, an_epoch_is_a_line,
-      the_end_says_what_was_reached_and_what_to_do_next, a_model_is_called_by_the_end_of_its_path,
-      a_long_run_is_told_before_it_is_long)
+SUITE("train_screen", times_are_minutes_and_then_hours,
+      train_screen_shows_the_plan_with_unusual_settings, a_bar_is_as_full_as_the_phase,
+      progress_names_its_phase_and_in_an_epoch_its_figures, a_file_gets_a_line_a_minute,
+      an_epoch_is_a_line, train_screen_ends_with_the_result_and_the_next_step,
+      a_model_is_called_by_the_end_of_its_path, train_screen_announces_a_long_run_early)

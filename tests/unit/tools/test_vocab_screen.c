@@ -119,7 +119,7 @@ START_TEST(five_texts_that_cannot_be_used_are_named)
 }
 END_TEST
 
-START_TEST(any_other_failure_ends_it)
+START_TEST(vocab_ends_at_any_other_failure)
 {
     static const char *const texts[] = {"a", "!", "b"};
     struct vocab vocab = {0};
@@ -133,7 +133,7 @@ END_TEST
 
 /* ---- what is read ---- */
 
-START_TEST(each_file_is_read_and_the_first_that_cannot_be_ends_it)
+START_TEST(vocab_reads_each_file_and_ends_at_the_first_unreadable_one)
 {
     struct tempdir dir;
     char one[96], two[96];
@@ -242,6 +242,6 @@ END_TEST
 
 SUITE("vocab_screen", progress_overwrites_itself_five_times_a_second,
       texts_are_counted_as_they_are_read, five_texts_that_cannot_be_used_are_named,
-      any_other_failure_ends_it, each_file_is_read_and_the_first_that_cannot_be_ends_it,
+      vocab_ends_at_any_other_failure, vocab_reads_each_file_and_ends_at_the_first_unreadable_one,
       vocab_takes_a_limited_number_of_files, each_option_has_its_field_and_bounds,
       vocab_options_have_defaults)

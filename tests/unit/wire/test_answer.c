@@ -393,7 +393,7 @@ static bool has_answer(struct answer answer, unsigned top_k)
     return json != NULL;
 }
 
-START_TEST(answer_is_none_if_a_name_that_it_tells_is_not_utf8)
+START_TEST(answer_is_null_if_a_name_is_not_utf8)
 {
     static const char bad[] = "\xFF";
     const char *const first[] = {bad, "b"}, *const second[] = {"a", bad},
@@ -447,7 +447,7 @@ START_TEST(answer_describes_no_model_with_names_that_are_not_utf8)
 }
 END_TEST
 
-SUITE("answer", answer_is_none_if_a_name_that_it_tells_is_not_utf8,
+SUITE("answer", answer_is_null_if_a_name_is_not_utf8,
       answer_describes_no_model_with_names_that_are_not_utf8,
       answer_describes_a_model_member_by_member, answer_takes_further_members_and_prints_one_line,
       answer_has_the_members_of_the_contract_in_its_order, answer_tells_the_codes_of_the_fab,

@@ -14,7 +14,7 @@ static bool is_set(const char *name, const char *value)
     return set != NULL && strcmp(set, value) == 0;
 }
 
-START_TEST(openblas_is_told_to_choose_by_features_and_to_stay_on_one_thread)
+START_TEST(openblas_environment_chooses_by_features_and_one_thread)
 {
     unsetenv("OPENBLAS_CORETYPE");
     unsetenv("OMP_WAIT_POLICY");
@@ -65,7 +65,7 @@ START_TEST(openblas_uses_the_kernels_that_an_operator_names)
 }
 END_TEST
 
-SUITE("openblas", openblas_is_told_to_choose_by_features_and_to_stay_on_one_thread,
+SUITE("openblas", openblas_environment_chooses_by_features_and_one_thread,
       openblas_keeps_what_an_operator_has_chosen,
       openblas_multiplies_with_the_kernels_of_this_processor,
       openblas_uses_the_kernels_that_an_operator_names)

@@ -53,7 +53,7 @@ START_TEST(versions_are_taken_from_the_oldest_tested_to_before_the_next_minor_on
 }
 END_TEST
 
-START_TEST(versions_refused_are_told_with_name_and_range)
+START_TEST(versions_errors_have_the_name_and_the_range)
 {
     static const char *const cases[][3] = {
         {"GnuTLS", "3.9.0",
@@ -126,6 +126,5 @@ START_TEST(versions_of_linked_libraries_are_asked_for_when_the_program_runs)
 END_TEST
 
 SUITE("versions", versions_are_taken_from_the_oldest_tested_to_before_the_next_minor_one,
-      versions_refused_are_told_with_name_and_range,
-      versions_in_the_document_are_those_of_the_table,
+      versions_errors_have_the_name_and_the_range, versions_in_the_document_are_those_of_the_table,
       versions_of_linked_libraries_are_asked_for_when_the_program_runs)

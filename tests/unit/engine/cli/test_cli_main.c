@@ -98,7 +98,7 @@ START_TEST(help_and_version_come_without_a_command)
 }
 END_TEST
 
-START_TEST(a_wrong_command_is_told_the_right_ones)
+START_TEST(cli_main_names_the_right_commands_after_a_wrong_one)
 {
     static const char *const wrong[] = {"", "grid"};
     struct mill mill = {0};
@@ -180,6 +180,6 @@ START_TEST(the_first_signal_asks_and_the_second_ends)
 }
 END_TEST
 
-SUITE("cli_main", help_and_version_come_without_a_command, a_wrong_command_is_told_the_right_ones,
-      a_failure_is_of_use_or_of_the_run, output_that_cannot_be_written_is_a_failure,
-      the_first_signal_asks_and_the_second_ends)
+SUITE("cli_main", help_and_version_come_without_a_command,
+      cli_main_names_the_right_commands_after_a_wrong_one, a_failure_is_of_use_or_of_the_run,
+      output_that_cannot_be_written_is_a_failure, the_first_signal_asks_and_the_second_ends)

@@ -162,7 +162,7 @@ START_TEST(a_vocabulary_and_a_configuration_make_a_bert)
 }
 END_TEST
 
-START_TEST(sizes_that_a_configuration_leaves_out_are_told)
+START_TEST(shipped_models_name_the_sizes_that_a_configuration_lacks)
 {
     static const char config[] = "{\"model_type\":\"vit\",\"hidden_size\":24,"
                                  "\"num_attention_heads\":2,\"intermediate_size\":32,"
@@ -198,5 +198,5 @@ SUITE("shipped", a_name_is_looked_for_beside_the_build, a_name_is_looked_for_in_
       a_path_is_itself, every_configuration_is_one_that_is_served, train_begins_with_a_name,
       every_program_refuses_a_name_that_no_shipped_model_has,
       every_program_takes_a_shipped_model_by_its_name, a_vocabulary_and_a_configuration_make_a_bert,
-      sizes_that_a_configuration_leaves_out_are_told,
+      shipped_models_name_the_sizes_that_a_configuration_lacks,
       sizes_of_a_family_with_stages_have_names_of_their_own)

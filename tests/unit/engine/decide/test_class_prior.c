@@ -30,7 +30,7 @@ static enum err_code read_prior(const char *text)
     return err.code;
 }
 
-START_TEST(without_a_member_the_prior_is_natural_and_shifts_nothing)
+START_TEST(class_prior_without_a_member_is_natural_and_shifts_no_logit)
 {
     ck_assert_int_eq(read_prior("{}"), ERR_OK);
     ck_assert_str_eq(class_prior_name(&prior), "natural");
@@ -97,7 +97,7 @@ START_TEST(no_shift_is_beyond_what_half_an_input_allows)
 }
 END_TEST
 
-START_TEST(each_mistake_is_refused_by_name)
+START_TEST(class_prior_refuses_each_mistake_by_name)
 {
     static const struct {
         const char *text, *why;
@@ -156,10 +156,10 @@ START_TEST(an_expectation_stays_when_the_scores_are_fitted_anew)
 }
 END_TEST
 
-SUITE("class_prior", without_a_member_the_prior_is_natural_and_shifts_nothing,
+SUITE("class_prior", class_prior_without_a_member_is_natural_and_shifts_no_logit,
       shifts_are_the_logs_of_expected_over_fitted_counts_with_half_an_input_each,
       an_equal_prior_expects_each_label_as_often,
       shares_say_the_same_as_counts_and_the_fitted_ones_nothing_new,
-      no_shift_is_beyond_what_half_an_input_allows, each_mistake_is_refused_by_name,
+      no_shift_is_beyond_what_half_an_input_allows, class_prior_refuses_each_mistake_by_name,
       another_prior_is_chosen_by_word_or_file_and_the_old_one_stays_if_that_fails,
       an_expectation_stays_when_the_scores_are_fitted_anew)

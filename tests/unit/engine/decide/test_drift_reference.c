@@ -135,7 +135,7 @@ static const struct {
      "$.reference.ood.shares[0] must be from 0 to 1"},
 };
 
-START_TEST(reference_refuses_what_is_wrong_by_name)
+START_TEST(drift_reference_refuses_each_fault_by_name)
 {
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         ck_assert_msg(read_text(refused[i].text) != ERR_OK, "%s was read", refused[i].text);
@@ -167,5 +167,5 @@ END_TEST
 SUITE("drift_reference", reference_has_a_bin_for_each_label_that_is_frequent,
       reference_of_few_inputs_has_fewer_bins_of_labels,
       reference_puts_a_score_behind_the_edges_that_it_reaches,
-      references_differ_in_their_digest_if_in_anything, reference_refuses_what_is_wrong_by_name,
+      references_differ_in_their_digest_if_in_anything, drift_reference_refuses_each_fault_by_name,
       reference_has_at_most_64_bins)

@@ -16,7 +16,7 @@ static double defined(unsigned b, unsigned c)
     return fmin(1, 2 * sum * pow(0.5, b + c));
 }
 
-START_TEST(mcnemar_is_what_defines_it)
+START_TEST(mcnemar_p_follows_its_definition)
 {
     for (unsigned b = 0; b < 30; b++)
         for (unsigned c = 0; c < 30; c++)
@@ -44,5 +44,5 @@ START_TEST(mcnemar_is_a_probability_also_of_many)
 }
 END_TEST
 
-SUITE("mcnemar", mcnemar_is_what_defines_it, mcnemar_gives_the_known_figures,
+SUITE("mcnemar", mcnemar_p_follows_its_definition, mcnemar_gives_the_known_figures,
       mcnemar_is_a_probability_also_of_many)

@@ -32,7 +32,7 @@ START_TEST(strata_count_by_their_weight)
 }
 END_TEST
 
-START_TEST(a_stratum_that_nobody_looked_at_leaves_it_open)
+START_TEST(stratified_share_is_unknown_with_an_unseen_stratum)
 {
     struct stratum strata[] = {{.weight = 0.9, .hits = 9, .count = 10}, {.weight = 0.1}};
     struct interval found;
@@ -101,5 +101,5 @@ START_TEST(the_interval_holds_the_truth_19_times_of_20)
 END_TEST
 
 SUITE("engine/decide/stratified", stratified_share_of_one_stratum_has_wilsons_interval,
-      strata_count_by_their_weight, a_stratum_that_nobody_looked_at_leaves_it_open,
+      strata_count_by_their_weight, stratified_share_is_unknown_with_an_unseen_stratum,
       all_hits_leave_some_doubt, the_interval_holds_the_truth_19_times_of_20)

@@ -486,7 +486,7 @@ END_TEST
 
 /* A classifier of zeros speaks for no class: the attention itself is the answer. The earlier
  * numbers in the result are forgotten. */
-START_TEST(without_a_gradient_the_map_is_the_attention_of_the_last_layer)
+START_TEST(gradient_map_of_a_zero_gradient_is_the_attention_of_the_last_layer)
 {
     static const float zeros[WIDEST * WIDEST];
     struct fixture fixture;
@@ -510,5 +510,5 @@ START_TEST(without_a_gradient_the_map_is_the_attention_of_the_last_layer)
 }
 END_TEST
 
-SUITE("gradient", without_a_gradient_the_map_is_the_attention_of_the_last_layer,
+SUITE("gradient", gradient_map_of_a_zero_gradient_is_the_attention_of_the_last_layer,
       gradient_of_attention_agrees_with_differences, every_map_is_a_distribution_over_the_tokens)

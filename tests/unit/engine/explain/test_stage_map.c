@@ -170,7 +170,7 @@ START_TEST(every_layers_map_is_a_distribution_over_the_patches)
 END_TEST
 
 /* A capture takes the bytes that engine_capture_bytes tells, or fewer. */
-START_TEST(a_capture_takes_what_was_told)
+START_TEST(capture_takes_at_most_the_bytes_that_were_told)
 {
     struct asked asked;
     asked_open(&asked, models[1], "f32");
@@ -206,5 +206,5 @@ START_TEST(statistics_of_attention_are_refused)
 END_TEST
 
 SUITE("stage_map", maps_are_those_of_pytorchs_attention_and_gradients, maps_of_fewer_bits_stay_near,
-      every_layers_map_is_a_distribution_over_the_patches, a_capture_takes_what_was_told,
-      statistics_of_attention_are_refused)
+      every_layers_map_is_a_distribution_over_the_patches,
+      capture_takes_at_most_the_bytes_that_were_told, statistics_of_attention_are_refused)

@@ -182,7 +182,7 @@ END_TEST
 
 /* A relevance of 0.25 is twice the average of eight words: just as dense as a span must be. A word
  * like that is taken in front of a dense word and left out behind it. */
-START_TEST(a_word_as_dense_as_its_limit_begins_a_span_and_ends_none)
+START_TEST(words_at_the_limit_of_density_begin_a_span_and_end_no_span)
 {
     static const float relevance[8] = {0, 0.25f, 0.5f, 0.25f};
     struct excerpt words[8], spans[2];
@@ -237,7 +237,7 @@ END_TEST
 
 SUITE("words", the_words_of_a_pair_tell_their_text_and_no_span_has_both,
       words_take_the_first_of_two_equal_spans_beside_another,
-      a_word_as_dense_as_its_limit_begins_a_span_and_ends_none,
+      words_at_the_limit_of_density_begin_a_span_and_end_no_span,
       spans_are_those_that_trying_every_stretch_finds,
       words_give_at_most_sixteen_spans_and_the_first_of_equal_ones,
       pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,

@@ -58,7 +58,7 @@ START_TEST(head_file_reads_the_examples_that_it_wrote)
 }
 END_TEST
 
-START_TEST(the_layers_that_means_are_of_are_told_if_tokens_are_left_out)
+START_TEST(head_file_names_the_layers_of_means_if_tokens_are_pruned)
 {
     struct head_file *file;
     unsigned full_layers = 9;
@@ -76,7 +76,7 @@ START_TEST(the_layers_that_means_are_of_are_told_if_tokens_are_left_out)
 }
 END_TEST
 
-START_TEST(a_classifier_is_there_or_not)
+START_TEST(head_file_may_have_no_classifier)
 {
     static float weight[LABELS * WIDTH] = {1, 2, 3, -4, -5, -6}, bias[LABELS] = {0.5f, -0.25f};
     const struct head_matrix matrix = {
@@ -113,7 +113,7 @@ static void expect_refused(unsigned labels, unsigned width, const char *why)
     ck_assert_str_eq(err.text, why);
 }
 
-START_TEST(a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit)
+START_TEST(head_file_of_another_model_is_refused_by_its_tensor)
 {
     write_bank();
     expect_refused(LABELS, WIDTH + 1,
@@ -193,7 +193,7 @@ static const char *const key_words[] = {"BUG", "DATA RACE"};
 static float table_weight[TABLE_ROWS * LABELS] = {1, -2, 0.5f, 0, 3, 4, -0.25f, 8};
 static float table_bias[LABELS] = {0.125f, -1};
 
-START_TEST(a_table_of_ngrams_is_read_again_with_what_it_reads)
+START_TEST(head_file_reads_the_table_of_ngrams_that_it_wrote)
 {
     const struct ngram_table table = {.reading = {.characters = 1500,
                                                   .key_lines = 3,
@@ -348,7 +348,7 @@ static void expect_lists_refused(const uint32_t *entries, size_t count, uint64_t
     arena_deinit(&arena);
 }
 
-START_TEST(lists_that_are_none_are_refused)
+START_TEST(head_file_refuses_broken_lists_of_ngrams)
 {
     static const uint32_t often = 1u << 20, head = 1u << 31;
     const uint32_t backwards[] = {head | often, often}, never[] = {often, 3};
@@ -423,7 +423,7 @@ START_TEST(a_number_that_is_not_finite_is_refused)
 }
 END_TEST
 
-START_TEST(another_kind_of_file_is_no_head)
+START_TEST(head_file_refuses_another_kind_of_file)
 {
     const struct tensor_out tensor = {"classifier.bias", DTYPE_F32, 1, {WIDTH}, features};
     char path[96];
@@ -437,10 +437,10 @@ START_TEST(another_kind_of_file_is_no_head)
 END_TEST
 
 SUITE("head_file", head_file_reads_the_examples_that_it_wrote,
-      the_layers_that_means_are_of_are_told_if_tokens_are_left_out, a_classifier_is_there_or_not,
-      a_table_of_ngrams_is_read_again_with_what_it_reads, a_table_that_cannot_be_read_by_is_refused,
-      the_ngrams_of_examples_are_read_again_weighed, lists_that_are_none_are_refused,
+      head_file_names_the_layers_of_means_if_tokens_are_pruned, head_file_may_have_no_classifier,
+      head_file_reads_the_table_of_ngrams_that_it_wrote, a_table_that_cannot_be_read_by_is_refused,
+      the_ngrams_of_examples_are_read_again_weighed, head_file_refuses_broken_lists_of_ngrams,
       half_a_classifier_is_refused, a_bank_without_examples_is_refused,
-      a_file_of_another_model_is_told_by_the_tensor_that_does_not_fit,
+      head_file_of_another_model_is_refused_by_its_tensor,
       a_newer_version_and_a_damaged_list_are_refused, a_class_that_is_no_label_is_refused,
-      a_number_that_is_not_finite_is_refused, another_kind_of_file_is_no_head)
+      a_number_that_is_not_finite_is_refused, head_file_refuses_another_kind_of_file)

@@ -49,7 +49,7 @@ START_TEST(far_distances_share_logarithmic_rows)
 }
 END_TEST
 
-START_TEST(without_buckets_every_distance_has_a_row_up_to_the_largest)
+START_TEST(disentangled_table_without_buckets_has_a_row_for_every_distance)
 {
     for (long t = -100; t <= 100; t++) {
         long within = t < -40 ? -40 : t > 39 ? 39 : t;
@@ -145,6 +145,6 @@ START_TEST(disentangled_attention_refuses_unsupported_settings_by_name)
 END_TEST
 
 SUITE("disentangled", near_distances_have_rows_of_their_own, far_distances_share_logarithmic_rows,
-      without_buckets_every_distance_has_a_row_up_to_the_largest, terms_are_a_text_or_a_list,
+      disentangled_table_without_buckets_has_a_row_for_every_distance, terms_are_a_text_or_a_list,
       the_span_is_that_of_buckets_or_of_the_longest_text,
       disentangled_attention_refuses_unsupported_settings_by_name)

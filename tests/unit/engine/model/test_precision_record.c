@@ -23,7 +23,7 @@ static enum err_code read_text(const char *text, struct err *err)
     return err->code;
 }
 
-START_TEST(a_file_that_says_nothing_pins_and_vouches_for_nothing)
+START_TEST(precision_record_of_an_empty_file_has_no_pin_and_no_agreement)
 {
     static const char *const texts[] = {"{}", "{\"dtype\": null, \"agreement\": null}",
                                         "{\"agreement\": {}}"};
@@ -126,6 +126,6 @@ START_TEST(precision_record_refuses_a_bad_agreement_by_its_name)
 }
 END_TEST
 
-SUITE("precision_record", a_file_that_says_nothing_pins_and_vouches_for_nothing,
+SUITE("precision_record", precision_record_of_an_empty_file_has_no_pin_and_no_agreement,
       a_pin_is_one_of_the_precisions, agreements_are_read_of_each_precision,
       precision_record_refuses_a_bad_agreement_by_its_name)

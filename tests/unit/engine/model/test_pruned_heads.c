@@ -54,7 +54,7 @@ START_TEST(a_layer_has_the_heads_that_are_not_named)
 }
 END_TEST
 
-START_TEST(nothing_named_is_nothing_pruned)
+START_TEST(pruned_heads_without_names_prune_nothing)
 {
     static const char *const empty[] = {"{}", "null"};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
@@ -124,7 +124,8 @@ START_TEST(families_whose_layers_cannot_lack_heads_refuse_the_list)
 }
 END_TEST
 
-SUITE("pruned_heads", a_layer_has_the_heads_that_are_not_named, nothing_named_is_nothing_pruned,
+SUITE("pruned_heads", a_layer_has_the_heads_that_are_not_named,
+      pruned_heads_without_names_prune_nothing,
       tensors_have_the_rows_and_columns_of_the_heads_that_are_left,
       lists_that_no_model_can_have_are_refused,
       families_whose_layers_cannot_lack_heads_refuse_the_list)

@@ -281,7 +281,7 @@ START_TEST(members_that_would_change_the_answer_are_refused_and_unused_ones_pass
 }
 END_TEST
 
-START_TEST(other_kinds_of_models_are_told_what_to_take_instead)
+START_TEST(spec_names_a_replacement_for_other_kinds_of_models)
 {
     ck_refused("{\"model_type\": \"resnet\"}",
                "it is a convolutional network, and has no attention "
@@ -323,5 +323,5 @@ SUITE("spec_families", deberta_takes_the_defaults_of_its_class_and_what_publishe
       half_of_a_window_is_a_layers_reach, windows_that_cannot_be_are_refused_by_name,
       sizes_that_cannot_be_are_refused_by_name,
       members_that_would_change_the_answer_are_refused_and_unused_ones_pass,
-      other_kinds_of_models_are_told_what_to_take_instead,
+      spec_names_a_replacement_for_other_kinds_of_models,
       a_damaged_config_is_an_error_wherever_it_is_cut)

@@ -202,7 +202,7 @@ START_TEST(rotary_spec_refuses_unsupported_scaling_by_name)
 }
 END_TEST
 
-START_TEST(members_of_this_family_are_nothing_to_others)
+START_TEST(rotary_members_are_ignored_by_other_families)
 {
     arena_deinit(&arena);
     arena_init(&arena);
@@ -223,4 +223,4 @@ SUITE("spec_rotary", modernbert_takes_the_defaults_of_its_hugging_face_class,
       activations_biases_and_pooling_are_config_jsons,
       every_nth_layer_is_global_and_the_others_reach_half_a_window,
       a_null_local_base_is_the_global_one, the_spelling_of_transformers_5_says_the_same,
-      rotary_spec_refuses_unsupported_scaling_by_name, members_of_this_family_are_nothing_to_others)
+      rotary_spec_refuses_unsupported_scaling_by_name, rotary_members_are_ignored_by_other_families)

@@ -86,7 +86,7 @@ START_TEST(a_single_block_counts)
 }
 END_TEST
 
-START_TEST(nothing_is_taken_unasked)
+START_TEST(token_mean_is_taken_only_on_request)
 {
     add_layers(LAYERS, false);
     for (unsigned i = 0; i < INPUTS * WIDTH; i++)
@@ -222,6 +222,6 @@ START_TEST(means_do_not_depend_on_what_shares_the_batch_and_change_no_answer)
 END_TEST
 
 SUITE("token_mean", directions_of_all_blocks_but_the_first_are_averaged, a_single_block_counts,
-      nothing_is_taken_unasked, tokens_of_zeros_have_no_direction,
+      token_mean_is_taken_only_on_request, tokens_of_zeros_have_no_direction,
       an_image_has_means_of_rings_about_its_middle,
       means_do_not_depend_on_what_shares_the_batch_and_change_no_answer)

@@ -68,7 +68,7 @@ START_TEST(a_word_has_the_layers_and_the_share)
 }
 END_TEST
 
-START_TEST(other_words_are_refused)
+START_TEST(token_pruning_refuses_other_words)
 {
     static const char *const words[] = {"",       "2",      ":0.5",   "0:0.5",  "2:0",
                                         "2:1.1",  "2:nan",  "2:-0.5", "2:0.5x", "none:0.5",
@@ -173,6 +173,6 @@ END_TEST
 SUITE("token_pruning",
       token_pruning_keeps_the_tokens_with_most_attention_and_the_first_of_equal_ones,
       token_pruning_keeps_its_count_of_tokens_if_attention_is_not_finite,
-      a_word_has_the_layers_and_the_share, other_words_are_refused,
+      a_word_has_the_layers_and_the_share, token_pruning_refuses_other_words,
       token_pruning_is_read_from_attnd_json, a_member_of_attnd_json_that_is_wrong_is_named,
       a_family_that_needs_all_tokens_says_why, the_others_need_a_layer_for_the_rest)

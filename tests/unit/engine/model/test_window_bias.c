@@ -68,7 +68,7 @@ START_TEST(matrix_has_the_tables_number_of_each_head_query_and_key)
 END_TEST
 
 /* SwinSelfAttention's index for a window of two, transformers 4.57: BEiT's without [CLS]. */
-START_TEST(without_a_class_token_the_table_has_patches_only)
+START_TEST(window_bias_without_a_class_token_has_patches_only)
 {
     static const size_t expected[4][4] = {{4, 3, 1, 0}, {5, 4, 2, 1}, {7, 6, 4, 3}, {8, 7, 5, 4}};
     const struct window_bias shape = {.heads = HEADS, .side = 2};
@@ -138,5 +138,5 @@ END_TEST
 SUITE("window_bias", rows_of_a_window_are_those_of_transformers,
       every_row_of_a_table_belongs_to_some_pair,
       matrix_has_the_tables_number_of_each_head_query_and_key,
-      without_a_class_token_the_table_has_patches_only,
+      window_bias_without_a_class_token_has_patches_only,
       shifted_windows_keep_the_two_sides_of_a_seam_apart, fold_is_the_transpose_of_expand_and_adds)

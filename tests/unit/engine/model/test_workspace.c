@@ -107,7 +107,7 @@ START_TEST(the_parts_of_a_workspace_are_zero_and_apart)
 }
 END_TEST
 
-START_TEST(in_fp32_the_operands_are_the_matrices_themselves)
+START_TEST(workspace_operands_in_fp32_are_the_matrices)
 {
     struct workspace w;
     struct spec image = small;
@@ -129,7 +129,7 @@ START_TEST(in_fp32_the_operands_are_the_matrices_themselves)
 }
 END_TEST
 
-START_TEST(in_int8_the_operands_have_memory_of_their_own)
+START_TEST(workspace_operands_in_int8_have_their_own_memory)
 {
     struct workspace w;
     struct part parts[32];
@@ -281,8 +281,8 @@ START_TEST(room_for_explanations_is_for_texts_that_a_batch_holds)
 END_TEST
 
 SUITE("workspace", room_for_explanations_is_for_texts_that_a_batch_holds,
-      the_parts_of_a_workspace_are_zero_and_apart, in_fp32_the_operands_are_the_matrices_themselves,
-      in_int8_the_operands_have_memory_of_their_own, the_bound_of_a_workspace_in_fp32_is_near,
+      the_parts_of_a_workspace_are_zero_and_apart, workspace_operands_in_fp32_are_the_matrices,
+      workspace_operands_in_int8_have_their_own_memory, the_bound_of_a_workspace_in_fp32_is_near,
       the_bound_of_a_workspace_counts_the_operands_of_other_precisions,
       a_batch_is_cut_into_blocks_of_queries_sequence_by_sequence,
       a_batch_of_few_tasks_is_cut_into_smaller_blocks)

@@ -158,7 +158,7 @@ START_TEST(bf16_rows_are_turned_in_fp32_and_rounded_once)
 }
 END_TEST
 
-START_TEST(a_number_that_is_none_is_passed_on)
+START_TEST(rotary_passes_a_nan_on)
 {
     enum { D = 34 };
     float *table = new_table(PLACES, D, 10000);
@@ -176,4 +176,4 @@ END_TEST
 SUITE("rotary", angles_are_place_times_inverse_frequency,
       a_head_is_turned_by_halves_as_the_oracle_does_and_nothing_behind,
       the_gradient_is_the_turn_back, products_of_query_and_key_depend_on_their_distance_only,
-      bf16_rows_are_turned_in_fp32_and_rounded_once, a_number_that_is_none_is_passed_on)
+      bf16_rows_are_turned_in_fp32_and_rounded_once, rotary_passes_a_nan_on)

@@ -507,7 +507,7 @@ START_TEST(metrics_count_reloads_by_result)
 }
 END_TEST
 
-START_TEST(metrics_are_told_the_backend_once_it_is_known)
+START_TEST(metrics_have_the_backend_once_it_is_known)
 {
     struct metrics_setup early = setup;
     char backend[] = "native", core[] = "Haswell";
@@ -536,4 +536,4 @@ SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
       metrics_show_a_digest_once_it_is_known, metrics_report_the_process_as_client_libraries_do,
       metrics_open_without_models_or_routes, metrics_outgrow_the_first_buffer_of_a_scrape,
       metrics_hold_their_invariants_in_every_scrape_under_load, metrics_can_be_given_to_promtool,
-      metrics_count_reloads_by_result, metrics_are_told_the_backend_once_it_is_known)
+      metrics_count_reloads_by_result, metrics_have_the_backend_once_it_is_known)

@@ -272,7 +272,7 @@ static unsigned lines_of_process(const char *wanted)
     return count;
 }
 
-START_TEST(a_scrape_leaves_out_what_the_kernel_does_not_tell)
+START_TEST(process_metrics_omit_values_that_the_kernel_does_not_give)
 {
     ck_assert_uint_eq(lines_of_process("\nprocess_max_fds "), 6);
     fake.zero_limit = true;
@@ -285,7 +285,7 @@ START_TEST(a_scrape_leaves_out_what_the_kernel_does_not_tell)
 }
 END_TEST
 
-SUITE("metrics_process", a_scrape_leaves_out_what_the_kernel_does_not_tell,
+SUITE("metrics_process", process_metrics_omit_values_that_the_kernel_does_not_give,
       the_processor_time_is_that_of_the_process, process_max_fds_is_the_soft_limit,
       memory_is_counted_in_pages, the_start_is_read_behind_whatever_the_process_is_called,
       process_open_fds_are_the_size_of_the_folder,

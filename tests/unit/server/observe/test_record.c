@@ -36,7 +36,7 @@ static void hear_request(void *context, const struct request_record *record)
     hear(context, 'r');
 }
 
-START_TEST(observers_are_told_in_their_order_what_they_want_to_hear)
+START_TEST(observers_are_called_in_order_with_the_records_they_ask_for)
 {
     struct observers observers = {0};
     char one[] = "one", two[] = "two", deaf[] = "deaf", three[] = "three";
@@ -226,7 +226,7 @@ START_TEST(an_input_that_failed_counts_its_reason_and_no_prediction)
 }
 END_TEST
 
-SUITE("record", observers_are_told_in_their_order_what_they_want_to_hear,
+SUITE("record", observers_are_called_in_order_with_the_records_they_ask_for,
       a_request_is_in_flight_until_its_record,
       a_request_counts_its_reason_its_client_and_the_stages_that_were_done,
       a_prediction_counts_its_label_score_and_times, a_prediction_in_given_labels_counts_as_other,

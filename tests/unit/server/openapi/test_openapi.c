@@ -577,7 +577,7 @@ static unsigned calls_of_reading(void)
     return calls;
 }
 
-START_TEST(without_memory_there_is_no_document_and_nothing_is_lost)
+START_TEST(openapi_without_memory_has_no_document_and_leaks_nothing)
 {
     struct bench bench;
     struct arena arena;
@@ -626,5 +626,5 @@ SUITE("openapi", each_route_with_a_scope_says_which_key_it_needs,
       limits_are_those_in_service, words_are_those_of_the_code,
       openapi_document_is_sent_again_only_after_a_change,
       the_document_takes_less_memory_than_is_claimed,
-      without_memory_there_is_no_document_and_nothing_is_lost,
+      openapi_without_memory_has_no_document_and_leaks_nothing,
       a_document_that_memory_lacks_for_is_refused)

@@ -45,7 +45,7 @@ START_TEST(an_endpoint_without_a_path_has_the_usual_one)
 }
 END_TEST
 
-START_TEST(any_other_endpoint_is_refused_with_what_is_expected)
+START_TEST(otlp_post_refuses_other_endpoints_and_names_the_form)
 {
     static const char *const urls[] = {
         "",
@@ -173,7 +173,7 @@ END_TEST
 
 #define REPLY(len, body) LITERAL("HTTP/1.1 200 OK\r\nContent-Length: " len "\r\n\r\n" body)
 
-START_TEST(spans_that_were_rejected_after_all_are_told)
+START_TEST(otlp_post_counts_spans_rejected_in_the_answer)
 {
     ck_assert_uint_eq(read_answer(REPLY("4", "\x0a\x02\x08\x05")).rejected, 5);
     ck_assert_uint_eq(read_answer(REPLY("5", "\x0a\x03\x08\x96\x01")).rejected, 150);
@@ -209,7 +209,7 @@ END_TEST
 
 SUITE("otlp_post", an_endpoint_is_an_address_a_port_and_a_path,
       an_endpoint_without_a_path_has_the_usual_one,
-      any_other_endpoint_is_refused_with_what_is_expected, an_endpoint_has_at_most_255_characters,
+      otlp_post_refuses_other_endpoints_and_names_the_form, an_endpoint_has_at_most_255_characters,
       an_answer_has_a_status, an_answer_says_in_seconds_when_to_come_again,
       an_answer_is_whole_with_the_last_byte_of_its_body,
-      spans_that_were_rejected_after_all_are_told, a_body_that_is_not_understood_rejects_nothing)
+      otlp_post_counts_spans_rejected_in_the_answer, a_body_that_is_not_understood_rejects_nothing)

@@ -52,7 +52,7 @@ static void read_back(void)
     ck_assert_uint_eq(message.span_count, otlp_spans_count(&entry));
 }
 
-START_TEST(the_service_says_who_it_is)
+START_TEST(otlp_spans_name_the_service)
 {
     setup();
     read_back();
@@ -135,7 +135,7 @@ START_TEST(a_request_that_begins_its_trace_has_no_parent)
 }
 END_TEST
 
-START_TEST(a_failure_of_ours_is_an_error_and_a_refusal_is_none)
+START_TEST(otlp_span_of_a_server_failure_is_an_error_and_of_a_refusal_is_not)
 {
     static const struct {
         unsigned status, code;
@@ -159,7 +159,7 @@ START_TEST(a_failure_of_ours_is_an_error_and_a_refusal_is_none)
 }
 END_TEST
 
-START_TEST(nothing_that_a_client_wrote_is_told_but_its_state)
+START_TEST(otlp_spans_have_no_text_of_a_client_except_its_tracestate)
 {
     setup();
     context.state = "vendor=opaque,other=1";
@@ -206,8 +206,9 @@ START_TEST(the_longest_request_keeps_to_its_bound)
 }
 END_TEST
 
-SUITE("otlp_spans", the_service_says_who_it_is, a_request_is_a_span_of_a_server_below_its_caller,
+SUITE("otlp_spans", otlp_spans_name_the_service, a_request_is_a_span_of_a_server_below_its_caller,
       a_stage_is_a_span_below_the_request_with_its_own_times, a_stage_that_did_not_end_has_no_span,
       a_request_that_begins_its_trace_has_no_parent,
-      a_failure_of_ours_is_an_error_and_a_refusal_is_none,
-      nothing_that_a_client_wrote_is_told_but_its_state, the_longest_request_keeps_to_its_bound)
+      otlp_span_of_a_server_failure_is_an_error_and_of_a_refusal_is_not,
+      otlp_spans_have_no_text_of_a_client_except_its_tracestate,
+      the_longest_request_keeps_to_its_bound)

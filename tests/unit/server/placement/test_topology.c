@@ -115,7 +115,7 @@ START_TEST(topology_without_files_is_one_cache_and_one_node)
 }
 END_TEST
 
-START_TEST(lists_that_are_none_are_passed_over)
+START_TEST(topology_ignores_broken_lists)
 {
     static const char *const lists[] = {"", "\n", "x", "-3", "9-2", "7", "99999999999999999999-5"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -155,5 +155,5 @@ END_TEST
 
 SUITE("topology", topology_lists_processors_by_node_and_first_threads_first,
       a_core_and_a_cache_are_called_by_the_first_that_is_allowed,
-      topology_without_files_is_one_cache_and_one_node, lists_that_are_none_are_passed_over,
+      topology_without_files_is_one_cache_and_one_node, topology_ignores_broken_lists,
       topology_without_allowed_processors_is_empty, the_machine_that_runs_this_has_processors)

@@ -206,7 +206,7 @@ START_TEST(kept_file_refuses_files_of_another_format)
 }
 END_TEST
 
-START_TEST(only_names_of_ours_have_a_number)
+START_TEST(kept_file_number_is_read_from_own_names_only)
 {
     uint64_t number = 0;
     ck_assert_int_eq(kept_file_kind_of("kept-00000000000000ff.input", &number), KEPT_FILE_WHOLE);
@@ -232,4 +232,4 @@ SUITE("review/kept_file", kept_file_reads_the_input_that_it_wrote,
       kept_file_of_an_input_without_context_or_bytes_has_none,
       kept_file_stores_the_likeness_before_the_bytes, a_file_of_format_1_is_read_and_like_nothing,
       a_head_that_is_too_long_is_refused, kept_file_refuses_files_of_another_format,
-      only_names_of_ours_have_a_number)
+      kept_file_number_is_read_from_own_names_only)

@@ -146,7 +146,7 @@ START_TEST(linkage_ends_when_nobody_waits)
 }
 END_TEST
 
-START_TEST(nothing_and_one_are_grouped)
+START_TEST(linkage_groups_no_input_and_one_input)
 {
     unsigned of[1] = {7};
     make_kinds();
@@ -158,4 +158,4 @@ END_TEST
 
 SUITE("review/linkage", linkage_groups_similar_inputs, the_bound_says_how_alike,
       a_chain_of_neighbours_is_no_group, groups_are_those_of_the_definition,
-      linkage_ends_when_nobody_waits, nothing_and_one_are_grouped)
+      linkage_ends_when_nobody_waits, linkage_groups_no_input_and_one_input)

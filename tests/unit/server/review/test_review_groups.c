@@ -211,7 +211,7 @@ START_TEST(review_groups_put_inputs_that_cannot_be_compared_last_and_alone)
 }
 END_TEST
 
-START_TEST(only_what_can_be_labelled_and_is_wanted_is_grouped)
+START_TEST(review_groups_hold_only_wanted_inputs_that_can_be_labelled)
 {
     opened();
     keep_as("forgotten", 0, SIZE, DECISION_REVIEW);
@@ -252,5 +252,5 @@ SUITE("review/review_groups", alike_inputs_are_one_group_the_largest_first,
       the_labelled_stand_beside_a_group_the_nearest_first,
       review_groups_tell_the_five_nearest_labelled_inputs,
       review_groups_put_inputs_that_cannot_be_compared_last_and_alone,
-      only_what_can_be_labelled_and_is_wanted_is_grouped,
+      review_groups_hold_only_wanted_inputs_that_can_be_labelled,
       a_group_counts_all_and_tells_a_hundred_and_a_list_ends_at_its_limit)

@@ -183,7 +183,7 @@ START_TEST(each_change_makes_another_list)
 }
 END_TEST
 
-START_TEST(a_change_that_makes_no_sense_says_why_and_changes_nothing)
+START_TEST(rollout_refuses_a_senseless_change_and_says_why)
 {
     static const struct {
         struct rollout_change change;
@@ -243,7 +243,7 @@ END_TEST
 
 /* ---- the disk ---- */
 
-START_TEST(the_disk_keeps_what_was_changed_and_only_that)
+START_TEST(rollout_stores_the_changes_and_nothing_else)
 {
     struct tempdir dir;
     char state[256], path[300];
@@ -375,6 +375,6 @@ END_TEST
 
 SUITE("rollout", rollout_changes_hold_until_the_configuration_changes,
       lists_that_are_too_long_together_are_refused, each_change_makes_another_list,
-      a_change_that_makes_no_sense_says_why_and_changes_nothing,
-      the_disk_keeps_what_was_changed_and_only_that, a_damaged_or_newer_state_is_refused_by_name,
-      a_state_that_cannot_be_written_is_an_error, a_directory_is_below_the_root_or_is_refused)
+      rollout_refuses_a_senseless_change_and_says_why, rollout_stores_the_changes_and_nothing_else,
+      a_damaged_or_newer_state_is_refused_by_name, a_state_that_cannot_be_written_is_an_error,
+      a_directory_is_below_the_root_or_is_refused)

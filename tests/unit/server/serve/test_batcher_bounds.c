@@ -148,7 +148,7 @@ START_TEST(haste_is_a_deadline_before_the_end_of_the_patience)
 }
 END_TEST
 
-START_TEST(a_batch_takes_as_many_as_it_can_hold)
+START_TEST(batcher_takes_as_many_rows_as_a_batch_holds)
 {
     struct bench bench;
     bench_open(&bench, 2);
@@ -239,7 +239,7 @@ START_TEST(a_share_is_its_part_of_the_models_tokens_but_some_in_any_case)
 END_TEST
 
 /* A submission wakes one taker; whoever leaves rows behind wakes the next, if any waits. */
-START_TEST(takers_are_woken_only_for_what_is_left)
+START_TEST(batcher_wakes_takers_only_for_remaining_rows)
 {
     struct bench bench;
     pthread_t idle;
@@ -360,7 +360,7 @@ START_TEST(the_time_that_waits_is_shared_by_the_takers)
 }
 END_TEST
 
-START_TEST(a_flush_takes_as_many_as_it_may)
+START_TEST(batcher_flush_takes_as_many_rows_as_allowed)
 {
     struct bench bench;
     struct row *taken[LIMIT];
@@ -381,9 +381,10 @@ END_TEST
 
 SUITE("batcher_bounds", a_row_expires_at_its_deadline_and_not_before,
       rows_leave_in_the_order_in_which_they_are_due,
-      haste_is_a_deadline_before_the_end_of_the_patience, a_batch_takes_as_many_as_it_can_hold,
+      haste_is_a_deadline_before_the_end_of_the_patience,
+      batcher_takes_as_many_rows_as_a_batch_holds,
       a_batch_is_filled_up_to_its_tokens_and_no_further,
       a_share_is_its_part_of_the_models_tokens_but_some_in_any_case,
-      takers_are_woken_only_for_what_is_left, the_queue_is_looked_at_and_changed_under_its_lock,
-      the_queue_says_why_it_refuses, the_time_that_waits_is_shared_by_the_takers,
-      a_flush_takes_as_many_as_it_may)
+      batcher_wakes_takers_only_for_remaining_rows,
+      the_queue_is_looked_at_and_changed_under_its_lock, the_queue_says_why_it_refuses,
+      the_time_that_waits_is_shared_by_the_takers, batcher_flush_takes_as_many_rows_as_allowed)

@@ -203,7 +203,7 @@ START_TEST(a_request_is_large_by_its_body_or_its_pixels)
 END_TEST
 
 /* The error about the most that one request can have counts what the request holds already. */
-START_TEST(a_claim_is_told_with_what_the_request_holds)
+START_TEST(claim_errors_count_the_memory_that_the_request_holds)
 {
     struct bench bench;
     bench_open(&bench);
@@ -228,4 +228,4 @@ SUITE("claim_sums", reading_takes_what_its_parser_may,
       a_parser_takes_so_much_for_each_byte_up_to_its_limits,
       preparing_takes_what_rows_keep_and_the_most_that_one_needs,
       explaining_takes_maps_words_and_statistics, a_request_is_large_by_its_body_or_its_pixels,
-      a_claim_is_told_with_what_the_request_holds)
+      claim_errors_count_the_memory_that_the_request_holds)

@@ -168,7 +168,7 @@ START_TEST(explain_gives_a_row_the_error_of_the_engine)
 END_TEST
 
 /* A heat map costs 16 bytes a pixel, and has 2^22 of them at most. */
-START_TEST(a_heat_map_has_so_many_pixels_and_no_more)
+START_TEST(explain_limits_the_pixels_of_a_heat_map)
 {
     struct bench bench;
     bench_open(&bench, ENGINE_IMAGE, 1);
@@ -210,7 +210,7 @@ START_TEST(rows_are_explained_but_for_those_that_failed)
 }
 END_TEST
 
-START_TEST(nothing_is_explained_for_who_does_not_need_it)
+START_TEST(explain_skips_requests_that_nobody_needs)
 {
     struct bench bench;
     bench_open(&bench, ENGINE_TEXT, 1);
@@ -229,5 +229,5 @@ SUITE("explain", a_row_that_is_kept_takes_its_part_of_the_budget,
       a_request_that_is_kept_is_explained_by_the_pool,
       a_request_that_alone_needs_too_much_is_too_large,
       a_budget_that_others_hold_is_worth_waiting_for, explain_gives_a_row_the_error_of_the_engine,
-      a_heat_map_has_so_many_pixels_and_no_more, rows_are_explained_but_for_those_that_failed,
-      nothing_is_explained_for_who_does_not_need_it)
+      explain_limits_the_pixels_of_a_heat_map, rows_are_explained_but_for_those_that_failed,
+      explain_skips_requests_that_nobody_needs)

@@ -139,7 +139,7 @@ START_TEST(idle_threads_help_to_read)
 }
 END_TEST
 
-START_TEST(more_work_than_its_time_is_refused_until_it_is_done)
+START_TEST(prepare_refuses_work_beyond_its_time_until_work_ends)
 {
     struct bench bench;
     bench_open(&bench, 1, 1000);
@@ -162,7 +162,7 @@ START_TEST(more_work_than_its_time_is_refused_until_it_is_done)
 }
 END_TEST
 
-START_TEST(two_threads_do_twice_the_work_in_its_time)
+START_TEST(prepare_halves_the_wait_with_two_threads)
 {
     struct bench bench;
     bench_open(&bench, 2, 1000);
@@ -176,7 +176,7 @@ START_TEST(two_threads_do_twice_the_work_in_its_time)
 }
 END_TEST
 
-START_TEST(without_a_bound_nothing_is_refused)
+START_TEST(prepare_without_a_bound_refuses_nothing)
 {
     struct bench bench;
     bench_open(&bench, 1, 0);
@@ -242,6 +242,6 @@ END_TEST
 
 SUITE("prepare", groups_wait_for_groups_and_labels_alone, labels_wait_for_labels_alone,
       a_kind_of_work_is_done_in_order_of_arrival, prepare_reads_bodies_while_an_input_is_prepared,
-      idle_threads_help_to_read, more_work_than_its_time_is_refused_until_it_is_done,
-      two_threads_do_twice_the_work_in_its_time, without_a_bound_nothing_is_refused,
+      idle_threads_help_to_read, prepare_refuses_work_beyond_its_time_until_work_ends,
+      prepare_halves_the_wait_with_two_threads, prepare_without_a_bound_refuses_nothing,
       a_stopped_pool_refuses)

@@ -108,7 +108,7 @@ static void await(const struct bench *bench, unsigned model, enum shadow_result 
         sched_yield();
 }
 
-START_TEST(a_copy_is_judged_and_told_by_who_can_wait)
+START_TEST(shadow_copies_are_judged_by_a_thread_of_lowest_priority)
 {
     struct bench bench;
     bench_open(&bench, 1, 0, 0);
@@ -128,7 +128,7 @@ START_TEST(a_copy_is_judged_and_told_by_who_can_wait)
 }
 END_TEST
 
-START_TEST(numbers_of_a_regression_agree_within_a_hundredth)
+START_TEST(shadow_numbers_of_a_regression_agree_within_a_hundredth)
 {
     static const float factors[] = {1, 1.0099f, 0.9901f, 1.011f, 0.98f, -1};
     struct bench bench;
@@ -149,7 +149,7 @@ START_TEST(numbers_of_a_regression_agree_within_a_hundredth)
 }
 END_TEST
 
-START_TEST(each_shadow_but_who_answered_gets_a_copy)
+START_TEST(shadow_copies_go_to_every_shadow_except_the_answering_version)
 {
     struct bench bench;
     bench_open(&bench, 1, 1, 0);
@@ -209,7 +209,7 @@ START_TEST(shadow_skips_copies_without_a_place)
 }
 END_TEST
 
-START_TEST(without_memory_for_requests_there_is_no_copy)
+START_TEST(shadow_copies_nothing_without_memory)
 {
     struct bench bench;
     struct err err = {0};
@@ -301,10 +301,11 @@ START_TEST(a_model_lives_until_its_last_copy_is_done)
 }
 END_TEST
 
-SUITE("shadow", a_copy_is_judged_and_told_by_who_can_wait,
-      numbers_of_a_regression_agree_within_a_hundredth, each_shadow_but_who_answered_gets_a_copy,
+SUITE("shadow", shadow_copies_are_judged_by_a_thread_of_lowest_priority,
+      shadow_copies_go_to_every_shadow_except_the_answering_version,
+      shadow_numbers_of_a_regression_agree_within_a_hundredth,
       shadow_copies_only_answered_requests, a_copy_that_cannot_be_judged_has_failed,
-      shadow_skips_copies_without_a_place, without_memory_for_requests_there_is_no_copy,
+      shadow_skips_copies_without_a_place, shadow_copies_nothing_without_memory,
       a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,
       after_a_copy_that_met_an_answer_the_next_one_waits_for_a_thousand,
       a_stop_does_not_wait_for_the_thousand, a_model_lives_until_its_last_copy_is_done)

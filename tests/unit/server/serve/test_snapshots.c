@@ -174,7 +174,7 @@ static void await_digest(const struct served_model *model)
         sched_yield();
 }
 
-START_TEST(digests_are_told_to_rows_metrics_and_log)
+START_TEST(snapshots_give_digests_to_rows_metrics_and_log)
 {
     struct models models;
     struct err err = {0};
@@ -271,7 +271,7 @@ START_TEST(a_model_whose_digest_cannot_be_computed_is_served_without)
 }
 END_TEST
 
-START_TEST(nothing_is_said_of_a_digest_that_was_given_up)
+START_TEST(snapshots_log_nothing_of_a_cancelled_digest)
 {
     struct models models;
     models_open(&models, 1);
@@ -388,7 +388,7 @@ SUITE("snapshots", a_snapshot_knows_its_models_by_name_and_kind,
       a_snapshot_of_no_model_has_no_default,
       new_requests_get_what_was_published_and_old_ones_keep_what_they_have,
       snapshots_close_a_model_when_nobody_holds_it, snapshots_close_models_on_a_thread_of_their_own,
-      a_model_that_two_snapshots_have_is_shared, digests_are_told_to_rows_metrics_and_log,
+      a_model_that_two_snapshots_have_is_shared, snapshots_give_digests_to_rows_metrics_and_log,
       each_new_model_is_hashed_once, a_model_whose_digest_cannot_be_computed_is_served_without,
-      nothing_is_said_of_a_digest_that_was_given_up, digests_are_given_up_to_stop_or_to_close,
+      snapshots_log_nothing_of_a_cancelled_digest, digests_are_given_up_to_stop_or_to_close,
       nothing_is_lost_and_nothing_closed_too_early_among_many_threads)

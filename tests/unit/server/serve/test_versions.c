@@ -54,7 +54,7 @@ START_TEST(each_version_has_a_role_and_a_share)
 }
 END_TEST
 
-START_TEST(each_version_answers_its_share_and_no_more)
+START_TEST(versions_answer_exactly_their_share)
 {
     struct models models;
     unsigned answers[MODELS] = {0}, copies = 0;
@@ -103,5 +103,5 @@ START_TEST(versions_choose_no_model_as_its_own_shadow)
 }
 END_TEST
 
-SUITE("versions", each_version_has_a_role_and_a_share, each_version_answers_its_share_and_no_more,
+SUITE("versions", each_version_has_a_role_and_a_share, versions_answer_exactly_their_share,
       versions_choose_no_model_as_its_own_shadow)

@@ -97,7 +97,7 @@ START_TEST(call_that_was_refused_is_not_repeated)
 }
 END_TEST
 
-START_TEST(call_ends_when_it_is_told_to)
+START_TEST(remote_call_ends_on_request)
 {
     begin();
     atomic_store(&stop, true);
@@ -108,7 +108,7 @@ START_TEST(call_ends_when_it_is_told_to)
 }
 END_TEST
 
-START_TEST(call_to_nobody_fails)
+START_TEST(remote_call_without_a_server_fails)
 {
     begin();
     scripted_server_stop(scripted);
@@ -120,4 +120,4 @@ END_TEST
 
 SUITE("remote_call", call_reads_an_answer, call_is_repeated_until_the_server_is_ready,
       call_is_given_up_after_a_bounded_number_of_attempts, call_that_was_refused_is_not_repeated,
-      call_ends_when_it_is_told_to, call_to_nobody_fails)
+      remote_call_ends_on_request, remote_call_without_a_server_fails)

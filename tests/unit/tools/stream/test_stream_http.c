@@ -112,7 +112,7 @@ START_TEST(http_a_slow_client_does_not_keep_others_waiting)
 }
 END_TEST
 
-START_TEST(http_address_that_is_taken_is_told)
+START_TEST(stream_http_names_an_address_in_use)
 {
     struct stream_http *second;
     unsigned port = start();
@@ -128,4 +128,4 @@ END_TEST
 SUITE("stream_http", http_is_ready_only_while_it_reads_but_alive_all_the_time,
       http_metrics_are_those_of_the_moment, http_other_paths_and_methods_are_refused,
       http_head_has_the_head_of_get, http_body_is_refused,
-      http_a_slow_client_does_not_keep_others_waiting, http_address_that_is_taken_is_told)
+      http_a_slow_client_does_not_keep_others_waiting, stream_http_names_an_address_in_use)

@@ -201,7 +201,7 @@ END_TEST
 
 /* A NaN in a query reaches its row, a NaN in a key reaches its column, and neither reaches another
  * score. */
-START_TEST(a_number_that_is_none_shows_where_it_is_used)
+START_TEST(relative_scores_pass_a_nan_on_to_the_scores_that_use_it)
 {
     struct problem p;
     problem_open(&p, gemm_best(PRECISION_F32), 16, 90);
@@ -215,4 +215,4 @@ START_TEST(a_number_that_is_none_shows_where_it_is_used)
 END_TEST
 
 SUITE("relative_scores", scores_are_those_of_the_equation_at_any_size, either_term_may_be_missing,
-      a_query_does_not_depend_on_its_block, a_number_that_is_none_shows_where_it_is_used)
+      a_query_does_not_depend_on_its_block, relative_scores_pass_a_nan_on_to_the_scores_that_use_it)

@@ -44,7 +44,7 @@ START_TEST(bf16_is_always_allowed_to_the_reference)
 }
 END_TEST
 
-START_TEST(bf16_is_refused_by_a_backend_that_has_none)
+START_TEST(bf16_is_refused_by_a_backend_without_it)
 {
     struct err err = {0};
     const struct linear_backend *backend = NULL;
@@ -91,5 +91,5 @@ END_TEST
 
 SUITE("precision_speed", bf16_is_refused_where_the_cpu_does_not_multiply_it,
       bf16_is_refused_where_it_gains_too_little, bf16_is_accepted_where_it_is_faster,
-      bf16_is_always_allowed_to_the_reference, bf16_is_refused_by_a_backend_that_has_none,
+      bf16_is_always_allowed_to_the_reference, bf16_is_refused_by_a_backend_without_it,
       gains_are_ratios_of_times, bf16_choice_on_this_machine_is_what_was_asked_for_or_the_reason)
