@@ -1,4 +1,5 @@
 /* engine_explain.c - explanations of an input: relevance of words, spans, patches and boxes. */
+#include "engine/base/utf8.h"
 #include "engine/engine_state.h"
 #include "engine/explain/attention_map.h"
 #include "engine/explain/gradient.h"
@@ -8,7 +9,6 @@
 #include "engine/model/capture.h"
 #include "engine/model/head.h"
 #include "engine/prepare/views.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

@@ -1,4 +1,8 @@
-/* utf8.h - checks UTF-8, measures its first character, and makes other bytes printable.
+/* utf8.h - strict UTF-8 (RFC 3629; Unicode Standard, table 3-7: no overlong forms, no surrogates,
+ * nothing above U+10FFFF): checks it, walks its characters, and makes other bytes printable.
+ *
+ *     if (!utf8_valid(text, len, &offset)) ... "invalid UTF-8 at byte %zu"
+ *     while (at < len) character = utf8_decode(text, &at);
  *
  * Threads: no state.
  */
@@ -7,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Returns the bytes (1 to 4) of the well-formed character that begins text[0..len), or 0: RFC 3629,
@@ -30,14 +35,27 @@ static inline size_t utf8_character_bytes(const char *text, size_t len)
     return need;
 }
 
-/* Returns true if all of text[0..len) is well formed. */
+/* Returns true if the text is valid; else *offset is the first byte of the first ill-formed
+ * sequence. */
+bool utf8_valid(const char *text, size_t len, size_t *offset);
+
 static inline bool utf8_is_valid(const char *text, size_t len)
 {
-    for (size_t at = 0, bytes; at < len; at += bytes)
-        if ((bytes = utf8_character_bytes(text + at, len - at)) == 0)
-            return false;
-    return true;
+    size_t offset;
+    return utf8_valid(text, len, &offset);
 }
+
+enum { UTF8_BYTES_MAX = 4 };
+
+/* Returns the character at *at and moves *at behind it. The text must be valid and *at before its
+ * end. */
+uint32_t utf8_decode(const char *text, size_t *at);
+
+/* Writes a character; returns its number of bytes. */
+unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX]);
+
+/* Number of characters of a valid text. */
+size_t utf8_count(const char *text, size_t len);
 
 /* Returns, for an error text, the fault that the first bytes of a text show, such as a byte order
  * mark in a text that must be plain UTF-8. NULL: they show none. */

@@ -22,7 +22,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/decide/psi.h"
+#include "engine/statistics/psi.h"
 
 struct json_t;
 

@@ -1,7 +1,7 @@
 #include "engine/prepare/pipeline.h"
 
+#include "engine/base/utf8.h"
 #include "engine/prepare/views.h"
-#include "engine/text/utf8.h"
 #include "engine/vision/image.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "engine/text/aligned.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <assert.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * only (GB11), and a consonant followed by a linker (GB9c). */
 #include "engine/text/grapheme.h"
 
-#include "engine/text/form_tables.h"
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
+#include "engine/text/tables/form_tables.h"
 
 #include <stdbool.h>
 

@@ -17,7 +17,7 @@
  * one shares the source of the first before it. */
 #include "engine/text/normalizer.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #include "engine/text/precompiled.h"
 
 #include "engine/base/base64.h"
+#include "engine/base/utf8.h"
 #include "engine/text/grapheme.h"
-#include "engine/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

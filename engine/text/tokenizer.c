@@ -4,9 +4,9 @@
  * and puts the tokens into the family's template. */
 #include "engine/text/tokenizer.h"
 
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
-#include "engine/text/utf8.h"
 
 #include <limits.h>
 #include <string.h>

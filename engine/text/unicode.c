@@ -1,6 +1,6 @@
 #include "engine/text/unicode.h"
 
-#include "engine/text/unicode_tables.h"
+#include "engine/text/tables/unicode_tables.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -11,9 +11,9 @@
  * stretch: the next one may compose with it. */
 #include "engine/text/unicode_forms.h"
 
-#include "engine/text/form_tables.h"
+#include "engine/base/utf8.h"
+#include "engine/text/tables/form_tables.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 
 #include <assert.h>
 #include <string.h>

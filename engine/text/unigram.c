@@ -10,7 +10,7 @@
 #include "engine/text/unigram.h"
 
 #include "engine/base/doc.h"
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <assert.h>
 #include <math.h>

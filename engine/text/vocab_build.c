@@ -19,8 +19,8 @@
 #include "engine/text/vocab_build.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 #include "engine/text/vocab.h"
 
 #include <assert.h>

@@ -3,10 +3,10 @@
 #include "engine/text/vocab_use.h"
 
 #include "engine/base/file.h"
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/tokenizer.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 #include "engine/text/word_counts.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

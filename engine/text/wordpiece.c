@@ -14,11 +14,11 @@
  *
  * The word buffer has room for the longest word that is matched at all (100 characters, unless the
  * checkpoint says otherwise). Of longer words only the extent is kept. */
+#include "engine/base/utf8.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
 #include "engine/text/tokenizer_kind.h"
-#include "engine/text/utf8.h"
 #include "engine/text/vocab.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "server/json/codec_rollout.h"
 
 #include "engine/base/doc.h"
-#include "engine/decide/mcnemar.h"
-#include "engine/decide/wilson.h"
+#include "engine/statistics/mcnemar.h"
+#include "engine/statistics/wilson.h"
 #include "wire/codec_check.h"
 #include "wire/codec_dump.h"
 #include "wire/limits.h"

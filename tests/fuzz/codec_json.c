@@ -2,7 +2,7 @@
  * reply to it, good or bad, is JSON. */
 #include "wire/codec.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/fuzz/driver/fuzz.h"
 #include "tests/support/results.h"
 #include "wire/codec_reply.h"
@@ -58,11 +58,12 @@ static void check_reply(const struct predict_call *call, struct arena *arena)
     struct fake_row rows[INPUTS_MAX];
     size_t len = 0;
     for (unsigned i = 0; i < call->item_count; i++)
-        rows[i] = (struct fake_row){.err = call->items[i].err,
-                               .answer = {.model_name = call->model != NULL ? call->model : "a",
-                                          .model_version = "1",
-                                          .info = &info,
-                                          .result = result_of(scores, 2)}};
+        rows[i] =
+            (struct fake_row){.err = call->items[i].err,
+                              .answer = {.model_name = call->model != NULL ? call->model : "a",
+                                         .model_version = "1",
+                                         .info = &info,
+                                         .result = result_of(scores, 2)}};
     struct codec_reply *making =
         codec_reply_begin(call, call->id, &(struct codec_rows){rows, row_of}, 0, arena);
     FUZZ_CLAIM(making != NULL);

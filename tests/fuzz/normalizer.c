@@ -1,7 +1,7 @@
 /* BERT's text cleaning; the first byte chooses what it does. */
 #include "engine/text/normalizer.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

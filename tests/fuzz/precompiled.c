@@ -4,7 +4,7 @@
 #include "engine/text/precompiled.h"
 
 #include "engine/base/base64.h"
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* UTF-8, both readers of ours against a third that works on numbers (RFC 3629, section 3). */
 #include "engine/base/utf8.h"
-#include "engine/text/utf8.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

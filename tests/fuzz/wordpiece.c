@@ -2,7 +2,7 @@
  * counts words of texts. */
 #include "engine/text/tokenizer.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "engine/text/word_counts.h"
 #include "tests/fuzz/driver/fuzz.h"
 

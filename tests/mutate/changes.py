@@ -18,8 +18,8 @@ from collections import namedtuple
 Change = namedtuple("Change", "line kind what start end new")
 Token = namedtuple("Token", "kind text start end")
 
-LEFT_OUT = {"engine/text/unicode_tables.c", "engine/text/form_tables.c",
-            "engine/text/pipeline/character_class_tables.c"}
+LEFT_OUT = {"engine/text/tables/unicode_tables.c", "engine/text/tables/form_tables.c",
+            "engine/text/tables/character_class_tables.c"}
 
 OPERATORS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+",
              "*": "/", "/": "*", "&&": "||", "||": "&&", "&": "|", "|": "&", "++": "--", "--": "++",

@@ -3,8 +3,8 @@
  * for, and the last one what a match does with the white space beside it. */
 #include "engine/text/pipeline/added_tokens.h"
 
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

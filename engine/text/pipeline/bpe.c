@@ -6,8 +6,8 @@
  * two neighbours now merge into another piece (exactly the reference's test). */
 #include "engine/text/pipeline/bpe.h"
 
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/bpe_tables.h"
-#include "engine/text/utf8.h"
 
 enum { NOWHERE = UINT32_MAX, LOOK_MERGES = 16384 };
 

@@ -2,10 +2,10 @@
  * printable characters; here it becomes bytes, so that texts need no rewriting. Pieces with other
  * characters can then never match and are left out. */
 #include "engine/base/doc.h"
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/bpe.h"
 #include "engine/text/pipeline/bpe_tables.h"
 #include "engine/text/pipeline/members.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "engine/text/pipeline/character_class.h"
 
-#include "engine/text/pipeline/character_class_tables.h"
+#include "engine/text/tables/character_class_tables.h"
 #include "engine/text/unicode.h"
 
 #include <stddef.h>

@@ -4,9 +4,9 @@
  * replaces. */
 #include "engine/text/pipeline/normalizer_apply.h"
 
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 
 enum { LOOK_BYTES = 4096 };
 

@@ -1,8 +1,8 @@
 #include "engine/text/pipeline/pattern.h"
 
 #include "engine/base/doc.h"
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

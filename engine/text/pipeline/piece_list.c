@@ -1,7 +1,7 @@
 #include "engine/text/pipeline/piece_list.h"
 
 #include "engine/base/doc.h"
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <math.h>
 #include <stdbool.h>

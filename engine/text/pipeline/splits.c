@@ -1,7 +1,7 @@
 /* splits.c - applies the steps of pretokenizer_step.h to a text. */
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/normalizer_apply.h"
 #include "engine/text/pipeline/pretokenizer_step.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

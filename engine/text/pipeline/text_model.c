@@ -1,8 +1,8 @@
 #include "engine/text/pipeline/text_model.h"
 
 #include "engine/base/doc.h"
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/members.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

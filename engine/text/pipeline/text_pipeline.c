@@ -11,11 +11,11 @@
  *
  * A chunk ends at a space between two ASCII letters or digits. If no step matches across such a
  * border (keep_words, cuts_words), the chunks alone give the same tokens as the whole. */
+#include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
 #include "engine/text/pipeline/steps.h"
 #include "engine/text/token_list.h"
 #include "engine/text/tokenizer_kind.h"
-#include "engine/text/utf8.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
 #define ATTND_LEARN_EVAL_MEASURE_SEPARATION_H
 
-#include "engine/decide/wilson.h"
+#include "engine/statistics/wilson.h"
 
 #include <stddef.h>
 

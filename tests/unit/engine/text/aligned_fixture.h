@@ -2,8 +2,8 @@
 #ifndef ATTND_TESTS_UNIT_ENGINE_TEXT_ALIGNED_FIXTURE_H
 #define ATTND_TESTS_UNIT_ENGINE_TEXT_ALIGNED_FIXTURE_H
 
+#include "engine/base/utf8.h"
 #include "engine/text/aligned.h"
-#include "engine/text/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>

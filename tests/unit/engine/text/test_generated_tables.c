@@ -10,12 +10,12 @@
 static const struct {
     const char *path, *digest; /* sha256sum PATH */
 } tables[] = {
-    {"engine/text/form_tables.c",
-     "ef5089bda121f3e5a194f6c8dad6537510cdbb343b5e68a677130d2a2d79799c"},
-    {"engine/text/pipeline/character_class_tables.c",
-     "2c9832f92fb1cb835663c7d078ee1cf3fe4557bbb349fd8f27d134cac6ec4bf8"},
-    {"engine/text/unicode_tables.c",
-     "a6a6505f951f63056e6d1706e4b96d60cb67166ff0dd4b63381a18186aa9d1f8"},
+    {"engine/text/tables/form_tables.c",
+     "add24c0824e869c46d743d35d6d807c456a5193ba3c33939056627c813bb6c47"},
+    {"engine/text/tables/character_class_tables.c",
+     "284a0d02bae13e98c9e140f826c29b5d0ef1697d7d72d0c211ad86f5402a4a15"},
+    {"engine/text/tables/unicode_tables.c",
+     "8245ab28b6b3cf3b372f2f6abf953f3c86336262ad7823821d5ef36b408621d4"},
 };
 
 START_TEST(generated_tables_are_as_they_were_written)

@@ -1,7 +1,7 @@
 /* Rules GB3 to GB13 of UAX 29, a line each, and the borders of the reference. */
 #include "engine/text/grapheme.h"
 
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stdint.h>

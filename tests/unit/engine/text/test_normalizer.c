@@ -1,5 +1,5 @@
+#include "engine/base/utf8.h"
 #include "engine/text/normalizer.h"
-#include "engine/text/utf8.h"
 #include "tests/support/suite.h"
 #include "tests/unit/engine/text/fixture.h"
 

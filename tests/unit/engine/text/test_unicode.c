@@ -1,5 +1,5 @@
+#include "engine/base/utf8.h"
 #include "engine/text/unicode.h"
-#include "engine/text/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stdbool.h>

@@ -1,5 +1,3 @@
-#include "engine/text/utf8.h"
-
 #include "engine/base/utf8.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "engine/decide/mcnemar.h"
+#include "engine/statistics/mcnemar.h"
 
 #include <math.h>
 

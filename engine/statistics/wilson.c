@@ -1,4 +1,4 @@
-#include "engine/decide/wilson.h"
+#include "engine/statistics/wilson.h"
 
 #include <math.h>
 

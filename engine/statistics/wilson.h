@@ -5,8 +5,8 @@
  * E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
  * (1927) 209-212. Threads: no state.
  */
-#ifndef ATTND_ENGINE_DECIDE_WILSON_H
-#define ATTND_ENGINE_DECIDE_WILSON_H
+#ifndef ATTND_ENGINE_STATISTICS_WILSON_H
+#define ATTND_ENGINE_STATISTICS_WILSON_H
 
 #include <stddef.h>
 

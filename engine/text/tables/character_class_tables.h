@@ -1,8 +1,8 @@
 /* character_class_tables.h - the generated tables behind character_class.c, which alone uses them:
  * ascending ranges of characters.
  */
-#ifndef ATTND_ENGINE_TEXT_PIPELINE_CHARACTER_CLASS_TABLES_H
-#define ATTND_ENGINE_TEXT_PIPELINE_CHARACTER_CLASS_TABLES_H
+#ifndef ATTND_ENGINE_TEXT_TABLES_CHARACTER_CLASS_TABLES_H
+#define ATTND_ENGINE_TEXT_TABLES_CHARACTER_CLASS_TABLES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -19,10 +19,10 @@
  *
  * Threads: no state.
  */
-#ifndef ATTND_ENGINE_DECIDE_STRATIFIED_H
-#define ATTND_ENGINE_DECIDE_STRATIFIED_H
+#ifndef ATTND_ENGINE_STATISTICS_STRATIFIED_H
+#define ATTND_ENGINE_STATISTICS_STRATIFIED_H
 
-#include "engine/decide/wilson.h"
+#include "engine/statistics/wilson.h"
 
 #include <stdbool.h>
 #include <stddef.h>

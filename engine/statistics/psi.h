@@ -20,8 +20,8 @@
  *
  * Threads: pure functions. Cost: a logarithm for each bin.
  */
-#ifndef ATTND_ENGINE_DECIDE_PSI_H
-#define ATTND_ENGINE_DECIDE_PSI_H
+#ifndef ATTND_ENGINE_STATISTICS_PSI_H
+#define ATTND_ENGINE_STATISTICS_PSI_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * A character's record is found in two steps: its upper bits choose a block of record numbers, its
  * lower bits the number in the block. Decompositions are sorted by character.
  */
-#ifndef ATTND_ENGINE_TEXT_UNICODE_TABLES_H
-#define ATTND_ENGINE_TEXT_UNICODE_TABLES_H
+#ifndef ATTND_ENGINE_TEXT_TABLES_UNICODE_TABLES_H
+#define ATTND_ENGINE_TEXT_TABLES_UNICODE_TABLES_H
 
 #include "engine/text/unicode_properties.h"
 

@@ -1,4 +1,4 @@
-#include "engine/decide/psi.h"
+#include "engine/statistics/psi.h"
 
 #include <math.h>
 

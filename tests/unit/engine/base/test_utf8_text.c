@@ -1,5 +1,5 @@
 #include "engine/base/file.h"
-#include "engine/text/utf8.h"
+#include "engine/base/utf8.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -111,6 +111,6 @@ START_TEST(utf8_accepts_no_bytes_at_all)
 }
 END_TEST
 
-SUITE("utf8", utf8_agrees_with_every_case_of_the_test_file,
+SUITE("utf8_text", utf8_agrees_with_every_case_of_the_test_file,
       utf8_decodes_what_it_encodes_for_every_character,
       utf8_finds_a_bad_byte_at_every_distance_from_the_start, utf8_accepts_no_bytes_at_all)

@@ -9,8 +9,8 @@
  *
  * Constant: any thread.
  */
-#ifndef ATTND_ENGINE_TEXT_FORM_TABLES_H
-#define ATTND_ENGINE_TEXT_FORM_TABLES_H
+#ifndef ATTND_ENGINE_TEXT_TABLES_FORM_TABLES_H
+#define ATTND_ENGINE_TEXT_TABLES_FORM_TABLES_H
 
 #include <stddef.h>
 #include <stdint.h>

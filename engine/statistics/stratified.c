@@ -1,4 +1,4 @@
-#include "engine/decide/stratified.h"
+#include "engine/statistics/stratified.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
  * Psychometrika 12 (1947) 153-157; the exact form, which needs no minimum count. Inputs that both
  * or neither had right say nothing about it. Threads: no state.
  */
-#ifndef ATTND_ENGINE_DECIDE_MCNEMAR_H
-#define ATTND_ENGINE_DECIDE_MCNEMAR_H
+#ifndef ATTND_ENGINE_STATISTICS_MCNEMAR_H
+#define ATTND_ENGINE_STATISTICS_MCNEMAR_H
 
 #include <stdint.h>
 
