@@ -96,7 +96,7 @@ static enum err_code ask(struct fixture *f, const struct engine_source *source)
     return engine_prepare(f->model, source, NULL, &f->arena, &input, &f->err);
 }
 
-START_TEST(both_texts_of_a_pair_are_checked)
+START_TEST(engine_checks_both_texts_of_a_pair)
 {
     struct fixture f;
     struct engine_source source = {
@@ -152,7 +152,7 @@ START_TEST(need_of_a_pair_is_more_than_of_a_text)
 }
 END_TEST
 
-SUITE("text_pair", both_texts_of_a_pair_are_checked,
+SUITE("text_pair", engine_checks_both_texts_of_a_pair,
       engine_refuses_an_input_of_the_other_kind_and_takes_no_memory,
       need_of_a_pair_is_more_than_of_a_text, a_pair_has_two_token_types_where_the_family_has_them,
       a_pair_that_is_too_long_is_cut_from_its_longer_side, a_pair_without_a_token_is_refused)

@@ -188,7 +188,7 @@ START_TEST(load_repeats_a_request_only_if_an_idle_close_came_before_it)
 }
 END_TEST
 
-START_TEST(load_tells_a_port_where_nobody_listens)
+START_TEST(load_reports_a_port_without_a_server)
 {
     struct scripted_server *server = scripted_server_start();
     unsigned port = scripted_server_port(server);
@@ -383,7 +383,7 @@ SUITE("load_program", load_sends_as_many_requests_as_it_is_told_on_no_more_conne
       load_counts_the_bytes_of_both_ways, load_names_every_way_in_which_a_request_ends,
       load_judges_a_get_by_its_status_alone, load_compares_answers_with_the_expected_ones,
       load_repeats_a_request_only_if_an_idle_close_came_before_it,
-      load_tells_a_port_where_nobody_listens, load_keeps_an_open_loop_at_its_rate,
+      load_reports_a_port_without_a_server, load_keeps_an_open_loop_at_its_rate,
       load_ages_what_waits_for_a_connection_and_drops_what_the_backlog_cannot_hold,
       load_waits_for_what_is_under_way_when_it_is_interrupted,
       load_refuses_wrong_use_with_exit_code_2, load_says_when_it_may_not_open_enough_descriptors,

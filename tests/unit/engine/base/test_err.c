@@ -34,7 +34,7 @@ START_TEST(err_text_too_long_ends_with_a_whole_character)
 }
 END_TEST
 
-START_TEST(err_is_told_by_its_first_writer)
+START_TEST(err_keeps_the_text_of_its_first_writer)
 {
     struct err err = {0};
     ck_assert_int_eq(err_set(&err, ERR_IO, "the cause is %d", 7), ERR_IO);
@@ -116,6 +116,6 @@ END_TEST
 
 SUITE("err", err_code_of_errno_tells_no_memory_from_the_rest,
       err_text_is_utf8_when_a_precision_cuts_a_character, err_text_is_utf8_whatever_a_path_holds,
-      err_text_too_long_ends_with_a_whole_character, err_is_told_by_its_first_writer,
+      err_text_too_long_ends_with_a_whole_character, err_keeps_the_text_of_its_first_writer,
       err_codes_have_names_of_their_own, err_text_ends_with_a_whole_character_of_any_length,
       err_prefix_that_fills_the_text_leaves_no_room_for_the_cause)

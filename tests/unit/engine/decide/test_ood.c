@@ -184,7 +184,7 @@ START_TEST(ood_has_the_threshold_of_the_label_or_that_of_all)
 }
 END_TEST
 
-START_TEST(ood_without_a_threshold_has_none)
+START_TEST(ood_threshold_may_be_null)
 {
     ck_assert_int_eq(read_ood("{\"method\": \"energy\", \"threshold\": null}"), ERR_OK);
     ck_assert(!ood.has_threshold);
@@ -323,5 +323,5 @@ SUITE("ood", ood_by_neighbours_reads_the_mean_behind_the_features,
       ood_mahalanobis_adds_the_nearest_class_and_the_residual,
       ood_relative_subtracts_the_background, ood_is_finite_for_the_largest_numbers,
       ood_rank_is_the_share_of_less_strange_inputs,
-      ood_takes_a_float_at_its_bound_however_it_is_spelled, ood_without_a_threshold_has_none,
+      ood_takes_a_float_at_its_bound_however_it_is_spelled, ood_threshold_may_be_null,
       ood_refuses_a_wrong_object_by_name, ood_survives_damaged_objects)

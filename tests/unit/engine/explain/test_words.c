@@ -81,7 +81,7 @@ START_TEST(spans_bridge_a_weak_word_between_strong_ones)
 }
 END_TEST
 
-START_TEST(an_even_text_has_no_span_and_an_empty_one_none_either)
+START_TEST(words_of_even_relevance_and_an_empty_text_have_no_span)
 {
     struct excerpt words[WORDS], spans[5];
     make_words(words, NULL, 0);
@@ -90,7 +90,7 @@ START_TEST(an_even_text_has_no_span_and_an_empty_one_none_either)
 }
 END_TEST
 
-START_TEST(no_more_spans_than_asked_for_and_none_overlap)
+START_TEST(words_give_at_most_the_spans_asked_for_and_none_overlap)
 {
     struct excerpt words[WORDS], spans[3];
     make_words(words, (const unsigned[]){0, 5, 10, 15, 19}, 5);
@@ -243,5 +243,5 @@ SUITE("words", the_words_of_a_pair_tell_their_text_and_no_span_has_both,
       pieces_of_a_word_are_added_and_special_tokens_left_out, words_without_relevance_are_alike,
       spans_are_the_dense_stretches_with_the_most_relevant_first,
       spans_bridge_a_weak_word_between_strong_ones,
-      an_even_text_has_no_span_and_an_empty_one_none_either,
-      no_more_spans_than_asked_for_and_none_overlap)
+      words_of_even_relevance_and_an_empty_text_have_no_span,
+      words_give_at_most_the_spans_asked_for_and_none_overlap)

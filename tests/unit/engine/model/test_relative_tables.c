@@ -127,7 +127,7 @@ START_TEST(a_term_that_is_not_asked_for_has_no_table)
 }
 END_TEST
 
-START_TEST(the_floats_told_are_those_of_all_tables)
+START_TEST(relative_tables_floats_are_the_sum_of_all_tables)
 {
     struct fixture f;
     setup(&f, linear_backend_find("native", PRECISION_F32), true, true);
@@ -141,4 +141,4 @@ START_TEST(the_floats_told_are_those_of_all_tables)
 END_TEST
 
 SUITE("relative_tables", scores_are_those_of_the_layers_own_projections_in_every_precision,
-      a_term_that_is_not_asked_for_has_no_table, the_floats_told_are_those_of_all_tables)
+      a_term_that_is_not_asked_for_has_no_table, relative_tables_floats_are_the_sum_of_all_tables)

@@ -159,7 +159,7 @@ START_TEST(dataset_takes_what_python_and_excel_write)
 }
 END_TEST
 
-START_TEST(dataset_takes_several_labels_and_none)
+START_TEST(dataset_takes_inputs_with_several_labels_or_no_label)
 {
     static const struct dataset_options many = {.kind = ENGINE_TEXT, .labels_many = true};
     static const char lines[] = "{\"text\": \"a\", \"label\": [\"x\", 2]}\n"
@@ -648,7 +648,8 @@ START_TEST(items_of_some_labels_are_set_aside_in_their_order)
 }
 END_TEST
 
-SUITE("dataset", dataset_takes_what_python_and_excel_write, dataset_takes_several_labels_and_none,
+SUITE("dataset", dataset_takes_what_python_and_excel_write,
+      dataset_takes_inputs_with_several_labels_or_no_label,
       items_of_some_labels_are_set_aside_in_their_order,
       dataset_refuses_a_plain_text_where_images_are_wanted,
       dataset_says_what_a_data_set_without_labels_may_be, dataset_finds_masks_beside_their_list,

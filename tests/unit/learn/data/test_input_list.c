@@ -93,7 +93,7 @@ START_TEST(a_folder_is_all_that_lies_below_it_by_name)
 }
 END_TEST
 
-START_TEST(a_link_back_and_a_pipe_are_left_out_and_told)
+START_TEST(input_list_leaves_out_a_link_back_and_a_pipe_and_names_them)
 {
     setup();
     write_file("a", "x");
@@ -232,6 +232,6 @@ START_TEST(input_list_takes_a_limited_number_of_inputs)
 END_TEST
 
 SUITE("input_list", a_file_is_known_by_its_first_bytes, a_folder_is_all_that_lies_below_it_by_name,
-      a_link_back_and_a_pipe_are_left_out_and_told, notes_end_after_twenty,
+      input_list_leaves_out_a_link_back_and_a_pipe_and_names_them, notes_end_after_twenty,
       input_list_expands_a_missing_path_as_a_pattern_or_refuses_it, each_wafer_of_a_lot_is_an_input,
       lines_are_texts_with_their_numbers, input_list_takes_a_limited_number_of_inputs)

@@ -67,7 +67,7 @@ static struct foreign_cost take(void)
 }
 
 /* The foreign inputs are surer than the validation inputs, and as unlike. */
-START_TEST(foreign_inputs_that_pass_raise_a_threshold_and_it_is_told)
+START_TEST(foreign_inputs_that_pass_raise_a_threshold_and_the_report_says_so)
 {
     setup();
     fill(&foreign, 40, 3, 5);
@@ -129,7 +129,7 @@ START_TEST(answers_that_a_labels_own_threshold_spares_stay)
 }
 END_TEST
 
-START_TEST(the_cost_is_told_in_two_lines)
+START_TEST(foreign_report_tells_the_cost_in_two_lines)
 {
     char *text = NULL;
     size_t size;
@@ -151,6 +151,6 @@ START_TEST(the_cost_is_told_in_two_lines)
 }
 END_TEST
 
-SUITE("foreign", foreign_inputs_that_pass_raise_a_threshold_and_it_is_told,
+SUITE("foreign", foreign_inputs_that_pass_raise_a_threshold_and_the_report_says_so,
       foreign_inputs_that_are_unknown_raise_nothing,
-      answers_that_a_labels_own_threshold_spares_stay, the_cost_is_told_in_two_lines)
+      answers_that_a_labels_own_threshold_spares_stay, foreign_report_tells_the_cost_in_two_lines)

@@ -184,7 +184,7 @@ START_TEST(logits_are_those_of_the_weights_for_every_row)
 }
 END_TEST
 
-START_TEST(nothing_to_learn_is_an_error)
+START_TEST(head_fit_without_inputs_is_an_error)
 {
     struct head_problem problem = {.strength = 1, .folds = folds};
     struct head_products *products;
@@ -202,4 +202,4 @@ END_TEST
 
 SUITE("head_fit", head_fit_ends_at_a_zero_gradient, head_fit_ends_at_the_same_point_from_any_start,
       rows_that_are_left_out_have_no_say, labels_that_are_known_stay_as_they_are_given,
-      logits_are_those_of_the_weights_for_every_row, nothing_to_learn_is_an_error)
+      logits_are_those_of_the_weights_for_every_row, head_fit_without_inputs_is_an_error)

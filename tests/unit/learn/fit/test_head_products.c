@@ -53,7 +53,7 @@ static void check_shape(const struct shape *shape, struct thread_pool *pool)
     free(slopes);
 }
 
-START_TEST(both_products_are_those_of_plain_sums)
+START_TEST(head_products_are_those_of_plain_sums)
 {
     struct thread_pool *pool;
     ck_assert(!thread_pool_open(&pool, 1, &err));
@@ -85,4 +85,4 @@ START_TEST(a_pool_changes_no_bit_of_a_product)
 }
 END_TEST
 
-SUITE("head_products", both_products_are_those_of_plain_sums, a_pool_changes_no_bit_of_a_product)
+SUITE("head_products", head_products_are_those_of_plain_sums, a_pool_changes_no_bit_of_a_product)

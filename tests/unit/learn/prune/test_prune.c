@@ -278,7 +278,7 @@ START_TEST(a_run_that_was_stopped_ends_with_the_same_weights)
 }
 END_TEST
 
-START_TEST(another_cut_into_the_same_directory_is_another_run)
+START_TEST(prune_refuses_to_resume_a_run_with_another_cut)
 {
     struct pruned p;
     pruned_open(&p, true);
@@ -410,7 +410,7 @@ END_TEST
 SUITE("prune", a_text_model_is_smaller_and_as_good,
       a_table_of_ngrams_is_fitted_again_of_what_it_read, an_image_model_is_smaller_and_as_good,
       a_pruned_model_is_pruned_again, a_run_that_was_stopped_ends_with_the_same_weights,
-      another_cut_into_the_same_directory_is_another_run,
+      prune_refuses_to_resume_a_run_with_another_cut,
       prune_keeps_only_decisions_that_were_written_by_hand,
       shares_that_take_nothing_or_all_are_refused, data_of_other_labels_are_refused,
       families_that_cannot_lack_heads_are_refused_before_anything_is_read)

@@ -64,7 +64,7 @@ START_TEST(an_encoder_without_a_classifier_is_to_be_fine_tuned)
 }
 END_TEST
 
-START_TEST(another_task_is_named_with_what_is_served)
+START_TEST(checkpoint_of_another_task_is_named_with_the_supported_ones)
 {
     open_masked();
     say_architecture("BertForTokenClassification");
@@ -78,7 +78,7 @@ START_TEST(another_task_is_named_with_what_is_served)
 }
 END_TEST
 
-START_TEST(a_pickle_is_told_how_to_be_converted)
+START_TEST(checkpoint_in_a_pickle_is_refused_with_its_conversion)
 {
     struct trainer_result result;
     struct err err = {0};
@@ -99,4 +99,5 @@ START_TEST(a_pickle_is_told_how_to_be_converted)
 END_TEST
 
 SUITE("refused_checkpoints", an_encoder_without_a_classifier_is_to_be_fine_tuned,
-      another_task_is_named_with_what_is_served, a_pickle_is_told_how_to_be_converted)
+      checkpoint_of_another_task_is_named_with_the_supported_ones,
+      checkpoint_in_a_pickle_is_refused_with_its_conversion)

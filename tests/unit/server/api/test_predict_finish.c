@@ -158,7 +158,7 @@ START_TEST(a_reply_tells_the_times_of_the_row_that_was_done_last)
 }
 END_TEST
 
-START_TEST(a_row_that_failed_is_told_and_counts_as_rejected)
+START_TEST(predict_reports_a_failed_row_and_counts_it_as_rejected)
 {
     struct bench bench;
     bench_open(&bench, true);
@@ -304,7 +304,7 @@ END_TEST
 
 /* A request that waited in the pool too long gives back its place in the queue. It is not parsed,
  * prepared or explained. */
-START_TEST(the_pool_gives_back_what_nobody_needs_any_more)
+START_TEST(predict_pool_gives_back_requests_that_nobody_needs)
 {
     static const struct {
         int phase;
@@ -340,10 +340,11 @@ START_TEST(the_pool_gives_back_what_nobody_needs_any_more)
 }
 END_TEST
 
-SUITE("predict_finish", the_pool_gives_back_what_nobody_needs_any_more,
+SUITE("predict_finish", predict_pool_gives_back_requests_that_nobody_needs,
       a_reply_tells_how_long_each_station_took,
       a_reply_tells_the_times_of_the_row_that_was_done_last,
-      a_row_that_failed_is_told_and_counts_as_rejected, a_call_whose_only_row_failed_is_a_problem,
+      predict_reports_a_failed_row_and_counts_it_as_rejected,
+      a_call_whose_only_row_failed_is_a_problem,
       an_envelope_without_a_row_in_the_queue_counts_no_stage,
       a_client_that_has_gone_is_counted_once, the_head_refuses_what_it_can,
       the_head_refuses_while_there_is_no_service)

@@ -184,7 +184,7 @@ START_TEST(readyz_says_in_which_phase_the_server_is)
 }
 END_TEST
 
-START_TEST(models_are_told_by_name_version_digest_and_kind)
+START_TEST(models_route_lists_name_version_digest_and_kind)
 {
     struct stage stage;
     struct http_exchange exchange;
@@ -269,7 +269,7 @@ START_TEST(the_page_is_sent_with_headers_that_lock_it_in)
 }
 END_TEST
 
-START_TEST(the_page_is_not_sent_to_who_has_it)
+START_TEST(page_is_not_sent_again_to_a_client_that_has_it)
 {
     struct stage stage;
     struct http_exchange exchange;
@@ -506,8 +506,8 @@ END_TEST
 SUITE("routes_app", every_route_answers_as_the_contract_says,
       a_body_is_taken_only_where_there_is_use_for_one_and_as_long_as_it_can_be,
       a_length_is_asked_for_only_where_a_body_is_needed, readyz_says_in_which_phase_the_server_is,
-      models_are_told_by_name_version_digest_and_kind, models_tell_the_limits_of_requests,
-      the_page_is_sent_with_headers_that_lock_it_in, the_page_is_not_sent_to_who_has_it,
+      models_route_lists_name_version_digest_and_kind, models_tell_the_limits_of_requests,
+      the_page_is_sent_with_headers_that_lock_it_in, page_is_not_sent_again_to_a_client_that_has_it,
       a_refusal_of_the_edge_is_a_problem_and_counted_once,
       a_request_that_is_refused_counts_its_error_once,
       a_request_is_counted_by_route_model_and_status, a_request_is_logged_only_on_demand,

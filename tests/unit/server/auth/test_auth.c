@@ -51,7 +51,7 @@ static void expect_failures(const struct bench *bench, enum auth_failure failure
                           i == (int)failure ? count : 0);
 }
 
-START_TEST(a_request_without_a_key_is_told_that_it_needs_one)
+START_TEST(auth_tells_a_request_without_a_key_that_it_needs_one)
 {
     struct bench bench;
     bench_open(&bench, "predict");
@@ -320,7 +320,7 @@ START_TEST(threads_lose_no_place_of_a_key)
 END_TEST
 
 SUITE("auth", a_certificate_stands_for_a_key_where_none_is_sent,
-      a_request_without_a_key_is_told_that_it_needs_one,
+      auth_tells_a_request_without_a_key_that_it_needs_one,
       an_unknown_key_is_an_invalid_token_and_is_not_repeated,
       a_key_passes_whatever_the_case_of_its_scheme_and_the_blanks_about_it,
       a_key_is_taken_to_the_end_of_its_last_day, a_key_opens_only_what_its_scopes_say,

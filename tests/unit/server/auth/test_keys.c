@@ -175,7 +175,7 @@ static const struct {
     {"n admin\001", "a control character"},
 };
 
-START_TEST(faults_are_told_by_line_and_word_without_what_stands_there)
+START_TEST(keys_errors_give_line_and_word_without_the_text)
 {
     struct err err;
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
@@ -221,7 +221,7 @@ START_TEST(a_first_word_that_is_no_hash_is_refused_and_not_repeated)
 }
 END_TEST
 
-START_TEST(the_hash_of_an_unset_variable_lets_nobody_in)
+START_TEST(keys_refuse_the_hash_of_the_empty_key)
 {
     char text[128];
     struct err err;
@@ -391,11 +391,10 @@ END_TEST
 SUITE("keys", certificates_are_found_by_name_and_not_by_a_key,
       keys_are_found_by_what_was_hashed_and_by_nothing_else, every_bit_of_a_hash_counts,
       hashes_may_be_written_in_capitals, scopes_are_those_that_are_named,
-      options_are_read_in_any_order, faults_are_told_by_line_and_word_without_what_stands_there,
+      options_are_read_in_any_order, keys_errors_give_line_and_word_without_the_text,
       a_file_with_an_editors_mark_is_refused_for_it,
       a_first_word_that_is_no_hash_is_refused_and_not_repeated,
-      the_hash_of_an_unset_variable_lets_nobody_in,
-      one_key_stands_there_once_but_two_may_have_one_name, a_file_without_a_key_lets_nobody_in,
-      keys_have_a_limited_count, keys_keep_their_meters_in_the_next_set,
-      sets_are_the_same_if_their_texts_are, a_file_is_named_without_its_directory,
-      without_a_file_there_are_no_keys)
+      keys_refuse_the_hash_of_the_empty_key, one_key_stands_there_once_but_two_may_have_one_name,
+      a_file_without_a_key_lets_nobody_in, keys_have_a_limited_count,
+      keys_keep_their_meters_in_the_next_set, sets_are_the_same_if_their_texts_are,
+      a_file_is_named_without_its_directory, without_a_file_there_are_no_keys)

@@ -30,7 +30,7 @@ START_TEST(a_picture_needs_no_content_type)
 }
 END_TEST
 
-START_TEST(a_text_without_its_type_is_told_what_to_do)
+START_TEST(content_names_the_remedy_for_a_text_without_its_type)
 {
     struct reply reply =
         contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
@@ -119,7 +119,7 @@ START_TEST(content_refuses_other_formats_in_place_of_a_text_by_name)
 }
 END_TEST
 
-START_TEST(json_in_another_charset_is_read_or_told_how)
+START_TEST(content_reads_json_in_another_charset_or_names_the_remedy)
 {
     static const char latin[] = "{\"text\":\"possible \xB5 deadlock\"}";
     struct reply reply = contract_post(latin);
@@ -150,8 +150,8 @@ END_TEST
 static const char *const options[] = {NULL};
 
 CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
-               a_text_without_its_type_is_told_what_to_do,
+               content_names_the_remedy_for_a_text_without_its_type,
                texts_may_be_packed_or_in_another_charset, a_packed_bomb_is_413,
                content_refuses_other_formats_in_place_of_a_text_by_name,
-               json_in_another_charset_is_read_or_told_how,
+               content_reads_json_in_another_charset_or_names_the_remedy,
                more_inputs_than_are_allowed_are_counted)

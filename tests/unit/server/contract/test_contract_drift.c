@@ -117,7 +117,7 @@ static void expect_count(double count)
     reply_free(&reply);
 }
 
-START_TEST(a_stream_that_turns_is_told_by_the_model_and_the_metrics)
+START_TEST(drift_of_a_stream_shows_in_the_model_and_the_metrics)
 {
     tempdir_open(&dir);
     link_model();
@@ -178,5 +178,5 @@ START_TEST(another_reference_begins_anew)
 }
 END_TEST
 
-SUITE("contract_drift", a_stream_that_turns_is_told_by_the_model_and_the_metrics,
+SUITE("contract_drift", drift_of_a_stream_shows_in_the_model_and_the_metrics,
       another_reference_begins_anew)

@@ -401,7 +401,7 @@ START_TEST(an_option_that_is_missing_is_named)
 }
 END_TEST
 
-START_TEST(without_the_scope_nobody_fits)
+START_TEST(fits_need_the_admin_scope)
 {
     static const char *const keys[][2] = {{"anna-anna-anna-anna", "anna predict,feedback"},
                                           {"bert-bert-bert-bert", "bert predict,feedback,admin"}};
@@ -515,7 +515,7 @@ START_TEST(one_that_runs_is_cancelled_and_those_that_wait_too)
 }
 END_TEST
 
-START_TEST(more_than_may_wait_are_refused)
+START_TEST(fits_beyond_the_queue_are_refused)
 {
     bench_with(LASTS);
     expect("POST", "/admin/fits", "{\"name\":\"text\"}", 202);
@@ -672,7 +672,7 @@ START_TEST(one_that_fails_says_how)
 END_TEST
 
 /* The fit leaves a directory that is no model. */
-START_TEST(a_version_that_cannot_be_loaded_is_told_and_stays)
+START_TEST(fits_report_and_keep_a_version_that_cannot_be_loaded)
 {
     bench_with("mkdir \"$8\" && echo '{}' >\"$8/config.json\"");
     expect("POST", "/admin/fits", "{\"name\":\"text\"}", 202);
@@ -688,10 +688,10 @@ SUITE("server/contract/fits", ten_labels_of_a_new_kind_become_a_shadow_that_is_p
       a_report_is_a_page_that_may_load_nothing,
       fits_removes_a_forgotten_version_unless_it_is_served,
       a_version_that_would_lose_too_much_is_refused_and_leaves_nothing, fits_refuses_bad_requests,
-      an_option_that_is_missing_is_named, without_the_scope_nobody_fits,
-      one_that_runs_is_cancelled_and_those_that_wait_too, more_than_may_wait_are_refused,
+      an_option_that_is_missing_is_named, fits_need_the_admin_scope,
+      one_that_runs_is_cancelled_and_those_that_wait_too, fits_beyond_the_queue_are_refused,
       a_stop_ends_a_fit_also_one_that_does_not_listen,
       fits_removes_the_leavings_of_a_kill_at_the_next_start,
       a_fit_dies_with_the_server_that_began_it,
       fits_gives_the_program_pictures_as_sent_and_no_secrets_of_the_server, one_that_fails_says_how,
-      a_version_that_cannot_be_loaded_is_told_and_stays)
+      fits_report_and_keep_a_version_that_cannot_be_loaded)

@@ -25,7 +25,7 @@ static void expect_unusable(const struct unusable *cases, size_t count)
     }
 }
 
-START_TEST(an_image_that_is_none_is_422)
+START_TEST(predict_answers_422_to_a_bad_image)
 {
     static const struct unusable cases[] = {
         {"{\"image\":\"aGVs*bG8=\"}", "$.image: not base64: invalid character at offset 4"},
@@ -39,7 +39,7 @@ START_TEST(an_image_that_is_none_is_422)
 }
 END_TEST
 
-START_TEST(a_raw_image_that_is_none_is_422)
+START_TEST(predict_answers_422_to_a_bad_raw_image)
 {
     size_t len;
     char *png = contract_file(WAFER_MAP, &len);
@@ -260,10 +260,10 @@ START_TEST(an_error_never_repeats_the_input)
 }
 END_TEST
 
-CONTRACT_SUITE("contract_unusable", options, an_image_that_is_none_is_422,
-               a_raw_image_that_is_none_is_422, an_image_of_too_many_pixels_is_422_with_the_limit,
-               a_text_without_a_token_is_422, invalid_utf8_is_422_with_its_offset,
-               an_unknown_member_is_422_and_names_the_nearest,
+CONTRACT_SUITE("contract_unusable", options, predict_answers_422_to_a_bad_image,
+               predict_answers_422_to_a_bad_raw_image,
+               an_image_of_too_many_pixels_is_422_with_the_limit, a_text_without_a_token_is_422,
+               invalid_utf8_is_422_with_its_offset, an_unknown_member_is_422_and_names_the_nearest,
                predict_needs_exactly_one_of_text_and_image,
                an_option_of_the_wrong_type_or_size_is_422,
                a_query_option_of_the_wrong_type_or_size_is_422, a_model_of_the_other_kind_is_422,

@@ -108,7 +108,7 @@ static void expect(const char *model, const char *members, int status, const cha
     json_decref(call);
 }
 
-START_TEST(labels_that_cannot_be_used_are_told_by_their_place)
+START_TEST(zero_shot_refuses_bad_labels_by_their_place)
 {
     static const struct {
         const char *model, *members, *detail;
@@ -260,6 +260,6 @@ START_TEST(models_say_that_they_take_labels)
 END_TEST
 
 SUITE("contract_zero_shot", images_have_the_scores_of_transformers_in_given_labels,
-      labels_that_cannot_be_used_are_told_by_their_place, a_raw_picture_has_its_labels_in_the_query,
+      zero_shot_refuses_bad_labels_by_their_place, a_raw_picture_has_its_labels_in_the_query,
       labels_of_requests_are_one_series_of_the_metrics, many_labels_are_encoded_once_and_explained,
       the_audit_log_has_the_label_and_feedback_is_refused, models_say_that_they_take_labels)

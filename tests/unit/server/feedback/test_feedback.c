@@ -411,7 +411,7 @@ START_TEST(labels_of_a_list_are_judged_in_order_and_by_themselves)
 }
 END_TEST
 
-START_TEST(the_first_of_many_wrong_labels_are_told_the_nearest)
+START_TEST(feedback_names_the_nearest_label_for_the_first_wrong_ones)
 {
     struct feedback_item items[64];
     opened(10);
@@ -812,7 +812,7 @@ START_TEST(while_the_past_is_read_only_new_predictions_are_known)
 }
 END_TEST
 
-START_TEST(lines_that_are_none_of_ours_are_passed_over)
+START_TEST(feedback_ignores_foreign_lines_of_the_audit_log)
 {
     static const char *const lines[] = {
         "\"type\":\"prediction\",\"id\":7",
@@ -981,8 +981,8 @@ SUITE("feedback", an_answer_of_a_regression_is_not_remembered,
       a_version_more_takes_the_place_of_the_one_that_was_longest_unused,
       a_label_of_any_version_in_service_is_known,
       labels_of_a_list_are_judged_in_order_and_by_themselves,
-      the_first_of_many_wrong_labels_are_told_the_nearest, without_a_window_nothing_is_remembered,
-      accuracy_is_by_decision_class_and_pair,
+      feedback_names_the_nearest_label_for_the_first_wrong_ones,
+      without_a_window_nothing_is_remembered, accuracy_is_by_decision_class_and_pair,
       labels_go_on_counting_when_their_prediction_has_left_the_window,
       series_exist_once_a_label_was_given_and_counters_never_fall,
       a_models_own_label_other_makes_one_series_with_those_that_it_lacks,
@@ -991,6 +991,6 @@ SUITE("feedback", an_answer_of_a_regression_is_not_remembered,
       feedback_restores_at_most_a_window_of_past_predictions,
       an_id_that_two_keys_ask_under_gets_no_label,
       while_the_past_is_read_only_new_predictions_are_known,
-      lines_that_are_none_of_ours_are_passed_over, threads_lose_no_label,
+      feedback_ignores_foreign_lines_of_the_audit_log, threads_lose_no_label,
       a_label_outlives_its_prediction_until_its_id_is_used_again,
       labels_to_learn_from_are_those_of_the_audit_log_after_a_restart)

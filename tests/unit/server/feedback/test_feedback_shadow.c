@@ -121,7 +121,7 @@ START_TEST(each_shadow_of_an_input_is_judged_by_itself)
 }
 END_TEST
 
-START_TEST(a_shadow_of_an_earlier_answer_with_the_same_id_is_not_meant)
+START_TEST(feedback_ignores_a_shadow_of_an_earlier_answer_with_the_same_id)
 {
     opened(10);
     answered("a", 1);
@@ -177,6 +177,6 @@ END_TEST
 SUITE("feedback_shadow", a_label_judges_both_by_their_texts,
       a_label_may_come_before_the_shadow_and_be_changed_or_taken_back,
       each_shadow_of_an_input_is_judged_by_itself,
-      a_shadow_of_an_earlier_answer_with_the_same_id_is_not_meant,
+      feedback_ignores_a_shadow_of_an_earlier_answer_with_the_same_id,
       a_shadow_of_what_is_not_remembered_is_forgotten,
       a_shadow_whose_version_takes_the_answers_place_judges_nothing)

@@ -25,7 +25,7 @@ static const struct outcomes_cell *cell(unsigned version, uint32_t label, uint32
     return NULL;
 }
 
-START_TEST(versions_are_told_apart_by_both_names)
+START_TEST(outcomes_distinguish_versions_by_both_names)
 {
     opened();
     ck_assert_int_eq(outcomes_version(outcomes, "a", "1", false), 0);
@@ -191,7 +191,7 @@ START_TEST(beyond_the_cells_a_version_is_still_exact)
 }
 END_TEST
 
-SUITE("outcomes", versions_are_told_apart_by_both_names, versions_are_bounded,
+SUITE("outcomes", outcomes_distinguish_versions_by_both_names, versions_are_bounded,
       a_label_keeps_its_number_and_is_new_until_a_model_has_it,
       new_labels_are_bounded_and_known_ones_are_not, each_label_is_found_whatever_was_replaced,
       outcomes_lower_current_counts_but_not_given_ones, beyond_the_cells_a_version_is_still_exact)

@@ -111,7 +111,7 @@ START_TEST(the_oldest_is_forgotten_first_around_the_ring_many_times)
 }
 END_TEST
 
-START_TEST(a_window_of_none_remembers_nothing_and_of_one_the_last)
+START_TEST(window_of_size_zero_is_empty_and_of_size_one_has_the_last)
 {
     opened(0);
     put("a", 0, 1);
@@ -127,7 +127,7 @@ START_TEST(a_window_of_none_remembers_nothing_and_of_one_the_last)
 END_TEST
 
 /* Keys that all begin their walk at one of two places next to the end of the table. */
-START_TEST(keys_that_collide_in_the_table_are_told_apart)
+START_TEST(window_distinguishes_keys_that_collide)
 {
     enum { SIZE = 32, ROUNDS = 20000, KEYS = 48 };
     uint64_t last[KEYS] = {0}; /* when it was put; 0: never */
@@ -219,8 +219,8 @@ END_TEST
 SUITE("window", siphash_gives_its_authors_numbers, an_id_is_found_with_its_index_only,
       window_finds_the_latest_of_equal_ids,
       the_oldest_is_forgotten_first_around_the_ring_many_times,
-      a_window_of_none_remembers_nothing_and_of_one_the_last,
-      keys_that_collide_in_the_table_are_told_apart, random_ids_are_found_as_in_a_list,
+      window_of_size_zero_is_empty_and_of_size_one_has_the_last,
+      window_distinguishes_keys_that_collide, random_ids_are_found_as_in_a_list,
       the_past_is_found_beside_what_came_meanwhile,
       the_past_never_hides_a_newer_prediction_with_its_id,
       window_bytes_are_the_memory_that_it_takes)

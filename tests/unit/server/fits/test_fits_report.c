@@ -22,7 +22,7 @@ static char *read_of(const char *report)
     return figures;
 }
 
-START_TEST(both_sides_are_told_without_the_paths)
+START_TEST(fits_report_has_both_sides_without_paths)
 {
     char *figures = read_of(
         "{\"model\": \"/srv/x\", \"before\": {\"model\": \"/srv/a\", \"inputs\": 34, \"accuracy\": "
@@ -62,5 +62,5 @@ START_TEST(fits_report_of_many_labels_has_only_the_sums)
 }
 END_TEST
 
-SUITE("fits/report", both_sides_are_told_without_the_paths,
+SUITE("fits/report", fits_report_has_both_sides_without_paths,
       fits_report_of_another_shape_has_no_figures, fits_report_of_many_labels_has_only_the_sums)

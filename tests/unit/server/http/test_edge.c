@@ -370,7 +370,7 @@ START_TEST(a_full_edge_without_a_client_waiting_leaves_the_others_alone)
 }
 END_TEST
 
-START_TEST(after_quiescing_nobody_new_is_let_in)
+START_TEST(edge_lets_no_client_in_after_quiescing)
 {
     struct bench bench;
     bench_open(&bench, 10);
@@ -409,4 +409,4 @@ SUITE("edge", edge_holds_a_client_until_there_is_room,
       an_edge_that_rests_does_not_watch_its_listener, beyond_its_limit_the_edge_rests,
       edge_counts_an_accepted_client_before_its_io_thread_sees_it,
       a_full_edge_without_a_client_waiting_leaves_the_others_alone,
-      after_quiescing_nobody_new_is_let_in)
+      edge_lets_no_client_in_after_quiescing)

@@ -391,7 +391,7 @@ static void *stop_main(void *context)
 }
 
 /* The suspended request comes back, or its client has gone and the library forgets it. */
-START_TEST(the_stop_waits_for_who_is_suspended)
+START_TEST(answer_stop_waits_for_a_suspended_request)
 {
     for (int gone = 0; gone < 2; gone++) {
         struct bench bench;
@@ -425,4 +425,4 @@ SUITE("http_answer", a_request_without_a_body_is_answered_when_it_is_whole,
       answer_before_a_body_lingers, a_reply_that_the_library_does_not_take_ends_the_connection,
       the_overdue_are_neither_asked_about_nor_answered,
       a_suspended_request_is_finished_when_it_is_back, nothing_begins_after_the_stop,
-      the_stop_waits_for_who_is_suspended)
+      answer_stop_waits_for_a_suspended_request)

@@ -57,7 +57,7 @@ START_TEST(a_request_begins_empty_and_owes_nothing)
 }
 END_TEST
 
-START_TEST(a_request_that_was_told_of_is_done_once_and_gives_its_memory_back)
+START_TEST(request_is_done_once_and_gives_its_memory_back)
 {
     struct bench bench;
     struct err err = {0};
@@ -383,7 +383,7 @@ START_TEST(a_second_request_line_that_cannot_be_read_is_answered_if_nothing_was_
 END_TEST
 
 SUITE("http_request", a_request_begins_empty_and_owes_nothing,
-      a_request_that_was_told_of_is_done_once_and_gives_its_memory_back,
+      request_is_done_once_and_gives_its_memory_back,
       a_refusal_begins_with_an_empty_reply_and_closes, the_limit_of_a_body_is_the_lower_of_two,
       an_announced_length_is_held_against_the_limit, a_body_is_kept_up_to_its_limit,
       a_body_that_there_is_no_memory_for_is_refused, a_body_in_vain_is_dropped_up_to_its_limit,

@@ -42,7 +42,7 @@ static void expect_refused(const char *address, unsigned port, const char *text)
     listener_close(&listener);
 }
 
-START_TEST(a_listener_of_tcp_says_its_port_or_why_there_is_none)
+START_TEST(listener_of_tcp_gives_its_port_or_an_error)
 {
     struct listener listener;
     struct err err = {0};
@@ -255,7 +255,7 @@ START_TEST(listener_adopts_only_a_descriptor_that_listens)
 }
 END_TEST
 
-SUITE("listener", a_listener_of_tcp_says_its_port_or_why_there_is_none,
+SUITE("listener", listener_of_tcp_gives_its_port_or_an_error,
       a_socket_of_a_path_is_for_owner_and_group_whatever_the_umask_and_goes_with_the_listener,
       the_socket_of_a_process_that_is_gone_is_replaced_and_of_one_that_lives_is_not,
       listener_keeps_a_file_that_is_no_socket, a_file_that_another_has_put_there_is_not_removed,

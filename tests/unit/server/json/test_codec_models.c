@@ -1,4 +1,4 @@
-/* What is served as JSON: the list of models, and one alone. */
+/* The models in JSON: the list of all, and one alone. */
 #include "server/json/codec_models.h"
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"

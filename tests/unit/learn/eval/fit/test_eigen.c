@@ -178,7 +178,7 @@ START_TEST(eigen_cholesky_is_what_was_computed_by_hand)
 END_TEST
 
 /* The matrix has two directions. The others are any directions, with a value of 0. */
-START_TEST(eigen_leading_writes_as_many_as_are_asked_for)
+START_TEST(eigen_leading_writes_the_count_asked_for)
 {
     static double a[N * N], values[4] = {7, 7, 7, 7}, vectors[4 * N];
     for (size_t d = 0; d < N; d++)
@@ -209,5 +209,5 @@ SUITE("eigen", eigen_all_finds_every_pair_in_falling_order, eigen_leading_finds_
       eigen_cholesky_solves_and_refuses_what_is_not_positive,
       eigen_refuses_numbers_that_are_not_finite, eigen_dot_and_add_are_those_of_the_first_n,
       eigen_all_of_two_by_two_is_what_was_computed_by_hand, eigen_all_sorts_what_is_diagonal,
-      eigen_cholesky_is_what_was_computed_by_hand, eigen_leading_writes_as_many_as_are_asked_for,
+      eigen_cholesky_is_what_was_computed_by_hand, eigen_leading_writes_the_count_asked_for,
       eigen_all_leaves_what_is_zero)

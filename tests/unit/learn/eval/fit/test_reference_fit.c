@@ -64,7 +64,7 @@ START_TEST(scores_are_cut_into_tenths)
 END_TEST
 
 /* Nine tenths score above 0.999, which is one bin. Differences among them are not the model's. */
-START_TEST(scores_that_are_nearly_one_are_not_told_apart)
+START_TEST(reference_fit_puts_scores_near_one_into_one_bin)
 {
     fill(1);
     for (unsigned i = 0; i < COUNT; i++)
@@ -100,5 +100,5 @@ START_TEST(no_answers_are_an_error)
 END_TEST
 
 SUITE("reference_fit", labels_have_the_shares_of_their_answers, scores_are_cut_into_tenths,
-      scores_that_are_nearly_one_are_not_told_apart, few_inputs_are_cut_into_fewer_bins,
+      reference_fit_puts_scores_near_one_into_one_bin, few_inputs_are_cut_into_fewer_bins,
       no_answers_are_an_error)

@@ -25,7 +25,7 @@ static void make(struct made *made, const float (*logits)[LABELS])
 
 static const float base[ITEMS][LABELS] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {2, 2, 0}};
 
-START_TEST(evaluation_winner_is_the_first_of_equal_ones)
+START_TEST(evaluation_winner_is_the_first_of_equal_scores)
 {
     struct made made;
     make(&made, base);
@@ -140,7 +140,7 @@ START_TEST(agreement_reads_what_is_counted_and_no_more)
 }
 END_TEST
 
-SUITE("agreement", evaluation_winner_is_the_first_of_equal_ones, agreement_with_itself_is_whole,
+SUITE("agreement", evaluation_winner_is_the_first_of_equal_scores, agreement_with_itself_is_whole,
       agreement_counts_other_winners_and_measures_logits,
       agreement_takes_a_failure_on_one_side_for_a_difference,
       agreement_leaves_out_what_failed_on_both_sides, agreement_of_no_inputs_is_zero,

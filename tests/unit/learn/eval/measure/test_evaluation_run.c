@@ -179,7 +179,7 @@ START_TEST(evaluation_of_nothing_that_can_be_used_is_an_error)
 }
 END_TEST
 
-START_TEST(evaluation_needs_nobody_who_watches)
+START_TEST(evaluation_runs_without_a_progress_callback)
 {
     const struct evaluation_options options = {.threads = 1};
     open_model();
@@ -211,4 +211,4 @@ END_TEST
 
 SUITE("evaluation_run", evaluation_fills_batches_and_never_overfills_them,
       evaluation_fails_item_by_item, evaluation_of_nothing_that_can_be_used_is_an_error,
-      evaluation_needs_nobody_who_watches, evaluation_leaves_an_item_for_the_next_batch)
+      evaluation_runs_without_a_progress_callback, evaluation_leaves_an_item_for_the_next_batch)

@@ -55,7 +55,7 @@ START_TEST(the_shares_of_the_inputs_give_the_figures_of_the_inputs)
 }
 END_TEST
 
-START_TEST(a_label_without_an_input_is_told_and_left_out)
+START_TEST(expectation_names_and_leaves_out_a_label_without_inputs)
 {
     static const double shares[LABELS] = {0.5, 0.4, 0.1}, none[LABELS] = {0, 0, 1};
     count((const size_t[]){9, 1, 0, 2, 8, 0, 0, 0, 0});
@@ -85,4 +85,5 @@ END_TEST
 
 SUITE("expectation", each_label_weighs_what_is_expected_of_it,
       the_shares_of_the_inputs_give_the_figures_of_the_inputs,
-      a_label_without_an_input_is_told_and_left_out, the_same_seed_gives_the_same_interval)
+      expectation_names_and_leaves_out_a_label_without_inputs,
+      the_same_seed_gives_the_same_interval)

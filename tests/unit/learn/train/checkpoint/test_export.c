@@ -306,7 +306,7 @@ START_TEST(export_takes_a_preprocessor_from_a_shipped_configuration)
 }
 END_TEST
 
-START_TEST(export_takes_the_tokenizer_from_where_it_is_told)
+START_TEST(export_takes_the_tokenizer_from_the_given_directory)
 {
     struct fixture fixture;
     char path[128];
@@ -361,4 +361,4 @@ SUITE("export", export_of_a_model_gives_the_same_logits, export_writes_the_value
       export_of_a_pretrained_encoder_names_the_mlm_class,
       export_at_another_resolution_resizes_to_it, export_scales_the_size_before_a_crop,
       export_takes_a_preprocessor_from_a_shipped_configuration,
-      export_takes_the_tokenizer_from_where_it_is_told, export_says_what_the_source_lacks)
+      export_takes_the_tokenizer_from_the_given_directory, export_says_what_the_source_lacks)

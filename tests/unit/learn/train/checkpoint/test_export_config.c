@@ -236,7 +236,7 @@ START_TEST(a_size_before_a_crop_is_that_of_the_source)
 }
 END_TEST
 
-START_TEST(a_size_that_is_none_is_refused)
+START_TEST(export_config_refuses_a_bad_size)
 {
     static const char *const sizes[] = {"0", "65537", "\"16\"", "-1", "65536", "1"};
     char config[64], want[128];
@@ -279,7 +279,7 @@ START_TEST(an_export_that_fails_has_no_weights)
 }
 END_TEST
 
-START_TEST(a_texts_length_is_written_if_it_is_told)
+START_TEST(export_config_writes_the_length_of_a_text_if_it_is_known)
 {
     for (unsigned tokens = 0; tokens < 8; tokens += 7) {
         open_model("bert", NULL, HEAD_CLASSIFIER);
@@ -293,5 +293,5 @@ END_TEST
 
 SUITE("export_config", a_configuration_says_what_was_learnt, scores_are_named_as_problems,
       export_config_of_a_language_model_has_no_problem_type, each_tensor_is_written_with_its_values,
-      a_size_before_a_crop_is_that_of_the_source, a_size_that_is_none_is_refused,
-      an_export_that_fails_has_no_weights, a_texts_length_is_written_if_it_is_told)
+      a_size_before_a_crop_is_that_of_the_source, export_config_refuses_a_bad_size,
+      an_export_that_fails_has_no_weights, export_config_writes_the_length_of_a_text_if_it_is_known)

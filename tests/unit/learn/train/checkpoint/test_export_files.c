@@ -137,7 +137,7 @@ START_TEST(a_copy_is_the_file_or_its_absence)
 }
 END_TEST
 
-START_TEST(a_file_that_cannot_be_read_is_told_by_its_path)
+START_TEST(export_files_name_the_path_that_cannot_be_read)
 {
     open_dirs();
     ck_assert_int_eq(mkdir(path_of(&source, "a"), 0777), 0);
@@ -322,7 +322,7 @@ START_TEST(a_size_before_a_crop_grows_with_it)
 }
 END_TEST
 
-START_TEST(a_preprocessor_that_cannot_be_understood_is_told)
+START_TEST(export_files_name_a_preprocessor_that_cannot_be_understood)
 {
     char want[PATH_MAX];
     open_dirs();
@@ -337,9 +337,9 @@ START_TEST(a_preprocessor_that_cannot_be_understood_is_told)
 END_TEST
 
 SUITE("export_files", a_path_that_is_too_long_is_refused, a_directory_is_made_unless_it_is_there,
-      a_copy_is_the_file_or_its_absence, a_file_that_cannot_be_read_is_told_by_its_path,
+      a_copy_is_the_file_or_its_absence, export_files_name_the_path_that_cannot_be_read,
       export_files_copies_a_whole_tokenizer_and_removes_older_files,
       a_tokenizer_without_a_vocabulary_is_refused, a_texts_length_is_put_beside_what_is_there,
       a_preprocessor_that_fits_is_copied, without_a_preprocessor_there_is_nothing_to_write,
       steps_in_a_member_of_processor_config_are_resized_there, a_size_before_a_crop_grows_with_it,
-      a_preprocessor_that_cannot_be_understood_is_told)
+      export_files_name_a_preprocessor_that_cannot_be_understood)

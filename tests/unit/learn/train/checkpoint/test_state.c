@@ -109,7 +109,7 @@ START_TEST(no_file_is_no_state)
 }
 END_TEST
 
-START_TEST(another_runs_state_is_refused_with_the_way_out)
+START_TEST(state_of_another_run_is_refused_with_a_remedy)
 {
     struct fixture f;
     struct state_counters counters;
@@ -554,7 +554,7 @@ START_TEST(a_run_that_has_just_begun_has_a_state_too)
 }
 END_TEST
 
-START_TEST(a_state_that_cannot_be_written_or_read_is_told_by_its_path)
+START_TEST(state_errors_have_the_path)
 {
     struct fixture f;
     struct err err = {0};
@@ -577,11 +577,10 @@ START_TEST(a_state_that_cannot_be_written_or_read_is_told_by_its_path)
 END_TEST
 
 SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
-      another_runs_state_is_refused_with_the_way_out, a_state_of_another_size_is_refused,
+      state_of_another_run_is_refused_with_a_remedy, a_state_of_another_size_is_refused,
       a_cut_file_is_refused, a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite,
       state_names_a_missing_tensor, a_counter_of_another_type_is_refused,
       a_damaged_history_is_refused, a_state_of_another_version_is_refused_with_the_way_out,
       a_state_of_digits_is_read_as_what_it_was, digits_are_of_sixteen_bits,
       a_fingerprint_of_digits_is_of_characters, state_of_digits_names_a_missing_tensor,
-      a_run_that_has_just_begun_has_a_state_too,
-      a_state_that_cannot_be_written_or_read_is_told_by_its_path)
+      a_run_that_has_just_begun_has_a_state_too, state_errors_have_the_path)

@@ -174,7 +174,7 @@ START_TEST(vocab_files_name_the_path_that_cannot_be_written)
 }
 END_TEST
 
-START_TEST(a_path_that_is_too_long_is_told)
+START_TEST(vocab_files_refuse_a_path_that_is_too_long)
 {
     static char deep[PATH_MAX];
     static const char *const pieces[] = {"a"};
@@ -187,4 +187,4 @@ END_TEST
 
 SUITE("vocab_files", pieces_are_lines_however_long, a_piece_that_is_no_line_leaves_nothing_behind,
       a_new_tokenizer_is_its_three_files, vocab_files_name_the_path_that_cannot_be_written,
-      a_path_that_is_too_long_is_told)
+      vocab_files_refuse_a_path_that_is_too_long)

@@ -135,7 +135,7 @@ START_TEST(every_tensor_with_a_row_a_piece_loses_rows)
 }
 END_TEST
 
-START_TEST(rows_that_are_too_few_are_told_and_just_enough_are_not)
+START_TEST(vocab_trim_refuses_tensors_with_too_few_rows)
 {
     struct tensor_out tensors[] = {embedding, {"cls.predictions.bias", DTYPE_F32, 1, {6}, numbers}};
     char want[256];
@@ -264,7 +264,6 @@ START_TEST(vocab_trim_names_the_path_that_cannot_be_written)
 END_TEST
 
 SUITE("vocab_trim_tensors", every_tensor_with_a_row_a_piece_loses_rows,
-      rows_that_are_too_few_are_told_and_just_enough_are_not,
-      ids_of_a_configuration_are_moved_or_removed,
+      vocab_trim_refuses_tensors_with_too_few_rows, ids_of_a_configuration_are_moved_or_removed,
       files_that_the_source_lacks_are_not_left_from_before, tokens_without_a_new_id_change_nothing,
       vocab_trim_names_the_path_that_cannot_be_written)

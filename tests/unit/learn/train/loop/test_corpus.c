@@ -142,7 +142,7 @@ START_TEST(a_share_of_each_class_is_held_back)
 }
 END_TEST
 
-START_TEST(another_list_is_judged_by_as_a_whole)
+START_TEST(corpus_judges_by_all_of_another_list)
 {
     open_lists("abcabc", "ccba");
     open_corpus();
@@ -319,7 +319,7 @@ START_TEST(a_class_without_a_usable_input_is_named)
 }
 END_TEST
 
-SUITE("corpus", a_share_of_each_class_is_held_back, another_list_is_judged_by_as_a_whole,
+SUITE("corpus", a_share_of_each_class_is_held_back, corpus_judges_by_all_of_another_list,
       a_view_names_the_items_it_was_given, fields_are_those_of_the_options,
       several_labels_are_several_targets, masked_words_are_learnt_from_texts_without_labels,
       lists_with_nothing_to_learn_are_refused, inputs_that_cannot_be_used_are_left_out,

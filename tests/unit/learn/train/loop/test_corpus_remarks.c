@@ -123,7 +123,7 @@ static bool rises(const double (*losses)[2], unsigned count, unsigned new_size)
     return history_rises(&history);
 }
 
-START_TEST(a_loss_that_rises_for_three_epochs_is_told_once)
+START_TEST(remarks_tell_a_loss_that_rises_for_three_epochs_once)
 {
     static const double losses[][2] = {{9, 5}, {8, 4}, {7, 5}, {6, 6}, {5, 7}, {4, 8}},
                         level[][2] = {{9, 4}, {8, 5}, {7, 5}, {6, 6}},
@@ -138,4 +138,5 @@ END_TEST
 
 SUITE("corpus_remarks", ten_of_a_class_are_not_few, classes_that_nothing_judges_are_named,
       many_classes_are_counted, inputs_on_both_sides_are_counted_with_an_example,
-      masked_words_have_no_classes_to_speak_of, a_loss_that_rises_for_three_epochs_is_told_once)
+      masked_words_have_no_classes_to_speak_of,
+      remarks_tell_a_loss_that_rises_for_three_epochs_once)

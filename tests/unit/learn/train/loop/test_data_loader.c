@@ -108,7 +108,7 @@ START_TEST(inputs_are_drawn_by_their_position_in_the_run)
 }
 END_TEST
 
-START_TEST(the_first_input_that_fails_is_told_and_a_later_batch_is_not)
+START_TEST(data_loader_tells_the_first_input_of_its_batch_that_fails)
 {
     struct samples_view view = {.image_size = 16};
     struct data_loader_order order = {.view = &view};
@@ -136,4 +136,4 @@ END_TEST
 
 SUITE("feed", parts_are_as_large_as_fits, a_row_that_is_too_long_goes_alone,
       inputs_are_drawn_by_their_position_in_the_run,
-      the_first_input_that_fails_is_told_and_a_later_batch_is_not)
+      data_loader_tells_the_first_input_of_its_batch_that_fails)

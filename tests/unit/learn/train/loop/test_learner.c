@@ -325,7 +325,7 @@ static void fill_arrays(void)
         numbers_fill(arrays[i], numbers, 1, i + 1);
 }
 
-START_TEST(another_size_takes_everything_along)
+START_TEST(learner_keeps_its_state_at_another_image_size)
 {
     struct parameters from = {0};
     float *was[5];
@@ -397,5 +397,5 @@ SUITE("learner", a_batch_has_the_mean_loss_of_its_rows, parts_give_the_gradient_
       masked_words_are_counted_where_they_are, a_batch_without_words_is_nothing,
       dropout_is_drawn_by_position_and_seed,
       a_step_moves_the_weights_and_what_is_computed_with_them,
-      learner_leaves_frozen_parameters_unchanged, another_size_takes_everything_along,
+      learner_leaves_frozen_parameters_unchanged, learner_keeps_its_state_at_another_image_size,
       a_structured_beginning_is_also_the_averages)

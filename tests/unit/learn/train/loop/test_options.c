@@ -273,7 +273,7 @@ END_TEST
 
 /* A run that an earlier build began goes on: options unknown to that build are not in its
  * fingerprint. */
-START_TEST(options_that_came_later_are_told_if_they_are_used)
+START_TEST(options_enter_a_fingerprint_only_if_used)
 {
     struct train_options options;
     train_options_default(&options);
@@ -370,5 +370,5 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
       options_name_those_that_exclude_each_other, teachers_are_given_one_after_another,
-      options_that_came_later_are_told_if_they_are_used,
-      views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)
+      options_enter_a_fingerprint_only_if_used, views_make_a_group_and_reductions_have_names,
+      the_fingerprint_is_a_line_an_option)

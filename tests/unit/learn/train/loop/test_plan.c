@@ -45,7 +45,7 @@ START_TEST(a_size_that_patches_do_not_divide_is_refused)
 }
 END_TEST
 
-START_TEST(another_size_than_that_of_relative_positions_is_refused)
+START_TEST(plan_refuses_an_image_size_that_relative_positions_do_not_fit)
 {
     struct train_options options;
     struct spec spec = vit();
@@ -208,7 +208,7 @@ START_TEST(every_step_has_the_rate_of_the_formula)
 END_TEST
 
 SUITE("plan", stages_follow_each_other, a_size_that_patches_do_not_divide_is_refused,
-      another_size_than_that_of_relative_positions_is_refused,
+      plan_refuses_an_image_size_that_relative_positions_do_not_fit,
       steps_and_rates_follow_from_the_options, views_take_what_each_option_says,
       texts_have_one_stage_of_no_size, work_and_size_change_at_a_stages_first_step,
       rate_rises_then_falls_along_a_cosine, every_step_has_the_rate_of_the_formula)

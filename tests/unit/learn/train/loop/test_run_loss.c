@@ -60,7 +60,7 @@ START_TEST(class_weights_are_part_of_the_prior)
 }
 END_TEST
 
-START_TEST(nothing_is_adjusted_unless_it_is_asked_for)
+START_TEST(run_adjusts_no_logit_by_default)
 {
     open_list();
     open_run();
@@ -71,4 +71,4 @@ START_TEST(nothing_is_adjusted_unless_it_is_asked_for)
 END_TEST
 
 SUITE("run_loss", the_prior_is_that_of_the_inputs_as_they_are_drawn,
-      class_weights_are_part_of_the_prior, nothing_is_adjusted_unless_it_is_asked_for)
+      class_weights_are_part_of_the_prior, run_adjusts_no_logit_by_default)

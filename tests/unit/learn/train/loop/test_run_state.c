@@ -11,7 +11,7 @@
 
 static char path[256];
 
-START_TEST(an_output_that_cannot_be_is_told)
+START_TEST(run_names_an_output_that_cannot_be_made)
 {
     char out[160];
     train_fixture_texts(&f);
@@ -164,6 +164,6 @@ START_TEST(an_epoch_has_its_size_and_what_rests)
 }
 END_TEST
 
-SUITE("run_state", an_output_that_cannot_be_is_told, a_run_goes_on_where_it_was_saved,
+SUITE("run_state", run_names_an_output_that_cannot_be_made, a_run_goes_on_where_it_was_saved,
       a_state_of_another_image_size_is_restored_at_its_own, a_state_that_is_damaged_is_refused,
       an_epoch_has_its_size_and_what_rests)

@@ -178,7 +178,7 @@ START_TEST(a_list_must_have_every_input_to_learn)
 }
 END_TEST
 
-START_TEST(a_list_of_other_inputs_is_told_by_its_digests)
+START_TEST(teachers_refuse_a_list_of_other_inputs_by_its_digests)
 {
     char path[128], text[256], where[160];
     open_school();
@@ -321,7 +321,7 @@ START_TEST(a_teacher_that_fits_not_is_refused_with_the_reason)
 }
 END_TEST
 
-START_TEST(an_input_that_a_teacher_cannot_read_is_told)
+START_TEST(teachers_name_an_input_that_they_cannot_read)
 {
     static const size_t two[] = {1, 0};
     const float *logits;
@@ -343,8 +343,8 @@ END_TEST
 
 SUITE("teachers", nobody_teaches_nothing, one_teacher_alone_is_passed_on_as_it_is,
       several_teachers_teach_the_mean_of_their_distributions, shares_that_vanish_have_finite_logits,
-      a_list_must_have_every_input_to_learn, a_list_of_other_inputs_is_told_by_its_digests,
+      a_list_must_have_every_input_to_learn, teachers_refuse_a_list_of_other_inputs_by_its_digests,
       a_teacher_of_texts_reads_what_the_learner_reads,
       a_teacher_of_images_sees_them_at_its_own_size,
       a_teacher_that_fits_not_is_refused_with_the_reason,
-      an_input_that_a_teacher_cannot_read_is_told)
+      teachers_name_an_input_that_they_cannot_read)

@@ -109,7 +109,7 @@ static void expect_estimate(const struct trainer_progress *end, uint64_t step, u
 }
 
 /* Two epochs of three steps: 40, 40 and 28 texts. */
-START_TEST(the_end_of_each_phase_is_told)
+START_TEST(walk_reports_the_end_of_each_phase)
 {
     train_fixture_texts(&f);
     f.options.epochs = 2;
@@ -242,7 +242,7 @@ START_TEST(walk_keeps_the_smaller_loss_of_equal_figures)
 }
 END_TEST
 
-START_TEST(an_epoch_at_another_size_is_compared_with_none_before)
+START_TEST(walk_compares_an_epoch_only_with_epochs_of_its_image_size)
 {
     train_fixture_images(&f, "right");
     f.options.keep = "best";
@@ -320,7 +320,7 @@ START_TEST(a_run_that_was_stopped_in_an_epoch_goes_on_there)
 }
 END_TEST
 
-START_TEST(a_run_that_is_told_to_stop_before_it_begins_does_no_step)
+START_TEST(walk_makes_no_step_if_stopped_before_it_begins)
 {
     struct trainer_hooks hooks = {.stop = &stop};
     struct trainer_result result;
@@ -369,10 +369,10 @@ START_TEST(trainer_returns_an_error_before_any_hook_runs)
 }
 END_TEST
 
-SUITE("walk", the_end_of_each_phase_is_told, the_plan_counts_what_is_learnt,
+SUITE("walk", walk_reports_the_end_of_each_phase, the_plan_counts_what_is_learnt,
       the_best_epoch_is_the_one_that_is_kept, walk_keeps_the_smaller_loss_of_equal_figures,
-      an_epoch_at_another_size_is_compared_with_none_before,
+      walk_compares_an_epoch_only_with_epochs_of_its_image_size,
       patience_is_the_number_of_epochs_without_a_better_one,
       a_run_that_was_stopped_in_an_epoch_goes_on_there,
-      a_run_that_is_told_to_stop_before_it_begins_does_no_step, steps_that_were_skipped_are_counted,
+      walk_makes_no_step_if_stopped_before_it_begins, steps_that_were_skipped_are_counted,
       trainer_returns_an_error_before_any_hook_runs)

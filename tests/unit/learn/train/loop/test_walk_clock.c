@@ -150,7 +150,7 @@ START_TEST(the_second_step_says_how_long_the_rest_takes)
 }
 END_TEST
 
-START_TEST(every_step_is_told_when_there_is_time)
+START_TEST(walk_reports_every_slow_step)
 {
     run(0.25);
     expect_every_step(0);
@@ -176,7 +176,7 @@ START_TEST(a_run_that_goes_on_counts_from_there)
 }
 END_TEST
 
-START_TEST(progress_is_told_five_times_a_second_at_most)
+START_TEST(walk_reports_progress_at_most_five_times_a_second)
 {
     unsigned first = 0;
     run(0.03);
@@ -216,6 +216,6 @@ START_TEST(a_long_epoch_is_saved_every_five_minutes)
 }
 END_TEST
 
-SUITE("walk_clock", the_second_step_says_how_long_the_rest_takes,
-      every_step_is_told_when_there_is_time, a_run_that_goes_on_counts_from_there,
-      progress_is_told_five_times_a_second_at_most, a_long_epoch_is_saved_every_five_minutes)
+SUITE("walk_clock", the_second_step_says_how_long_the_rest_takes, walk_reports_every_slow_step,
+      a_run_that_goes_on_counts_from_there, walk_reports_progress_at_most_five_times_a_second,
+      a_long_epoch_is_saved_every_five_minutes)

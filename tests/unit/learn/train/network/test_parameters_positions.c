@@ -91,7 +91,7 @@ START_TEST(grids_that_are_square_are_resampled)
 }
 END_TEST
 
-START_TEST(grids_that_are_none_are_refused_with_both_shapes)
+START_TEST(positions_of_a_bad_grid_are_refused_with_both_shapes)
 {
     static const struct {
         unsigned rank;
@@ -175,5 +175,5 @@ START_TEST(only_classifiers_may_have_another_shape)
 END_TEST
 
 SUITE("parameters_positions", grids_that_are_square_are_resampled,
-      grids_that_are_none_are_refused_with_both_shapes, positions_of_texts_are_cut,
+      positions_of_a_bad_grid_are_refused_with_both_shapes, positions_of_texts_are_cut,
       only_classifiers_may_have_another_shape)
