@@ -20,7 +20,7 @@ enum err_code feedback_head(struct service *service, struct request *request)
 {
     if (atomic_load(&service->phase) == SERVICE_STARTING)
         return err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
-    if (protocol_native.accept(request))
+    if (content_accept(request))
         return request->err.code;
     if (request->body != REQUEST_JSON)
         return err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as application/json");

@@ -108,7 +108,7 @@ enum http_next fits_list_begin(struct service *service, struct request *request)
 static enum err_code read_number(const struct service *service, struct request *request,
                                  uint64_t *out)
 {
-    const char *text = route_value(request, "fit");
+    const char *text = request_value(request, "fit");
     if (text == NULL)
         return err_no_memory(&request->err, strlen(request->exchange->path));
     errno = 0;

@@ -40,7 +40,7 @@ enum err_code input_name_read(struct input_name *out, struct request *request)
 {
     const char *pattern = request->route->pattern;
     struct reading reading = {out, request, strstr(pattern, "{id}") != NULL};
-    *out = (struct input_name){.id = reading.has_path_id ? route_value(request, "id") : ""};
+    *out = (struct input_name){.id = reading.has_path_id ? request_value(request, "id") : ""};
     if (out->id == NULL)
         return err_no_memory(&request->err, strlen(request->exchange->path));
     http_query_each(request->exchange, visit, &reading);

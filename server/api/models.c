@@ -138,7 +138,7 @@ static void visit_option(void *context, const char *name, const char *value)
 static const struct served_model *find_model(struct request *request, const char *version)
 {
     const struct snapshot *snapshot = request->snapshot;
-    const char *name = route_value(request, "name");
+    const char *name = request_value(request, "name");
     if (name == NULL) {
         err_no_memory(&request->err, strlen(request->exchange->path));
         return NULL;

@@ -107,7 +107,7 @@ void records_request(const struct service *service, const struct request *reques
         .id = exchange->reply.request_id != NULL ? exchange->reply.request_id : request->id,
         .context = request->call.context,
         .key = request->grant.name,
-        .route = request->route != NULL ? request->route->pattern : NULL,
+        .route = request->pattern,
         .route_index = route_index,
         .model = only_model(request),
         .stage_model = METRICS_NO_MODEL,

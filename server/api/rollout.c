@@ -15,7 +15,7 @@
 enum err_code rollout_head(struct service *service, struct request *request)
 {
     (void)service;
-    if (protocol_native.accept(request))
+    if (content_accept(request))
         return request->err.code;
     if (request->body != REQUEST_JSON)
         return err_set(&request->err, ERR_MEDIA_TYPE, "a change is sent as application/json");
@@ -41,9 +41,9 @@ static enum err_code read_path(struct request *request, struct rollout_change *c
     const bool has_name = strstr(pattern, "{name}") != NULL;
     const bool has_version = strstr(pattern, "{version}") != NULL;
     if (has_name)
-        change->name = route_value(request, "name");
+        change->name = request_value(request, "name");
     if (has_version)
-        change->version = route_value(request, "version");
+        change->version = request_value(request, "version");
     if ((has_name && change->name == NULL) || (has_version && change->version == NULL))
         return err_no_memory(&request->err, strlen(request->exchange->path));
     return ERR_OK;

@@ -3,7 +3,7 @@
  *
  *     {"/models/{name}", HTTP_GET, .says = {"getModel", "One model", .schema = "Model"},
  *      .begin = models_one}
- *     const char *name = route_value(request, "name");
+ *     const char *name = request_value(request, "name");
  *
  * Threads: routes are constant.
  */
@@ -29,7 +29,7 @@ struct route {
     bool (*work)(void *context, struct request *request);
     bool has_body;
     bool is_body_optional; /* it may also have none */
-    bool is_everywhere; /* also on the address for administration, if there is one */
+    bool is_everywhere;    /* also on the address for administration, if there is one */
     bool is_safe; /* a POST that changes nothing; of any other guard.h decides who may send it */
 };
 
@@ -41,12 +41,5 @@ bool route_changes_state(const struct route *route);
  * Routes with is_everywhere are on both: monitors ask for readiness and metrics where clients have
  * no access. */
 bool route_is_at(const struct route *route, bool has_admin_address, bool is_admin_address);
-
-/* True if the decoded path fits the pattern. */
-bool route_matches(const char *pattern, const char *path);
-
-/* The element of the request's path that stands at "{name}" in its route's pattern, in the arena.
- * NULL if there is no memory. */
-const char *route_value(const struct request *request, const char *name);
 
 #endif

@@ -12,6 +12,7 @@
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
 #include "server/feedback/feedback.h"
+#include "server/http/path_pattern.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -212,7 +213,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
     *out = NULL;
     allow[0] = '\0';
     for (const struct route *route = table; route < table + ROUTES; route++) {
-        if (!route_matches(route->pattern, path))
+        if (!path_pattern_matches(route->pattern, path))
             continue;
         *out = route;
         if (route->method == wanted)
@@ -352,7 +353,7 @@ static void allowed_to_pages(char allow[ROUTES_ALLOW_BYTES], const char *path)
 {
     allow[0] = '\0';
     for (const struct route *route = table; route < table + ROUTES; route++)
-        if (route_matches(route->pattern, path) && !route_changes_state(route))
+        if (path_pattern_matches(route->pattern, path) && !route_changes_state(route))
             add_allowed(allow, route->method);
 }
 
@@ -362,10 +363,12 @@ static enum err_code find_route(const struct service *service, struct request *r
 {
     const struct http_exchange *exchange = request->exchange;
     routes_find(&request->route, allow, exchange->path, exchange->method, &request->err);
+    request->pattern = request->route != NULL ? request->route->pattern : NULL;
     if (request->route == NULL ||
         route_is_at(request->route, service->has_admin_address, exchange->is_admin))
         return request->err.code;
     request->route = NULL;
+    request->pattern = NULL;
     request->err = (struct err){0};
     allow[0] = '\0';
     return err_set(&request->err, ERR_NOT_FOUND,

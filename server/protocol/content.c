@@ -5,8 +5,29 @@
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
 #include "server/serve/snapshots.h"
+#include "wire/media_type.h"
 
 #include <string.h>
+#include <strings.h>
+
+/* ---- by the head ---- */
+
+enum err_code content_accept(struct request *request)
+{
+    const char *type = http_header(request->exchange, "Content-Type");
+    const char *encoding = http_header(request->exchange, "Content-Encoding");
+    struct media_type found;
+    if (media_type_parse(type, &found, &request->err))
+        return request->err.code;
+    request->body = found.body;
+    request->charset = found.charset;
+    request->is_typed = found.is_told;
+    request->is_packed = encoding != NULL &&
+                         (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
+    if (encoding != NULL && !request->is_packed && strcasecmp(encoding, "identity") != 0)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be gzip or absent");
+    return ERR_OK;
+}
 
 /* ---- how much ---- */
 

@@ -10,6 +10,10 @@
 
 #include "server/serve/request.h"
 
+/* Reads Content-Type and Content-Encoding, which say how the body is to be read. Returns
+ * request->err.code. */
+enum err_code content_accept(struct request *request);
+
 /* How many bytes the content has, at most, and how much memory content_decode takes. A packed body
  * is unpacked once for the answer, and what it holds is dropped. */
 size_t content_len_max(struct request *request);

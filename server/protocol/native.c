@@ -13,23 +13,6 @@
 
 /* ---- the call ---- */
 
-static enum err_code accept_head(struct request *request)
-{
-    const char *type = http_header(request->exchange, "Content-Type");
-    const char *encoding = http_header(request->exchange, "Content-Encoding");
-    struct media_type found;
-    if (media_type_parse(type, &found, &request->err))
-        return request->err.code;
-    request->body = found.body;
-    request->charset = found.charset;
-    request->is_typed = found.is_told;
-    request->is_packed = encoding != NULL &&
-                         (strcasecmp(encoding, "gzip") == 0 || strcasecmp(encoding, "x-gzip") == 0);
-    if (encoding != NULL && !request->is_packed && strcasecmp(encoding, "identity") != 0)
-        return err_set(&request->err, ERR_MEDIA_TYPE, "Content-Encoding must be gzip or absent");
-    return ERR_OK;
-}
-
 static void count_option(void *context, const char *name, const char *value)
 {
     size_t *bytes = context;
@@ -192,7 +175,7 @@ static const char *problem(struct request *request, size_t *len)
 
 const struct protocol protocol_native = {
     .name = "native",
-    .accept = accept_head,
+    .accept = content_accept,
     .parse_bytes = parse_bytes,
     .parse = parse,
     .reply_bytes = reply_bytes,

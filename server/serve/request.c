@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "engine/base/utf8.h"
+#include "server/http/path_pattern.h"
 #include "server/serve/label_sets.h"
 #include "server/serve/snapshots.h"
 #include "wire/limits.h"
@@ -64,6 +65,12 @@ const char *request_reply_id(const struct request *request)
 {
     const char *id = request->call.id;
     return id != NULL && utf8_is_valid(id, strlen(id)) ? id : request->exchange->reply.request_id;
+}
+
+const char *request_value(const struct request *request, const char *name)
+{
+    return path_pattern_value(request->pattern, request->exchange->path, name,
+                              &request->exchange->arena);
 }
 
 void request_enter(struct request *request, enum request_phase phase)

@@ -85,6 +85,7 @@ struct request {
     struct service *service;
     const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
+    const char *pattern;             /* of the route ("/models/{name}"); NULL: no such path */
     struct auth_grant grant;         /* of the key that it sent; released when it is done */
     const char *id;              /* printable ASCII: the client's X-Request-Id, or one of ours */
     const struct tracing *trace; /* its place in a trace; NULL: it is in none */
@@ -150,6 +151,10 @@ struct request *request_open(struct http_exchange *exchange, struct service *ser
 
 /* The id in the body of the reply, which may hold what its header cannot. */
 const char *request_reply_id(const struct request *request);
+
+/* The element of the request's path that stands at "{name}" in its pattern, in the arena. NULL if
+ * there is no memory. */
+const char *request_value(const struct request *request, const char *name);
 
 /* The next phase, which must be one that REQUEST_PHASES lets follow. By the owner. */
 void request_enter(struct request *request, enum request_phase phase);
