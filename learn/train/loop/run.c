@@ -196,6 +196,12 @@ static enum err_code make_loss(struct run *run, struct err *err)
 static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
                                struct err *err)
 {
+    if (!run->is_mlm && run->spec.scores == SCORES_NONE)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: config.json has problem_type 'regression', and attnd-train learns "
+                       "labels, not numbers; to learn labels from these weights, remove "
+                       "problem_type",
+                       run->options->model);
     if (settle_image_reading(&run->spec, run->options, err) ||
         corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
                     progress, err))

@@ -278,6 +278,24 @@ START_TEST(run_errors_begin_with_the_path_of_the_source)
 }
 END_TEST
 
+/* Weights of a regression are a start for masked words, which have no labels. */
+START_TEST(run_refuses_to_learn_labels_on_a_regression)
+{
+    static const char regression[] =
+        "{\"model_type\":\"bert\",\"hidden_size\":16,\"num_hidden_layers\":2,"
+        "\"num_attention_heads\":2,\"intermediate_size\":32,\"vocab_size\":9,"
+        "\"max_position_embeddings\":16,\"num_labels\":1,\"problem_type\":\"regression\"}";
+    train_fixture_texts(&f);
+    tempdir_write(&f.model, "config.json", regression, strlen(regression));
+    snprintf(path, sizeof path, "%s: config.json has problem_type", f.model.path);
+    expect_refused(ERR_UNSUPPORTED, " 'regression', and attnd-train learns labels", path);
+    f.options.task = "mlm";
+    open_run();
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
 static void write_image_config(unsigned hidden)
 {
     char config[320];
@@ -354,8 +372,9 @@ START_TEST(a_teacher_is_opened_with_the_runs_own_view)
 END_TEST
 
 SUITE("run", each_option_reaches_its_place, class_weights_are_one_in_the_mean,
-      masked_words_have_no_labels_and_no_classes, a_micro_batch_has_room_for_the_longest_input,
-      the_precision_is_the_one_that_was_asked_for, a_fingerprint_is_of_options_names_and_labels,
-      weights_are_the_sources_unless_none_are_wanted, run_errors_begin_with_the_path_of_the_source,
+      run_refuses_to_learn_labels_on_a_regression, masked_words_have_no_labels_and_no_classes,
+      a_micro_batch_has_room_for_the_longest_input, the_precision_is_the_one_that_was_asked_for,
+      a_fingerprint_is_of_options_names_and_labels, weights_are_the_sources_unless_none_are_wanted,
+      run_errors_begin_with_the_path_of_the_source,
       a_structured_beginning_is_for_images_whose_heads_have_quarters,
       a_teacher_is_opened_with_the_runs_own_view)
