@@ -4,7 +4,7 @@
 #     . models/train.sh
 #     train --model ... --out "$WORK/model" ...      attnd-train; the same call goes on after a stop
 #     judge --model "$WORK/model" --data ...         attnd-eval
-#     publish "$WORK/model" NAME                     into models/NAME, with its report
+#     publish "$WORK/model" NAME                     into models/NAME, with report.json
 
 set -eu
 BUILD=${BUILD:-build}
@@ -47,14 +47,12 @@ publish() {
             put "$1/$file" "models/$2/$file"
         fi
     done
-    # Reports name the model and the list, not where they lay on this machine.
-    for file in report.json report.html; do
-        sed -e "s|$1|models/$2|g" -e "s|$WORK/||g" -e "s|${DATA:-$WORK}/||g" "$1/$file" \
-            > "models/$2/$file"
-    done
+    # The report names the model and the list, not where they lay on this machine.
+    sed -e "s|$1|models/$2|g" -e "s|$WORK/||g" -e "s|${DATA:-$WORK}/||g" "$1/report.json" \
+        > "models/$2/report.json"
     if [ "$changed" = no ]; then
         echo "models/$2 is what it was, byte for byte (its report says how long it took this time)"
     else
-        echo "models/$2 is new: look at models/$2/report.html before you commit it"
+        echo "models/$2 is new: look at $1/report.html before you commit it"
     fi
 }
