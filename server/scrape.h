@@ -1,16 +1,21 @@
-/* scrape.h - what a scrape of /metrics reads from the parts of the server.
+/* scrape.h - the collectors of metrics: those of all subsystems, and those of what only the service
+ * knows.
  *
- *     struct metrics_setup setup = {.sources = scrape_sources(service), ...};
+ *     scrape_register(service);                       before the first scrape
  *
- * Threads: the sources are read by the I/O thread that answers the scrape.
+ * A subsystem's own collector writes the samples of its metrics. A new subsystem adds its line to
+ * scrape_register.
+ *
+ * Threads: registered by the main thread; the collectors run on the I/O thread that answers the
+ * scrape.
  */
 #ifndef ATTND_SERVER_SCRAPE_H
 #define ATTND_SERVER_SCRAPE_H
 
-#include "server/observe/metrics.h"
 #include "server/serve/service.h"
 
-/* The sources of the metrics. The service must live as long as the metrics do. */
-struct metrics_sources scrape_sources(struct service *service);
+/* All that the service has must be open, but for models; it must live as long as there are
+ * scrapes. */
+void scrape_register(struct service *service);
 
 #endif

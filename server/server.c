@@ -1,13 +1,13 @@
 /* server.c - see server.h. Owns every subsystem.
  *
  * Start order: log, memory, metrics, spans, audit, feedback, kept inputs, fits, queue, TLS, an
- * empty snapshot, HTTP, workers, models, shadows, prepare pool, reloader, the thread of fits,
- * digests. Until then SIGTERM ends the process at once (signals.h). HTTP comes before the
- * models so that a port in use is found before they are opened, and so that /healthz and /readyz
- * answer meanwhile. Stop is the exact reverse, with one rule that the
- * HTTP library imposes: it must not be stopped while an exchange is suspended. So the owners of
- * suspended requests (prepare pool, queue, workers) are stopped first, and each request is resumed,
- * either answered or, out of time, failed with 503. A fit that runs is ended before a drain waits.
+ * empty snapshot, collectors of metrics, HTTP, workers, models, shadows, prepare pool, reloader,
+ * the thread of fits, digests. Until then SIGTERM ends the process at once (signals.h). HTTP comes
+ * before the models so that a port in use is found before they are opened, and so that /healthz and
+ * /readyz answer meanwhile. Stop is the exact reverse, with one rule that the HTTP library imposes:
+ * it must not be stopped while an exchange is suspended. So the owners of suspended requests
+ * (prepare pool, queue, workers) are stopped first, and each request is resumed, either answered
+ * or, out of time, failed with 503. A fit that runs is ended before a drain waits.
  */
 #include "server/server.h"
 
@@ -231,7 +231,6 @@ static enum err_code open_metrics(struct server *server, struct err *err)
         .queue_limit = server->config->queue_limit,
         .memory_max_bytes = server->memory_plan.max_bytes,
         .memory_fixed_bytes = server->memory_plan.fixed_bytes,
-        .sources = scrape_sources(service),
     };
     if (metrics_open(&service->metrics, &setup, err) ||
         drift_open(&service->drift, server->config->drift_window, err) ||
@@ -300,8 +299,10 @@ static enum err_code server_start(struct server *server, struct err *err)
     if (signals_watch_start(&server->start, err) || open_memory(server, err) ||
         open_metrics(server, err) || open_otlp(server, err) || open_audit(server, err) ||
         open_feedback(server, err) || open_review(server, err) || open_fits(server, err) ||
-        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err) ||
-        start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
+        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err))
+        return err->code;
+    scrape_register(service); /* HTTP brings the first scrape */
+    if (start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
         start_shadow(server, err) || start_prepare(server, err) ||
         reloader_start(service->reloader, err) || start_fits(server, err))
         return err->code;

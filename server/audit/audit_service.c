@@ -3,6 +3,7 @@
 #include "server/audit/audit_files.h"
 #include "server/audit/audit_record.h"
 #include "server/observe/log.h"
+#include "server/observe/metrics_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,16 +87,35 @@ void audit_service_close(struct audit *audit)
     audit_close(audit);
 }
 
-void audit_service_metrics(struct audit *audit, struct metrics_audit *out)
+/* ---- metrics ---- */
+
+/* The first digits of the hash as a number, which a sample can be. */
+static double head_number(struct audit_state *state)
 {
-    if (audit == NULL)
-        return;
-    struct audit_state state = audit_state(audit);
-    state.head[AUDIT_HEAD_DIGITS] = '\0';
-    *out = (struct metrics_audit){.written = state.written,
-                                  .lost = state.lost,
-                                  .refused = state.refused,
-                                  .seq = state.seq,
-                                  .head = strtoull(state.head, NULL, 16),
-                                  .lag_s = state.lag_s};
+    state->head[AUDIT_HEAD_DIGITS] = '\0';
+    return (double)strtoull(state->head, NULL, 16);
+}
+
+static void collect(void *context, enum metric_id id, struct metrics_text *out)
+{
+    static const char *const results[] = {"written", "lost", "refused"};
+    struct audit_state state = {0};
+    if (context != NULL)
+        state = audit_state(context);
+    const uint64_t counts[] = {state.written, state.lost, state.refused};
+    if (id == METRIC_AUDIT_RECORDS)
+        metrics_text_values(out, id, results, counts, 3);
+    else
+        metrics_text_value(out, id, NULL,
+                           id == METRIC_AUDIT_LAG        ? state.lag_s
+                           : id == METRIC_AUDIT_SEQUENCE ? (double)state.seq
+                                                         : head_number(&state));
+}
+
+void audit_service_register(struct audit *audit, struct metrics *metrics)
+{
+    static const enum metric_id ids[] = {METRIC_AUDIT_RECORDS, METRIC_AUDIT_LAG,
+                                         METRIC_AUDIT_SEQUENCE, METRIC_AUDIT_HEAD};
+    metrics_register(metrics, ids, sizeof ids / sizeof *ids,
+                     (struct metrics_collector){.context = audit, .collect = collect});
 }

@@ -5,7 +5,8 @@
 
 #include "config/config.h"
 #include "server/audit/audit.h"
-#include "server/observe/metrics.h"
+
+struct metrics;
 
 enum { AUDIT_HEAD_DIGITS = 12 }; /* of the hash, as attnd_audit_head tells them */
 
@@ -16,7 +17,7 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
 enum err_code audit_service_check(const struct config *config, struct err *err);
 void audit_service_close(struct audit *audit); /* NULL is allowed */
 
-/* All 0 of NULL. Any thread. */
-void audit_service_metrics(struct audit *audit, struct metrics_audit *out);
+/* Its collector of metrics: metrics_register. All 0 of NULL. */
+void audit_service_register(struct audit *audit, struct metrics *metrics);
 
 #endif

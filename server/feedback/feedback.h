@@ -33,13 +33,13 @@
 #include "engine/decide/decision.h"
 #include "engine/statistics/wilson.h"
 #include "server/audit/audit.h"
-#include "server/observe/metrics.h"
 #include "server/observe/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct feedback;
+struct metrics;
 
 enum { FEEDBACK_GIVEN = 100000 };
 
@@ -168,8 +168,9 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
                                 bool whole, struct arena *arena, struct feedback_accuracy *out,
                                 struct err *err);
 
-/* Number of series that feedback_metrics writes, for metrics_setup. */
+/* Its collector of metrics: metrics_register. No series of NULL. */
+void feedback_register(struct feedback *feedback, struct metrics *metrics);
+/* Most series of its metrics, all together; no accuracy has more pairs. */
 size_t feedback_series(struct feedback *feedback);
-void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *sink);
 
 #endif

@@ -1,6 +1,7 @@
 /* The figures of feedback.h: accuracy, and the series of metrics. */
 #include "engine/statistics/stratified.h"
 #include "server/feedback/feedback_state.h"
+#include "server/observe/metrics_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,36 +120,49 @@ enum err_code feedback_accuracy(struct feedback *feedback, const char *model, co
 
 /* ---- metrics ---- */
 
-size_t feedback_series(struct feedback *feedback)
+static const enum metric_id metric_ids[] = {METRIC_FEEDBACK, METRIC_ACCURACY,
+                                            METRIC_ACCURACY_WEIGHTED};
+enum { METRIC_IDS = sizeof metric_ids / sizeof *metric_ids };
+
+static size_t count_series(void *context, enum metric_id id)
 {
+    struct feedback *feedback = context;
     pthread_mutex_lock(&feedback->lock);
-    size_t count = feedback->outcomes->cell_count + 2 * (size_t)feedback->outcomes->version_count;
+    const struct outcomes *outcomes = feedback->outcomes;
+    size_t count = id == METRIC_FEEDBACK ? outcomes->cell_count : outcomes->version_count;
     pthread_mutex_unlock(&feedback->lock);
     return count;
 }
 
-static void tell_weighted_locked(const struct outcomes *outcomes,
-                                 const struct metrics_feedback *sink)
+size_t feedback_series(struct feedback *feedback)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < METRIC_IDS; i++)
+        count += count_series(feedback, metric_ids[i]);
+    return count;
+}
+
+static void write_weighted_locked(const struct outcomes *outcomes, struct metrics_text *out)
 {
     for (unsigned i = 0; i < outcomes->version_count; i++) {
         const struct outcomes_version *version = &outcomes->versions[i];
         const struct feedback_weighted weighted = weighted_of(version);
+        const char *const values[] = {version->model, version->version};
         if (weighted.is_known)
-            sink->weighted(sink->scrape, version->model, version->version, weighted.value);
+            metrics_text_value(out, METRIC_ACCURACY_WEIGHTED, values, weighted.value);
     }
 }
 
-static void tell_accuracy_locked(const struct outcomes *outcomes,
-                                 const struct metrics_feedback *sink)
+static void write_accuracy_locked(const struct outcomes *outcomes, struct metrics_text *out)
 {
     for (unsigned i = 0; i < outcomes->version_count; i++) {
         const struct outcomes_version *version = &outcomes->versions[i];
         struct feedback_share all = {0};
         for (unsigned d = 0; d < DECISION_COUNT; d++)
             add_share(&all, (struct feedback_share){version->right[d], version->count[d]});
+        const char *const values[] = {version->model, version->version};
         if (all.count > 0)
-            sink->accuracy(sink->scrape, version->model, version->version,
-                           (double)all.right / (double)all.count);
+            metrics_text_value(out, METRIC_ACCURACY, values, (double)all.right / (double)all.count);
     }
 }
 
@@ -196,7 +210,7 @@ static unsigned collect_series_locked(const struct outcomes *outcomes, struct se
 }
 
 /* The series are written without the lock, under which predictions wait. Texts stay. */
-static void tell_labels(struct feedback *feedback, const struct metrics_feedback *sink)
+static void write_labels(struct feedback *feedback, struct metrics_text *out)
 {
     struct series *series = calloc(OUTCOMES_CELLS, sizeof *series);
     if (series == NULL)
@@ -204,20 +218,33 @@ static void tell_labels(struct feedback *feedback, const struct metrics_feedback
     pthread_mutex_lock(&feedback->lock);
     unsigned count = collect_series_locked(feedback->outcomes, series);
     pthread_mutex_unlock(&feedback->lock);
-    for (unsigned i = 0; i < count; i++)
-        sink->label(sink->scrape, series[i].model, series[i].version, series[i].label,
-                    series[i].predicted, series[i].total);
+    for (unsigned i = 0; i < count; i++) {
+        const char *const values[] = {series[i].model, series[i].version, series[i].label,
+                                      series[i].predicted};
+        metrics_text_value(out, METRIC_FEEDBACK, values, (double)series[i].total);
+    }
     free(series);
 }
 
-void feedback_metrics(struct feedback *feedback, const struct metrics_feedback *sink)
+static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
-    if (sink->label != NULL)
-        tell_labels(feedback, sink);
+    struct feedback *feedback = context;
+    if (id == METRIC_FEEDBACK) {
+        write_labels(feedback, out);
+        return;
+    }
     pthread_mutex_lock(&feedback->lock);
-    if (sink->accuracy != NULL)
-        tell_accuracy_locked(feedback->outcomes, sink);
-    if (sink->weighted != NULL)
-        tell_weighted_locked(feedback->outcomes, sink);
+    if (id == METRIC_ACCURACY)
+        write_accuracy_locked(feedback->outcomes, out);
+    else
+        write_weighted_locked(feedback->outcomes, out);
     pthread_mutex_unlock(&feedback->lock);
+}
+
+void feedback_register(struct feedback *feedback, struct metrics *metrics)
+{
+    const struct metrics_collector collector = {
+        .context = feedback, .collect = collect, .series = count_series};
+    if (feedback != NULL)
+        metrics_register(metrics, metric_ids, METRIC_IDS, collector);
 }

@@ -19,7 +19,6 @@
 #define ATTND_SERVER_FITS_FITS_H
 
 #include "server/fits/fits_job.h"
-#include "server/observe/metrics.h"
 #include "server/serve/snapshots.h"
 
 #include <stdbool.h>
@@ -28,6 +27,7 @@
 
 struct feedback;
 struct fits;
+struct metrics;
 struct reloader;
 struct review;
 
@@ -93,6 +93,7 @@ enum err_code fits_report_page(struct fits *fits, uint64_t number, struct arena 
 /* Bytes that the page takes from an arena; 0: there is no page. */
 size_t fits_report_page_bytes(struct fits *fits, uint64_t number);
 
-void fits_metrics(struct fits *fits, struct metrics_fits *out);
+/* Its collector of metrics: metrics_register. All 0 of NULL. */
+void fits_register(struct fits *fits, struct metrics *metrics);
 
 #endif

@@ -1,9 +1,10 @@
-/* fits_told.c - the readers of fits.h: copies of fits, made under the lock, and reports on the
- * disk, read without it. */
+/* fits_told.c - the readers of fits.h: copies of fits and the figures of metrics, made under the
+ * lock, and reports on the disk, read without it. */
 #include "server/fits/fits_state.h"
 
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
+#include "server/observe/metrics_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,16 +85,36 @@ enum err_code fits_list(struct fits *fits, struct arena *arena, struct fits_row 
     return err->code;
 }
 
-void fits_metrics(struct fits *fits, struct metrics_fits *out)
+/* ---- metrics ---- */
+
+static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
-    pthread_mutex_lock(&fits->lock);
-    *out = (struct metrics_fits){.succeeded = fits->ended[FITS_SUCCEEDED],
-                                 .refused = fits->ended[FITS_REFUSED],
-                                 .failed = fits->ended[FITS_FAILED],
-                                 .cancelled = fits->ended[FITS_CANCELLED],
-                                 .running = fits->is_running,
-                                 .waiting = fits_waiting_locked(fits)};
-    pthread_mutex_unlock(&fits->lock);
+    static const char *const results[] = {"succeeded", "refused", "failed", "cancelled"};
+    struct fits *fits = context;
+    uint64_t ended[4] = {0};
+    bool is_running = false;
+    unsigned waiting = 0;
+    if (fits != NULL) {
+        pthread_mutex_lock(&fits->lock);
+        ended[0] = fits->ended[FITS_SUCCEEDED];
+        ended[1] = fits->ended[FITS_REFUSED];
+        ended[2] = fits->ended[FITS_FAILED];
+        ended[3] = fits->ended[FITS_CANCELLED];
+        is_running = fits->is_running;
+        waiting = fits_waiting_locked(fits);
+        pthread_mutex_unlock(&fits->lock);
+    }
+    if (id == METRIC_FITS)
+        metrics_text_values(out, id, results, ended, 4);
+    else
+        metrics_text_value(out, id, NULL, id == METRIC_FITS_RUNNING ? is_running : waiting);
+}
+
+void fits_register(struct fits *fits, struct metrics *metrics)
+{
+    static const enum metric_id ids[] = {METRIC_FITS, METRIC_FITS_RUNNING, METRIC_FITS_WAITING};
+    metrics_register(metrics, ids, sizeof ids / sizeof *ids,
+                     (struct metrics_collector){.context = fits, .collect = collect});
 }
 
 /* ---- the report ---- */

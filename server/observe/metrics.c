@@ -141,7 +141,6 @@ static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setu
     metrics->queue_limit = setup->queue_limit;
     metrics->memory_max_bytes = setup->memory_max_bytes;
     metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
-    metrics->sources = setup->sources;
     metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
     metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);
     return metrics->linear_backend != NULL && metrics->blas_core != NULL &&

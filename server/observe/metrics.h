@@ -12,8 +12,19 @@
  * (routes, models, labels, codes), so series exist at zero before traffic and are bounded. A model
  * is counted under its slot; a reload adds the new ones and removes the old.
  *
- * Threads: everything here may be called from any thread after metrics_open; a slot is counted
- * under between its metrics_add_model and its metrics_remove_model.
+ * A subsystem that counts by itself registers a collector, which a scrape asks for the samples:
+ *
+ *     static void collect(void *context, enum metric_id id, struct metrics_text *out)
+ *     {
+ *         metrics_text_value(out, id, NULL, fits_count(context));        metrics_text.h
+ *     }
+ *     ...
+ *     metrics_register(metrics, (enum metric_id[]){METRIC_FITS_WAITING}, 1,
+ *                      (struct metrics_collector){.context = fits, .collect = collect});
+ *
+ * Threads: everything here may be called from any thread after metrics_open, but for
+ * metrics_register; a slot is counted under between its metrics_add_model and its
+ * metrics_remove_model.
  */
 #ifndef ATTND_SERVER_OBSERVE_METRICS_H
 #define ATTND_SERVER_OBSERVE_METRICS_H
@@ -25,6 +36,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The rows of metrics.def, in their order. */
+enum metric_id {
+#define METRIC(id, ...) METRIC_##id,
+#define HISTOGRAM(id, ...) METRIC_##id,
+#include "server/observe/metrics.def"
+#undef METRIC
+#undef HISTOGRAM
+    METRIC_TOTAL
+};
 
 enum metrics_stage {
     STAGE_PARSE,
@@ -43,83 +64,6 @@ struct metrics_model {
     unsigned generation; /* of the reload that opened it */
 };
 
-/* The audit log's counters (server/audit). */
-struct metrics_audit {
-    uint64_t written, lost, refused; /* lines */
-    uint64_t seq, head;              /* of the newest line */
-    double lag_s;
-};
-
-/* Requests refused for their key (server/auth), in the order of their reasons in the exposition:
- * missing, unknown, expired, scope, rate, concurrency. */
-enum { METRICS_AUTH_REASONS = 6 };
-struct metrics_auth {
-    uint64_t failures[METRICS_AUTH_REASONS];
-    double certificate_expiry_s; /* Unix time; 0: there is no certificate */
-};
-
-/* Spans of requests, by what became of them (server/otlp). */
-struct metrics_otlp {
-    uint64_t sent, dropped, failed;
-};
-
-/* A scrape's callbacks for the labels that people gave (server/feedback), one call for each series.
- * A function may be NULL. */
-struct metrics_feedback {
-    void (*label)(void *scrape, const char *model, const char *version, const char *label,
-                  const char *predicted, uint64_t count);
-    void (*accuracy)(void *scrape, const char *model, const char *version, double ratio);
-    void (*weighted)(void *scrape, const char *model, const char *version, double ratio);
-    void *scrape;
-};
-
-/* A version in service, and what became of the copies that it got as a shadow: how often it agreed,
- * disagreed, was skipped, failed. */
-enum { METRICS_SHADOW_RESULTS = 4 };
-struct metrics_version {
-    const char *model, *version, *role;
-    double share; /* of the model's requests, that it answers */
-    uint64_t shadowed[METRICS_SHADOW_RESULTS];
-};
-
-/* Which models drift (server/observe/drift.h): a call for each series. */
-struct metrics_drift {
-    void (*value)(void *scrape, const char *model, const char *kind, double psi);
-    void *scrape;
-};
-
-/* Inputs that are kept for a review (server/review). */
-struct metrics_kept {
-    uint64_t kept, dropped;
-    uint64_t bytes; /* at present */
-};
-
-/* New versions made from labels (server/fits), by what became of them. */
-struct metrics_fits {
-    uint64_t succeeded, refused, failed, cancelled;
-    bool running;
-    unsigned waiting;
-};
-
-/* Functions that a scrape asks for current values. A function that is NULL stands for no series, or
- * for 0. */
-struct metrics_sources {
-    size_t (*memory_reserved)(void *context);
-    uint64_t (*queue_depth)(void *context, unsigned slot);
-    bool (*is_ready)(void *context);
-    void (*audit)(void *context, struct metrics_audit *out);
-    void (*otlp)(void *context, struct metrics_otlp *out);
-    void (*auth)(void *context, struct metrics_auth *out);
-    void (*kept)(void *context, struct metrics_kept *out);
-    void (*fits)(void *context, struct metrics_fits *out);
-    void (*feedback)(void *context, const struct metrics_feedback *sink);
-    size_t (*feedback_series)(void *context); /* how many there are */
-    void (*versions)(void *context, void (*tell)(void *scrape, const struct metrics_version *),
-                     void *scrape); /* each that is served */
-    void (*drift)(void *context, const struct metrics_drift *sink);
-    void *context;
-};
-
 struct metrics_setup {
     const char *const *routes;     /* label values of `route`; "other" is added for unknown paths */
     const bool *route_takes_model; /* [route_count]; NULL: all may. Others have no series at zero
@@ -127,7 +71,6 @@ struct metrics_setup {
     unsigned route_count;
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
-    struct metrics_sources sources;
     const char *linear_backend, *blas_core; /* build_info's labels, with the version */
 };
 
@@ -136,6 +79,20 @@ enum { METRICS_NO_MODEL = -1, METRICS_OTHER_ROUTE = -1 };
 enum { METRICS_OTHER_LABEL = 0x7FFFFFFF };
 
 struct metrics;
+struct metrics_text;
+
+/* The writer of the samples of some metrics. collect is called for each of them at each scrape and
+ * writes its samples with metrics_text_value; if it writes none, the metric has HELP and TYPE only.
+ * series says how many series a metric has at most, for the memory of a scrape; NULL: a few.
+ *
+ * Threads: both are called by the thread of a scrape. collect is called under the metrics' lock, by
+ * one scrape at a time; it calls no other function of this header than metrics_expose_models. It
+ * may take a lock of the subsystem, if nobody calls a function of this header under that lock. */
+struct metrics_collector {
+    void *context;
+    void (*collect)(void *context, enum metric_id id, struct metrics_text *out);
+    size_t (*series)(void *context, enum metric_id id);
+};
 
 /* Models that can have a slot at once: those of two generations, and some that are retiring. */
 enum { METRICS_SLOTS = 256 };
@@ -147,6 +104,13 @@ size_t metrics_bytes(size_t routes, size_t models, size_t labels);
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup,
                            struct err *err);
 void metrics_close(struct metrics *metrics);
+
+/* The collector writes the samples of the metrics ids, [count]. A metric has one collector; one that
+ * is counted by the functions below has none. The context must live as long as there are
+ * scrapes. A metric without a collector has no samples. One thread calls this, before the first
+ * scrape; nothing changes afterwards. */
+void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsigned count,
+                      struct metrics_collector collector);
 
 /* A slot for a model, whose strings are copied. One of the same name and labels that has a slot
  * keeps it, with its counts, for both. The model is not exposed, and no series appear, before
@@ -183,6 +147,11 @@ void metrics_reload(struct metrics *metrics, bool has_succeeded);
 
 /* Upper bound of what metrics_expose takes from the arena. */
 size_t metrics_expose_bytes(struct metrics *metrics);
+
+/* For a collector: a sample of `value` for each model that is exposed, in the order of slots. */
+void metrics_expose_models(const struct metrics *metrics, struct metrics_text *out,
+                           enum metric_id id, double (*value)(void *context, unsigned slot),
+                           void *context);
 
 /* The whole exposition, NUL-terminated, in the arena; NULL if there is no memory. */
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len);

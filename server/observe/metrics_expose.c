@@ -1,16 +1,17 @@
 /* metrics_expose.c - the scrape: sums the shards and writes Prometheus' text format 0.0.4
  * (prometheus.io/docs/instrumenting/exposition_formats). One function per metric or shape of metric
- * knows its label values; names, types, help and label names come from the table.
+ * that is counted in metrics.c knows its label values, the collectors know those of their own;
+ * names, types, help and label names come from the table.
  *
  * A counter is read once per scrape. A histogram's buckets are read once, its cumulative counts and
  * _count are computed from that reading, so they agree with each other under any load; _sum is read
  * after them and may be ahead by what was observed in between. */
-#include "server/observe/metrics_sources.h"
 #include "server/observe/metrics_state.h"
 #include "server/observe/metrics_text.h"
 
 #include "server/observe/metrics_process.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -219,15 +220,10 @@ static void write_model_value(struct metrics_text *text, struct metrics *metrics
 {
     unsigned slot = 0;
     for (const struct metrics_series *series;
-         (series = next_series(metrics, &slot, false)) != NULL;) {
-        double value =
-            id == METRIC_MODEL_LOAD ? series->exposed->load_seconds : series->exposed->generation;
-        if (id == METRIC_QUEUE_DEPTH)
-            value = metrics->sources.queue_depth != NULL
-                        ? (double)metrics->sources.queue_depth(metrics->sources.context, slot - 1)
-                        : 0;
-        metrics_text_value(text, id, &series->name, value);
-    }
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        metrics_text_value(text, id, &series->name,
+                           id == METRIC_MODEL_LOAD ? series->exposed->load_seconds
+                                                   : series->exposed->generation);
 }
 
 static void write_queue_limit(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -237,20 +233,9 @@ static void write_queue_limit(struct metrics_text *text, struct metrics *metrics
 
 static void write_memory(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
 {
-    size_t bytes =
-        id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes : metrics->memory_fixed_bytes;
-    if (id == METRIC_MEMORY_RESERVED)
-        bytes = metrics->sources.memory_reserved != NULL
-                    ? metrics->sources.memory_reserved(metrics->sources.context)
-                    : 0;
-    metrics_text_value(text, id, NULL, (double)bytes);
-}
-
-static void write_ready(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
-{
     metrics_text_value(text, id, NULL,
-                       metrics->sources.is_ready != NULL &&
-                           metrics->sources.is_ready(metrics->sources.context));
+                       (double)(id == METRIC_MEMORY_MAX ? metrics->memory_max_bytes
+                                                        : metrics->memory_fixed_bytes));
 }
 
 static void write_in_flight(struct metrics_text *text, struct metrics *metrics, enum metric_id id)
@@ -298,6 +283,7 @@ static void write_build_info(struct metrics_text *text, struct metrics *metrics,
     metrics_text_value(text, id, values, 1);
 }
 
+/* A metric without a writer has a collector, or is of the process. */
 static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct metrics *metrics,
                                            enum metric_id id) = {
     [METRIC_REQUESTS] = write_requests,
@@ -309,12 +295,9 @@ static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct met
     [METRIC_TRUNCATED] = write_truncated,
     [METRIC_BATCH_ROWS] = write_model_histogram,
     [METRIC_BATCH_TOKENS] = write_model_histogram,
-    [METRIC_QUEUE_DEPTH] = write_model_value,
     [METRIC_QUEUE_LIMIT] = write_queue_limit,
     [METRIC_MEMORY_MAX] = write_memory,
     [METRIC_MEMORY_FIXED] = write_memory,
-    [METRIC_MEMORY_RESERVED] = write_memory,
-    [METRIC_READY] = write_ready,
     [METRIC_REQUESTS_IN_FLIGHT] = write_in_flight,
     [METRIC_REJECTED] = write_rejected,
     [METRIC_CLIENTS_GONE] = write_clients_gone,
@@ -322,24 +305,6 @@ static void (*const writers[METRIC_TOTAL])(struct metrics_text *text, struct met
     [METRIC_MODEL_LOAD] = write_model_value,
     [METRIC_MODEL_GENERATION] = write_model_value,
     [METRIC_RELOADS] = write_reloads,
-    [METRIC_AUTH_FAILURES] = metrics_sources_write,
-    [METRIC_TLS_EXPIRY] = metrics_sources_write,
-    [METRIC_AUDIT_RECORDS] = metrics_sources_write,
-    [METRIC_AUDIT_LAG] = metrics_sources_write,
-    [METRIC_AUDIT_SEQUENCE] = metrics_sources_write,
-    [METRIC_AUDIT_HEAD] = metrics_sources_write,
-    [METRIC_MODEL_SHARE] = metrics_sources_write,
-    [METRIC_SHADOW] = metrics_sources_write,
-    [METRIC_OTLP_SPANS] = metrics_sources_write,
-    [METRIC_FEEDBACK] = metrics_sources_write,
-    [METRIC_ACCURACY] = metrics_sources_write,
-    [METRIC_DRIFT] = metrics_sources_write,
-    [METRIC_ACCURACY_WEIGHTED] = metrics_sources_write,
-    [METRIC_KEPT_INPUTS] = metrics_sources_write,
-    [METRIC_KEPT_INPUTS_BYTES] = metrics_sources_write,
-    [METRIC_FITS] = metrics_sources_write,
-    [METRIC_FITS_RUNNING] = metrics_sources_write,
-    [METRIC_FITS_WAITING] = metrics_sources_write,
     [METRIC_BUILD_INFO] = write_build_info,
 };
 
@@ -364,6 +329,50 @@ static void write_process(struct metrics_text *text, const struct metrics *metri
     }
 }
 
+/* ---- collectors ------------------------------------------------------------ */
+
+/* The last rows of metrics.def: write_process has them, without the lock. */
+static bool is_of_process(enum metric_id id)
+{
+    return id >= METRIC_PROCESS_CPU;
+}
+
+void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsigned count,
+                      struct metrics_collector collector)
+{
+    for (unsigned i = 0; i < count; i++) {
+        assert(ids[i] < METRIC_TOTAL && writers[ids[i]] == NULL && !is_of_process(ids[i]));
+        assert(metrics->collectors[ids[i]].collect == NULL);
+        metrics->collectors[ids[i]] = collector;
+    }
+}
+
+void metrics_expose_models(const struct metrics *metrics, struct metrics_text *out,
+                           enum metric_id id, double (*value)(void *context, unsigned slot),
+                           void *context)
+{
+    unsigned slot = 0;
+    for (const struct metrics_series *series;
+         (series = next_series(metrics, &slot, false)) != NULL;)
+        metrics_text_value(out, id, &series->name, value(context, slot - 1));
+}
+
+/* Lines for the series of the collectors: each counts twice, since its labels may be long, and new
+ * series may come before the scrape. */
+static size_t collected_lines(const struct metrics *metrics)
+{
+    enum { NEW = 16 };
+    size_t lines = 0;
+    for (int id = 0; id < METRIC_TOTAL; id++) {
+        const struct metrics_collector *collector = &metrics->collectors[id];
+        if (collector->series != NULL)
+            lines += 2 * collector->series(collector->context, (enum metric_id)id) + NEW;
+    }
+    return lines;
+}
+
+/* ---- the page -------------------------------------------------------------- */
+
 /* A cell is at most a line; names of models and labels are short. The text doubles as it grows, so
  * that all its copies together take up to four times its length. */
 size_t metrics_expose_bytes(struct metrics *metrics)
@@ -374,22 +383,22 @@ size_t metrics_expose_bytes(struct metrics *metrics)
     pthread_mutex_lock(&metrics->lock);
     for (const struct metrics_series *series; (series = next_series(metrics, &slot, true)) != NULL;)
         for (; series != NULL; series = series->sibling)
-            cells += series->cell_count + 8; /* and what is told of the version */
+            cells += series->cell_count + 8; /* and lines without a cell, as model_info */
     pthread_mutex_unlock(&metrics->lock);
-    if (metrics->sources.feedback_series != NULL)
-        cells += 2 * metrics->sources.feedback_series(metrics->sources.context) +
-                 16; /* long labels, new ones */
-    return 2 * (size_t)METRICS_TEXT_BYTES_FIRST + 4 * cells * LINE_BYTES;
+    return 2 * (size_t)METRICS_TEXT_BYTES_FIRST +
+           4 * (cells + collected_lines(metrics)) * LINE_BYTES;
 }
 
 /* Models come and go under the lock, which a scrape holds from its first line to its last. */
 static void write_all_locked(struct metrics_text *text, struct metrics *metrics)
 {
-    for (int id = 0; id < METRIC_TOTAL; id++) {
-        if (writers[id] == NULL) /* of the process */
-            continue;
-        metrics_text_family(text, (enum metric_id)id);
-        writers[id](text, metrics, (enum metric_id)id);
+    for (enum metric_id id = 0; !is_of_process(id); id++) {
+        const struct metrics_collector *collector = &metrics->collectors[id];
+        metrics_text_family(text, id);
+        if (writers[id] != NULL)
+            writers[id](text, metrics, id);
+        else if (collector->collect != NULL)
+            collector->collect(collector->context, id, text);
     }
 }
 

@@ -13,15 +13,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-enum metric_id {
-#define METRIC(id, ...) METRIC_##id,
-#define HISTOGRAM(id, ...) METRIC_##id,
-#include "server/observe/metrics.def"
-#undef METRIC
-#undef HISTOGRAM
-    METRIC_TOTAL
-};
-
 enum { METRIC_SHARDS = 16, METRIC_LABELS_MAX = 5, METRIC_BOUNDS_MAX = 16, METRIC_STATUSES = 22 };
 
 struct metric {
@@ -82,7 +73,7 @@ struct metrics {
     bool *takes_model;    /* [route_count + 1] */
     unsigned queue_limit;
     size_t memory_max_bytes, memory_fixed_bytes;
-    struct metrics_sources sources;
+    struct metrics_collector collectors[METRIC_TOTAL]; /* immutable from the first scrape on */
     const char *linear_backend, *blas_core;
     double start_seconds;        /* of the process */
     struct metrics_series *none; /* of requests without a model, and of what has no model */

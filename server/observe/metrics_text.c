@@ -1,5 +1,7 @@
 #include "server/observe/metrics_text.h"
 
+#include "server/observe/metrics_state.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +99,13 @@ void metrics_text_value(struct metrics_text *text, enum metric_id id, const char
                         double number)
 {
     metrics_text_sample(text, id, "", values, NULL, number);
+}
+
+void metrics_text_values(struct metrics_text *text, enum metric_id id, const char *const *values,
+                         const uint64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        metrics_text_value(text, id, &values[i], (double)numbers[i]);
 }
 
 const char *metrics_text_end(struct metrics_text *text, size_t *len)

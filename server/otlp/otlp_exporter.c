@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/rng.h"
 #include "server/observe/log.h"
+#include "server/observe/metrics_text.h"
 #include "server/otlp/otlp_post.h"
 #include "server/otlp/otlp_ring.h"
 
@@ -254,11 +255,24 @@ size_t otlp_exporter_bytes(const char *endpoint)
     return is_none(endpoint) ? 0 : sizeof(struct otlp_exporter) + otlp_ring_bytes() + STACK_BYTES;
 }
 
-void otlp_exporter_metrics(const struct otlp_exporter *exporter, struct metrics_otlp *out)
+/* ---- metrics --------------------------------------------------------------- */
+
+static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
-    if (exporter == NULL)
-        return;
-    out->sent = atomic_load(&exporter->sent);
-    out->dropped = atomic_load(&exporter->dropped);
-    out->failed = atomic_load(&exporter->failed);
+    static const char *const results[] = {"sent", "dropped", "failed"};
+    struct otlp_exporter *exporter = context;
+    uint64_t counts[3] = {0};
+    if (exporter != NULL) {
+        counts[0] = atomic_load(&exporter->sent);
+        counts[1] = atomic_load(&exporter->dropped);
+        counts[2] = atomic_load(&exporter->failed);
+    }
+    metrics_text_values(out, id, results, counts, 3);
+}
+
+void otlp_exporter_register(struct otlp_exporter *exporter, struct metrics *metrics)
+{
+    static const enum metric_id id = METRIC_OTLP_SPANS;
+    metrics_register(metrics, &id, 1,
+                     (struct metrics_collector){.context = exporter, .collect = collect});
 }

@@ -18,9 +18,9 @@
 #ifndef ATTND_SERVER_OTLP_OTLP_EXPORTER_H
 #define ATTND_SERVER_OTLP_OTLP_EXPORTER_H
 
-#include "server/observe/metrics.h"
 #include "server/observe/record.h"
 
+struct metrics;
 struct otlp_exporter;
 
 struct otlp_options {
@@ -46,7 +46,7 @@ size_t otlp_exporter_bytes(const char *endpoint);
 
 struct observer otlp_exporter_observer(struct otlp_exporter *exporter);
 
-/* All 0 of NULL. */
-void otlp_exporter_metrics(const struct otlp_exporter *exporter, struct metrics_otlp *out);
+/* Its collector of metrics: metrics_register. All 0 of NULL. */
+void otlp_exporter_register(struct otlp_exporter *exporter, struct metrics *metrics);
 
 #endif

@@ -10,6 +10,7 @@
 #include "server/feedback/feedback.h"
 #include "server/feedback/siphash.h"
 #include "server/observe/log.h"
+#include "server/observe/metrics_text.h"
 #include "server/review/kept_list.h"
 #include "server/review/review_state.h"
 #include "server/review/sample.h"
@@ -423,13 +424,31 @@ enum err_code review_open_entry(struct review *review, const struct kept_entry *
                           arena, out, err);
 }
 
-void review_metrics(struct review *review, struct metrics_kept *out)
+/* ---- metrics ---- */
+
+static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
-    pthread_mutex_lock(&review->lock);
-    out->bytes = review->list.bytes;
-    pthread_mutex_unlock(&review->lock);
-    out->kept = atomic_load_explicit(&review->kept, memory_order_relaxed);
-    out->dropped = atomic_load_explicit(&review->dropped, memory_order_relaxed);
+    static const char *const results[] = {"kept", "dropped"};
+    struct review *review = context;
+    uint64_t counts[2] = {0}, bytes = 0;
+    if (review != NULL) {
+        pthread_mutex_lock(&review->lock);
+        bytes = review->list.bytes;
+        pthread_mutex_unlock(&review->lock);
+        counts[0] = atomic_load_explicit(&review->kept, memory_order_relaxed);
+        counts[1] = atomic_load_explicit(&review->dropped, memory_order_relaxed);
+    }
+    if (id == METRIC_KEPT_INPUTS)
+        metrics_text_values(out, id, results, counts, 2);
+    else
+        metrics_text_value(out, id, NULL, (double)bytes);
+}
+
+void review_register(struct review *review, struct metrics *metrics)
+{
+    static const enum metric_id ids[] = {METRIC_KEPT_INPUTS, METRIC_KEPT_INPUTS_BYTES};
+    metrics_register(metrics, ids, sizeof ids / sizeof *ids,
+                     (struct metrics_collector){.context = review, .collect = collect});
 }
 
 /* ---- open and close ---- */

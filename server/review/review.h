@@ -27,7 +27,6 @@
 #define ATTND_SERVER_REVIEW_REVIEW_H
 
 #include "server/bounds/memory.h"
-#include "server/observe/metrics.h"
 #include "server/review/kept_file.h"
 #include "server/review/kept_list.h"
 
@@ -39,6 +38,7 @@ enum {
 };
 
 struct feedback;
+struct metrics;
 struct request;
 struct review;
 
@@ -103,6 +103,7 @@ enum err_code review_open_entry(struct review *review, const struct kept_entry *
                                 bool with_bytes, struct arena *arena, struct kept_input *out,
                                 struct err *err);
 
-void review_metrics(struct review *review, struct metrics_kept *out);
+/* Its collector of metrics: metrics_register. All 0 of NULL. */
+void review_register(struct review *review, struct metrics *metrics);
 
 #endif

@@ -1,8 +1,8 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines config_copy and the functions of
- * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_observer.h, http.h, worker.h, prepare.h, routes.h,
- * plan.h, review.h, fits.h and memory_plan.h that server.c calls, so include it in one file of a
- * test program.
+ * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_text.h, metrics_observer.h, http.h,
+ * worker.h, prepare.h, routes.h, plan.h, review.h, fits.h and memory_plan.h that server.c calls, so
+ * include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -18,6 +18,7 @@
 #include "server/http/http.h"
 #include "server/memory_plan.h"
 #include "server/observe/metrics_observer.h"
+#include "server/observe/metrics_text.h"
 #include "server/restore.h"
 #include "server/review/review.h"
 #include "server/serve/versions.h"
@@ -25,13 +26,14 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PARTS_MODELS = 2, PARTS_PORT = 4711 };
+enum { PARTS_MODELS = 2, PARTS_SLOTS = 4, PARTS_PORT = 4711 };
 
 static struct {
     char capture[2048];
@@ -46,6 +48,8 @@ static struct {
     uint64_t slept_ns;
     struct service *service; /* server.c's, once it is known */
     struct metrics_setup setup;
+    struct metrics_collector collectors[METRIC_TOTAL];
+    double told, of_slots[PARTS_SLOTS]; /* the number that a collector wrote last, and by slot */
     struct http_options http;
     struct worker_options workers;
     unsigned io_threads, prepare_threads, wait_ms_max, takers, prepare_wait_ms_max;
@@ -359,7 +363,7 @@ void batcher_free(struct batcher *batcher)
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup, struct err *err)
 {
     parts.setup = *setup;
-    parts.service = setup->sources.context;
+    parts.service = (void *)((char *)out - offsetof(struct service, metrics));
     if (parts_call("metrics", err))
         return err->code;
     *out = (void *)&parts_made[PART_METRICS];
@@ -377,6 +381,41 @@ void metrics_set_backend(struct metrics *metrics, const char *linear_backend, co
     parts.linear_backend = linear_backend;
     parts.blas_core = blas_core;
     parts_call(right ? "backend" : "bad-backend", NULL);
+}
+
+void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsigned count,
+                      struct metrics_collector collector)
+{
+    bool right = (void *)metrics == &parts_made[PART_METRICS];
+    for (unsigned i = 0; right && i < count; i++)
+        parts.collectors[ids[i]] = collector;
+}
+
+void metrics_expose_models(const struct metrics *metrics, struct metrics_text *out,
+                           enum metric_id id, double (*value)(void *context, unsigned slot),
+                           void *context)
+{
+    (void)metrics;
+    (void)out;
+    (void)id;
+    for (unsigned slot = 0; slot < PARTS_SLOTS; slot++)
+        parts.of_slots[slot] = value(context, slot);
+}
+
+void metrics_text_value(struct metrics_text *text, enum metric_id id, const char *const *values,
+                        double number)
+{
+    (void)text;
+    (void)id;
+    (void)values;
+    parts.told = number;
+}
+
+void metrics_text_values(struct metrics_text *text, enum metric_id id, const char *const *values,
+                         const uint64_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        metrics_text_value(text, id, &values[i], (double)numbers[i]);
 }
 
 struct observer metrics_observer(struct metrics *metrics)
@@ -434,8 +473,9 @@ enum err_code http_check_library(struct err *err)
 enum err_code http_start(struct http_server **out, const struct http_options *options,
                          const struct http_app *app, struct err *err)
 {
+    bool right = app->context == parts.service && parts.collectors[METRIC_READY].collect != NULL;
     parts.http = *options;
-    if (parts_call(app->context == parts.service ? "http" : "bad-http", err))
+    if (parts_call(right ? "http" : "bad-http", err)) /* which brings the first scrape */
         return err->code;
     *out = (void *)&parts_made[PART_HTTP];
     return ERR_OK;
@@ -545,10 +585,10 @@ void review_close(struct review *review)
         parts_call("-review", NULL);
 }
 
-void review_metrics(struct review *review, struct metrics_kept *out)
+void review_register(struct review *review, struct metrics *metrics)
 {
     (void)review;
-    (void)out;
+    (void)metrics;
 }
 
 enum err_code fits_open(struct fits **out, const struct fits_options *options, struct err *err)
@@ -578,10 +618,10 @@ void fits_close(struct fits *fits)
         parts_call("-fits", NULL);
 }
 
-void fits_metrics(struct fits *fits, struct metrics_fits *out)
+void fits_register(struct fits *fits, struct metrics *metrics)
 {
     (void)fits;
-    (void)out;
+    (void)metrics;
 }
 
 enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,

@@ -34,13 +34,6 @@ struct stage {
 static struct config_model configured[] = {{.name = "logs", .dir = "text"},
                                            {.name = "wafers", .dir = "image"}};
 
-static inline uint64_t no_depth(void *context, unsigned slot)
-{
-    (void)context;
-    (void)slot;
-    return 0;
-}
-
 /* The options of a model of the stage: those of the server, with a session for each worker. */
 static inline struct served_model_options stage_model_options(struct stage *stage, unsigned index,
                                                               unsigned workers)
@@ -95,7 +88,6 @@ static inline void stage_open(struct stage *stage, unsigned workers)
     struct metrics_setup setup = {.routes = routes,
                                   .route_count = routes_path_count(),
                                   .queue_limit = QUEUE_LIMIT,
-                                  .sources.queue_depth = no_depth,
                                   .linear_backend = "reference",
                                   .blas_core = "none"};
     ck_assert_int_eq(metrics_open(&service->metrics, &setup, &err), ERR_OK);

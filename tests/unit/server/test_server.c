@@ -180,6 +180,14 @@ START_TEST(the_server_hands_each_part_what_is_configured)
 }
 END_TEST
 
+/* The number that the collector of the metric writes last. */
+static double told(enum metric_id id)
+{
+    const struct metrics_collector *collector = &parts.collectors[id];
+    collector->collect(collector->context, id, NULL);
+    return parts.told;
+}
+
 static void look_at_setup(void)
 {
     const struct metrics_setup *setup = &parts.setup;
@@ -192,13 +200,13 @@ static void look_at_setup(void)
     ck_assert_uint_eq(setup->memory_fixed_bytes, 3000);
     ck_assert_str_eq(parts.linear_backend, "reference");
     ck_assert_str_eq(parts.blas_core, openblas_core());
-    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 3), 40);
-    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 1), 41);
-    ck_assert_uint_eq(setup->sources.queue_depth(setup->sources.context, 0),
-                      0); /* of a model that retires */
+    told(METRIC_QUEUE_DEPTH);
+    ck_assert_double_eq(parts.of_slots[3], 40);
+    ck_assert_double_eq(parts.of_slots[1], 41);
+    ck_assert_double_eq(parts.of_slots[0], 0); /* of a model that retires */
     struct err err = {0};
     ck_assert_int_eq(memory_take(&parts.service->memory, 123, MEMORY_SMALL, &err), ERR_OK);
-    ck_assert_uint_eq(setup->sources.memory_reserved(setup->sources.context), 123);
+    ck_assert_double_eq(told(METRIC_MEMORY_RESERVED), 123);
     ck_assert_int_eq(memory_take(&parts.service->memory, 1877, MEMORY_SMALL, &err), ERR_OK);
     ck_assert_int_ne(memory_take(&parts.service->memory, 1, MEMORY_SMALL, &err), ERR_OK);
 }

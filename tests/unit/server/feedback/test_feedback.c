@@ -6,6 +6,7 @@
 #include "server/feedback/feedback_past.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
+#include "tests/unit/server/metrics_samples.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -484,30 +485,21 @@ END_TEST
 
 static char scraped[2048];
 
-static void scrape_label(void *scrape, const char *model, const char *version, const char *label,
-                         const char *predicted_label, uint64_t count)
-{
-    size_t len = strlen(scraped);
-    ck_assert_ptr_eq(scrape, scraped);
-    snprintf(scraped + len, sizeof scraped - len, "%s/%s %s<-%s %llu\n", model, version, label,
-             predicted_label, (unsigned long long)count);
-}
-
-static void scrape_accuracy(void *scrape, const char *model, const char *version, double ratio)
-{
-    size_t len = strlen(scraped);
-    ck_assert_ptr_eq(scrape, scraped);
-    snprintf(scraped + len, sizeof scraped - len, "%s/%s %g\n", model, version, ratio);
-}
-
 static const char *scrape(void)
 {
-    const struct metrics_feedback sink = {
-        .label = scrape_label, .accuracy = scrape_accuracy, .scrape = scraped};
+    struct metrics *metrics = metrics_samples_open();
+    feedback_register(feedback, metrics);
     scraped[0] = '\0';
-    feedback_metrics(feedback, &sink);
+    metrics_samples_add(metrics, "attnd_feedback_total", scraped, sizeof scraped);
+    metrics_samples_add(metrics, "attnd_accuracy_ratio", scraped, sizeof scraped);
+    metrics_close(metrics);
     return scraped;
 }
+
+#define OF_WAFER "{model=\"wafer\",version=\"1\""
+#define OF_CENTER(label)                                                                           \
+    "attnd_feedback_total" OF_WAFER ",label=\"" label "\",predicted=\"Center\"} "
+#define RATIO "attnd_accuracy_ratio" OF_WAFER "} "
 
 START_TEST(series_exist_once_a_label_was_given_and_counters_never_fall)
 {
@@ -515,13 +507,13 @@ START_TEST(series_exist_once_a_label_was_given_and_counters_never_fall)
     predicted("a", 0, 1);
     ck_assert_str_eq(scrape(), "");
     give("a", 0, "Center");
-    ck_assert_str_eq(scrape(), "wafer/1 Center<-Center 1\nwafer/1 1\n");
+    ck_assert_str_eq(scrape(), OF_CENTER("Center") "1\n" RATIO "1\n");
     give("a", 0, NULL);
-    ck_assert_str_eq(scrape(), "wafer/1 Center<-Center 1\n"); /* a ratio of none is no series */
+    ck_assert_str_eq(scrape(), OF_CENTER("Center") "1\n"); /* a ratio of none is no series */
     give_new("a", "x");
     give_new("a", "y"); /* both are "other" */
-    ck_assert_ptr_nonnull(strstr(scrape(), "wafer/1 other<-Center 2\n"));
-    ck_assert_ptr_nonnull(strstr(scraped, "wafer/1 0\n"));
+    ck_assert_ptr_nonnull(strstr(scrape(), OF_CENTER("other") "2\n"));
+    ck_assert_ptr_nonnull(strstr(scraped, RATIO "0\n"));
     ck_assert_uint_ge(feedback_series(feedback), 3);
     closed();
 }
@@ -536,7 +528,7 @@ START_TEST(a_models_own_label_other_makes_one_series_with_those_that_it_lacks)
     predicted("b", 0, 1);
     give("a", 0, "other");
     give_new("b", "unheard");
-    ck_assert_str_eq(scrape(), "wafer/1 other<-Center 2\nwafer/1 0\n");
+    ck_assert_str_eq(scrape(), OF_CENTER("other") "2\n" RATIO "0\n");
     const struct feedback_accuracy now = accuracy();
     unsigned others = 0;
     for (unsigned i = 0; i < now.class_count; i++)
@@ -664,7 +656,7 @@ START_TEST(feedback_refuses_a_label_that_the_audit_log_refuses)
     expect_all(1, 1);
     ck_assert_str_eq(give("a", 0, "Center").replaced, "Center");
     ck_assert_ptr_null(give("b", 0, "Center").replaced);
-    ck_assert_ptr_nonnull(strstr(scrape(), "Center<-Center 3\n"));
+    ck_assert_ptr_nonnull(strstr(scrape(), OF_CENTER("Center") "3\n"));
     all_closed();
 }
 END_TEST

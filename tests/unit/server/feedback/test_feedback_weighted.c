@@ -2,6 +2,7 @@
 #include "server/feedback/feedback.h"
 
 #include "tests/support/suite.h"
+#include "tests/unit/server/metrics_samples.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,23 +114,17 @@ START_TEST(a_label_that_is_replaced_or_taken_back_is_not_counted_twice)
 }
 END_TEST
 
-static void take_series(void *scrape, const char *model, const char *version, double ratio)
-{
-    char *text = scrape;
-    snprintf(text + strlen(text), 64, "%s/%s %g\n", model, version, ratio);
-}
-
 START_TEST(the_metric_has_a_series_once_it_is_known)
 {
-    char text[128] = "";
-    const struct metrics_feedback sink = {.weighted = take_series, .scrape = text};
+    static const char series[] = "attnd_accuracy_weighted_ratio{model=\"wafer\",version=\"1\"}";
     opened();
+    struct metrics *metrics = metrics_samples_open();
+    feedback_register(feedback, metrics);
     predicted("hard", 2, DECISION_REVIEW, false);
-    feedback_metrics(feedback, &sink);
-    ck_assert_str_eq(text, "");
+    ck_assert_double_eq(metrics_samples_value(metrics, series), -1);
     give("hard-0", "Center");
-    feedback_metrics(feedback, &sink);
-    ck_assert_str_eq(text, "wafer/1 1\n");
+    ck_assert_double_eq(metrics_samples_value(metrics, series), 1);
+    metrics_close(metrics);
     closed();
 }
 END_TEST

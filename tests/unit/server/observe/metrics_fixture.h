@@ -39,20 +39,24 @@ static const struct engine_info kernel_info = {.kind = ENGINE_TEXT,
 static const struct metrics_model models[MODELS] = {{"wafer-vit", &wafer_info, 0.25, 1},
                                                     {"kernel-bert", &kernel_info, 1.5, 1}};
 
-static uint64_t depth(void *context, unsigned model)
-{
-    return *(uint64_t *)context + model;
-}
-
-static uint64_t waiting = 7;
 static const struct metrics_setup setup = {.routes = routes,
                                            .route_takes_model = takes_model,
                                            .route_count = ROUTES,
                                            .queue_limit = 1024,
-                                           .sources.queue_depth = depth,
-                                           .sources.context = &waiting,
                                            .linear_backend = "openblas",
                                            .blas_core = "SkylakeX"};
+
+/* 7 and its slot. */
+static double depth(void *context, unsigned slot)
+{
+    (void)context;
+    return 7 + slot;
+}
+
+static void collect_depth(void *context, enum metric_id id, struct metrics_text *out)
+{
+    metrics_expose_models(context, out, id, depth, NULL);
+}
 
 static inline unsigned added(struct metrics *metrics, const struct metrics_model *model)
 {
@@ -69,6 +73,8 @@ static inline struct metrics *opened_with(const struct metrics_setup *with,
     struct metrics *metrics;
     struct err err = {0};
     ck_assert_msg(metrics_open(&metrics, with, &err) == ERR_OK, "%s", err.text);
+    metrics_register(metrics, (enum metric_id[]){METRIC_QUEUE_DEPTH}, 1,
+                     (struct metrics_collector){.context = metrics, .collect = collect_depth});
     for (unsigned i = 0; i < count; i++)
         ck_assert_uint_eq(added(metrics, &list[i]), i);
     return metrics;

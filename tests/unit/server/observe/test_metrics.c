@@ -472,23 +472,15 @@ START_TEST(metrics_hold_and_expose_no_more_than_they_say)
 }
 END_TEST
 
-static size_t reserved(void *context)
-{
-    (void)context;
-    return 300;
-}
-
-START_TEST(metrics_tell_the_memory_that_is_set_aside_and_held)
+START_TEST(metrics_tell_the_memory_that_is_set_aside)
 {
     struct metrics_setup with = setup;
     with.memory_max_bytes = 1000;
     with.memory_fixed_bytes = 200;
-    with.sources.memory_reserved = reserved;
     struct metrics *metrics = opened(&with);
     struct exposition *page = scrape(metrics);
     ck_assert_sample(page, "attnd_memory_max_bytes", 1000);
     ck_assert_sample(page, "attnd_memory_fixed_bytes", 200);
-    ck_assert_sample(page, "attnd_memory_reserved_bytes", 300);
     exposition_free(page);
     metrics_close(metrics);
 }
@@ -527,7 +519,7 @@ START_TEST(metrics_have_the_backend_once_it_is_known)
 END_TEST
 
 SUITE("metrics", metrics_hold_and_expose_no_more_than_they_say,
-      metrics_tell_the_memory_that_is_set_aside_and_held, metrics_exist_at_zero_before_traffic,
+      metrics_tell_the_memory_that_is_set_aside, metrics_exist_at_zero_before_traffic,
       metrics_do_not_invent_combinations_at_zero, metrics_count_requests_by_route_model_and_code,
       metrics_do_not_time_refusals, metrics_count_truncated_texts,
       metrics_know_every_status_an_error_can_have,

@@ -120,34 +120,6 @@ START_TEST(metrics_of_one_name_go_on_whatever_its_labels)
 }
 END_TEST
 
-static void tell_two(void *context, void (*tell)(void *scrape, const struct metrics_version *),
-                     void *scrape)
-{
-    (void)context;
-    tell(scrape, &(struct metrics_version){"wafer-vit", "1", "primary", 0.75, {0}});
-    tell(scrape, &(struct metrics_version){"wafer-vit", "2", "shadow", 0, {5, 2, 1, 0}});
-}
-
-START_TEST(metrics_tell_each_version_and_the_copies_of_a_shadow)
-{
-    struct metrics_setup with = setup;
-    with.sources.versions = tell_two;
-    struct metrics *metrics = opened(&with);
-    expect_sample(metrics, "attnd_model_share{model=\"wafer-vit\",version=\"1\",role=\"primary\"}",
-                  0.75);
-    expect_sample(metrics,
-                  "attnd_shadow_total{model=\"wafer-vit\",version=\"2\",result=\"disagree\"}", 2);
-    expect_sample(metrics,
-                  "attnd_shadow_total{model=\"wafer-vit\",version=\"2\",result=\"failed\"}", 0);
-    struct exposition *page = scrape(metrics);
-    const char absent[] =
-        "attnd_shadow_total{model=\"wafer-vit\",version=\"1\",result=\"agree\"}";
-    ck_assert_double_lt(exposition_value(page, absent), 0);
-    exposition_free(page);
-    metrics_close(metrics);
-}
-END_TEST
-
 START_TEST(metrics_have_no_more_slots_than_they_say)
 {
     struct metrics *metrics = opened_with(&setup, NULL, 0);
@@ -242,6 +214,5 @@ END_TEST
 
 SUITE("metrics_models", metrics_count_two_generations_of_one_name_and_labels_together,
       metrics_tell_of_no_model_before_it_is_served, metrics_of_one_name_go_on_whatever_its_labels,
-      metrics_tell_each_version_and_the_copies_of_a_shadow,
       metrics_have_no_more_slots_than_they_say, metrics_ask_for_the_queue_of_each_slot,
       metrics_are_whole_while_models_come_and_go)

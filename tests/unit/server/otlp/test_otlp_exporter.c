@@ -7,6 +7,7 @@
 #include "tests/support/log_capture.h"
 #include "tests/support/otlp_reader.h"
 #include "tests/support/suite.h"
+#include "tests/unit/server/metrics_samples.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -59,22 +60,42 @@ static void observe_many(const struct bench *bench, unsigned count)
         observe(bench, i, true);
 }
 
-static void expect_counts(const struct bench *bench, uint64_t sent, uint64_t dropped,
-                          uint64_t failed)
+/* Counts that the metrics tell. */
+struct counts {
+    unsigned sent, dropped, failed;
+};
+
+static struct counts counted(struct otlp_exporter *exporter)
 {
-    struct metrics_otlp counts = {0};
-    otlp_exporter_metrics(bench->exporter, &counts);
+    char text[256] = "";
+    struct counts out;
+    struct metrics *metrics = metrics_samples_open();
+    otlp_exporter_register(exporter, metrics);
+    metrics_samples_add(metrics, "attnd_otlp_spans_total", text, sizeof text);
+    metrics_close(metrics);
+    ck_assert_int_eq(sscanf(text,
+                            "attnd_otlp_spans_total{result=\"sent\"} %u\n"
+                            "attnd_otlp_spans_total{result=\"dropped\"} %u\n"
+                            "attnd_otlp_spans_total{result=\"failed\"} %u\n",
+                            &out.sent, &out.dropped, &out.failed),
+                     3);
+    return out;
+}
+
+static void expect_counts(const struct bench *bench, unsigned sent, unsigned dropped,
+                          unsigned failed)
+{
+    const struct counts counts = counted(bench->exporter);
     ck_assert_uint_eq(counts.sent, sent);
     ck_assert_uint_eq(counts.dropped, dropped);
     ck_assert_uint_eq(counts.failed, failed);
 }
 
 /* The counts follow the answer: waits until all spans are counted. */
-static void await_counted(const struct bench *bench, uint64_t spans)
+static void await_counted(const struct bench *bench, unsigned spans)
 {
     for (unsigned i = 0; i < 40000; i++) {
-        struct metrics_otlp counts = {0};
-        otlp_exporter_metrics(bench->exporter, &counts);
+        const struct counts counts = counted(bench->exporter);
         if (counts.sent + counts.dropped + counts.failed == spans)
             return;
         usleep(1000);
@@ -340,7 +361,6 @@ END_TEST
 START_TEST(exporter_is_null_without_an_endpoint)
 {
     struct otlp_exporter *exporter;
-    struct metrics_otlp counts = {0};
     struct err err = {0};
     ck_assert_int_eq(otlp_exporter_open(&exporter, &(struct otlp_options){.endpoint = ""}, &err),
                      ERR_OK);
@@ -349,8 +369,7 @@ START_TEST(exporter_is_null_without_an_endpoint)
     ck_assert_uint_eq(otlp_exporter_bytes(""), 0);
     ck_assert_uint_gt(otlp_exporter_bytes("http://127.0.0.1:1/"), 1024 * 1024);
     ck_assert_uint_lt(otlp_exporter_bytes("http://127.0.0.1:1/"), 2 * 1024 * 1024);
-    otlp_exporter_metrics(exporter, &counts);
-    ck_assert_uint_eq(counts.sent, 0);
+    ck_assert_uint_eq(counted(exporter).sent, 0);
     otlp_exporter_close(exporter);
     ck_assert_int_eq(otlp_exporter_check("https://127.0.0.1:1/", &err), ERR_UNUSABLE);
     ck_assert_ptr_eq(strstr(err.text, "otlp_endpoint: expected http://"), err.text);
