@@ -148,13 +148,16 @@ static void register_service(struct service *service)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         metrics_register(service->metrics, &rows[i].id, 1,
-                         (struct metrics_collector){service, rows[i].collect, rows[i].series});
+                         (struct metrics_collector){.context = service,
+                                                    .collect = rows[i].collect,
+                                                    .series = rows[i].series});
 }
 
 void scrape_register(struct service *service)
 {
     register_service(service);
-    audit_service_register(service->audit, service->metrics);
+    service->audit_scrape.audit = service->audit;
+    audit_service_register(&service->audit_scrape, service->metrics);
     otlp_exporter_register(service->otlp, service->metrics);
     feedback_register(service->feedback, service->metrics);
     review_register(service->review, service->metrics);

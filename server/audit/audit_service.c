@@ -89,33 +89,40 @@ void audit_service_close(struct audit *audit)
 
 /* ---- metrics ---- */
 
-/* The first digits of the hash as a number, which a sample can be. */
-static double head_number(struct audit_state *state)
+static void begin(void *context)
 {
-    state->head[AUDIT_HEAD_DIGITS] = '\0';
-    return (double)strtoull(state->head, NULL, 16);
+    struct audit_scrape *scrape = context;
+    if (scrape->audit != NULL)
+        scrape->state = audit_state(scrape->audit);
+}
+
+/* The first digits of the hash as a number, which a sample can be. */
+static double head_number(const struct audit_state *state)
+{
+    char digits[AUDIT_HEAD_DIGITS + 1] = {0};
+    memcpy(digits, state->head, AUDIT_HEAD_DIGITS);
+    return (double)strtoull(digits, NULL, 16);
 }
 
 static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
     static const char *const results[] = {"written", "lost", "refused"};
-    struct audit_state state = {0};
-    if (context != NULL)
-        state = audit_state(context);
-    const uint64_t counts[] = {state.written, state.lost, state.refused};
+    const struct audit_state *state = &((const struct audit_scrape *)context)->state;
+    const uint64_t counts[] = {state->written, state->lost, state->refused};
     if (id == METRIC_AUDIT_RECORDS)
         metrics_text_values(out, id, results, counts, 3);
     else
         metrics_text_value(out, id, NULL,
-                           id == METRIC_AUDIT_LAG        ? state.lag_s
-                           : id == METRIC_AUDIT_SEQUENCE ? (double)state.seq
-                                                         : head_number(&state));
+                           id == METRIC_AUDIT_LAG        ? state->lag_s
+                           : id == METRIC_AUDIT_SEQUENCE ? (double)state->seq
+                                                         : head_number(state));
 }
 
-void audit_service_register(struct audit *audit, struct metrics *metrics)
+void audit_service_register(struct audit_scrape *scrape, struct metrics *metrics)
 {
     static const enum metric_id ids[] = {METRIC_AUDIT_RECORDS, METRIC_AUDIT_LAG,
                                          METRIC_AUDIT_SEQUENCE, METRIC_AUDIT_HEAD};
-    metrics_register(metrics, ids, sizeof ids / sizeof *ids,
-                     (struct metrics_collector){.context = audit, .collect = collect});
+    metrics_register(
+        metrics, ids, sizeof ids / sizeof *ids,
+        (struct metrics_collector){.context = scrape, .collect = collect, .begin = begin});
 }

@@ -17,7 +17,13 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
 enum err_code audit_service_check(const struct config *config, struct err *err);
 void audit_service_close(struct audit *audit); /* NULL is allowed */
 
-/* Its collector of metrics: metrics_register. All 0 of NULL. */
-void audit_service_register(struct audit *audit, struct metrics *metrics);
+/* What the metrics of a scrape are of: number and head of one line. */
+struct audit_scrape {
+    struct audit *audit; /* NULL: all metrics are 0 */
+    struct audit_state state;
+};
+
+/* Its collector of metrics: metrics_register. The scrape must live as long as the metrics. */
+void audit_service_register(struct audit_scrape *scrape, struct metrics *metrics);
 
 #endif

@@ -84,14 +84,18 @@ struct metrics_text;
 /* The writer of the samples of some metrics. collect is called for each of them at each scrape and
  * writes its samples with metrics_text_value; if it writes none, the metric has HELP and TYPE only.
  * series says how many series a metric has at most, for the memory of a scrape; NULL: a few.
+ * begin, if there is one, is called once at each scrape, before anything is written: a collector
+ * whose metrics must be of one moment reads them there.
  *
- * Threads: both are called by the thread of a scrape. collect is called under the metrics' lock, by
- * one scrape at a time; it calls no other function of this header than metrics_expose_models. It
- * may take a lock of the subsystem, if nobody calls a function of this header under that lock. */
+ * Threads: all are called by the thread of a scrape. begin and collect are called under the
+ * metrics' lock, by one scrape at a time; they call no other function of this header than
+ * metrics_expose_models. They may take a lock of the subsystem, if nobody calls a function of this
+ * header under that lock. */
 struct metrics_collector {
     void *context;
     void (*collect)(void *context, enum metric_id id, struct metrics_text *out);
     size_t (*series)(void *context, enum metric_id id);
+    void (*begin)(void *context);
 };
 
 /* Models that can have a slot at once: those of two generations, and some that are retiring. */
@@ -105,8 +109,8 @@ enum err_code metrics_open(struct metrics **out, const struct metrics_setup *set
                            struct err *err);
 void metrics_close(struct metrics *metrics);
 
-/* The collector writes the samples of the metrics ids, [count]. A metric has one collector; one that
- * is counted by the functions below has none. The context must live as long as there are
+/* The collector writes the samples of the metrics ids, [count]. A metric has one collector; one
+ * that is counted by the functions below has none. The context must live as long as there are
  * scrapes. A metric without a collector has no samples. One thread calls this, before the first
  * scrape; nothing changes afterwards. */
 void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsigned count,

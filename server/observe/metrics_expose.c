@@ -344,6 +344,7 @@ void metrics_register(struct metrics *metrics, const enum metric_id *ids, unsign
         assert(ids[i] < METRIC_TOTAL && writers[ids[i]] == NULL && !is_of_process(ids[i]));
         assert(metrics->collectors[ids[i]].collect == NULL);
         metrics->collectors[ids[i]] = collector;
+        collector.begin = NULL; /* once for all of them */
     }
 }
 
@@ -392,6 +393,9 @@ size_t metrics_expose_bytes(struct metrics *metrics)
 /* Models come and go under the lock, which a scrape holds from its first line to its last. */
 static void write_all_locked(struct metrics_text *text, struct metrics *metrics)
 {
+    for (int id = 0; id < METRIC_TOTAL; id++)
+        if (metrics->collectors[id].begin != NULL)
+            metrics->collectors[id].begin(metrics->collectors[id].context);
     for (enum metric_id id = 0; !is_of_process(id); id++) {
         const struct metrics_collector *collector = &metrics->collectors[id];
         metrics_text_family(text, id);

@@ -6,7 +6,7 @@
 #define ATTND_SERVER_SERVE_SERVICE_H
 
 #include "config/config.h"
-#include "server/audit/audit.h"
+#include "server/audit/audit_service.h"
 #include "server/auth/auth.h"
 #include "server/bounds/memory.h"
 #include "server/observe/metrics.h"
@@ -43,14 +43,15 @@ struct service {
     struct batcher *batcher;
     struct metrics *metrics;
     struct audit *audit; /* NULL: none is kept */
-    struct tls *tls;     /* NULL: plain HTTP */
-    struct shadow *shadow;     /* copies for shadow versions */
-    struct feedback *feedback; /* labels that people give; NULL: none are taken */
-    struct drift *drift; /* how far predictions are from a model's reference */
+    struct audit_scrape audit_scrape;
+    struct tls *tls;                   /* NULL: plain HTTP */
+    struct shadow *shadow;             /* copies for shadow versions */
+    struct feedback *feedback;         /* labels that people give; NULL: none are taken */
+    struct drift *drift;               /* how far predictions are from a model's reference */
     struct label_shares *label_shares; /* how often each label occurs */
-    struct otlp_exporter *otlp; /* of spans; NULL: none are sent */
-    struct review *review;      /* inputs that are kept; NULL: none are */
-    struct fits *fits;          /* new versions from labels; NULL: none are made */
+    struct otlp_exporter *otlp;        /* of spans; NULL: none are sent */
+    struct review *review;             /* inputs that are kept; NULL: none are */
+    struct fits *fits;                 /* new versions from labels; NULL: none are made */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

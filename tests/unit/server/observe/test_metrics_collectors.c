@@ -1,6 +1,8 @@
 /* Collectors write the samples of metrics that are not counted in metrics.c: one for each metric, and
  * a scrape has memory for as many series as they announce. */
+#include "server/audit/audit_service.h"
 #include "server/observe/metrics_text.h"
+#include "tests/support/tempdir.h"
 #include "tests/unit/server/observe/metrics_fixture.h"
 
 #include <pthread.h>
@@ -144,7 +146,49 @@ START_TEST(metrics_expose_takes_no_more_memory_than_collectors_announce)
 }
 END_TEST
 
-SUITE("metrics_collectors", metrics_ask_a_collector_for_each_metric_in_the_order_of_the_table,
+static void append_line(void *context, enum metric_id id, struct metrics_text *out)
+{
+    static const char members[] = "\"type\":\"prediction\"";
+    struct err err = {0};
+    (void)id, (void)out;
+    ck_assert_int_eq(
+        audit_append(context, &(struct audit_members){members, sizeof members - 1}, 1, &err),
+        ERR_OK);
+}
+
+/* The log grows while the page is written: METRIC_READY stands before those of the audit log. */
+START_TEST(metrics_of_the_audit_log_are_of_one_line)
+{
+    struct tempdir dir;
+    struct audit_scrape scraped = {0};
+    struct err err = {0};
+    tempdir_open(&dir);
+    const struct audit_options options = {.dir = dir.path, .rotate_bytes = 1 << 20};
+    ck_assert_msg(audit_open(&scraped.audit, &options, &err) == ERR_OK, "%s", err.text);
+    struct metrics *metrics = opened(&setup);
+    audit_service_register(&scraped, metrics);
+    register_one(metrics, METRIC_READY,
+                 (struct metrics_collector){.context = scraped.audit, .collect = append_line});
+    for (unsigned i = 0; i < 3; i++) {
+        const struct audit_state before = audit_state(scraped.audit);
+        char head[13] = {0};
+        memcpy(head, before.head, 12);
+        struct exposition *page = scrape(metrics);
+        ck_assert_sample(page, "attnd_audit_sequence", (double)before.seq);
+        ck_assert_sample(page, "attnd_audit_head", (double)strtoull(head, NULL, 16));
+        ck_assert_sample(page, "attnd_audit_records_total{result=\"written\"}",
+                         (double)before.written);
+        exposition_free(page);
+        ck_assert_uint_eq(audit_state(scraped.audit).seq, before.seq + 1);
+    }
+    metrics_close(metrics);
+    audit_close(scraped.audit);
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("metrics_collectors", metrics_of_the_audit_log_are_of_one_line,
+      metrics_ask_a_collector_for_each_metric_in_the_order_of_the_table,
       metrics_without_a_collector_have_help_and_type_alone,
       metrics_text_writes_counts_by_the_values_of_a_label,
       metrics_assert_one_collector_and_none_for_their_own_counts,

@@ -67,7 +67,8 @@ static void register_all(struct metrics *metrics)
                                          METRIC_AUTH_FAILURES, METRIC_DRIFT};
     metrics_register(metrics, ids, sizeof ids / sizeof *ids,
                      (struct metrics_collector){.collect = tell});
-    audit_service_register(NULL, metrics);
+    static struct audit_scrape no_audit;
+    audit_service_register(&no_audit, metrics);
     otlp_exporter_register(NULL, metrics);
     feedback_register(NULL, metrics);
     review_register(NULL, metrics);
