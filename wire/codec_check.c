@@ -3,9 +3,13 @@
 #include "engine/base/doc.h"
 #include "engine/base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_NAME_BYTES = 32 }; /* longer unknown names are not repeated */
+enum {
+    SHOWN_NAME_BYTES = 32, /* longer unknown names are not repeated */
+    FEW_NAMES = 3          /* so many known ones are listed; none is longer than 24 bytes */
+};
 
 /* The separator between a path and a key. */
 static const char *joint(const char *path)
@@ -35,8 +39,14 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
     if (!can_be_shown(key))
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
     const char *nearest = nearest_name(key, known->list, known->count);
-    if (nearest == NULL)
-        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s", path, joint(path), key, what);
+    if (nearest == NULL) {
+        char few[96] = "";
+        for (size_t i = 0, len = 0; known->count <= FEW_NAMES && i < known->count; i++)
+            len += (size_t)snprintf(few + len, sizeof few - len, "%s%s",
+                                    i == 0 ? "; known: " : ", ", known->list[i]);
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s%s", path, joint(path), key, what,
+                       few);
+    }
     return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path, joint(path),
                    key, what, nearest);
 }

@@ -2,6 +2,7 @@
 
 #include "server/api/route.h"
 #include "server/json/codec_feedback.h"
+#include "wire/codec_check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct reading {
 static void visit(void *context, const char *name, const char *value)
 {
     enum { DIGITS = 9 };
+    static const char *const known[] = {"id", "index"};
     struct reading *reading = context;
     struct err *err = &reading->request->err;
     const size_t len = value != NULL ? strlen(value) : 0;
@@ -31,8 +33,9 @@ static void visit(void *context, const char *name, const char *value)
                     CODEC_FEEDBACK_INDEX_MAX);
         reading->out->index = (unsigned)index;
     } else {
-        err_set(err, ERR_UNUSABLE, "?: an unknown option; known %s",
-                reading->has_path_id ? "is index" : "are id and index");
+        codec_check_unknown(
+            CODEC_CHECK_QUERY, name, "option",
+            &(struct codec_names){known + reading->has_path_id, 2u - reading->has_path_id}, err);
     }
 }
 

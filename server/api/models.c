@@ -8,6 +8,7 @@
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"
 #include "server/serve/claim.h"
+#include "wire/codec_check.h"
 
 #include <string.h>
 
@@ -121,17 +122,23 @@ struct options {
     struct err *err;
 };
 
-/* Options of other names do not matter here, as on every route that only reads. */
 static void visit_option(void *context, const char *name, const char *value)
 {
+    static const char *const known[] = {"confusion", "version"};
     struct options *options = context;
-    if (strcmp(name, "confusion") == 0)
-        options->with_confusion = value != NULL && strcmp(value, "true") == 0;
-    if (strcmp(name, "version") != 0 || value == NULL)
-        return;
-    options->version = arena_copy(options->arena, value, strlen(value));
-    if (options->version == NULL)
-        err_no_memory(options->err, strlen(value));
+    value = value != NULL ? value : "";
+    if (strcmp(name, "confusion") == 0) {
+        options->with_confusion = strcmp(value, "true") == 0;
+        if (!options->with_confusion && strcmp(value, "false") != 0)
+            err_set(options->err, ERR_UNUSABLE, "?confusion: expected true or false");
+    } else if (strcmp(name, "version") == 0) {
+        options->version = arena_copy(options->arena, value, strlen(value));
+        if (options->version == NULL)
+            err_no_memory(options->err, strlen(value));
+    } else {
+        codec_check_unknown(CODEC_CHECK_QUERY, name, "option", &(struct codec_names){known, 2},
+                            options->err);
+    }
 }
 
 /* The version that is asked for, else the primary. */

@@ -49,7 +49,7 @@ static const struct route table[] = {
      .begin = models_list},
     {"/models/{name}", HTTP_GET, SCOPE_PREDICT,
      .says = {"getModel", "One model: its labels, sizes, limits and accuracy", .schema = "Model",
-              .option = "confusion version", .can = CAN(QUEUE_FULL)},
+              .option = "confusion version", .can = CAN(UNUSABLE) | CAN(QUEUE_FULL)},
      .begin = models_one},
     {"/openapi.json", HTTP_GET, SCOPE_OPEN,
      .says = {"getOpenApi", "This document", .schema = "OpenApi", .can = CAN(QUEUE_FULL),

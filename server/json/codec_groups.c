@@ -1,7 +1,7 @@
 #include "server/json/codec_groups.h"
 
-#include "engine/base/nearest.h"
 #include "server/json/codec_review.h"
+#include "wire/codec_check.h"
 #include "wire/codec_dump.h"
 
 #include <jansson.h>
@@ -49,9 +49,8 @@ enum err_code codec_groups_option(struct review_question *question, const char *
         return read_decisions(value, &question->decisions, err);
     if (strcmp(name, known[2]) == 0)
         return read_limit(value, &question->limit, err);
-    const char *near = nearest_name(name, known, 3);
-    return err_set(err, ERR_UNUSABLE, "?: an unknown option; %s",
-                   near != NULL ? near : "known are model, decision and limit");
+    return codec_check_unknown(CODEC_CHECK_QUERY, name, "option",
+                               &(struct codec_names){known, sizeof known / sizeof known[0]}, err);
 }
 
 /* ---- the groups ---- */

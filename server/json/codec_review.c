@@ -1,6 +1,6 @@
 #include "server/json/codec_review.h"
 
-#include "engine/base/nearest.h"
+#include "wire/codec_check.h"
 #include "wire/codec_dump.h"
 
 #include <jansson.h>
@@ -49,9 +49,8 @@ enum err_code codec_review_option(struct review_filter *filter, const char *name
     }
     if (strcmp(name, known[2]) == 0)
         return read_whole(name, value, INT64_MAX, &filter->before, err);
-    const char *near = nearest_name(name, known, 3);
-    return err_set(err, ERR_UNUSABLE, "?: an unknown option; %s",
-                   near != NULL ? near : "known are decision, limit and before");
+    return codec_check_unknown(CODEC_CHECK_QUERY, name, "option",
+                               &(struct codec_names){known, sizeof known / sizeof known[0]}, err);
 }
 
 /* ---- the list ---- */

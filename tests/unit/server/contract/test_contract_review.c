@@ -296,12 +296,14 @@ START_TEST(review_refuses_bad_requests)
         {"/review?limit=", "?limit: expected", 422, "unusable"},
         {"/review?before=0", "?before: expected", 422, "unusable"},
         {"/review?decision=maybe", "?decision: expected auto, review or unknown", 422, "unusable"},
-        {"/review?limt=3", "?: an unknown option; limit", 422, "unusable"},
+        {"/review?limt=3", "?limt: unknown option; did you mean \"limit\"?", 422, "unusable"},
+        {"/review?kind=3", "?kind: unknown option; known: decision, limit, before", 422,
+         "unusable"},
         {"/review/nobody", "id: no input with this id and index is kept", 404, "not_found"},
         {"/review/nobody?index=x", "?index: expected", 422, "unusable"},
-        {"/review/nobody?inputs=x", "?: an unknown option; known is index", 422, "unusable"},
-        {"/review/nobody?at=1", "?: an unknown option", 422, "unusable"},
-        {"/review/nobody?id=x", "?: an unknown option; known is index", 422, "unusable"},
+        {"/review/nobody?inputs=x", "?inputs: unknown option; known: index", 422, "unusable"},
+        {"/review/nobody?at=1", "?at: unknown option; known: index", 422, "unusable"},
+        {"/review/nobody?id=x", "?id: unknown option; known: index", 422, "unusable"},
         {"/review/input", "?id: expected the id of an input, found none", 422, "unusable"},
         {"/review/input?id=nobody", "id: no input with this id and index is kept", 404,
          "not_found"},
@@ -312,7 +314,8 @@ START_TEST(review_refuses_bad_requests)
          "?decision: expected auto, review, unknown or any", 422, "unusable"},
         {"/review/groups?model=easy&limit=51", "?limit: expected an integer from 1 to 50", 422,
          "unusable"},
-        {"/review/groups?limt=51", "?: an unknown option; limit", 422, "unusable"},
+        {"/review/groups?limt=51", "?limt: unknown option; did you mean \"limit\"?", 422,
+         "unusable"},
     };
     open_all("1000000", "0");
     reply_free(&(struct reply[]){await_list("", 0)}[0]);

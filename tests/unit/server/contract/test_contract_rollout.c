@@ -241,6 +241,10 @@ START_TEST(a_promotion_needs_labels_or_a_reason)
     ck_assert_str_eq(reply_text(&second, "version"), "1");
     ck_assert_double_eq(reply_number(&second, "accuracy.n"), 0);
     reply_free(&second);
+    refused("GET", "/models/text?confusoin=true", NULL, 422, "unusable",
+            "?confusoin: unknown option; did you mean \"confusion\"?");
+    refused("GET", "/models/text?confusion=yes", NULL, 422, "unusable",
+            "?confusion: expected true or false");
     refused("GET", "/models/text?version=9", NULL, 404, "not_found", "?version: the model has no");
     expect("POST", "/admin/models/text/2/promote", NULL, 200);
     expect_versions("2 primary 1, 1 retiring 0");

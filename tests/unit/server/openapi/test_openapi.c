@@ -359,7 +359,7 @@ START_TEST(a_route_can_fail_as_its_kind_can_and_as_it_says)
     } cases[] = {
         {"paths/~1healthz/get", "200 400 405 408 413 500 "},
         {"paths/~1readyz/get", "200 400 405 408 413 500 503 "},
-        {"paths/~1models~1{name}/get", "200 400 401 403 404 405 408 413 429 500 "},
+        {"paths/~1models~1{name}/get", "200 400 401 403 404 405 408 413 422 429 500 "},
         {"paths/~1feedback/post", "200 400 401 403 404 405 408 411 413 415 422 429 500 503 "},
         {"paths/~1feedback~1{id}/delete", "200 400 401 403 404 405 408 413 415 422 429 500 503 "},
         {"paths/~1/get", "200 304 400 405 408 413 500 "},
