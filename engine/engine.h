@@ -19,11 +19,9 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
-#include "engine/base/interrupt.h"
-#include "engine/decide/class_codes.h"
 #include "engine/decide/decision.h"
 #include "engine/explain/explanation.h"
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,9 +31,11 @@
 struct engine_model;    /* immutable after open: any number of threads */
 struct engine_session;  /* one worker's workspace for one model: one thread at a time */
 struct thread_pool;     /* base/thread_pool.h */
+struct interrupt;       /* base/interrupt.h */
 struct image;           /* vision/pixels.h */
 struct drift_reference; /* decide/drift_reference.h */
 struct class_prior;     /* decide/class_prior.h */
+struct class_code;      /* decide/class_codes.h */
 
 struct engine_options {
     const char *linear_backend; /* "auto" (also NULL), "native", "openblas" or "reference" */

@@ -4,7 +4,9 @@
 #include "wire/answer.h"
 
 #include "engine/base/utf8.h"
+#include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
+#include "engine/model/attention_stats.h"
 
 #include <jansson.h>
 

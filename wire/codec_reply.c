@@ -11,6 +11,7 @@
 #include "wire/codec_reply.h"
 
 #include "engine/base/utf8.h"
+#include "engine/decide/class_codes.h"
 #include "wire/codec_dump.h"
 #include "wire/problem.h"
 

@@ -1,6 +1,6 @@
 #include "engine/explain/words.h"
 
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 
 #include <stdbool.h>
 

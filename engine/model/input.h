@@ -1,5 +1,5 @@
 /* input.h - a prepared input: numbers that a model can run on. Part of engine.h's interface; the
- * model layer reads it too. Threads: plain data. */
+ * model layer reads it too. Threads: plain data; pure functions. */
 #ifndef ATTND_ENGINE_MODEL_INPUT_H
 #define ATTND_ENGINE_MODEL_INPUT_H
 
@@ -42,5 +42,10 @@ static inline unsigned engine_input_windows(const struct engine_input *input)
 {
     return input->windows > 0 ? input->windows : 1;
 }
+
+/* Returns window `window` of engine_input_windows(input) as an input of its own, for callers that
+ * run them one by one; its arrays and its capture are the input's. An input without windows is
+ * returned unchanged. */
+struct engine_input engine_input_window(const struct engine_input *input, unsigned window);
 
 #endif

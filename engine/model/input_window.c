@@ -1,4 +1,5 @@
-#include "engine/model/input_window.h"
+/* input_window.c - see input.h; it knows the size of a capture, which input.h does not. */
+#include "engine/model/input.h"
 
 #include "engine/model/capture.h"
 

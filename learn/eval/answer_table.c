@@ -1,7 +1,7 @@
 #include "learn/eval/answer_table.h"
 
 #include "engine/base/utf8.h"
-#include "engine/explain/method.h"
+#include "engine/explain/explanation.h"
 
 #include <stdlib.h>
 

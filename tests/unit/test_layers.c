@@ -15,13 +15,12 @@
 /* The headers that the engine shows to the rest of the tree: its door, and the plain data that the
  * door names. */
 #define DOOR                                                                                       \
-    "engine/engine.h", "engine/selftest.h", "engine/model/input.h", "engine/model/input_window.h", \
+    "engine/engine.h", "engine/selftest.h", "engine/model/input.h",                                \
         "engine/model/attention_stats.h", "engine/decide/decision.h",                              \
         "engine/decide/class_codes.h", "engine/statistics/wilson.h",                               \
         "engine/statistics/mcnemar.h", "engine/statistics/psi.h",                                  \
         "engine/decide/drift_reference.h", "engine/decide/class_prior.h",                          \
-        "engine/statistics/stratified.h", "engine/explain/explanation.h",                          \
-        "engine/explain/method.h", "engine/vision/region.h"
+        "engine/statistics/stratified.h", "engine/explain/explanation.h", "engine/vision/region.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.
  * What a closed room includes may not drag in anything else either.
@@ -105,7 +104,7 @@ static const struct room {
     {"learn/eval",
      false,
      {"learn/eval/report", "learn/eval/fit", "learn/eval/measure", "learn/ngrams/ngram_rows.h",
-      "learn/data", "engine", "engine/decide", "engine/statistics", "engine/explain/method.h",
+      "learn/data", "engine", "engine/decide", "engine/statistics", "engine/explain/explanation.h",
       "engine/model/head_parts.h", "engine/base"}},
     {"learn/fit",
      false,

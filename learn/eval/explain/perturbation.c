@@ -1,6 +1,6 @@
 #include "learn/eval/explain/perturbation.h"
 
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 #include "engine/prepare/views.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * layer (network_linear) and the steps that work by rows (network_rows). */
 #include "learn/train/network/network.h"
 
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 #include "learn/train/network/network_attention.h"
 #include "learn/train/network/network_block.h"
 #include "learn/train/network/network_embed.h"

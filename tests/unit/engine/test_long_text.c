@@ -1,6 +1,7 @@
 /* Texts that are longer than a model: as windows in one answer, within bounds, and explained as a
  * whole. */
 #include "engine/engine.h"
+#include "engine/model/attention_stats.h"
 #include "tests/support/checkpoint_writer.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"

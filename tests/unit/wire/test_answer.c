@@ -1,3 +1,4 @@
+#include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
 #include "tests/support/results.h"
 #include "tests/support/suite.h"

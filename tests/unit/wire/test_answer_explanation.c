@@ -1,4 +1,5 @@
 /* Explanations as JSON, compared as a whole. */
+#include "engine/model/attention_stats.h"
 #include "tests/support/results.h"
 #include "tests/support/suite.h"
 #include "wire/answer.h"

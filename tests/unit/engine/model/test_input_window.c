@@ -1,5 +1,5 @@
 /* Windows of an input as inputs of their own: every array moves along, or stays away. */
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 #include "tests/support/suite.h"
 
 static const int32_t ids[] = {2, 7, 3, 2, 8, 9, 3};

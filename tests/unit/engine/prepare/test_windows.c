@@ -1,7 +1,7 @@
 /* A text cut into windows: which tokens each has, and that the text is all there. */
 #include "engine/prepare/windows.h"
 
-#include "engine/model/input_window.h"
+#include "engine/model/input.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "engine/explain/method.h"
+#include "engine/explain/explanation.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "engine/explain/method.h"
+#include "engine/explain/explanation.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
@@ -43,5 +43,5 @@ START_TEST(images_are_explained_by_rollout_and_texts_by_the_last_gradient)
 }
 END_TEST
 
-SUITE("method", each_method_is_found_by_the_name_that_it_has, no_other_name_is_a_method,
+SUITE("explanation", each_method_is_found_by_the_name_that_it_has, no_other_name_is_a_method,
       images_are_explained_by_rollout_and_texts_by_the_last_gradient)
