@@ -143,8 +143,8 @@ $(BUILD)/attnd-%: $(BUILD)/obj/tools/%.o $(LEARN_LIB) $(SERVER_LIB) $(WIRE_LIB) 
 	$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS) -o $@
 
 # What stands before the libraries is also what they call, so a runner's objects may define nothing.
-UNIT_LIBS := $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(WIRE_LIB) \
-             $(LEARN_LIB) $(ENGINE_LIB)
+UNIT_LIBS := $(SUPPORT_LIB) $(BENCH_LIB) $(LOAD_LIB) $(BATCH_LIB) $(CLIENT_LIB) $(SERVER_LIB) $(LEARN_LIB) \
+             $(WIRE_LIB) $(ENGINE_LIB)
 $(BUILD)/tests/tools/stream/%: LDLIBS += $(STREAM_LIBS)
 $(ALONE): $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_LIBS)
 	@mkdir -p $(@D)
