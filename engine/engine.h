@@ -211,7 +211,8 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
 
-/* Width x height that a PNG or JPEG header declares, without decoding; 0 if it is neither. */
+/* Width x height that a picture's header declares, without decoding; 0 if it is of no format that
+ * is read (vision/input_formats.h). */
 size_t engine_image_pixels(const void *bytes, size_t len);
 
 /* Upper bounds of the memory, in bytes, that engine_prepare takes of the source. They follow from
@@ -308,9 +309,6 @@ static inline enum input_doubt engine_input_doubt(const struct engine_input *inp
  * nothing. */
 void engine_conclude(const struct engine_model *model, const float *logits, const float *ood,
                      enum input_doubt doubt, struct engine_result *result);
-
-/* Do the bytes begin as those of a picture that engine_prepare reads, PNG or JPEG? */
-bool engine_is_picture(const void *bytes, size_t len);
 
 /* Before engine_run, for an input that is to be explained: takes memory in the arena for the
  * attention of each layer. ERR_UNUSABLE for a layer that the model or the method does not have;

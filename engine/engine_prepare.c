@@ -168,8 +168,3 @@ struct engine_need engine_need(const struct engine_model *model, const struct en
         return (struct engine_need){0};
     return source->kind == ENGINE_TEXT ? need_of_text(model, source) : need_of_image(model, source);
 }
-
-bool engine_is_picture(const void *bytes, size_t len)
-{
-    return image_has_signature(bytes, len);
-}

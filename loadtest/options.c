@@ -112,7 +112,7 @@ static const struct cli_option table[] = {
      SOURCE(OPTIONS_TEXTS_JSONL),
      .value = "FILE",
      .help = "Sends the \"text\" of each line, one a request, in turn."},
-    {.name = "image", SOURCE(OPTIONS_IMAGE), .value = "FILE", .help = "Sends a PNG or JPEG file."},
+    {.name = "image", SOURCE(OPTIONS_IMAGE), .value = "FILE", .help = "Sends a picture's file."},
     {.name = "get",
      SOURCE(OPTIONS_GET),
      .value = "PATH",

@@ -7,6 +7,7 @@
 #include "engine/cli/cli_rows.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine.h"
+#include "engine/vision/input_formats.h"
 #include "learn/data/input_list.h"
 #include "learn/eval/answer_table.h"
 #include "learn/eval/candidate_list.h"
@@ -151,7 +152,7 @@ static const struct cli_option options[] = {
     {.name = "image",
      INPUT(VALUE_IMAGE),
      .value = "F",
-     .help = "Predicts this PNG or JPEG file, or a wafer: F.stdf or F.stdf#WAFER_ID."},
+     .help = "Predicts this " INPUT_FORMATS_OR " file, or a wafer: F.stdf or F.stdf#WAFER_ID."},
     {.name = "lines",
      .type = CLI_OTHER,
      .value = "F",
@@ -214,8 +215,8 @@ static const struct cli cli = {
         "[OPTION]...",
     .summary =
         "Classifies texts or images with a Hugging Face checkpoint directory. A PATH is a file,\n"
-        "a folder with all that lies below it, or a pattern; PNG, JPEG and STDF files are known\n"
-        "by their content, all others are texts.",
+        "a folder with all that lies below it, or a pattern; " INPUT_FORMATS_LIST
+        " and STDF files\nare known by their content, all others are texts.",
     .examples = "  attnd-predict --model wafer-vit lot7/*.png --explain rollout\n"
                 "  attnd-predict --model testlog-bert --text-file fail.log --json",
     .options = options,

@@ -19,6 +19,8 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
+#include "engine/content/file_kind.h"
+#include "engine/vision/input_formats.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
 #include "wire/codec_inputs.h"
@@ -277,8 +279,6 @@ static enum err_code read_pair(const struct reader *reader, const json_t *object
 static bool names_a_file(struct string text)
 {
     static const char *const begins[] = {"/", "./", "../", "~", "file:", "data:"};
-    static const char *const ends[] = {".png", ".jpg",  ".jpeg", ".bmp",
-                                       ".tif", ".tiff", ".gif",  ".webp"};
     if (memmem(text.bytes, text.len < 32 ? text.len : 32, "://", 3) != NULL ||
         (text.len > 2 && text.bytes[1] == ':' && text.bytes[2] == '\\'))
         return true;
@@ -288,11 +288,8 @@ static bool names_a_file(struct string text)
         if (text.len >= strlen(begins[i]) &&
             strncasecmp(text.bytes, begins[i], strlen(begins[i])) == 0 && text.len < PATH_MAX)
             return true;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (text.len > strlen(ends[i]) &&
-            strncasecmp(text.bytes + text.len - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
-            return true;
-    return false;
+    return input_format_of_name(text.bytes, text.len) != NULL ||
+           file_kind_names_picture(text.bytes, text.len);
 }
 
 static enum err_code refuse_base64(struct string text, const char *path, struct err *err)
@@ -445,8 +442,7 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     const struct codec_names *members =
         limits->members != NULL ? limits->members : &codec_names_call;
-    if (read_id(reader, err) || check_members(root, "$", members, err) ||
-        read_options(reader, err))
+    if (read_id(reader, err) || check_members(root, "$", members, err) || read_options(reader, err))
         return err->code;
     const json_t *inputs = doc_member(root, "inputs");
     if (inputs != NULL)

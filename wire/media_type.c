@@ -1,11 +1,12 @@
 #include "wire/media_type.h"
 
 #include "engine/content/charset.h"
+#include "engine/vision/input_formats.h"
 
 #include <string.h>
 #include <strings.h>
 
-static const struct {
+static const struct known_type {
     const char *name;
     enum request_body body;
     bool is_told;
@@ -16,16 +17,11 @@ static const struct {
     {"application/x-www-form-urlencoded", REQUEST_JSON, false, false},
     {"application/octet-stream", REQUEST_JSON, false, false},
     {"binary/octet-stream", REQUEST_JSON, false, false},
-    {"image/png", REQUEST_IMAGE, true, true},
-    {"image/jpeg", REQUEST_IMAGE, true, true},
-    /* not registered, and everywhere */
-    {"image/x-png", REQUEST_IMAGE, true, false},
-    {"image/jpg", REQUEST_IMAGE, true, false},
-    {"image/x-jpeg", REQUEST_IMAGE, true, false},
-    {"image/pjpeg", REQUEST_IMAGE, true, false},
-    {"image/*", REQUEST_IMAGE, true, false},
     {"text/plain", REQUEST_TEXT, true, true},
 };
+
+/* So are the types of the formats that are read: the bytes tell which it is. */
+static const struct known_type picture = {"image/*", REQUEST_IMAGE, true, false};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -36,6 +32,10 @@ const char *media_type_proper(unsigned index, enum request_body *body)
             *body = types[i].body;
             return types[i].name;
         }
+    *body = picture.body;
+    for (const struct input_format *format = input_formats; format->name != NULL; format++)
+        if (index-- == 0)
+            return format->media_types[0];
     return NULL;
 }
 
@@ -86,6 +86,17 @@ static bool read_charset(struct span parameter, const char **charset)
     return *charset != NULL;
 }
 
+/* The row of a type; a name of NULL: of none that is read. */
+static struct known_type find_type(struct span type)
+{
+    for (unsigned i = 0; i < TYPES; i++)
+        if (is_word(type, types[i].name))
+            return types[i];
+    if (is_word(type, picture.name) || input_format_of_media_type(type.start, type.len) != NULL)
+        return picture;
+    return (struct known_type){0};
+}
+
 enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err)
 {
     *out = (struct media_type){.body = REQUEST_JSON, .charset = ""};
@@ -93,23 +104,21 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
         return ERR_OK;
     const char *rest = value;
     struct span type = next_piece(&rest, ";");
-    size_t known = 0;
-    while (known < TYPES && !is_word(type, types[known].name))
-        known++;
-    if (known == TYPES)
-        return err_set(
-            err, ERR_MEDIA_TYPE,
-            "Content-Type must be application/json, image/png, image/jpeg or text/plain%s",
-            type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
-                ? "; convert another picture to PNG or JPEG"
-            : is_word(type, "multipart/form-data")
-                ? "; send the file itself as the body (curl --data-binary @FILE)"
-                : "");
-    out->body = types[known].body;
-    out->is_told = types[known].is_told;
+    const struct known_type known = find_type(type);
+    if (known.name == NULL)
+        return err_set(err, ERR_MEDIA_TYPE,
+                       "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
+                       " or text/plain%s",
+                       type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
+                           ? "; convert another picture to " INPUT_FORMATS_OR
+                       : is_word(type, "multipart/form-data")
+                           ? "; send the file itself as the body (curl --data-binary @FILE)"
+                           : "");
+    out->body = known.body;
+    out->is_told = known.is_told;
     while (out->body != REQUEST_IMAGE && out->is_told && *rest != '\0')
         if (!read_charset(next_piece(&rest, ";"), &out->charset))
-            return err_set(err, ERR_MEDIA_TYPE, "the charset of %s must be %s", types[known].name,
+            return err_set(err, ERR_MEDIA_TYPE, "the charset of %s must be %s", known.name,
                            charset_names());
     return ERR_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "engine/base/base64.h"
 #include "engine/content/file_kind.h"
+#include "engine/vision/input_formats.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -345,7 +346,7 @@ bool document_describe(const char *bytes, size_t len, char out[DOCUMENT_TEXT_BYT
                  "application/json, or send only what its \"text\" holds");
     } else if ((format = fab_format(text)) != NULL) {
         snprintf(out, DOCUMENT_TEXT_BYTES,
-                 "this is %s, not a log; wafers are read as PNG or JPEG pictures", format);
+                 "this is %s, not a log; wafers are read as " INPUT_FORMATS_OR " pictures", format);
     } else if ((kind = kind_in_base64(text)) != NULL) {
         snprintf(out, DOCUMENT_TEXT_BYTES, "this is %s in base64, not a text: %s", kind->name,
                  kind->use == FILE_IS_READ ? "send it as \"image\" in JSON, or send its bytes"

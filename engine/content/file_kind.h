@@ -10,20 +10,7 @@
 #ifndef ATTND_ENGINE_CONTENT_FILE_KIND_H
 #define ATTND_ENGINE_CONTENT_FILE_KIND_H
 
-#include <stddef.h>
-
-enum file_use {
-    FILE_IS_READ,    /* a picture that is read: PNG, JPEG */
-    FILE_IS_GZIP,    /* read where a place says that it may be packed */
-    FILE_IS_PICTURE, /* one of another format */
-    FILE_IS_OTHER,
-};
-
-struct file_kind {
-    enum file_use use;
-    const char *name;   /* behind "this is": "a TIFF picture" */
-    const char *advice; /* "convert it to PNG or JPEG" */
-};
+#include "engine/content/file_signature.h"
 
 /* NULL: none that is known. */
 const struct file_kind *file_kind_of(const void *bytes, size_t len);
@@ -32,5 +19,8 @@ const struct file_kind *file_kind_of(const void *bytes, size_t len);
  * file of some kind, so these count only with control characters or bytes that are not UTF-8 near
  * them. */
 const struct file_kind *file_kind_of_text(const void *bytes, size_t len);
+
+/* True if a name or path [len] ends as those of pictures do that are not read: ".tif". */
+bool file_kind_names_picture(const char *name, size_t len);
 
 #endif

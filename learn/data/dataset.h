@@ -10,11 +10,12 @@
  * Three forms, told by the path: a file .jsonl or .ndjson (one object a line) or a file .csv (RFC
  * 4180, or with semicolons or tabs instead of commas; the first record names the columns), each
  * with {"text" or "image", "label"}, where an image is a path, relative to the file, and a text may
- * have a second one that is read with it, "text_pair"; and a folder that has a folder of .png, .jpg
- * and .jpeg files for each class. An image may be a wafer of an STDF file: "lot.stdf#W03", or
- * "lot.stdf" for the only one (picture.h); in a folder's .stdf files each wafer is an item. Where
- * labels are optional, a plain text .txt or .log is a fourth form: one document, or one a line.
- * Errors give the line. Texts are held in memory; of images only the paths, the caller reads them.
+ * have a second one that is read with it, "text_pair"; and a folder that has a folder of pictures,
+ * known by their endings (engine/vision/input_formats.h), for each class. An image may be a wafer
+ * of an STDF file: "lot.stdf#W03", or "lot.stdf" for the only one (picture.h); in a folder's .stdf
+ * files each wafer is an item. Where labels are optional, a plain text .txt or .log is a fourth
+ * form: one document, or one a line. Errors give the line. Texts are held in memory; of images only
+ * the paths, the caller reads them.
  *
  * A list of objects that begins with {"attnd_split": 1} is what a training held back (split.h): its
  * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"},

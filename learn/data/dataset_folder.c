@@ -1,6 +1,7 @@
 /* dataset_folder.c - see dataset.h: a folder with a folder of images and lots for each class, both
  * in the order of their names. fts(3) is not used: without memory glibc 2.36's fts_open writes
  * through a NULL pointer. */
+#include "engine/vision/input_formats.h"
 #include "learn/data/dataset_form.h"
 #include "learn/data/picture.h"
 
@@ -8,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 static enum err_code unreadable(const char *path, struct err *err)
@@ -92,13 +92,6 @@ struct place {
     const char *path, *class, *name;
 };
 
-static bool is_image_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot != NULL && (strcasecmp(dot, ".png") == 0 || strcasecmp(dot, ".jpg") == 0 ||
-                           strcasecmp(dot, ".jpeg") == 0);
-}
-
 static bool is_stdf_name(const char *name)
 {
     size_t len;
@@ -155,7 +148,7 @@ static enum err_code read_file(struct dataset *dataset, const struct place *plac
                                const struct dataset_options *options, struct err *err)
 {
     struct stat status;
-    bool is_image = is_image_name(place->name);
+    bool is_image = input_format_of_name(place->name, strlen(place->name)) != NULL;
     if (look_at(place->path, &status, err) || !S_ISREG(status.st_mode))
         return err->code;
     if (!is_image && !is_stdf_name(place->name)) {

@@ -1,3 +1,5 @@
+#include "engine/content/file_kind.h"
+#include "engine/vision/input_formats.h"
 #include "learn/data/dataset_form.h"
 
 #include <ctype.h>
@@ -31,15 +33,6 @@ void dataset_leave_out(struct dataset *dataset, const char *name)
     }
 }
 
-static bool is_picture(const char *ending)
-{
-    static const char *const endings[] = {".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2"};
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-        if (strcmp(ending, endings[i]) == 0)
-            return true;
-    return false;
-}
-
 void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_SENTENCE_BYTES])
 {
     const struct dataset_left_out *left_out = &dataset->left_out;
@@ -55,8 +48,8 @@ void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_S
         used +=
             (size_t)snprintf(out + used, size - used, "%s%zu %s", i > 0 ? ", " : "", ending->count,
                              ending->text[0] != '\0' ? ending->text : "without ending");
-        has_pictures |= is_picture(ending->text);
+        has_pictures |= file_kind_names_picture(ending->text, strlen(ending->text));
     }
     snprintf(out + used, size - used, ")%s",
-             has_pictures ? "; PNG, JPEG and STDF are read: convert the others" : "");
+             has_pictures ? "; " INPUT_FORMATS_LIST " and STDF are read: convert the others" : "");
 }

@@ -8,7 +8,7 @@
  *         use(&list.items[i]);
  *     input_list_close(&list);
  *
- * A file's first bytes tell its kind: PNG or JPEG, an image format that is refused when it is read
+ * A file's first bytes tell its kind: a picture, an image format that is refused when it is read
  * (file_kind.h), or STDF, of which each wafer is an input. A gzip file is STDF if its name says so.
  * Every other file is a text. Threads: one.
  */

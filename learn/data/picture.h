@@ -1,4 +1,4 @@
-/* picture.h - reads the pixels of the image that a data set's item names: a PNG or JPEG file, or a
+/* picture.h - reads the pixels of the image that a data set's item names: a picture's file, or a
  * wafer of an STDF file, which is drawn as an image.
  *
  *     struct pictures pictures = {0};

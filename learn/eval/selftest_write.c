@@ -6,6 +6,7 @@
 #include "engine/base/replace.h"
 #include "engine/decide/argmax.h"
 #include "engine/selftest.h"
+#include "engine/vision/input_formats.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -41,7 +42,8 @@ static char *read_picture(const char *path, size_t *len, struct err *err)
             *err = cause;
         return NULL;
     }
-    if (engine_is_picture(bytes, *len) && engine_image_pixels(bytes, *len) <= SELFTEST_PIXELS_MAX)
+    if (input_format_of_bytes(bytes, *len) != NULL &&
+        engine_image_pixels(bytes, *len) <= SELFTEST_PIXELS_MAX)
         return bytes;
     free(bytes);
     return NULL;

@@ -4,6 +4,7 @@
 #include "server/review/review.h"
 
 #include "engine/base/clock.h"
+#include "engine/vision/input_formats.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/input_name.h"
@@ -84,31 +85,31 @@ enum http_next review_list_begin(struct service *service, struct request *reques
 
 /* ---- one input ---- */
 
-/* A browser must not take a text for a page, nor show what somebody sent as one of ours. The name
- * of the file is no client's. */
-static const struct http_field *headers_of(const char *media_type)
+static const char *ending_of(const char *media_type)
 {
-    static const struct http_field headers[][5] = {
-#define HEADERS(name)                                                                              \
-    {                                                                                              \
-        {"Content-Disposition", "attachment; filename=\"" name "\""},                              \
-            {"X-Content-Type-Options", "nosniff"},                                                 \
-            {"Content-Security-Policy", "default-src 'none'; sandbox"},                            \
-            {"Cache-Control", "no-store"},                                                         \
-        {                                                                                          \
-            NULL, NULL                                                                             \
-        }                                                                                          \
-    }
-        HEADERS("input.txt"),
-        HEADERS("input.png"),
-        HEADERS("input.jpg"),
-        HEADERS("input.json"),
-#undef HEADERS
+    const struct input_format *format = input_format_of_media_type(media_type, strlen(media_type));
+    if (format != NULL)
+        return format->endings[0];
+    return strcmp(media_type, "application/json") == 0 ? ".json" : ".txt";
+}
+
+/* A browser must not take a text for a page, nor show what somebody sent as one of ours. The name
+ * of the file is no client's. The fields are the arena's; NULL: out of memory. */
+static const struct http_field *headers_of(const char *media_type, struct arena *arena)
+{
+    const struct http_field fields[] = {
+        {"Content-Disposition",
+         arena_format(arena, "attachment; filename=\"input%s\"", ending_of(media_type))},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Content-Security-Policy", "default-src 'none'; sandbox"},
+        {"Cache-Control", "no-store"},
+        {NULL, NULL},
     };
-    return headers[strcmp(media_type, "image/png") == 0          ? 1
-                   : strcmp(media_type, "image/jpeg") == 0       ? 2
-                   : strcmp(media_type, "application/json") == 0 ? 3
-                                                                 : 0];
+    struct http_field *copy = arena_alloc(arena, sizeof fields);
+    if (fields[0].value == NULL || copy == NULL)
+        return NULL;
+    memcpy(copy, fields, sizeof fields);
+    return copy;
 }
 
 static enum err_code read_input(struct service *service, struct request *request,
@@ -129,8 +130,13 @@ enum http_next review_input_begin(struct service *service, struct request *reque
     struct kept_input input;
     if (check_kept(service, request) || read_input(service, request, &input))
         return problem(request);
+    const struct http_field *headers = headers_of(input.media_type, &request->exchange->arena);
+    if (headers == NULL) {
+        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the headers of an input");
+        return problem(request);
+    }
     reply_fill(request, 200, input.media_type, input.bytes, input.len);
-    request->exchange->reply.more = headers_of(input.media_type);
+    request->exchange->reply.more = headers;
     return HTTP_REPLY;
 }
 

@@ -2,6 +2,7 @@
 
 #include "engine/base/doc_string.h"
 #include "engine/base/file.h"
+#include "engine/vision/input_formats.h"
 #include "server/feedback/feedback.h"
 #include "server/fits/fits_job.h"
 #include "server/observe/json_line.h"
@@ -180,8 +181,10 @@ static enum err_code write_example(const struct fits_gather *gather, FILE *list,
 {
     char name[32];
     if (gather->kind == ENGINE_IMAGE) {
-        snprintf(name, sizeof name, "%llu.%s", (unsigned long long)input->number,
-                 strcmp(input->media_type, "image/png") == 0 ? "png" : "jpg");
+        const struct input_format *format =
+            input_format_of_media_type(input->media_type, strlen(input->media_type));
+        snprintf(name, sizeof name, "%llu%s", (unsigned long long)input->number,
+                 format != NULL ? format->endings[0] : "");
         if (write_picture(gather, input, name, err))
             return err->code;
         fprintf(list, "{\"image\":\"%s\"", name);

@@ -4,6 +4,7 @@
 #include "engine/base/utf8.h"
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "engine/vision/input_formats.h"
 #include "server/serve/snapshots.h"
 #include "wire/media_type.h"
 
@@ -109,7 +110,7 @@ static enum err_code refuse_kind(struct request *request, const struct file_kind
 /* curl calls every body a form. A text must be called one: who could tell it from broken JSON? */
 static void recognise(struct request *request)
 {
-    if (engine_is_picture(request->content, request->content_len))
+    if (input_format_of_bytes(request->content, request->content_len) != NULL)
         request->body = REQUEST_IMAGE;
 }
 
@@ -128,8 +129,8 @@ static enum err_code check_json(struct request *request)
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
-                   "unknown body: send JSON, PNG or JPEG; for a plain text add Content-Type: "
-                   "text/plain");
+                   "unknown body: send JSON, " INPUT_FORMATS_OR
+                   "; for a plain text add Content-Type: text/plain");
 }
 
 /* ---- charsets ---- */

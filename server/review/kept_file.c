@@ -4,6 +4,7 @@
 #include "engine/base/file.h"
 #include "engine/base/replace.h"
 #include "engine/base/sha256.h"
+#include "engine/vision/input_formats.h"
 #include "server/observe/json_line.h"
 #include "server/serve/likeness.h"
 
@@ -118,18 +119,25 @@ static void read_decision(const struct reader *reader, enum decision *out)
     err_set(reader->err, ERR_UNUSABLE, "has no \"decision\"");
 }
 
-/* Sent to browsers, so it is one of those that we write. */
+/* Sent to browsers, so it is one of those that we write. NULL: it is not. */
+static const char *find_media_type(const char *word)
+{
+    static const char *const texts[] = {"text/plain; charset=utf-8", "application/json"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(word, texts[i]) == 0)
+            return texts[i];
+    for (const struct input_format *format = input_formats; format->name != NULL; format++)
+        if (strcmp(word, format->media_types[0]) == 0)
+            return format->media_types[0];
+    return NULL;
+}
+
 static void read_media_type(const struct reader *reader, const char **out)
 {
-    static const char *const types[] = {"image/png", "image/jpeg", "text/plain; charset=utf-8",
-                                        "application/json"};
     const char *word = doc_as_string(doc_member(reader->root, "media_type"));
-    for (size_t i = 0; word != NULL && i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(word, types[i]) == 0) {
-            *out = types[i];
-            return;
-        }
-    err_set(reader->err, ERR_UNUSABLE, "has no \"media_type\" that is known");
+    *out = word != NULL ? find_media_type(word) : NULL;
+    if (*out == NULL)
+        err_set(reader->err, ERR_UNUSABLE, "has no \"media_type\" that is known");
 }
 
 static enum err_code check_format(const struct json_t *root, struct err *err)

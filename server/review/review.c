@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/doc_string.h"
+#include "engine/vision/input_formats.h"
 #include "server/feedback/feedback.h"
 #include "server/feedback/siphash.h"
 #include "server/observe/log.h"
@@ -89,8 +90,8 @@ static const char *media_type_of(const struct predict_item *item)
 {
     if (item->source.kind == ENGINE_TEXT)
         return item->source.pair != NULL ? "application/json" : "text/plain; charset=utf-8";
-    return item->source.len > 0 && *(const unsigned char *)item->source.bytes == 0xFF ? "image/jpeg"
-                                                                                      : "image/png";
+    const struct input_format *format = input_format_of_bytes(item->source.bytes, item->source.len);
+    return format != NULL ? format->media_types[0] : "application/octet-stream";
 }
 
 /* Size of the row's likeness; 0 if it has none or a file has no room for it. */

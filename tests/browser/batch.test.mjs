@@ -59,7 +59,7 @@ test('images and logs that are dropped together have a row each, and an error it
         assert.match(rows[0][2], /^\d+\.\d %$/);
         assert.deepEqual([rows[2][1], rows[2][3]], ['Scratch', 'Review']);
         assert.match(rows[2][4], /^Label 'Scratch' always goes to a person/);
-        assert.match(rows[3][1], /^ the image is neither PNG nor JPEG/);
+        assert.match(rows[3][1], /^ the image is not PNG/);
         assert.equal(rows[4][1], 'Center');
         assert.match(await page.textContent('#batch-status'), /^6 of 6 answered: .*1 failed$/);
         const widths = await page.locator('#batch-rows .thumb').evaluateAll((images) =>
@@ -242,7 +242,7 @@ test('the results of all rows are saved, also those that failed', () =>
         assert.equal(lines.length, MIXED.length);
         assert.match(lines[0], /,ring\.png,image,wafer-vit,1,Edge-Ring,0\.9\d+,/);
         assert.match(lines[0], /,L7,/);
-        assert.match(lines[3], /,none\.png,image,.*neither PNG nor JPEG/);
+        assert.match(lines[3], /,none\.png,image,.*is not PNG/);
         const json = await saved(page, () => page.click('#batch button:has-text("JSON")'));
         const entries = JSON.parse(json.text);
         assert.deepEqual(entries.map(({ input }) => input), MIXED.map(({ name }) => name));

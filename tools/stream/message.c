@@ -1,6 +1,7 @@
 #include "tools/stream/message.h"
 
 #include "engine/base/sha256.h"
+#include "engine/vision/input_formats.h"
 #include "wire/codec.h"
 #include "wire/codec_names.h"
 
@@ -26,14 +27,14 @@ static enum err_code find_kind(const struct message *message, bool model_takes_i
         *out = message->is_json ? MESSAGE_JSON : model_takes_images ? MESSAGE_IMAGE : MESSAGE_TEXT;
     else if (is_type(type, "application/json"))
         *out = MESSAGE_JSON;
-    else if (is_type(type, "image/png") || is_type(type, "image/jpeg"))
+    else if (input_format_of_media_type(type, strcspn(type, "; \t")) != NULL)
         *out = MESSAGE_IMAGE;
     else if (is_type(type, "text/plain"))
         *out = MESSAGE_TEXT;
     else
         return err_set(err, ERR_MEDIA_TYPE,
-                       "content-type: expected text/plain, image/png, image/jpeg or "
-                       "application/json");
+                       "content-type: expected text/plain, " INPUT_FORMATS_MEDIA_TYPES
+                       " or application/json");
     return ERR_OK;
 }
 

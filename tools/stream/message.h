@@ -1,4 +1,4 @@
-/* message.h - from the bytes of a message to an input of the encoder: a text, a PNG or JPEG, or the
+/* message.h - from the bytes of a message to an input of the encoder: a text, a picture, or the
  * JSON body of POST /predict with one input.
  *
  *     message_prepare(&message, engine, &arena, &input, &err);

@@ -4,6 +4,7 @@
 #include "engine/base/doc.h"
 #include "engine/base/nearest.h"
 #include "engine/cli/cli_rows.h"
+#include "engine/vision/input_formats.h"
 #include "tools/answers/answer_words.h"
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@ static const struct cli_option table[] = {
      FIELD(model),
      .value = "DIR",
      .help = "The checkpoint directory, or the name of a shipped model. A text model reads logs, "
-             "an image model PNG or JPEG."},
+             "an image model " INPUT_FORMATS_OR "."},
     {.name = "dtype",
      FIELD(dtype),
      .value = "NAME",

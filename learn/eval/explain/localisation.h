@@ -20,7 +20,7 @@ struct localisation_mask {
     const bool *marked; /* [height][width] */
 };
 
-/* Reads a PNG or JPEG of exactly the image's size; pixels that are at least half white are marked.
+/* Reads a picture of exactly the image's size; pixels that are at least half white are marked.
  * The mask lies in the arena. ERR_UNUSABLE if it has another size or marks nothing; ERR_IO; the
  * error begins with the path. */
 enum err_code localisation_read_mask(const char *path, unsigned width, unsigned height,

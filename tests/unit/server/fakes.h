@@ -224,12 +224,6 @@ enum err_code engine_digest(const struct engine_model *model, const atomic_bool 
     return err->code;
 }
 
-/* The one function that is the engine's own. */
-bool engine_is_picture(const void *bytes, size_t len)
-{
-    return image_has_signature(bytes, len);
-}
-
 static enum err_code fake_prepare(const struct engine_model *model, const char *text, size_t len,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct engine_input *out, struct err *err)

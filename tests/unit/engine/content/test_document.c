@@ -1,6 +1,7 @@
 #include "engine/content/document.h"
 
 #include "engine/base/base64.h"
+#include "engine/vision/input_formats.h"
 #include "tests/support/suite.h"
 #include "wire/codec_names.h"
 
@@ -152,7 +153,7 @@ START_TEST(files_in_base64_are_no_texts)
     char *png = encoded("\x89PNG\r\n\x1a\n", 8), *tiff = encoded("II*\0", 4);
     char *any = encoded("SCAN chain 3 FAIL", 17);
     is_named(png, "this is a PNG picture in base64, not a text: send it as \"image\" in JSON");
-    is_named(tiff, "this is a TIFF picture in base64, not a text: convert it to PNG or JPEG");
+    is_named(tiff, "this is a TIFF picture in base64, not a text: convert it to " INPUT_FORMATS_OR);
     is_text(any);
     snprintf(text, sizeof text, "DATA:image/png;name=a;base64,%s", png);
     is_named(text, "a PNG picture in base64");
@@ -172,8 +173,9 @@ START_TEST(files_are_named_where_a_text_is_expected)
     static const char pointer[] =
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n";
     ck_assert(document_describe("\x02\0\0\x0A\x02\x04", 6, described));
-    ck_assert_str_eq(described, "this is an STDF file, not a log: wafers are read as PNG or JPEG "
-                                "pictures");
+    ck_assert_str_eq(described,
+                     "this is an STDF file, not a log: wafers are read as " INPUT_FORMATS_OR " "
+                     "pictures");
     ck_assert(document_describe("\x1F\x8B\x08\0", 4, described));
     ck_assert_str_eq(described, "this is gzip: unpack it first");
     ck_assert(document_describe("GIF89a\1\0", 8, described));

@@ -1,4 +1,5 @@
 /* Refusals of image files, word for word, and the limits at which they begin. */
+#include "engine/vision/input_formats.h"
 #include "tests/unit/engine/vision/fixture.h"
 
 #include <stdlib.h>
@@ -54,7 +55,8 @@ START_TEST(image_says_how_many_bytes_a_file_has_that_is_cut_off)
             unsigned char *exact = malloc(cut + 1);
             char text[96];
             if (cut < cases[i].magic)
-                snprintf(text, sizeof text, "the image is neither PNG nor JPEG (%zu bytes)", cut);
+                snprintf(text, sizeof text, "the image is not " INPUT_FORMATS_OR " (%zu bytes)",
+                         cut);
             else
                 snprintf(text, sizeof text, "%s %zu bytes", cases[i].text, cut);
             memcpy(exact, file.bytes, cut);
@@ -74,16 +76,16 @@ START_TEST(image_names_what_it_is_given)
         size_t len;
         const char *text;
     } cases[] = {
-        {"II*\0\x08\0\0\0", 8, "this is a TIFF picture: convert it to PNG or JPEG"},
-        {"GIF89a", 6, "this is a GIF picture: convert it to PNG or JPEG"},
+        {"II*\0\x08\0\0\0", 8, "this is a TIFF picture: convert it to " INPUT_FORMATS_OR},
+        {"GIF89a", 6, "this is a GIF picture: convert it to " INPUT_FORMATS_OR},
         {"\x1f\x8b\x08\0", 4, "this is gzip: unpack it first"},
         {"FileVersion 1 2;", 16,
-         "this is a KLARF file, not a log; wafers are read as PNG or JPEG pictures"},
+         "this is a KLARF file, not a log; wafers are read as " INPUT_FORMATS_OR " pictures"},
         {"iVBORw0KGgoAAAANSUhEUgAAAEoAAABX", 32,
          "this is a PNG picture in base64, not a text: send it as \"image\" in JSON, or send its "
          "bytes"},
         {"https://fab/a.png", 17, "this is a URL, not a picture: send the picture's bytes"},
-        {"abc", 3, "the image is neither PNG nor JPEG (3 bytes)"},
+        {"abc", 3, "the image is not " INPUT_FORMATS_OR " (3 bytes)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         must_refuse((const unsigned char *)cases[i].bytes, cases[i].len, cases[i].text);

@@ -1,4 +1,5 @@
 /* Files of a folder of classes that are no inputs are counted by their kind. */
+#include "engine/vision/input_formats.h"
 #include "learn/data/dataset.h"
 #include "tests/support/outcome.h"
 #include "tests/support/suite.h"
@@ -51,9 +52,9 @@ START_TEST(files_of_other_kinds_are_counted)
     expect_sentence((const char *[]){"1.png", "2.JPG", ".DS_Store"}, 3, "");
     expect_sentence((const char *[]){"1.png", "2.txt"}, 2,
                     "1 file is of another kind and left out (1 .txt)");
-    expect_sentence((const char *[]){"1.png", "2.TIFF", "3.tiff", "4.bmp", "README"}, 5,
-                    "4 files are of other kinds and left out (2 .tiff, 1 .bmp, 1 without ending); "
-                    "PNG, JPEG and STDF are read: convert the others");
+    expect_sentence((const char *[]){"1.png", "2.TIFF", "3.tiff", "4.gif", "README"}, 5,
+                    "4 files are of other kinds and left out (2 .tiff, 1 .gif, 1 without "
+                    "ending); " INPUT_FORMATS_LIST " and STDF are read: convert the others");
 }
 END_TEST
 
@@ -89,9 +90,9 @@ START_TEST(a_folder_of_nothing_else_says_why_it_is_empty)
     struct err err = {0};
     make_folder((const char *[]){"1.tif"}, 1);
     ck_assert_int_eq(dataset_open(&dataset, path, &options, &err), ERR_UNUSABLE);
-    ck_assert_ptr_nonnull(strstr(err.text,
-                                 "no labelled input is in it: 1 file is of another kind and left "
-                                 "out (1 .tif); PNG, JPEG and STDF are read: convert the others"));
+    ck_assert_ptr_nonnull(strstr(
+        err.text, "no labelled input is in it: 1 file is of another kind and left "
+                  "out (1 .tif); " INPUT_FORMATS_LIST " and STDF are read: convert the others"));
     dataset_close(&dataset);
     remove_folder();
 }
@@ -99,9 +100,9 @@ END_TEST
 
 START_TEST(eval_and_train_say_what_they_leave_out)
 {
-    static const char left_out[] = "1 file is of another kind and left out (1 .bmp); PNG, ";
+    static const char left_out[] = "1 file is of another kind and left out (1 .gif); PNG, ";
     char command[400], data[96];
-    make_folder((const char *[]){"1.bmp"}, 1);
+    make_folder((const char *[]){"1.gif"}, 1);
     snprintf(command, sizeof command,
              "cd tests/data/eval/wafer && cp -r none Donut '%s' && cd '%s' && "
              "for c in none Donut; do for f in $c/*; do cp $f $c/more.png; done; done",

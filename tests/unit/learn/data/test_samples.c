@@ -1,6 +1,7 @@
 /* Serving is the oracle: samples without an rng must be the inputs that engine_prepare_* gives. */
 #include "engine/base/file.h"
 #include "engine/vision/image.h"
+#include "engine/vision/input_formats.h"
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "tests/support/samples_fixture.h"
@@ -236,7 +237,7 @@ START_TEST(samples_name_an_item_that_fails_and_go_on)
     ck_assert_str_eq(samples_problem(fixture.samples, 1),
                      "cannot be opened: No such file or directory");
     ck_assert_str_eq(samples_problem(fixture.samples, 2),
-                     "the image is neither PNG nor JPEG (12 bytes)");
+                     "the image is not " INPUT_FORMATS_OR " (12 bytes)");
     struct engine_input input;
     ck_assert_int_eq(samples_input(fixture.samples, 2, &(struct samples_view){0}, NULL,
                                    &fixture.arena, &input, &fixture.err),

@@ -6,6 +6,7 @@
  * end within 0.0014 of them. */
 #include "engine/engine.h"
 #include "engine/model/spec.h"
+#include "engine/vision/input_formats.h"
 #include "engine/vision/png.h"
 #include "learn/eval/measure/evaluation.h"
 #include "tests/support/suite.h"
@@ -251,7 +252,7 @@ START_TEST(a_plan_tells_what_will_be_learnt)
     ck_assert_str_eq(f.plan.family, "vit");
     ck_assert_str_eq(f.plan.precision, "f32");
     ck_assert(f.plan.train == 43 && f.plan.validation == 4 && f.plan.unusable == 1);
-    ck_assert_str_eq(f.unusable, "47.png: the image is neither PNG nor JPEG (4 bytes)");
+    ck_assert_str_eq(f.unusable, "47.png: the image is not " INPUT_FORMATS_OR " (4 bytes)");
     ck_assert(f.plan.labels == 2 && f.plan.epochs == 2 && f.plan.threads == 1);
     ck_assert(f.plan.steps == 12 && f.plan.step == 0 && !f.plan.resumed);
     train_fixture_close(&f);

@@ -1,4 +1,5 @@
 /* Media types that a body may have, and its encodings, over a socket. */
+#include "engine/vision/input_formats.h"
 #include "tests/support/contract.h"
 
 #include "tests/support/suite.h"
@@ -35,7 +36,8 @@ START_TEST(content_names_the_remedy_for_a_text_without_its_type)
     struct reply reply =
         contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
     reply_expect_problem(&reply, 400, "malformed",
-                         "unknown body: send JSON, PNG or JPEG; for a plain text add Content-Type: "
+                         "unknown body: send JSON, " INPUT_FORMATS_OR
+                         "; for a plain text add Content-Type: "
                          "text/plain");
     reply_free(&reply);
 }
@@ -111,7 +113,7 @@ START_TEST(content_refuses_other_formats_in_place_of_a_text_by_name)
     reply_free(&reply);
     reply = contract_post("{\"image\":\"SUkqAAgAAAAAAAAA\"}");
     reply_expect_problem(&reply, 422, "unusable",
-                         "$.image: this is a TIFF picture: convert it to PNG or JPEG");
+                         "$.image: this is a TIFF picture: convert it to " INPUT_FORMATS_OR);
     reply_free(&reply);
     reply = contract_post("{\"image\":\"http://fab/wafer.png\"}");
     reply_expect_problem(&reply, 422, "unusable", "$.image: this is a URL or a path");

@@ -1,6 +1,7 @@
 /* The errors of a request's form, over a real socket: 400, 404, 405, 408, 411, 413, 415 and 501.
  * test_contract_unusable.c has well-formed requests without a meaning; test_contract_load.c has the
  * errors of load. */
+#include "engine/vision/input_formats.h"
 #include "tests/support/contract.h"
 
 #include "engine/base/doc.h"
@@ -220,7 +221,8 @@ START_TEST(another_media_type_is_415)
     for (size_t i = 0; i < COUNT(types); i++) {
         struct reply reply = contract_post_as("/predict", types[i], "a", 1);
         reply_expect_problem(&reply, 415, "unsupported_media_type",
-                             "Content-Type must be application/json, image/png, image/jpeg or "
+                             "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
+                             " or "
                              "text/plain");
         reply_free(&reply);
     }

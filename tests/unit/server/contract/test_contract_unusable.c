@@ -1,5 +1,6 @@
 /* 422, over a real socket: requests that are well formed and cannot be used. Each kind that the
  * contract lists, alone and as one of several inputs. */
+#include "engine/vision/input_formats.h"
 #include "tests/support/contract.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ START_TEST(predict_answers_422_to_a_bad_image)
     static const struct unusable cases[] = {
         {"{\"image\":\"aGVs*bG8=\"}", "$.image: not base64: invalid character at offset 4"},
         {"{\"image\":\"aGVsbG8\"}", "$.image: not base64: "},
-        {"{\"image\":\"aGVsbG8=\"}", "$.image: the image is neither PNG nor JPEG (5 bytes)"},
+        {"{\"image\":\"aGVsbG8=\"}", "$.image: the image is not " INPUT_FORMATS_OR " (5 bytes)"},
         {"{\"image\":\"\"}", "$.image: empty"},
         {"{\"image\":\"data:image/png;base64,\"}", "$.image: empty"},
         {"{\"image\":7}", "$.image: expected a string, found a number"},
@@ -45,7 +46,7 @@ START_TEST(predict_answers_422_to_a_bad_raw_image)
     char *png = contract_file(WAFER_MAP, &len);
     struct reply reply = contract_post_as("/predict", "image/png", "hello", 5);
     reply_expect_problem(&reply, 422, "unusable",
-                         "body: the image is neither PNG nor JPEG (5 bytes)");
+                         "body: the image is not " INPUT_FORMATS_OR " (5 bytes)");
     reply_free(&reply);
     reply = contract_post_as("/predict", "image/png", "", 0);
     reply_expect_problem(&reply, 422, "unusable", "the body is empty");

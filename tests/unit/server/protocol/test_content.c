@@ -2,6 +2,7 @@
 #include "server/protocol/content.h"
 
 #include "engine/content/charset.h"
+#include "engine/vision/input_formats.h"
 #include "server/serve/snapshots.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/fakes.h"
@@ -87,8 +88,9 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
         ck_assert_int_eq(decode(REQUEST_JSON, false, json[i], strlen(json[i])), ERR_OK);
         ck_assert_int_eq(request.body, REQUEST_JSON);
     }
-    static const char text[] = "unknown body: send JSON, PNG or JPEG; for a plain text add "
-                               "Content-Type: text/plain";
+    static const char text[] =
+        "unknown body: send JSON, " INPUT_FORMATS_OR "; for a plain text add "
+        "Content-Type: text/plain";
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
     refuses(REQUEST_JSON, false, "\0x", 2, text);
@@ -158,11 +160,11 @@ START_TEST(files_that_are_not_read_are_named)
         const char *text;
     } cases[] = {
         {"\x1F\x8B\x08\0", 4, "body: this is gzip: send Content-Encoding: gzip"},
-        {"II*\0\x08\0\0\0", 8, "body: this is a TIFF picture: convert it to PNG or JPEG"},
+        {"II*\0\x08\0\0\0", 8, "body: this is a TIFF picture: convert it to " INPUT_FORMATS_OR},
         {"PK\3\4\x14\0", 6,
          "body: this is a zip archive (xlsx and docx are zip): send the files in it, one by one"},
         {"\x02\0\0\x0A\x02\x04", 6,
-         "body: this is an STDF file, not a log: wafers are read as PNG or JPEG pictures"},
+         "body: this is an STDF file, not a log: wafers are read as " INPUT_FORMATS_OR " pictures"},
     };
     request = (struct request){.charset = ""};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

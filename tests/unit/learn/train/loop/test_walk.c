@@ -2,6 +2,7 @@
  * learning. Progress is told now and then, and always at the end of a phase: only those calls are
  * checked here. */
 #include "engine/base/clock.h"
+#include "engine/vision/input_formats.h"
 #include "learn/train/trainer.h"
 #include "tests/support/suite.h"
 #include "tests/support/train_fixture.h"
@@ -178,7 +179,7 @@ START_TEST(the_plan_counts_what_is_learnt)
     f.options.epochs = 1;
     result = run();
     ck_assert(seen.plan.train == 42 && seen.plan.unusable == 2);
-    ck_assert_str_eq(seen.unusable, "03.png: the image is neither PNG nor JPEG (4 bytes)");
+    ck_assert_str_eq(seen.unusable, "03.png: the image is not " INPUT_FORMATS_OR " (4 bytes)");
     trainer_result_free(&result);
     train_fixture_close(&f);
 }
