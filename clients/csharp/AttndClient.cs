@@ -117,6 +117,7 @@ class AttndClient
         string ending = Path.GetExtension(path).ToLowerInvariant();
         string type = ending == ".png" ? "image/png"
             : ending == ".jpg" || ending == ".jpeg" ? "image/jpeg"
+            : ending == ".bmp" ? "image/bmp"
             : "text/plain; charset=utf-8";
         return Read<Answer>(Post("/predict", File.ReadAllBytes(path), type));
     }

@@ -13,7 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const TRIES = 5;
 const WAIT_S_MAX = 60;
-const MEDIA_TYPES = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg' };
+const MEDIA_TYPES = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg',
+    '.bmp': 'image/bmp' };
 
 /** A refusal: attnd answers with application/problem+json (RFC 9457). */
 class Problem extends Error {

@@ -40,6 +40,7 @@ function Send-Input([string] $Path) {
         '.png' { 'image/png' }
         '.jpg' { 'image/jpeg' }
         '.jpeg' { 'image/jpeg' }
+        '.bmp' { 'image/bmp' }
         default { 'text/plain; charset=utf-8' }
     }
     $bytes = [IO.File]::ReadAllBytes((Resolve-Path -LiteralPath $Path).ProviderPath)

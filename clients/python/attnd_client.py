@@ -18,7 +18,7 @@ import urllib.request
 
 TRIES = 5
 WAIT_S_MAX = 60
-MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
+MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".bmp": "image/bmp"}
 
 
 class Problem(Exception):

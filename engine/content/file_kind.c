@@ -22,7 +22,6 @@ static const struct {
     {{FILE_BEGINS("MM\0*")}, {FILE_IS_PICTURE, "a TIFF picture", convert}},
     {{FILE_BEGINS("II+\0")}, {FILE_IS_PICTURE, "a BigTIFF picture", convert}},
     {{FILE_BEGINS("MM\0+")}, {FILE_IS_PICTURE, "a BigTIFF picture", convert}},
-    {{FILE_HAS("BM", 6, "\0\0\0\0")}, {FILE_IS_PICTURE, "a BMP picture", convert}},
     {{FILE_BEGINS("GIF87a")}, {FILE_IS_PICTURE, "a GIF picture", convert}},
     {{FILE_BEGINS("GIF89a")}, {FILE_IS_PICTURE, "a GIF picture", convert}},
     {{FILE_HAS("RIFF", 8, "WEBP")}, {FILE_IS_PICTURE, "a WebP picture", convert}},
@@ -108,7 +107,7 @@ const struct file_kind *file_kind_of_text(const void *bytes, size_t len)
 
 bool file_kind_names_picture(const char *name, size_t len)
 {
-    static const char *const endings[] = {".tif", ".tiff", ".bmp", ".gif", ".webp", ".jp2"};
+    static const char *const endings[] = {".tif", ".tiff", ".gif", ".webp", ".jp2"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (file_signature_ends(endings[i], name, len))
             return true;

@@ -1,5 +1,6 @@
 #include "engine/vision/input_formats.h"
 
+#include "engine/vision/bmp.h"
 #include "engine/vision/jpeg.h"
 #include "engine/vision/png.h"
 
@@ -24,6 +25,16 @@ const struct input_format input_formats[] = {
         .probe = jpeg_probe,
         .decode = jpeg_decode,
         .decode_bytes = jpeg_decode_bytes,
+    },
+    {
+        .name = "BMP",
+        .media_types = {"image/bmp", "image/x-bmp", "image/x-ms-bmp"},
+        .endings = {".bmp"},
+        .signature = {FILE_HAS("BM", 6, "\0\0\0\0")},
+        .kind = {FILE_IS_READ, "a BMP picture", "send its bytes as image/bmp"},
+        .probe = bmp_probe,
+        .decode = bmp_decode,
+        .decode_bytes = bmp_decode_bytes,
     },
     {.name = NULL},
 };

@@ -18,9 +18,9 @@
 #include <stddef.h>
 
 /* The rows' names and first media types, for messages; test_input_formats compares them. */
-#define INPUT_FORMATS_LIST "PNG, JPEG"
-#define INPUT_FORMATS_OR "PNG or JPEG"
-#define INPUT_FORMATS_MEDIA_TYPES "image/png, image/jpeg"
+#define INPUT_FORMATS_LIST "PNG, JPEG, BMP"
+#define INPUT_FORMATS_OR "PNG, JPEG or BMP"
+#define INPUT_FORMATS_MEDIA_TYPES "image/png, image/jpeg, image/bmp"
 
 struct arena;
 struct image;

@@ -5,8 +5,8 @@
  * takes seconds: it rises with the first piece of work that was slower, fourfold at most, so that
  * one stall does not count for long, and falls by an eighth of the difference with each that was
  * faster. Work that was not finished (a damaged image, a deadline) tells only that its units take
- * at least so long. Between the cheapest and the most expensive images is a factor of seven (PNGs
- * of one grey value 12 ns a pixel, of 16-bit colours 78, progressive JPEGs of noise 71).
+ * at least so long. A pixel takes 1 to 5 ns to decode from a BMP, 12 from a PNG of one grey value,
+ * 71 from a progressive JPEG of noise and 78 from a PNG of 16-bit colours.
  */
 #include "server/serve/prepare.h"
 

@@ -6,13 +6,15 @@
 const SIGNATURES = [
     { type: 'image/png', bytes: [0x89, 0x50, 0x4E, 0x47] },
     { type: 'image/jpeg', bytes: [0xFF, 0xD8, 0xFF] },
+    { type: 'image/bmp', bytes: [0x42, 0x4D, null, null, null, null, 0, 0, 0, 0] }, // null: any
 ];
 
 /* The bytes of a file that are read to detect its kind; the size of a JPEG may lie behind a preview. */
 const PROBE_BYTES = 65536;
 
 function signatureOf(bytes) {
-    return SIGNATURES.find((known) => known.bytes.every((byte, i) => bytes[i] === byte));
+    return SIGNATURES.find((known) => known.bytes.every((byte, i) =>
+        byte === null || bytes[i] === byte));
 }
 
 /** UTF-8 without NUL. A character may be cut at the probe's end: hence `stream`. */

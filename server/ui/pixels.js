@@ -22,6 +22,16 @@ function ofJpeg(view) {
     return 0;
 }
 
+/* The sides begin the DIB header, of 16 bits in OS/2's of twelve bytes; a negative height is that of
+ * rows from above. */
+function ofBmp(view) {
+    if (view.byteLength < 26)
+        return 0;
+    if (view.getUint32(14, true) === 12)
+        return view.getUint16(18, true) * view.getUint16(20, true);
+    return view.getUint32(18, true) * Math.abs(view.getInt32(22, true));
+}
+
 /**
  * @param {Uint8Array} bytes  the first of a file
  * @param {string} type
@@ -29,5 +39,8 @@ function ofJpeg(view) {
  */
 export function pixelsOf(bytes, type) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return type === 'image/png' ? ofPng(view) : type === 'image/jpeg' ? ofJpeg(view) : 0;
+    return type === 'image/png' ? ofPng(view)
+        : type === 'image/jpeg' ? ofJpeg(view)
+        : type === 'image/bmp' ? ofBmp(view)
+        : 0;
 }

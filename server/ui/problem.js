@@ -5,7 +5,7 @@ const ADVICE = {
     '-1': 'Nothing was sent.',
     0: 'See whether attnd is running and this machine reaches it, then try again.',
     400: 'The request did not arrive as it was sent; look for a proxy in between.',
-    400: 'attnd reads PNG, JPEG and plain text: convert the file.',
+    400: 'attnd reads PNG, JPEG, BMP and plain text: convert the file.',
     401: 'The server asks for a key: try again to enter one, or ask its operator for one.',
     403: 'The server does not allow this here: ask its operator for access.',
     404: 'The server may have been restarted with other models: reload this page.',
@@ -13,7 +13,7 @@ const ADVICE = {
     409: 'This cannot be done now; what is named above has to come first.',
     413: 'Send less: cut the log to the part that failed, make the image smaller, or ask for no ' +
         'explanation. The operator can raise the limit.',
-    415: 'attnd reads PNG, JPEG and plain text: convert the file.',
+    415: 'attnd reads PNG, JPEG, BMP and plain text: convert the file.',
     422: 'Change what is named above and send it again.',
     429: 'The server has more work than it takes on: wait a moment.',
     500: 'Something broke on the server; its log tells more.',

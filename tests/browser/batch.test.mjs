@@ -133,10 +133,27 @@ test('the pixels of a picture are read from its head', () => shared.open({}, asy
         return [of(frame(0xC0), 'image/jpeg'), of(frame(0xC2), 'image/jpeg'),
             of(frame(0xC0).slice(0, 18), 'image/jpeg'),
             of([0xFF, 0xD8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 'image/jpeg'),
-            of([0x89, 0x50], 'image/png')];
+            of([0x89, 0x50], 'image/png'),
+            of([...Array(14).fill(0), 40, 0, 0, 0, 32, 3, 0, 0, 0xA8, 0xFD, 0xFF, 0xFF], 'image/bmp'),
+            of([...Array(14).fill(0), 12, 0, 0, 0, 32, 3, 88, 2, 1, 0, 24, 0], 'image/bmp'),
+            of([0x42, 0x4D], 'image/bmp')];
     });
-    assert.deepEqual(pixels, [480000, 480000, 0, 0, 0]);
+    assert.deepEqual(pixels, [480000, 480000, 0, 0, 0, 480000, 480000, 0]);
 }));
+
+test('a BMP is a picture by its bytes, and a log that begins with BM a text', () =>
+    shared.open({}, async (page) => {
+        const side = 8, head = Buffer.alloc(54);
+        head.write('BM');
+        [[10, 54], [14, 40], [18, side], [22, side], [26, 24 * 65536 + 1]]
+            .forEach(([at, value]) => head.writeUInt32LE(value, at));
+        await drop(page, 'body', [
+            { name: 'map', type: '', bytes: Buffer.concat([head, Buffer.alloc(side * side * 3)]) },
+            { name: 'log', type: '', bytes: Buffer.from('BM 7 FAIL vdd_io 3.97 V') }]);
+        await whole(page);
+        assert.match(await page.textContent('#batch-status'), /^2 of 2 answered/);
+        assert.doesNotMatch(await page.textContent('#batch-status'), /failed/);
+    }));
 
 test('what is too large for the server is said before it is sent', () =>
     shared.open({}, async (page) => {

@@ -1,4 +1,4 @@
-"""Draws made/ and writes expected.csv. Usage: python3 make.py   (needs pillow<13 and numpy)"""
+"""Draws made/ and bmp/, and writes expected.csv. Usage: python3 make.py   (needs pillow<13 and numpy)"""
 import csv, glob, hashlib, io, struct, zlib
 import numpy as np
 from PIL import Image, ImageOps
@@ -7,11 +7,13 @@ REFUSED = {
     "pngsuite/xcsn0g01.png", "png_bugfixes/x_interlaced_chck.png",  # stricter: damaged image data
     "made/no_eoi_half.jpg", "made/eoi_too_early.jpg", "made/scans_200.jpg", "made/two_components.jpg",
     "made/bits_12.jpg", "made/trailing_missing.png",
+    "bmp/index_8.bmp", "bmp/mask_with_gap.bmp",
 }
 ANY = {  # laxer: unread chunks do not matter; or pixels that no standard defines
     "png_bugfixes/cicp_pq.png", "pillow/png_decompression_dos.png",
     "png_bugfixes/invalid_palette_index.png", "made/restart_damaged.jpg",
     "made/profile_bomb.png",
+    "bmp/masks_10.bmp", "bmp/masks_444.bmp", "bmp/rows_skipped_rle8.bmp",  # Pillow refuses them, or sees fewer rows
 }
 
 
@@ -115,6 +117,90 @@ def draw():
         open("made/" + name, "wb").write(data)
 
 
+def bmp(size, bits, rows, header=40, compression=0, palette=(), used=None, masks=(), top_down=False):
+    """A BMP; rows are padded here, runs (bytes) are taken as they are."""
+    width, height = size
+    runs = isinstance(rows, bytes)
+    data = rows if runs else b"".join(row + b"\0" * (-len(row) % 4) for row in rows)
+    colours = b"".join(bytes(c[::-1]) + (b"" if header == 12 else b"\0") for c in palette)
+    told = struct.pack("<%dI" % len(masks), *masks)
+    if header == 12:
+        dib = struct.pack("<IHHHH", 12, width, height, 1, bits)
+    else:
+        dib = struct.pack("<IiiHHIIiiII", header, width, -height if top_down else height, 1, bits, compression,
+                          len(data), 2835, 2835, len(palette) if used is None else used, 0)
+        dib += told
+        dib += b"\0" * (header - len(dib))
+    at = 14 + len(dib) + len(colours)
+    return struct.pack("<2sIHHI", b"BM", at + len(data), 0, 0, at) + dib + colours + data
+
+
+def packed(indices, bits):
+    """Rows of indices, the first in the upper bits."""
+    for row in indices:
+        row = np.pad(row, (0, -len(row) % (8 // bits))).reshape(-1, 8 // bits)
+        yield bytes(sum(row[:, i].astype(int) << (8 - bits * (i + 1)) for i in range(8 // bits)).astype(np.uint8))
+
+
+def runs(indices, bits):
+    """Each row: its first half as runs, its second as pixels one by one."""
+    out = b""
+    for y, row in enumerate(indices):
+        half = len(row) // 2
+        x = 0
+        while x < half:
+            n = 1
+            while x + n < half and row[x + n] == row[x]:
+                n += 1
+            out += bytes([n, row[x] * (17 if bits == 4 else 1)])
+            x += n
+        literal = b"".join(packed([row[half:]], bits))
+        out += bytes([0, len(row) - half]) + literal + b"\0" * (len(literal) % 2) + b"\0\0"
+    return out + b"\0\1"
+
+
+def draw_bmps():
+    rgb = drawing()[::-1]  # the bottom row first
+    size = (rgb.shape[1], rgb.shape[0])
+    bgr = [row[:, ::-1].tobytes() for row in rgb]
+    bgrx = [np.pad(row[:, ::-1], ((0, 0), (0, 1)), constant_values=99).tobytes() for row in rgb]
+    wide = rgb.astype(int)
+    five = [(row[:, 0] >> 3 << 10 | row[:, 1] >> 3 << 5 | row[:, 2] >> 3).astype("<u2").tobytes() for row in wide]
+    six = [(row[:, 0] >> 3 << 11 | row[:, 1] >> 2 << 5 | row[:, 2] >> 3).astype("<u2").tobytes() for row in wide]
+    four = [(row[:, 0] >> 4 << 8 | row[:, 1] >> 4 << 4 | row[:, 2] >> 4).astype("<u2").tobytes() for row in wide]
+    ten = [(row[:, 0] << 22 | row[:, 1] << 12 | row[:, 2] << 2).astype("<u4").tobytes() for row in wide]
+    rgba = [np.pad(row, ((0, 0), (0, 1)), constant_values=99).tobytes() for row in rgb]
+    index = (rgb[:, :, 0].astype(int) + rgb[:, :, 2]) % 200
+    colours = [(i, 255 - i, i * 7 % 256) for i in range(200)]
+    greys = [(i, i, i) for i in range(256)]
+    v4 = (0xFF0000, 0xFF00, 0xFF, 0xFF000000)
+    step = b"\5\1\0\2\3\2\4\2\0\0\6\3\0\1"  # 5 pixels, 3 columns and 2 rows on, 4 pixels, the end within a row
+    made = {
+        "rgb24": bmp(size, 24, bgr), "rgb24_top_down": bmp(size, 24, bgr[::-1], top_down=True),
+        "rgb24_core": bmp(size, 24, bgr, header=12), "rgb24_v5": bmp(size, 24, bgr, header=124),
+        "rgb32": bmp(size, 32, bgrx), "rgb32_v4": bmp(size, 32, bgrx, header=108, compression=3, masks=v4),
+        "rgb32_rgba": bmp(size, 32, rgba, header=124, compression=3, masks=(0xFF, 0xFF00, 0xFF0000, 0xFF000000)),
+        "rgb32_v3": bmp(size, 32, bgrx, header=56, compression=3, masks=v4),
+        "rgb16": bmp(size, 16, five), "rgb16_565": bmp(size, 16, six, compression=3, masks=(0xF800, 0x7E0, 0x1F)),
+        "masks_444": bmp(size, 16, four, compression=3, masks=(0xF00, 0xF0, 0xF)),
+        "masks_10": bmp(size, 32, ten, compression=3, masks=(0x3FF00000, 0xFFC00, 0x3FF)),
+        "mask_with_gap": bmp(size, 16, five, compression=3, masks=(0x7A00, 0x3E0, 0x1F)),
+        "grey8": bmp(size, 8, packed(wide[:, :, 0], 8), palette=greys, used=0),
+        "pal8": bmp(size, 8, packed(index, 8), palette=colours),
+        "pal8_top_down": bmp(size, 8, packed(index[::-1], 8), palette=colours, top_down=True),
+        "pal8_core": bmp(size, 8, packed(index, 8), palette=colours + [(0, 0, 0)] * 56, header=12),
+        "pal4": bmp(size, 4, packed(index // 13, 4), palette=colours[::13]),
+        "pal1": bmp(size, 1, packed(index // 100, 1), palette=[(200, 10, 30), (0, 120, 255)]),
+        "index_8": bmp(size, 8, packed(index, 8), palette=colours[:150]),
+        "rle8": bmp(size, 8, runs(index // 20, 8), compression=1, palette=colours[::20]),
+        "rle8_top_down": bmp(size, 8, runs(index[::-1] // 20, 8), compression=1, palette=colours[::20], top_down=True),
+        "rle4": bmp(size, 4, runs(index // 20, 4), compression=2, palette=colours[::20]),
+        "rows_skipped_rle8": bmp((12, 5), 8, step, compression=1, palette=colours[50:60]),
+    }
+    for name, data in made.items():
+        open(f"bmp/{name}.bmp", "wb").write(data)
+
+
 def grey16(name):
     """(v >> shift) x 255 / range, rounded; sBIT counts upper bits unless the values cannot be so."""
     data = open(name, "rb").read()
@@ -164,7 +250,8 @@ def expected(name):
 
 if __name__ == "__main__":
     draw()
-    names = sorted(n.replace("\\", "/") for p in ("png", "jpg") for n in glob.glob("*/*." + p))
+    draw_bmps()
+    names = sorted(n.replace("\\", "/") for p in ("png", "jpg", "bmp") for n in glob.glob("*/*." + p))
     with open("expected.csv", "w", newline="\n") as out:
         writer = csv.writer(out, lineterminator="\n")
         for name in names:

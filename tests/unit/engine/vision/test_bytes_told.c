@@ -1,7 +1,7 @@
 /* The bytes that decoding and resizing announce, compared exactly: requests are admitted by these
  * numbers, so they must not change unseen. The sums are written out from the comments at
- * png_decode_bytes, jpeg_decode_bytes and resize_bytes; test_decode_bytes.c compares them with the
- * bytes that are taken. */
+ * png_decode_bytes, jpeg_decode_bytes, bmp_decode_bytes and resize_bytes; test_decode_bytes.c
+ * compares them with the bytes that are taken. */
 #include "engine/vision/png.h"
 #include "engine/vision/preprocess.h"
 #include "engine/vision/resize.h"
@@ -33,6 +33,25 @@ START_TEST(png_probe_reads_big_endian_sides_out_of_24_bytes)
     ck_assert(png_probe(header, PROBE_BYTES, &width, &height));
     ck_assert_uint_eq(width, 0x12345678);
     ck_assert_uint_eq(height, 0x9abcdef0);
+}
+END_TEST
+
+START_TEST(bytes_told_of_a_bmp_are_its_pixels_and_a_block)
+{
+    struct arena arena;
+    size_t len;
+    arena_init(&arena);
+    unsigned char *bytes = fixture_read("tests/data/images/bmp/pal8.bmp", &len, &arena);
+    ck_assert_uint_eq(image_decode_bytes(bytes, len), 23 * 17 * 3 + BLOCKS);
+    ck_assert_uint_eq(image_decode_bytes(bytes, len - 2),
+                      BLOCKS); /* cut off: no pixels are taken */
+    bytes[30] = 1;             /* runs: a file of any length may be an image of any size */
+    memset(bytes + 18, 0xFF, 3);
+    ck_assert_uint_eq(image_decode_bytes(bytes, len), 0xFFFFFFu * 17ul * 3 + BLOCKS);
+    bytes[21] = 0xFF;
+    memset(bytes + 22, 0x7F, 4);
+    ck_assert_uint_eq(image_decode_bytes(bytes, len), SIZE_MAX);
+    arena_deinit(&arena);
 }
 END_TEST
 
@@ -152,6 +171,7 @@ START_TEST(bytes_told_of_preprocessing_are_those_of_its_resize_and_its_result)
 END_TEST
 
 SUITE("bytes_told", bytes_told_of_a_png_are_its_pixels_its_rows_and_a_state,
-      png_probe_reads_big_endian_sides_out_of_24_bytes, bytes_told_of_a_jpeg_follow_its_components,
+      png_probe_reads_big_endian_sides_out_of_24_bytes,
+      bytes_told_of_a_bmp_are_its_pixels_and_a_block, bytes_told_of_a_jpeg_follow_its_components,
       bytes_told_of_a_resize_are_sums_weights_and_a_row, bytes_told_of_a_resize_follow_the_filter,
       bytes_told_of_preprocessing_are_those_of_its_resize_and_its_result)

@@ -191,6 +191,20 @@ START_TEST(decode_bytes_bound_a_png)
 }
 END_TEST
 
+START_TEST(decode_bytes_bound_a_bmp)
+{
+    enum { HEAD = 54, ROW = 3 * SIDE };
+    static const unsigned char head[HEAD] = {'B', 'M', [10] = HEAD, [14] = 40, [26] = 1, [28] = 24};
+    struct file file = {.len = HEAD + (size_t)SIDE * ROW};
+    file.bytes = calloc(file.len, 1);
+    memcpy(file.bytes, head, HEAD);
+    for (unsigned b = 0; b < 2; b++)
+        file.bytes[18 + b] = file.bytes[22 + b] = (unsigned char)(SIDE >> 8 * b);
+    check("24 bits", &file);
+    free(file.bytes);
+}
+END_TEST
+
 /* Eight bytes a pixel for the coefficients, three for the pixels. */
 START_TEST(decode_bytes_of_a_small_file_may_be_large)
 {
@@ -235,5 +249,5 @@ START_TEST(preprocess_bytes_bound_what_geometry_keeps)
 END_TEST
 
 SUITE("decode_bytes", decode_bytes_bound_every_kind_of_jpeg, decode_bytes_bound_a_png,
-      decode_bytes_of_a_small_file_may_be_large, decode_bytes_are_few_for_what_cannot_be_decoded,
-      preprocess_bytes_bound_what_geometry_keeps)
+      decode_bytes_bound_a_bmp, decode_bytes_of_a_small_file_may_be_large,
+      decode_bytes_are_few_for_what_cannot_be_decoded, preprocess_bytes_bound_what_geometry_keeps)

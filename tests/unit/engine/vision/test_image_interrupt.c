@@ -76,6 +76,36 @@ START_TEST(a_jpeg_is_left_at_any_of_its_rows)
 }
 END_TEST
 
+START_TEST(a_bmp_is_left_at_any_of_its_rows)
+{
+    check_file("tests/data/images/bmp/rgb24.bmp", 1);
+    check_file("tests/data/images/bmp/pal8.bmp", 1);
+    check_file("tests/data/images/bmp/rle8.bmp", 1);
+}
+END_TEST
+
+/* Codes that step over nothing cost time and give no row. */
+START_TEST(a_bmp_is_left_among_runs_that_draw_nothing)
+{
+    enum { HEAD = 58, STEPS = 6400, STEP_BYTES = 4, LAST = 50 };
+    static const unsigned char head[HEAD] = {'B',      'M',      [10] = HEAD, [14] = 40, [18] = 1,
+                                             [22] = 1, [26] = 1, [28] = 8,    [30] = 1,  [46] = 1};
+    static unsigned char bytes[HEAD + STEPS * STEP_BYTES];
+    struct subject subject = {0};
+    struct image_options options = {.pixels_max = 1,
+                                    .interrupt = look_counter_init(&subject.counter, LAST)};
+    memcpy(bytes, head, HEAD);
+    for (size_t i = 0; i < STEPS; i++)
+        memcpy(bytes + HEAD + i * STEP_BYTES, "\0\2\0\0", STEP_BYTES);
+    arena_init(&subject.arena);
+    ck_assert_int_eq(
+        image_decode(&subject.image, bytes, sizeof bytes, &options, &subject.arena, &subject.err),
+        ERR_DEADLINE);
+    ck_assert_uint_eq(subject.counter.looks, LAST);
+    arena_deinit(&subject.arena);
+}
+END_TEST
+
 static unsigned looks_of(const char *path)
 {
     struct subject subject;
@@ -155,6 +185,7 @@ END_TEST
 SUITE("image_interrupt", a_png_is_left_at_any_of_its_rows,
       an_interlaced_png_is_left_in_any_of_its_passes,
       a_png_of_16_bit_grey_is_left_while_it_is_scaled, a_jpeg_is_left_at_any_of_its_rows,
+      a_bmp_is_left_at_any_of_its_rows, a_bmp_is_left_among_runs_that_draw_nothing,
       a_progressive_jpeg_is_left_in_any_of_its_scans,
       a_jpeg_is_left_among_markers_before_its_pixels, a_resampling_is_left_at_any_row_of_its_source,
       a_png_is_left_at_any_row_while_it_is_written)

@@ -1,4 +1,5 @@
 /* Media types that a body may have, and its encodings, over a socket. */
+#include "engine/vision/image.h"
 #include "engine/vision/input_formats.h"
 #include "tests/support/contract.h"
 
@@ -27,6 +28,63 @@ START_TEST(a_picture_needs_no_content_type)
         struct reply reply = contract_post_as("/predict", types[i], png, len);
         expect_kind(&reply, "wafer-vit");
     }
+    free(png);
+}
+END_TEST
+
+/* The pixels of a PNG as a BMP of 24 bits. */
+static unsigned char *bmp_of(const char *png, size_t png_len, size_t *len)
+{
+    enum { HEAD = 54 };
+    struct arena arena;
+    struct image image;
+    struct err err = {0};
+    const struct image_options options = {.pixels_max = 1 << 20};
+    arena_init(&arena);
+    ck_assert_int_eq(image_decode(&image, png, png_len, &options, &arena, &err), ERR_OK);
+    const size_t stride = ((size_t)image.width * 3 + 3) / 4 * 4;
+    *len = HEAD + stride * image.height;
+    unsigned char *bmp = calloc(*len, 1);
+    const unsigned fields[][2] = {
+        {10, HEAD}, {14, 40}, {18, image.width}, {22, image.height}, {26, 24 << 16 | 1}};
+    memcpy(bmp, "BM", 2);
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        for (unsigned b = 0; b < 4; b++)
+            bmp[fields[i][0] + b] = (unsigned char)(fields[i][1] >> 8 * b);
+    for (size_t y = 0; y < image.height; y++)
+        for (size_t x = 0; x < image.width; x++)
+            for (size_t c = 0; c < 3; c++)
+                bmp[HEAD + (image.height - 1 - y) * stride + 3 * x + c] =
+                    image.rgb[3 * (y * image.width + x) + 2 - c];
+    arena_deinit(&arena);
+    return bmp;
+}
+
+START_TEST(content_answers_a_bmp_as_the_png_with_its_pixels)
+{
+    static const char *const types[] = {"image/bmp", "image/x-ms-bmp", "application/octet-stream",
+                                        NULL};
+    size_t png_len, len;
+    char *png = contract_file(sample, &png_len);
+    unsigned char *bmp = bmp_of(png, png_len, &len);
+    struct reply expected = contract_post_as("/predict", "image/png", png, png_len);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        struct reply reply = contract_post_as("/predict", types[i], bmp, len);
+        reply_expect_status(&reply, 200);
+        ck_assert_str_eq(reply_text(&reply, "label"), reply_text(&expected, "label"));
+        ck_assert_double_eq_tol(reply_number(&reply, "score"), reply_number(&expected, "score"),
+                                1e-5);
+        reply_free(&reply);
+    }
+    struct reply reply = contract_post_as("/predict", "text/plain", bmp, len);
+    reply_expect_problem(&reply, 422, "unusable",
+                         "body: this is a BMP picture: send its bytes as image/bmp");
+    reply_free(&reply);
+    reply = contract_post_as("/predict", "image/bmp", bmp, len - 4096);
+    reply_expect_status(&reply, 422);
+    reply_free(&reply);
+    reply_free(&expected);
+    free(bmp);
     free(png);
 }
 END_TEST
@@ -152,6 +210,7 @@ END_TEST
 static const char *const options[] = {NULL};
 
 CONTRACT_SUITE("contract_content", options, a_picture_needs_no_content_type,
+               content_answers_a_bmp_as_the_png_with_its_pixels,
                content_names_the_remedy_for_a_text_without_its_type,
                texts_may_be_packed_or_in_another_charset, a_packed_bomb_is_413,
                content_refuses_other_formats_in_place_of_a_text_by_name,
