@@ -4,8 +4,8 @@ import { announce, el, icon } from './dom.js';
 const ADVICE = {
     '-1': 'Nothing was sent.',
     0: 'See whether attnd is running and this machine reaches it, then try again.',
-    400: 'The request did not arrive as it was sent; look for a proxy in between.',
-    400: 'attnd reads PNG, JPEG, BMP and plain text: convert the file.',
+    400: 'attnd reads PNG, JPEG, BMP and plain text: convert the file. Was it one of these? Then ' +
+        'a proxy in between may have changed it.',
     401: 'The server asks for a key: try again to enter one, or ask its operator for one.',
     403: 'The server does not allow this here: ask its operator for access.',
     404: 'The server may have been restarted with other models: reload this page.',
