@@ -26,7 +26,7 @@ static unsigned limit_of(const struct engine_model *model, const struct engine_s
     return most > shortest ? most : shortest;
 }
 
-/* What n-grams say, of a model that has them; of a pair the first text is read. */
+/* Adds the evidence of n-grams, if the model has a table. Of a pair it reads the first text. */
 static enum err_code take_evidence(const struct ngram_table *table,
                                    const struct pipeline_text *text, struct arena *arena,
                                    struct engine_input *out, struct err *err)

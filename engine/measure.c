@@ -90,7 +90,8 @@ static unsigned own_labels(const struct spec *spec, size_t attnd_bytes)
     return attnd_bytes > 0 ? CANDIDATES_MAX : 0;
 }
 
-/* What encodes labels beside the workers, and the classifier that they become, twice. */
+/* Adds the memory to encode labels beside the workers, and twice that of the classifier which
+ * they become. */
 static enum err_code measure_labels(struct engine_cost *out, const struct spec *images,
                                     const char *dir, struct err *err)
 {

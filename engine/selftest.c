@@ -66,7 +66,7 @@ double selftest_tolerance(const struct selftest *selftest, const char *dtype)
 
 /* ---- running ---- */
 
-/* What one case needs; it is given back before the next. */
+/* The workspace of one case; it is freed before the next. */
 struct run {
     const struct selftest *selftest;
     const struct engine_model *model;

@@ -51,7 +51,8 @@ enum err_code selftest_open(struct selftest **out, const char *dir, struct err *
 void selftest_close(struct selftest *selftest); /* NULL is allowed */
 
 unsigned selftest_count(const struct selftest *selftest); /* of cases */
-/* What is allowed between a score and the expected one, of an engine_info's dtype. */
+/* Returns the largest difference that is allowed between a score and the expected one, for an
+ * engine_info's dtype. */
 double selftest_tolerance(const struct selftest *selftest, const char *dtype);
 
 /* Upper bound of what a run takes beside the session, for the budget of who runs it. */

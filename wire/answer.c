@@ -370,7 +370,7 @@ static json_t *prior_of(const struct engine_info *info)
     return built(&shares);
 }
 
-/* Of the labels that have a threshold of their own. */
+/* The thresholds of the labels that have one of their own. */
 static json_t *ood_thresholds_of(const struct engine_info *info)
 {
     if (info->ood_label_thresholds == NULL)

@@ -20,7 +20,7 @@ const char *charset_find(const char *name, size_t len);
 /* The names of charset_find, for an error text. */
 const char *charset_names(void);
 
-/* What a text's first bytes, a byte order mark, say of its charset; "" if there is none. */
+/* Returns the charset that a byte order mark names; "" for a text without a mark. */
 const char *charset_of_mark(const char *bytes, size_t len);
 
 /* The same of a JSON text, which begins with an ASCII character, so that UTF-16 and UTF-32 without

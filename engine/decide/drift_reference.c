@@ -152,7 +152,7 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : strcmp(a->text, b->text);
 }
 
-/* Of a label that was counted already. */
+/* True if the entry has the same label as the one before it. The entries are sorted. */
 static bool is_twin(const struct entry *entries, unsigned i)
 {
     return i > 0 && strcmp(entries[i].text, entries[i - 1].text) == 0;

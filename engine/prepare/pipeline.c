@@ -198,7 +198,7 @@ static struct preprocess preprocess_at(const struct pipeline *pipeline, unsigned
     return out;
 }
 
-/* Where each view's tokens begin; one alone needs no list. */
+/* Lists the first token of each view. A single view needs no list. */
 static enum err_code list_views(struct engine_input *out, unsigned views, struct arena *arena,
                                 struct err *err)
 {

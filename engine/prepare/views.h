@@ -19,7 +19,8 @@
 
 enum { VIEWS_MAX = 8 };
 
-/* Where what a view has at `place` of a side x side grid, row by row, is in the image. */
+/* Returns the place in the image of what the view has at `place`. Both count the patches of a
+ * side x side grid row by row. */
 unsigned views_source(unsigned view, unsigned side, unsigned place);
 
 /* View `view` of a square image into rgb [side, side, 3], which is not the image's. */

@@ -30,7 +30,7 @@ enum { WINDOWS_OVERLAP_MAX = 4 };
 enum err_code windows_shape_make(struct windows_shape *out, unsigned room, unsigned stride,
                                  struct err *err);
 
-/* Of a text of so many tokens without the special ones. */
+/* Returns the number of windows of a text with so many tokens, special ones not counted. */
 unsigned windows_count(const struct windows_shape *shape, unsigned tokens);
 
 /* The first token of window `window` of `count`, counted as above. */

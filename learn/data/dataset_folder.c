@@ -47,7 +47,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-/* But for those that begin with a dot. Close them in any case. */
+/* Names that begin with a dot are left out. Close the list also after an error. */
 static enum err_code names_open(struct names *out, const char *path, struct err *err)
 {
     *out = (struct names){0};

@@ -99,7 +99,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
     return keep(dataset, text, len, &record->label, &record->label_len, err);
 }
 
-/* What lines are read by: the caller's names, or, of a split (split.h), its own. */
+/* The names of a line's members: the caller's, or those of a split (split.h). */
 struct form {
     struct dataset_options fields;
     bool is_split;

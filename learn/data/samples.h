@@ -53,17 +53,17 @@ struct samples_view {
     struct augment augment; /* images, with an rng only */
 
     unsigned tokens_max; /* [CLS] and [SEP] included; 0 or above the model's: the model's */
-    /* Of a text with more pieces than that, any window, all as likely, instead of the first, with
-     * an rng only. Windows are consecutive and cover the text; the last ends with it, and overlaps
-     * with the one before so as to be full. */
+    /* A text with more pieces than that: a window drawn at random instead of the first, all as
+     * likely; with an rng only. Windows are consecutive and cover the text; the last ends with it,
+     * and overlaps with the one before so as to be full. */
     bool any_window;
-    /* Of such a text several windows, each `window_stride` pieces (0: as many as fit) behind the
+    /* Several windows of such a text, each `window_stride` pieces (0: as many as fit) behind the
      * one before: all of them, or if there are more than `windows`, so many: with an rng at random,
      * else spread evenly. 0: one alone, as above. */
     unsigned windows, window_stride;
-    /* Of the text's lines from where reading begins, each is left out with a probability drawn for
-     * the text from 0 .. line_dropout, and later lines move up into the room; if none is left, all
-     * stay. With an rng only. */
+    /* Each line from where reading begins is left out with a probability that is drawn for the
+     * text from 0 .. line_dropout; later lines move up. If no line is left, all stay. With an rng
+     * only. */
     float line_dropout;
     float word_dropout; /* each piece becomes [MASK] (in a vocabulary without it: [UNK]) with this
                            probability, with an rng only */
@@ -97,10 +97,10 @@ const char *samples_problem(const struct samples *samples, size_t item);
 /* digest.h; 0 for an item that cannot be used. */
 uint64_t samples_digest(const struct samples *samples, size_t item);
 
-/* Of the images that can be used; zeros for texts. */
+/* Counts the images that can be used; zeros for texts. */
 struct contrast_count samples_contrast(const struct samples *samples);
 
-/* Whether the view's window_stride goes with the length of its windows. ERR_UNSUPPORTED. */
+/* ERR_UNSUPPORTED if the view's window_stride does not go with the length of its windows. */
 enum err_code samples_check_windows(const struct samples *samples, const struct samples_view *view,
                                     struct err *err);
 

@@ -36,7 +36,7 @@ struct samples {
     unsigned arena_count;
 };
 
-/* What one thread loads with. */
+/* The workspace of one loading thread. */
 struct samples_loader {
     const struct samples *samples;
     size_t pixels_max;

@@ -7,8 +7,8 @@ enum { CLS_AND_SEP = 2, TOKENS_MIN = CLS_AND_SEP + 1 };
 
 /* ---- load ---- */
 
-/* Where the text goes on behind the next line loader, and the code points up to there; NULL at its
- * end. */
+/* Returns the text behind the next line end, and counts the code points up to there; NULL at the
+ * end of the text. */
 static const char *next_line(const char *at, const char *end, uint32_t *character)
 {
     for (; at < end; at++) {

@@ -17,7 +17,7 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
 enum err_code audit_service_check(const struct config *config, struct err *err);
 void audit_service_close(struct audit *audit); /* NULL is allowed */
 
-/* What the metrics of a scrape are of: number and head of one line. */
+/* The state of the log that the metrics of a scrape tell: number and head are of one line. */
 struct audit_scrape {
     struct audit *audit; /* NULL: all metrics are 0 */
     struct audit_state state;

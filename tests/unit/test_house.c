@@ -117,7 +117,7 @@ START_TEST(house_files_are_opened_by_file_open)
         "server/bounds/ram.c",         /* the same */
         "server/placement/topology.c", /* the same */
         "server/observe/metrics_process.c",
-        "server/audit/audit_read.c",   /* named on a command line */
+        "server/audit/audit_read.c", /* named on a command line */
     };
     setup();
     for (size_t f = 0; f < tree.count; f++) {
@@ -315,6 +315,33 @@ static int count_missing(const struct source_file *file)
     return missing;
 }
 
+/* A comment says its subject first. One that begins with these words leaves the reader to guess it.
+ */
+static int count_without_subject(const struct source_file *file)
+{
+    static const char *const words[] = {"Of ", "What ",  "Whether ", "Where ",
+                                        "As ", "Those ", "But "};
+    int count = 0;
+    for (const char *at = strstr(file->text, "/* "); at != NULL; at = strstr(at + 1, "/* "))
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(at + 3, words[i], strlen(words[i])) == 0) {
+                fprintf(stderr, "%s: a comment begins with: %.40s\n", file->path, at + 3);
+                count++;
+            }
+    return count;
+}
+
+START_TEST(house_comments_begin_with_their_subject)
+{
+    int count = 0;
+    setup();
+    for (size_t f = 0; f < tree.count; f++)
+        count += count_without_subject(&tree.files[f]);
+    teardown();
+    ck_assert_msg(count == 0, "%d comments without a subject, listed above", count);
+}
+END_TEST
+
 START_TEST(house_comments_name_existing_files)
 {
     int missing = 0;
@@ -396,8 +423,10 @@ START_TEST(house_test_sees_what_it_looks_for)
     remember_all_files();
     file.text = gone;
     ck_assert_int_eq(count_missing(&file), 1);
+    ck_assert_int_eq(count_without_subject(&file), 1);
     file.text = here;
     ck_assert_int_eq(count_missing(&file), 0);
+    ck_assert_int_eq(count_without_subject(&file), 0);
     ck_assert_int_eq(longest_function("int f(void)\n{\n    a();\n    b();\n}\n"), 2);
     forget_all_files();
     teardown();
@@ -407,5 +436,6 @@ END_TEST
 SUITE("house", house_folders_hold_at_most_24_modules, house_functions_have_at_most_60_lines,
       house_lines_have_at_most_100_columns, house_files_are_opened_by_file_open,
       house_each_main_opens_the_standard_descriptors, house_modules_form_no_circle,
-      house_comments_name_existing_files, house_equivalent_mutants_name_existing_lines,
-      house_test_sees_a_circle, house_test_sees_what_it_looks_for)
+      house_comments_begin_with_their_subject, house_comments_name_existing_files,
+      house_equivalent_mutants_name_existing_lines, house_test_sees_a_circle,
+      house_test_sees_what_it_looks_for)

@@ -60,7 +60,7 @@ static enum err_code prepare(const struct engine_model *engine, const struct eng
 
 /* ---- the JSON body ---- */
 
-/* As of POST /predict with one input; its other members are the configuration's. */
+/* Reads the body as POST /predict reads one input; the configuration sets all other members. */
 static enum err_code prepare_json(const struct message *message, const struct engine_model *engine,
                                   struct arena *arena, struct message_input *out, struct err *err)
 {
