@@ -178,7 +178,7 @@ static enum err_code read_question(struct service *service, struct request *requ
     http_query_each(request->exchange, visit_question, &query);
     if (request->err.code != ERR_OK || find_model(request, question, &request->err))
         return request->err.code;
-    request->question = question;
+    request->state = question;
     request->deadline_ns = clock_now_ns() + (uint64_t)GROUPS_MS_MAX * CLOCK_NS_PER_MS;
     return ERR_OK;
 }
@@ -206,7 +206,7 @@ static enum err_code answer_question(struct service *service, struct request *re
                                      struct err *err)
 {
     struct watch watch;
-    struct review_question question = *request->question;
+    struct review_question question = *(const struct review_question *)request->state;
     struct arena *arena = &request->exchange->arena;
     struct review_found found;
     size_t len = 0;

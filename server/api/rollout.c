@@ -11,6 +11,12 @@
 
 #include <string.h>
 
+/* The state of a request of these routes, in its arena. */
+struct rollout_request {
+    struct rollout_call call;
+    struct reloader_order order;
+};
+
 /* The types and encodings that /predict takes JSON as. */
 enum err_code rollout_head(struct service *service, struct request *request)
 {
@@ -72,20 +78,22 @@ static bool is_served(const struct snapshot *snapshot, const struct rollout_chan
     return false;
 }
 
-/* The call, in the request's arena. */
 static enum err_code read_call(struct service *service, struct request *request,
                                enum rollout_action action)
 {
-    struct rollout_call *call = arena_alloc_array(&request->exchange->arena, 1, sizeof *call);
-    if (call == NULL)
-        return err_no_memory(&request->err, sizeof *call);
+    struct rollout_request *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
+    if (state == NULL)
+        return err_no_memory(&request->err, sizeof *state);
+    struct rollout_call *call = &state->call;
     call->change.action = action;
     if (read_body(service, request, call) || read_path(request, &call->change))
         return request->err.code;
     if (action == ROLLOUT_PROMOTE && is_served(request->snapshot, &call->change) &&
         check_labels(service, request, call))
         return request->err.code;
-    request->change = &call->change;
+    state->order.request = request;
+    state->order.change = &call->change;
+    request->state = state;
     return ERR_OK;
 }
 
@@ -96,8 +104,9 @@ static enum http_next begin(struct service *service, struct request *request,
         reply_problem(request);
         return HTTP_REPLY;
     }
+    struct rollout_request *state = request->state;
     http_suspend(request->exchange);
-    if (reloader_submit(service->reloader, request, &request->err))
+    if (reloader_submit(service->reloader, &state->order, &request->err))
         http_resume(request->exchange);
     return HTTP_SUSPENDED;
 }
@@ -132,9 +141,9 @@ static const char *encode(struct service *service, struct request *request, size
 {
     struct arena *arena = &request->exchange->arena;
     const struct snapshot *now = snapshots_acquire(service->snapshots);
-    struct rollout_told told = {.generation = request->reload->generation,
-                                .name = request->reload->model,
-                                .version = request->reload->version};
+    const struct reload_result *result = &((struct rollout_request *)request->state)->order.result;
+    struct rollout_told told = {
+        .generation = result->generation, .name = result->model, .version = result->version};
     struct version_row *rows;
     const char *json = NULL;
     if (versions_list(service, now, told.name, arena, &rows, &told.row_count, &request->err) ==
@@ -149,7 +158,8 @@ static const char *encode(struct service *service, struct request *request, size
 void rollout_finish(struct service *service, struct request *request)
 {
     static const unsigned statuses[] = {[ROLLOUT_LOAD] = 201, [ROLLOUT_UNLOAD] = 202};
-    const enum rollout_action action = request->change->action;
+    const struct rollout_request *state = request->state;
+    const enum rollout_action action = state->call.change.action;
     const unsigned status = statuses[action] != 0 ? statuses[action] : 200;
     size_t len = 0;
     const char *json = request->err.code == ERR_OK ? encode(service, request, &len) : NULL;

@@ -19,10 +19,10 @@
 struct reloader {
     struct reloader_options options; /* immutable */
     pthread_mutex_t lock;
-    pthread_cond_t wanted; /* with lock: is_signalled, request or is_closing was set */
+    pthread_cond_t wanted; /* with lock: is_signalled, order or is_closing was set */
     /* Under lock. */
     bool is_started, is_closing, is_signalled, is_running, is_held;
-    struct request *request;          /* the one that waits for the next reload */
+    struct reloader_order *order;     /* the one that waits for the next reload */
     const struct reloader_call *call; /* of a thread that waits, until it was carried out */
     pthread_cond_t called;            /* with lock: call was carried out */
     /* Field of the thread; before the thread starts, of the main thread. */
@@ -259,20 +259,14 @@ static void carry_out(struct reloader *reloader, const struct reloader_call *cal
     observe(reloader->options.observers, change, call->key, call->result, call->err);
 }
 
-/* Carries out a request. The lists of its result are in its arena. */
-static void run_request(struct reloader *reloader, struct request *request)
+static void run_order(struct reloader *reloader, struct reloader_order *order)
 {
-    struct arena *arena = &request->exchange->arena;
-    struct reload_result *result = arena_alloc_array(arena, 1, sizeof *result);
-    if (result != NULL)
-        carry_out(reloader, &(struct reloader_call){.change = request->change,
-                                                    .key = request->grant.name,
-                                                    .arena = arena,
-                                                    .result = result,
-                                                    .err = &request->err});
-    else
-        err_no_memory(&request->err, sizeof *result);
-    request->reload = result;
+    struct request *request = order->request;
+    carry_out(reloader, &(struct reloader_call){.change = order->change,
+                                                .key = request->grant.name,
+                                                .arena = &request->exchange->arena,
+                                                .result = &order->result,
+                                                .err = &request->err});
 }
 
 static void run_signal(struct reloader *reloader)
@@ -287,7 +281,7 @@ static void run_signal(struct reloader *reloader)
 
 /* The thread's next task; all NULL: a signal came. */
 struct task {
-    struct request *request;
+    struct reloader_order *order;
     const struct reloader_call *call;
 };
 
@@ -297,17 +291,17 @@ static bool take(struct reloader *reloader, struct task *task)
     pthread_mutex_lock(&reloader->lock);
     while (!reloader->is_closing &&
            (reloader->is_held ||
-            (!reloader->is_signalled && reloader->request == NULL && reloader->call == NULL)))
+            (!reloader->is_signalled && reloader->order == NULL && reloader->call == NULL)))
         pthread_cond_wait(&reloader->wanted, &reloader->lock);
-    *task = (struct task){.request = reloader->request};
-    if (task->request == NULL && (reloader->is_closing || !reloader->is_signalled))
+    *task = (struct task){.order = reloader->order};
+    if (task->order == NULL && (reloader->is_closing || !reloader->is_signalled))
         task->call = reloader->call;
-    bool is_asked = task->request != NULL || task->call != NULL || !reloader->is_closing;
-    if (reloader->is_closing && task->request != NULL)
-        err_set(&task->request->err, ERR_NOT_READY, "the server is stopping");
+    bool is_asked = task->order != NULL || task->call != NULL || !reloader->is_closing;
+    if (reloader->is_closing && task->order != NULL)
+        err_set(&task->order->request->err, ERR_NOT_READY, "the server is stopping");
     if (reloader->is_closing && task->call != NULL)
         err_set(task->call->err, ERR_NOT_READY, "the server is stopping");
-    reloader->request = NULL;
+    reloader->order = NULL;
     if (task->call == NULL)
         reloader->is_signalled = false;
     reloader->is_running = is_asked;
@@ -317,10 +311,10 @@ static bool take(struct reloader *reloader, struct task *task)
 
 static void run(struct reloader *reloader, const struct task *task)
 {
-    if (task->request == NULL && task->call == NULL)
+    if (task->order == NULL && task->call == NULL)
         run_signal(reloader);
-    else if (task->request != NULL && task->request->err.code == ERR_OK)
-        run_request(reloader, task->request);
+    else if (task->order != NULL && task->order->request->err.code == ERR_OK)
+        run_order(reloader, task->order);
     else if (task->call != NULL && task->call->err->code == ERR_OK)
         carry_out(reloader, task->call);
 }
@@ -343,8 +337,8 @@ static void *reloader_main(void *context)
     for (struct task task; take(reloader, &task);) {
         run(reloader, &task);
         set_idle(reloader, &task);
-        if (task.request != NULL)
-            http_resume(task.request->exchange);
+        if (task.order != NULL)
+            http_resume(task.order->request->exchange);
     }
     return NULL;
 }
@@ -389,14 +383,15 @@ void reloader_signal(struct reloader *reloader)
     pthread_cond_signal(&reloader->wanted);
 }
 
-enum err_code reloader_submit(struct reloader *reloader, struct request *request, struct err *err)
+enum err_code reloader_submit(struct reloader *reloader, struct reloader_order *order,
+                              struct err *err)
 {
     pthread_mutex_lock(&reloader->lock);
     bool is_heard = reloader->is_started && !reloader->is_closing;
-    bool is_busy = reloader->is_running || reloader->is_signalled || reloader->request != NULL ||
+    bool is_busy = reloader->is_running || reloader->is_signalled || reloader->order != NULL ||
                    reloader->call != NULL;
     if (is_heard && !is_busy)
-        reloader->request = request;
+        reloader->order = order;
     pthread_mutex_unlock(&reloader->lock);
     pthread_cond_signal(&reloader->wanted);
     if (!is_heard)
@@ -411,7 +406,7 @@ bool reloader_hold(struct reloader *reloader)
     pthread_mutex_lock(&reloader->lock);
     const bool is_free = reloader->is_started && !reloader->is_closing && !reloader->is_held &&
                          !reloader->is_running && !reloader->is_signalled &&
-                         reloader->request == NULL && reloader->call == NULL;
+                         reloader->order == NULL && reloader->call == NULL;
     reloader->is_held = reloader->is_held || is_free;
     pthread_mutex_unlock(&reloader->lock);
     return is_free;

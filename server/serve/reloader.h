@@ -5,8 +5,7 @@
  *     reloader_load(reloader, config, &err);        the first snapshot, before readiness
  *     reloader_start(reloader, &err);               its thread
  *     reloader_signal(reloader);                    SIGHUP: the log says how it went
- *     reloader_submit(reloader, request, &err);     POST /admin/reload, or with request->change
- *                                                   another route: the request waits suspended
+ *     reloader_submit(reloader, &order, &err);      a request that waits suspended
  *     reloader_change(reloader, &call);             a change by a thread that can wait
  *
  * With a reload a model is reopened if its entry changed, or if any file of its directory did. The
@@ -42,10 +41,18 @@ enum err_code reloader_start(struct reloader *reloader, struct err *err);
 /* Another reload after the one that runs, if one does. */
 void reloader_signal(struct reloader *reloader);
 
-/* Takes a suspended request, which is resumed with request->reload set or with an error. Of one
- * that has a change that is carried out. ERR_CONFLICT while another reload runs or waits,
- * ERR_NOT_READY before reloader_start: then the caller still owns it. */
-enum err_code reloader_submit(struct reloader *reloader, struct request *request, struct err *err);
+/* A reload or a change that a suspended request waits for. It lives as long as the request. */
+struct reloader_order {
+    struct request *request;
+    const struct rollout_change *change; /* NULL: the configuration is read again */
+    struct reload_result result;         /* once it is done; its lists are in the request's arena */
+};
+
+/* Carries out the order and resumes its request, with order->result or with request->err.
+ * ERR_CONFLICT while another reload runs or waits, ERR_NOT_READY before reloader_start: then the
+ * caller still owns both. */
+enum err_code reloader_submit(struct reloader *reloader, struct reloader_order *order,
+                              struct err *err);
 
 /* No reload runs, and none begins before reloader_release: what is looked at meanwhile stays as it
  * is. False, and nothing to release: one runs or waits, or it was not started. */

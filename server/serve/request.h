@@ -20,10 +20,6 @@
 
 #include <stdatomic.h>
 
-struct codec_reply;
-struct reload_result;
-struct review_question;
-struct rollout_change;
 struct label_set;
 struct request;
 struct route;
@@ -122,16 +118,13 @@ struct request {
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
 
-    size_t reply_bytes;        /* that the reply takes while it is made; without explanations */
-    size_t long_reply_bytes;   /* that its text takes, if it is to be encoded in the pool; else 0 */
-    struct codec_reply *reply; /* in the making; NULL: not begun */
+    size_t reply_bytes;      /* that the reply takes while it is made; without explanations */
+    size_t long_reply_bytes; /* that its text takes, if it is to be encoded in the pool; else 0 */
+    void *reply;             /* in the making, the protocol's own; NULL: not begun */
 
     struct label_set *labelling; /* held: labels of its call in the making; else NULL */
 
-    const struct review_question *question; /* of kept inputs; NULL: it asks none */
-
-    const struct rollout_change *change; /* that it asks for; NULL: none, or a reload */
-    const struct reload_result *reload;  /* of a reload or a change, once it is done */
+    void *state; /* the route's own, in the exchange's arena; NULL: it has none */
 
     atomic_uint rows_outstanding; /* partners: request_expect_rows, request_row_done */
 };

@@ -37,9 +37,10 @@ struct bench {
     struct tempdir dir;
     char file[128];
     char *argv[4];
-    /* The exchange and the request of the last reload. */
+    /* The last reload. */
     struct http_exchange exchange;
     struct request request;
+    struct reloader_order order;
 };
 
 static inline void path_of(const struct bench *bench, const char *dir, char out[128])
@@ -178,8 +179,9 @@ static inline enum err_code submit(struct bench *bench)
 {
     bench->exchange.reply.close = false;
     bench->request = (struct request){.exchange = &bench->exchange};
+    bench->order = (struct reloader_order){.request = &bench->request};
     struct err err = {0};
-    return reloader_submit(bench->reloader, &bench->request, &err);
+    return reloader_submit(bench->reloader, &bench->order, &err);
 }
 
 /* One whole reload; its error. */
@@ -196,7 +198,7 @@ static inline enum err_code reload(struct bench *bench)
 static inline void expect_changed(const struct bench *bench, const char *expected)
 {
     char text[512] = "";
-    const struct reload_result *result = bench->request.reload;
+    const struct reload_result *result = &bench->order.result;
     ck_assert_msg(bench->request.err.code == ERR_OK, "%s", bench->request.err.text);
     for (unsigned i = 0; i < result->changed_count + result->restart_count; i++) {
         const unsigned of_restart = i - result->changed_count;

@@ -33,7 +33,7 @@ START_TEST(a_reload_of_the_same_shares_every_model)
     struct served_model *before[] = {now(&bench)->models[0], now(&bench)->models[1]};
     ck_assert_int_eq(reload(&bench), ERR_OK);
     expect_changed(&bench, "");
-    ck_assert_uint_eq(bench.request.reload->generation, 2);
+    ck_assert_uint_eq(bench.order.result.generation, 2);
     ck_assert_uint_eq(now(&bench)->generation, 2);
     for (int i = 0; i < 2; i++)
         ck_assert_ptr_eq(now(&bench)->models[i], before[i]);

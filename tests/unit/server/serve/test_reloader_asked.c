@@ -59,7 +59,8 @@ START_TEST(one_reload_at_a_time_is_taken)
 {
     struct bench bench;
     struct http_exchange other = {0};
-    struct request second = {.exchange = &other};
+    struct request request = {.exchange = &other};
+    struct reloader_order second = {.request = &request};
     struct err err = {0};
     bench_open(&bench, "logs=text", "");
     hold_a_reload(&bench);
@@ -79,7 +80,8 @@ START_TEST(a_signal_while_a_reload_runs_brings_another)
 {
     struct bench bench;
     struct http_exchange other = {0};
-    struct request second = {.exchange = &other};
+    struct request request = {.exchange = &other};
+    struct reloader_order second = {.request = &request};
     struct err err = {0};
     bench_open(&bench, "logs=text", ", \"inputs_max\": 5");
     hold_a_reload(&bench);
@@ -100,6 +102,7 @@ END_TEST
 static struct {
     struct reloader *reloader;
     struct request request;
+    struct reloader_order order;
     enum err_code code;
     unsigned calls;
 } again;
@@ -110,7 +113,7 @@ static void ask_again(struct http_exchange *exchange)
     (void)exchange;
     fake_resume_deed = NULL;
     again.calls++;
-    again.code = reloader_submit(again.reloader, &again.request, &(struct err){0});
+    again.code = reloader_submit(again.reloader, &again.order, &(struct err){0});
 }
 
 START_TEST(reloader_takes_another_reload_from_the_reply_of_the_first)
@@ -121,6 +124,7 @@ START_TEST(reloader_takes_another_reload_from_the_reply_of_the_first)
     arena_init(&other.arena);
     again.reloader = bench.reloader;
     again.request.exchange = &other;
+    again.order.request = &again.request;
     fake_resume_deed = ask_again;
     ck_assert_int_eq(reload(&bench), ERR_OK);
     ck_assert_uint_eq(again.calls, 1);
@@ -146,7 +150,8 @@ START_TEST(reloader_resumes_waiting_requests_before_a_stop_returns)
     hold_a_reload(&bench);
     ck_assert_int_eq(pthread_create(&stopper, NULL, stop_main, bench.reloader), 0);
     struct http_exchange other = {0};
-    struct request second = {.exchange = &other};
+    struct request request = {.exchange = &other};
+    struct reloader_order second = {.request = &request};
     while (reloader_submit(bench.reloader, &second, &(struct err){0}) != ERR_NOT_READY)
         sched_yield();
     reloader_signal(bench.reloader); /* none begins after it */
