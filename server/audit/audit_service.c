@@ -55,16 +55,22 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
     *out = NULL;
     if (config->audit_dir[0] == '\0' || read_key(&key, config, err))
         return err->code;
-    const struct audit_options options = {
+    struct audit_options options = {
         .dir = config->audit_dir,
         .sync = sync_of(config->audit_sync),
         .refuse = strcmp(config->audit_full, "refuse") == 0,
         .rotate_bytes = config->audit_rotate_bytes,
         .keep_days = config->audit_keep_days,
         .key = key,
-        .lock_wait_ms = config_end_ms(config),
     };
-    if (audit_open(out, &options, err) == ERR_OK) {
+    if (audit_open(out, &options, err) == ERR_CONFLICT) {
+        *err = (struct err){0};
+        options.lock_wait_ms = config_end_ms(config);
+        log_event(LOG_WARN, "audit_dir_waits", LOG_TEXT("dir", options.dir),
+                  LOG_NUMBER("ms", options.lock_wait_ms));
+        audit_open(out, &options, err);
+    }
+    if (err->code == ERR_OK) {
         tell_opened(*out);
         audit_start(*out);
     } else {

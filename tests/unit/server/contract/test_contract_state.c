@@ -51,35 +51,43 @@ static void run(const char *lines)
 
 /* ---- one process at a time ---- */
 
+/* The directories that belong to one process, and the event of a start that waits for one. */
+static const struct {
+    const char *option, *event;
+} owned[] = {{"--state-dir", "state_dir_waits"}, {"--audit-dir", "audit_dir_waits"}};
+enum { OWNED = sizeof owned / sizeof owned[0] };
+
 /* Ends the old server, in a child, once the new one's log says that it waits. */
-static pid_t end_when_awaited(pid_t old, const char *log)
+static pid_t end_when_awaited(pid_t old, const char *log, const char *event)
 {
     const pid_t child = fork();
     char command[256];
     if (child != 0)
         return child;
-    snprintf(command, sizeof command,
-             "until grep -q state_dir_waits '%s'; do sleep 0.02; done; kill %d", log, (int)old);
+    snprintf(command, sizeof command, "until grep -q %s '%s'; do sleep 0.02; done; kill %d", event,
+             log, (int)old);
     _exit(system(command));
 }
 
 START_TEST(a_restart_that_overlaps_takes_over_when_the_old_process_has_ended)
 {
-    struct server_process old, new;
-    const char *options[] = {MODEL, "--state-dir", NULL, "--keep-inputs-bytes", "1000000", NULL};
-    tempdir_open(&dir);
-    options[3] = path_of("state");
-    const char *log = path_of("log");
-    server_process_start(&old, options);
-    const pid_t helper = end_when_awaited(old.pid, log);
-    server_process_launch(&new, options, &(struct server_launch){.log = log});
-    ck_assert_int_eq(server_process_wait(&old), 0);
-    ck_assert_int_eq(waitpid(helper, NULL, 0), helper);
-    struct reply reply = contract_ask(new.port, "GET", "/readyz", "", NULL);
-    reply_expect_status(&reply, 200);
-    reply_free(&reply);
-    ck_assert_int_eq(server_process_stop(&new), 0);
-    clear();
+    for (size_t i = 0; i < OWNED; i++) {
+        struct server_process old, new;
+        const char *options[] = {MODEL, owned[i].option, NULL, NULL};
+        tempdir_open(&dir);
+        options[3] = path_of("owned");
+        const char *log = path_of("log");
+        server_process_start(&old, options);
+        const pid_t helper = end_when_awaited(old.pid, log, owned[i].event);
+        server_process_launch(&new, options, &(struct server_launch){.log = log});
+        ck_assert_int_eq(server_process_wait(&old), 0);
+        ck_assert_int_eq(waitpid(helper, NULL, 0), helper);
+        struct reply reply = contract_ask(new.port, "GET", "/readyz", "", NULL);
+        reply_expect_status(&reply, 200);
+        reply_free(&reply);
+        ck_assert_int_eq(server_process_stop(&new), 0);
+        clear();
+    }
 }
 END_TEST
 
@@ -313,17 +321,23 @@ END_TEST
 
 START_TEST(a_start_that_waits_for_the_directory_is_ended_by_sigterm)
 {
-    tempdir_open(&dir);
-    run("start() {\n"
-        "    \"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 --state-dir "
-        "\"$D\"/state "
-        ">/dev/null 2>\"$D\"/\"$1\" &\n"
-        "    until grep -q \"\\\"event\\\":\\\"$1\\\"\" \"$D\"/\"$1\"; do sleep 0.02; done\n"
-        "}\n"
-        "start ready; first=$!\n"
-        "start state_dir_waits; second=$!\n"
-        "kill $second && wait $second && kill $first && wait $first");
-    clear();
+    for (size_t i = 0; i < OWNED; i++) {
+        char lines[1024];
+        tempdir_open(&dir);
+        snprintf(
+            lines, sizeof lines,
+            "start() {\n"
+            "    \"$B\"/attnd --model logs=models/testlog-bert --listen 127.0.0.1:0 %s "
+            "\"$D\"/owned >/dev/null 2>\"$D\"/\"$1\" &\n"
+            "    until grep -q \"\\\"event\\\":\\\"$1\\\"\" \"$D\"/\"$1\"; do sleep 0.02; done\n"
+            "}\n"
+            "start ready; first=$!\n"
+            "start %s; second=$!\n"
+            "kill $second && wait $second && kill $first && wait $first",
+            owned[i].option, owned[i].event);
+        run(lines);
+        clear();
+    }
 }
 END_TEST
 
