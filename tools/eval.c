@@ -11,6 +11,7 @@
 #include "learn/eval/unlike.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -70,8 +71,11 @@ static enum err_code open_data(struct eval *eval, struct err *err)
 static enum err_code open_all(void *target, struct err *err)
 {
     struct eval *eval = target;
-    if (eval_settle(eval, err) || open_models(eval, err) || open_data(eval, err) ||
-        assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
+    if (eval_settle(eval, err) || open_models(eval, err) || open_data(eval, err))
+        return err->code;
+    if (eval_is_of_numbers(eval)
+            ? eval_numbers_open(eval, err)
+            : assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
         return err->code;
     char left_out[DATASET_SENTENCE_BYTES];
     dataset_describe_left_out(&eval->dataset, left_out);
@@ -93,6 +97,7 @@ static void close_all(void *target)
     strangeness_close(&eval->strangeness);
     dataset_close(&eval->unseen_data);
     dataset_close(&eval->dataset);
+    free(eval->numbers);
 }
 
 /* ---- runs ---- */
@@ -183,6 +188,8 @@ static enum err_code judge(const struct eval *eval, struct err *err)
 static enum err_code run(struct cli_run *run, struct err *err)
 {
     struct eval *eval = run->target;
+    if (eval_is_of_numbers(eval))
+        return eval_numbers_run(eval, err);
     if (run_all(eval, err) || put_out(eval, err))
         return err->code;
     return judge(eval, err);

@@ -19,9 +19,6 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     *out = (struct assessment){.options = *options};
     if (engine_open(&out->model, options->dir, &options->engine, err))
         return err_prefix(err, "%s: ", options->dir);
-    if (strcmp(engine_describe(out->model)->scores, "none") == 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
-                       options->dir);
     if (engine_describe(out->model)->label_count == 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: a zero-shot model without labels of its own: name those of the data in "
@@ -34,6 +31,9 @@ enum err_code assessment_take(struct assessment *assessment, const struct datase
                               const char *data_path, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
+    if (strcmp(info->scores, "none") == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
+                       assessment->options.dir);
     assessment->dataset = dataset;
     assessment->data_path = data_path;
     assessment->classes = calloc(dataset->count, sizeof *assessment->classes);

@@ -50,11 +50,10 @@ struct assessment {
     struct report report; /* of the above; the caller may set epochs and a second run */
 };
 
-/* Opens the model. ERR_UNSUPPORTED for a regression; the error begins with the directory. Close it
- * in any case. */
+/* Opens the model; the error begins with the directory. Close it in any case. */
 enum err_code assessment_open(struct assessment *out, const struct assessment_options *options,
                               struct err *err);
-/* Matches the labels of the data, which are borrowed. */
+/* Matches the labels of the data, which are borrowed. ERR_UNSUPPORTED for a regression. */
 enum err_code assessment_take(struct assessment *assessment, const struct dataset *dataset,
                               const char *data_path, struct err *err);
 void assessment_close(struct assessment *assessment);

@@ -3,6 +3,7 @@
  *     eval_settle(&eval, &err);                        eval_options.c: the table, and options that
  *                                                      exclude others
  *     ... tools/eval.c opens and runs ...
+ *     eval_numbers_run(&eval, &err);                   eval_numbers.c: of a regression instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -46,6 +47,8 @@ struct eval {
     struct evaluation other;
     struct confusion other_confusion;
     struct agreement agreement;
+
+    double *numbers; /* [dataset.count] the right ones, of a regression; else NULL */
 };
 
 extern const struct cli eval_cli;
@@ -74,6 +77,12 @@ void eval_inputs_close(struct eval_inputs *inputs);
 
 /* Writes the checkpoint's attnd.json and, if examples or n-grams were chosen, its head's file. */
 enum err_code eval_calibrate(struct eval *eval, struct err *err);
+
+/* A model that answers a number. open: after the model and the data, instead of assessment_take;
+ * options of labels, and labels that are no numbers, are ERR_UNUSABLE. run: measures and prints. */
+bool eval_is_of_numbers(const struct eval *eval);
+enum err_code eval_numbers_open(struct eval *eval, struct err *err);
+enum err_code eval_numbers_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

@@ -181,7 +181,8 @@ const struct cli eval_cli = {
         "matrix, calibration before and after fitting a temperature, the share that can go out\n"
         "without a person and from which scores on, and the surest mistakes. A list has\n"
         "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
-        "list; a folder has <class>/NAME.png or .jpg.",
+        "list; a folder has <class>/NAME.png or .jpg. Of a model that answers a number,\n"
+        "labels are numbers, and the report has the errors.",
     .examples = "  attnd-eval --model testlog-bert --data labelled.csv --out report\n"
                 "  attnd-eval --model models/wafers --data fresh/ --calibrate",
     .options = options,

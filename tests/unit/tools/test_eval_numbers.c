@@ -1,0 +1,90 @@
+/* attnd-eval as a program, on a small regression. What the model answers is attnd-predict's word. */
+#include "engine/base/doc.h"
+#include "tests/support/checkpoint_writer.h"
+#include "tests/support/contract.h"
+#include "tests/support/outcome.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVAL(...) outcome_of("attnd-eval", (const char *[]){__VA_ARGS__, NULL})
+
+static struct checkpoint_writer writer;
+static char data[128];
+
+static void open_model(unsigned outputs)
+{
+    char config[512];
+    snprintf(config, sizeof config,
+             "{\"model_type\": \"bert\", \"hidden_size\": 16, \"num_hidden_layers\": 2, "
+             "\"num_attention_heads\": 4, \"intermediate_size\": 24, \"vocab_size\": 40, "
+             "\"max_position_embeddings\": 32, \"problem_type\": \"regression\", "
+             "\"num_labels\": %u}",
+             outputs);
+    checkpoint_writer_open(&writer);
+    checkpoint_writer_file(&writer, "config.json", config);
+    checkpoint_writer_bert(&writer, 16, 2, 24, 40, 32, outputs);
+    checkpoint_writer_finish(&writer);
+    snprintf(data, sizeof data, "%s/data.jsonl", writer.dir);
+}
+
+static double answer_to(const char *text)
+{
+    struct json_t *answer = outcome_json(outcome_of(
+        "attnd-predict", (const char *[]){"--model", writer.dir, "--text", text, "--json", NULL}));
+    const double value = outcome_number(answer, "value");
+    doc_free(answer);
+    return value;
+}
+
+/* The right numbers are 1 above, 1 below and 4 below what is answered. */
+START_TEST(eval_of_a_regression_tells_how_far_its_numbers_are)
+{
+    static const char *const texts[] = {"a", "b c", "d e f"};
+    static const double offsets[] = {1, -1, -4};
+    char lines[512] = "";
+    open_model(1);
+    for (size_t i = 0; i < 3; i++)
+        snprintf(lines + strlen(lines), sizeof lines - strlen(lines),
+                 "{\"text\": \"%s\", \"label\": %.12f}\n", texts[i],
+                 answer_to(texts[i]) + offsets[i]);
+    checkpoint_writer_file(&writer, "data.jsonl", lines);
+    struct json_t *report = outcome_json(EVAL("--model", writer.dir, "--data", data, "--json"));
+    ck_assert_str_eq(doc_as_string(contract_at(report, "task")), "regression");
+    ck_assert(outcome_number(report, "inputs") == 3 && outcome_number(report, "failed") == 0);
+    ck_assert_double_eq_tol(outcome_number(report, "mean_absolute_error"), 2, 1e-5);
+    ck_assert_double_eq_tol(outcome_number(report, "bias"), 4 / 3.0, 1e-5);
+    ck_assert_double_eq_tol(outcome_number(report, "largest_error"), 4, 1e-5);
+    doc_free(report);
+    outcome_expect(EVAL("--model", writer.dir, "--data", data), 0,
+                   "mean absolute error     2\nroot mean square error  2.449 (", "");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(eval_of_a_regression_refuses_what_is_of_labels)
+{
+    static const char *const options[] = {"--calibrate", "--explain", "--reference"};
+    open_model(1);
+    checkpoint_writer_file(&writer, "data.jsonl",
+                           "{\"text\": \"a\", \"label\": 1}\n"
+                           "{\"text\": \"b\", \"label\": \"hot\"}\n");
+    outcome_expect(EVAL("--model", writer.dir, "--data", data), 2, "",
+                   "data.jsonl: line 2: the label 'hot' is no number");
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        char expected[128];
+        snprintf(expected, sizeof expected, "%s is for models that answer labels", options[i]);
+        outcome_expect(EVAL("--model", writer.dir, "--data", data, options[i]), 2, "", expected);
+    }
+    checkpoint_writer_close(&writer);
+    open_model(2);
+    checkpoint_writer_file(&writer, "data.jsonl", "{\"text\": \"a\", \"label\": 1}\n");
+    outcome_expect(EVAL("--model", writer.dir, "--data", data), 2, "", "answers 2 numbers");
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+SUITE("eval_numbers", eval_of_a_regression_tells_how_far_its_numbers_are,
+      eval_of_a_regression_refuses_what_is_of_labels)
