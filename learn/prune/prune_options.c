@@ -13,20 +13,20 @@ static const struct cli_option own[] = {
      .value = "SHARE",
      .fallback = "0",
      .max = 0.99,
-     .help = "Of all attention heads, cut out; each layer keeps one."},
+     .help = "Share of all attention heads that is cut out; each layer keeps one."},
     {.name = "mlp",
      CLI_FIELD(struct prune_options, mlp),
      .value = "SHARE",
      .fallback = "0",
      .max = 0.99,
-     .help = "Of the columns of each layer's MLP, cut out."},
+     .help = "Share of the columns of each layer's MLP that is cut out."},
     {.name = "importance-inputs",
      CLI_FIELD(struct prune_options, inputs),
      .value = "N",
      .fallback = "1000",
      .min = 1,
      .max = 1000000000,
-     .help = "Inputs to learn that importance is measured on, at most."},
+     .help = "Largest number of learnt inputs on which importance is measured."},
 };
 
 /* Options of attnd-train that pruning lacks: the model has weights, sizes and labels already. */
