@@ -103,6 +103,15 @@ class Daemon:
         if status >= 300:
             raise SystemExit(f"{method} {path}: {status} {told}")
 
+    def freeze(self):
+        """Stops all threads, and waits until they are: one goes on until another has taken the signal."""
+        self.process.send_signal(signal.SIGSTOP)
+        threads, deadline = pathlib.Path(f"/proc/{self.process.pid}/task"), time.monotonic() + READY_S
+        while {(thread / "stat").read_text().rpartition(")")[2].split()[0] for thread in threads.iterdir()} != {"T"}:
+            if time.monotonic() > deadline:
+                raise SystemExit("attnd was not stopped by SIGSTOP")
+            time.sleep(0.001)
+
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
         return self.process.wait(timeout=60)
@@ -275,7 +284,7 @@ def operations(farm):
 def statuses_of_kill(farm, size):
     """Statuses of six requests of so many bytes, two of which are at a daemon that is killed meanwhile."""
     victim = farm.daemons[2]
-    victim.process.send_signal(signal.SIGSTOP)
+    victim.freeze()
     body, came = json.dumps({"text": TEXT}).ljust(size), []
     asking = [threading.Thread(target=lambda: came.append(farm.ask(farm.port, "POST", "/predict", body)[0]))
               for _ in range(6)]
