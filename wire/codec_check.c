@@ -8,7 +8,7 @@
 
 enum {
     SHOWN_NAME_BYTES = 32, /* longer unknown names are not repeated */
-    FEW_NAMES = 3          /* so many known ones are listed; none is longer than 24 bytes */
+    FEW_NAMES = 3          /* so many known ones are listed */
 };
 
 /* The separator between a path and a key. */
@@ -41,9 +41,11 @@ enum err_code codec_check_unknown(const char *path, const char *key, const char 
     const char *nearest = nearest_name(key, known->list, known->count);
     if (nearest == NULL) {
         char few[96] = "";
-        for (size_t i = 0, len = 0; known->count <= FEW_NAMES && i < known->count; i++)
-            len += (size_t)snprintf(few + len, sizeof few - len, "%s%s",
-                                    i == 0 ? "; known: " : ", ", known->list[i]);
+        for (size_t i = 0; known->count <= FEW_NAMES && i < known->count; i++) {
+            const size_t len = strlen(few);
+            snprintf(few + len, sizeof few - len, "%s%s", i == 0 ? "; known: " : ", ",
+                     known->list[i]);
+        }
         return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s%s", path, joint(path), key, what,
                        few);
     }

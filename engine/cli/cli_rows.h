@@ -48,9 +48,9 @@ enum { CLI_THREADS_MAX = 1024, CLI_LIMIT_MAX = 1000 * 1000 * 1000 };
 #define CLI_ROWS_FIELDS(type, member)                                                              \
     CLI_ROW_TEXT_FIELD(type, member.text_field),                                                   \
         CLI_ROW(type, member.image_field, "image-field", "NAME", .fallback = "image",              \
-                .help = "The one that holds the image's path."),                                   \
+                .help = "The member or column that holds the image's path."),                      \
         CLI_ROW(type, member.label_field, "label-field", "NAME", .fallback = "label",              \
-                .help = "The one that holds the label.")
+                .help = "The member or column that holds the label.")
 #define CLI_ROW_LIMIT(type, member)                                                                \
     CLI_ROW(type, member, "limit", "N", .min = 1, .max = CLI_LIMIT_MAX,                            \
             .help = "Only the first N inputs.")

@@ -93,7 +93,8 @@ enum err_code shipped_dir(const char **dir, struct err *err)
     if (at == KEPT_MAX)
         return err_set(err, ERR_UNUSABLE, "%.80s: at most %d models can be given by name", *dir,
                        KEPT_MAX);
-    *dir = strcpy(kept[at], found);
+    memcpy(kept[at], found, sizeof found);
+    *dir = kept[at];
     return ERR_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "learn/data/dataset_form.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,7 +137,7 @@ static enum err_code take_ood(struct reader *reader, const struct json_t *object
         return err_set(err, ERR_UNUSABLE, "member 'ood_score' needs 'ood_method', of 1 to %d bytes",
                        LOGIT_LIST_METHOD_BYTES - 1);
     if (*method == '\0')
-        strcpy(method, name);
+        snprintf(method, LOGIT_LIST_METHOD_BYTES, "%s", name);
     if (strcmp(method, name) != 0)
         return err_set(err, ERR_UNUSABLE, "member 'ood_method' is '%s', on lines before it '%s'",
                        name, method);
@@ -184,9 +185,9 @@ static enum err_code take_object(struct reader *reader, const struct json_t *obj
         return err->code;
     if (reader->by_digest && entry.digest == 0)
         return err_set(err, ERR_UNUSABLE, "member 'digest' is missing");
-    return place_row(
-        reader, &(struct key){.name = reader->by_digest ? NULL : name, .digest = entry.digest},
-        &entry, err);
+    return place_row(reader,
+                     &(struct key){.name = reader->by_digest ? NULL : name, .digest = entry.digest},
+                     &entry, err);
 }
 
 static enum err_code read_line(struct reader *reader, const char *bytes, size_t len, size_t line,

@@ -74,15 +74,16 @@ static void hash(const struct audit_key *key, const char *line, size_t len,
 size_t audit_chain_seal(struct audit_chain *chain, const char *members, size_t len, char *out)
 {
     char now[CLOCK_UTC_BYTES];
+    const size_t size = len + AUDIT_SEAL_BYTES;
     clock_utc(now);
     chain->seq++;
-    int head = sprintf(out, "%s%" PRIu64 ",\"time\":\"%s\",", before_seq, chain->seq, now);
+    int head = snprintf(out, size, "%s%" PRIu64 ",\"time\":\"%s\",", before_seq, chain->seq, now);
     memcpy(out + head, members, len);
     size_t line = (size_t)head + len;
-    line += (size_t)sprintf(out + line, ",\"prev\":\"%s\"", chain->head);
+    line += (size_t)snprintf(out + line, size - line, ",\"prev\":\"%s\"", chain->head);
     if (chain->way == AUDIT_KEYED_MAC) {
         hash(&chain->key, out, line, chain->head);
-        return line + (size_t)sprintf(out + line, ",\"mac\":\"%s\"}\n", chain->head);
+        return line + (size_t)snprintf(out + line, size - line, ",\"mac\":\"%s\"}\n", chain->head);
     }
     out[line++] = '}';
     hash(&chain->key, out, line, chain->head);

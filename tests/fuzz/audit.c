@@ -90,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[256];
     bool is_sealed = size > 0 && data[0] == 0;
     size_t len = is_sealed ? seal(data + 1, size - 1, sealed) : size;
-    strcpy(path, fuzz_file(NAME, is_sealed ? (const uint8_t *)sealed : data, len));
+    snprintf(path, sizeof path, "%s",
+             fuzz_file(NAME, is_sealed ? (const uint8_t *)sealed : data, len));
     const char *dir = dirname(path);
     struct err before = {0}, opening = {0}, after = {0};
     uint64_t lines = verify(dir, &before);

@@ -4,6 +4,7 @@
 
 #include "tests/fuzz/driver/fuzz.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void change(struct json_t *root, const char *path)
@@ -29,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = {0};
     char path[256];
     fuzz_file_remove("edited.json"); /* the writer puts another file in its place */
-    strcpy(path, fuzz_file("edited.json", data, size));
+    snprintf(path, sizeof path, "%s", fuzz_file("edited.json", data, size));
     if (doc_edit_open(&root, path, &err) == ERR_OK)
         change(root, path);
     fuzz_check_err(&err);

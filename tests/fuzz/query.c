@@ -14,7 +14,7 @@ static size_t escape(char *out, const char *text)
 {
     size_t len = 0;
     for (; *text != '\0'; text++)
-        len += (size_t)sprintf(out + len, "%%%02X", (unsigned)(unsigned char)*text);
+        len += (size_t)snprintf(out + len, 4, "%%%02X", (unsigned)(unsigned char)*text);
     return len;
 }
 

@@ -64,21 +64,25 @@ enum err_code eval_numbers_open(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
+static void put_number(const char *name, double number)
+{
+    if (isnan(number))
+        printf("\"%s\": null", name);
+    else
+        printf("\"%s\": %.9g", name, number);
+}
+
 static void print_json(const struct number_errors *errors, size_t failed)
 {
     printf("{\"task\": \"regression\", \"inputs\": %zu, \"failed\": %zu, "
            "\"mean_absolute_error\": %.9g, \"root_mean_square_error\": %.9g, \"bias\": %.9g, "
-           "\"largest_error\": %.9g, \"spread\": %.9g, ",
-           errors->count + failed, failed, errors->mean_absolute, errors->root_mean_sq,
-           errors->bias, errors->largest, errors->spread);
-    if (isnan(errors->r_squared))
-        printf("\"r_squared\": null, ");
-    else
-        printf("\"r_squared\": %.9g, ", errors->r_squared);
-    if (isnan(errors->rank_agreement))
-        printf("\"spearman\": null}\n");
-    else
-        printf("\"spearman\": %.9g}\n", errors->rank_agreement);
+           "\"largest_error\": %.9g, \"standard_deviation\": %.9g, ",
+           errors->count + failed, failed, errors->mean_absolute, errors->root_mean_square,
+           errors->bias, errors->largest, errors->standard_deviation);
+    put_number("r_squared", errors->r_squared);
+    printf(", ");
+    put_number("spearman", errors->spearman);
+    printf("}\n");
 }
 
 static void print_figures(const struct eval *eval, const struct number_errors *errors)
@@ -92,14 +96,14 @@ static void print_figures(const struct eval *eval, const struct number_errors *e
         if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
             printf("  %s: %s\n", eval->dataset.items[i].name, evaluation->problems[i]);
     printf("mean absolute error     %.4g\n", errors->mean_absolute);
-    printf("root mean square error  %.4g (always the data's mean: %.4g)\n", errors->root_mean_sq,
-           errors->spread);
+    printf("root mean square error  %.4g (always the data's mean: %.4g)\n",
+           errors->root_mean_square, errors->standard_deviation);
     printf("bias                    %+.4g\n", errors->bias);
     printf("largest error           %.4g\n", errors->largest);
     if (!isnan(errors->r_squared))
         printf("R squared               %.4f\n", errors->r_squared);
-    if (!isnan(errors->rank_agreement))
-        printf("Spearman's rho          %.4f\n", errors->rank_agreement);
+    if (!isnan(errors->spearman))
+        printf("Spearman's rho          %.4f\n", errors->spearman);
 }
 
 enum err_code eval_numbers_run(struct eval *eval, struct err *err)

@@ -71,12 +71,12 @@ enum err_code number_errors_measure(struct number_errors *out, const double *ans
         squares += error * error;
         spread += (right[i] - mean) * (right[i] - mean);
     }
-    out->root_mean_sq = sqrt(squares / inputs);
-    out->spread = sqrt(spread / inputs);
+    out->root_mean_square = sqrt(squares / inputs);
+    out->standard_deviation = sqrt(spread / inputs);
     out->r_squared = spread > 0 ? 1 - squares / spread : NAN;
     rank(ranks, places, answered, count);
     rank(ranks + count, places, right, count);
-    out->rank_agreement = correlate(ranks, ranks + count, count);
+    out->spearman = correlate(ranks, ranks + count, count);
 out:
     free(places);
     free(ranks);

@@ -15,14 +15,15 @@
 /* With e = answered - right: */
 struct number_errors {
     size_t count;
-    double mean_absolute;  /* mean |e| */
-    double root_mean_sq;   /* sqrt(mean e^2) */
-    double bias;           /* mean e: above 0 the answers are too large */
-    double largest;        /* max |e| */
-    double spread;         /* the root_mean_sq of a model that always answers the mean of `right` */
-    double r_squared;      /* 1 - sum e^2 / sum (right - mean)^2; NAN if all right ones are equal */
-    double rank_agreement; /* Spearman's rho: Pearson's correlation of the ranks, equal numbers
-                              having their mean rank; NAN if all of one side are equal */
+    double mean_absolute;      /* mean |e| */
+    double root_mean_square;   /* sqrt(mean e^2) */
+    double bias;               /* mean e: above 0 the answers are too large */
+    double largest;            /* max |e| */
+    double standard_deviation; /* of `right`: the root_mean_square of always answering its mean */
+    double r_squared;          /* 1 - sum e^2 / sum (right - mean)^2; NAN if all right ones are
+                                  equal */
+    double spearman;           /* Pearson's correlation of the ranks, equal numbers having their
+                                  mean rank; NAN if all of one side are equal */
 };
 
 /* answered and right are [count], and finite. All zeros without inputs. ERR_NO_MEMORY. */

@@ -19,12 +19,12 @@ START_TEST(number_errors_are_those_worked_out_by_hand)
 {
     const struct number_errors errors = measured((double[]){2, 1, 3, 8}, (double[]){1, 2, 3, 4}, 4);
     ck_assert_double_eq_tol(errors.mean_absolute, 1.5, 1e-12);
-    ck_assert_double_eq_tol(errors.root_mean_sq, sqrt(4.5), 1e-12);
+    ck_assert_double_eq_tol(errors.root_mean_square, sqrt(4.5), 1e-12);
     ck_assert_double_eq_tol(errors.bias, 1, 1e-12);
     ck_assert_double_eq_tol(errors.largest, 4, 1e-12);
-    ck_assert_double_eq_tol(errors.spread, sqrt(1.25), 1e-12);
+    ck_assert_double_eq_tol(errors.standard_deviation, sqrt(1.25), 1e-12);
     ck_assert_double_eq_tol(errors.r_squared, 1 - 18.0 / 5, 1e-12);
-    ck_assert_double_eq_tol(errors.rank_agreement, 0.8, 1e-12);
+    ck_assert_double_eq_tol(errors.spearman, 0.8, 1e-12);
 }
 END_TEST
 
@@ -34,14 +34,14 @@ START_TEST(number_errors_give_equal_numbers_their_mean_rank)
 {
     const struct number_errors errors =
         measured((double[]){-1, 7, 7, 9}, (double[]){0, 0, 5, 6}, 4);
-    ck_assert_double_eq_tol(errors.rank_agreement, 3.75 / 4.5, 1e-12);
+    ck_assert_double_eq_tol(errors.spearman, 3.75 / 4.5, 1e-12);
 }
 END_TEST
 
 START_TEST(number_errors_of_constant_numbers_have_no_correlation)
 {
     const struct number_errors errors = measured((double[]){1, 2}, (double[]){3, 3}, 2);
-    ck_assert(isnan(errors.r_squared) && isnan(errors.rank_agreement));
+    ck_assert(isnan(errors.r_squared) && isnan(errors.spearman));
     ck_assert_double_eq_tol(errors.mean_absolute, 1.5, 1e-12);
     const struct number_errors none = measured(NULL, NULL, 0);
     ck_assert(none.mean_absolute == 0 && none.r_squared == 0);
