@@ -258,6 +258,13 @@ struct engine_result {
     unsigned windows;           /* of a text, or views of an image, if more than one; else 0 */
     unsigned tokens;            /* of the input, special ones included */
     unsigned kept_tokens;       /* that went through all layers: engine_kept_tokens */
+
+    /* For engine_step; engine_run sets them. */
+    unsigned step;         /* windows of the input that the next step computes; 0: all */
+    unsigned windows_done; /* by the steps so far; 0 before the first */
+    float *pooled;         /* [feature_size] what the steps so far have read, pooled; the caller's
+                              room, for an input that takes more than one */
+    bool is_done;          /* the members above are filled; else a further step is wanted */
 };
 
 /* Room for logits and scores. ERR_NO_MEMORY. */
@@ -270,6 +277,13 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
                 unsigned rows, struct engine_result *const *results);
 
+/* Advances each input by one step, results[r]->step windows of a text or views of an image, as one
+ * packed batch whose tokens must fit the session. A result with is_done is as engine_run fills it;
+ * another wants a further step, in any session of the model, with the same pooled. What else is in
+ * the batch, and how an input is cut into steps, does not matter to it. */
+void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
+                 unsigned rows, struct engine_result *const *results);
+
 /* Features of a row: [classifier_size] what the classifier read, pooled over windows, and behind
  * that the means of its tokens (model/token_mean.h): [hidden_size], or of an image's four rings
  * [4 hidden_size]. */
@@ -277,14 +291,6 @@ void engine_run(struct engine_session *session, const struct engine_input *const
 /* Means are zeros unless the model's OOD score or its classifier is made from them, or this was
  * called: from the next run on they are computed. */
 void engine_session_take_means(struct engine_session *session);
-
-/* For a text whose windows, or an image whose views, were run as inputs of their own: takes the
- * features of one after the other, from 0 to windows - 1. Then engine_pooled gives the result of
- * the whole, as engine_run of the whole does. */
-void engine_pool(struct engine_session *session, const float *features, unsigned window,
-                 unsigned windows);
-void engine_pooled(struct engine_session *session, const struct engine_input *input,
-                   struct engine_result *result);
 
 /* How many of an input's tokens go through all layers: input->tokens, unless the model leaves some
  * out. An input with a capture is run with all of them, too, which is what its explanation is of;

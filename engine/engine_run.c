@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct engine_session {
     struct thread_pool *own_pool; /* NULL: it runs on a borrowed one */
@@ -103,11 +104,13 @@ static void add_window(struct engine_session *session, const struct engine_input
     embed(&spec, &session->model->weights, workspace, window, first);
 }
 
-/* All windows of an input; what was read of it before is replaced. */
-static void add_input(struct engine_session *session, const struct engine_input *input, unsigned r)
+/* The next `count` windows of an input; of the ones before, read[0] has what is pooled. */
+static void add_windows(struct engine_session *session, const struct engine_input *input,
+                        unsigned r, unsigned first, unsigned count)
 {
-    struct window_place place = {.input = r, .windows = engine_input_windows(input)};
-    for (; place.window < place.windows; place.window++) {
+    struct window_place place = {.input = r, .window = first};
+    place.windows = engine_input_windows(input);
+    for (; place.window < first + count; place.window++) {
         const struct engine_input window = engine_input_window(input, place.window);
         add_window(session, &window, place);
     }
@@ -134,29 +137,60 @@ static void finish(const struct engine_session *session, const struct engine_inp
     engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
 }
 
-/* A model that leaves tokens out runs an input with a capture twice: with all tokens for the
- * capture, then as any other for the answer. */
-void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
-                unsigned rows, struct engine_result *const *results)
+/* Returns the windows of an input's next step: as many as its result asks for, or all that are
+ * left. */
+static unsigned step_of(const struct engine_input *input, const struct engine_result *result)
+{
+    const unsigned left = engine_input_windows(input) - result->windows_done;
+    return result->step > 0 && result->step < left ? result->step : left;
+}
+
+/* Adds an input's step to the batch. A model that leaves tokens out runs an input with a capture
+ * twice: with all tokens for the capture, then as any other for the answer. */
+static void add_step(struct engine_session *session, struct engine_input input, unsigned r,
+                     struct engine_result *result)
+{
+    const struct engine_model *model = session->model, *asked = model_of(session, &input);
+    const unsigned first = result->windows_done, step = step_of(&input, result);
+    const size_t row = spec_row(&model->spec);
+    result->windows_done += step;
+    result->is_done = result->windows_done == engine_input_windows(&input);
+    session->workspace.classifiers[r] = asked->base != NULL ? &asked->weights.classifier : NULL;
+    session->last->evidence[r] = input.evidence;
+    session->last->answers[r] = result->is_done ? result->logits : NULL;
+    if (first > 0)
+        memcpy(session->last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
+    if (input.capture != NULL && model->spec.token_pruning.full_layers > 0) {
+        add_windows(session, &input, r, first, step);
+        input.capture = NULL;
+    }
+    add_windows(session, &input, r, first, step);
+}
+
+void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
+                 unsigned rows, struct engine_result *const *results)
 {
     const struct engine_model *model = session->model;
+    const size_t row = spec_row(&model->spec);
     begin_pass(&session->workspace);
-    for (unsigned r = 0; r < rows; r++) {
-        const struct engine_model *asked = model_of(session, inputs[r]);
-        session->workspace.classifiers[r] = asked->base != NULL ? &asked->weights.classifier : NULL;
-        session->last->evidence[r] = inputs[r]->evidence;
-        session->last->answers[r] = results[r]->logits;
-        struct engine_input input = *inputs[r];
-        if (input.capture != NULL && model->spec.token_pruning.full_layers > 0) {
-            add_input(session, &input, r);
-            input.capture = NULL;
-        }
-        add_input(session, &input, r);
-    }
+    for (unsigned r = 0; r < rows; r++)
+        add_step(session, *inputs[r], r, results[r]);
     run_pass(session);
     head_logits(&model->spec, &model->weights, session->last, rows);
     for (unsigned r = 0; r < rows; r++)
-        finish(session, inputs[r], r, results[r]);
+        if (results[r]->is_done)
+            finish(session, inputs[r], r, results[r]);
+        else
+            memcpy(results[r]->pooled, session->last->read[0] + r * row,
+                   row * sizeof *results[r]->pooled);
+}
+
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, struct engine_result *const *results)
+{
+    for (unsigned r = 0; r < rows; r++)
+        results[r]->step = results[r]->windows_done = 0;
+    engine_step(session, inputs, rows, results);
 }
 
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
@@ -165,26 +199,6 @@ unsigned engine_kept_tokens(const struct engine_model *model, const struct engin
     for (unsigned i = 0; i < engine_input_windows(input); i++)
         kept += spec_pruned_tokens(&model->spec, engine_input_window(input, i).tokens);
     return kept;
-}
-
-void engine_pool(struct engine_session *session, const float *features, unsigned window,
-                 unsigned windows)
-{
-    const struct window_place place = {.window = window, .windows = windows};
-    const struct spec *spec = &session->model->spec;
-    float *read = session->last->read[0];
-    head_pool(spec, &place, read, features);
-    head_pool_mean(spec, &place, read, features + spec_features(spec));
-}
-
-void engine_pooled(struct engine_session *session, const struct engine_input *input,
-                   struct engine_result *result)
-{
-    const struct engine_model *model = session->model;
-    session->last->evidence[0] = input->evidence;
-    session->last->answers[0] = result->logits;
-    head_logits(&model->spec, &model->weights, session->last, 1);
-    finish(session, input, 0, result);
 }
 
 void engine_session_take_means(struct engine_session *session)

@@ -36,7 +36,6 @@
 #include "server/restore.h"
 #include "server/review/review.h"
 #include "server/scrape.h"
-#include "server/serve/windows.h"
 #include "server/serve/worker.h"
 #include "server/server_memory.h"
 #include "server/signals.h"
@@ -359,9 +358,7 @@ static void fail_waiting(struct batcher *batcher)
     for (unsigned count; (count = batcher_flush(batcher, rows, 64)) > 0;)
         for (unsigned i = 0; i < count; i++) {
             err_set(&rows[i]->err, ERR_NOT_READY, "the server is stopping");
-            struct row *done = windows_done(rows[i]);
-            if (done != NULL)
-                request_row_done(done);
+            request_row_done(rows[i]);
         }
 }
 

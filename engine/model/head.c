@@ -121,12 +121,6 @@ void head_pool(const struct spec *spec, const struct window_place *place, float 
                 spec_features(spec));
 }
 
-void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
-                    const float *mean)
-{
-    pool_window(place, WINDOW_MEAN, read + spec_features(spec), mean, spec_means(spec));
-}
-
 static const struct linear *classifier_of(const struct weights *weights, unsigned token)
 {
     return token == 0 ? &weights->classifier : &weights->distillation_classifier;
@@ -167,7 +161,8 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
             const struct window_place *place = &w->places[r];
             float *read = w->read[token] + place->input * spec_row(spec);
             head_pool(spec, place, read, features + r * width);
-            head_pool_mean(spec, place, read, w->means + r * (size_t)spec_means(spec));
+            pool_window(place, WINDOW_MEAN, read + width, w->means + r * (size_t)spec_means(spec),
+                        spec_means(spec));
             if (token == 0)
                 capture_logits(weights, w, features, r);
         }

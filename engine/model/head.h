@@ -29,11 +29,6 @@ void head_read(const struct spec *spec, const struct weights *weights, struct wo
  * because the classifier is linear. */
 void head_pool(const struct spec *spec, const struct window_place *place, float *read,
                const float *features);
-/* read [spec_row]: the numbers behind them = the mean of the token means so far and of one more
- * window, mean [spec_means]. */
-void head_pool_mean(const struct spec *spec, const struct window_place *place, float *read,
-                    const float *mean);
-
 /* workspace->read -> workspace->answers[i][0 .. label_count) of the first `inputs` inputs; none
  * where that is NULL. */
 void head_logits(const struct spec *spec, const struct weights *weights,

@@ -34,13 +34,21 @@ struct engine_input {
     unsigned width, height; /* image: posted size in pixels */
     const struct engine_model *model; /* prepared the input, and its labels answer; NULL: the
                                          session's */
-    struct capture *capture; /* [windows] attention of their tokens; NULL: not kept */
+    struct capture *capture;          /* [windows] attention of their tokens; NULL: not kept */
 };
 
 /* Returns the number of an input's sequences, at least one. */
 static inline unsigned engine_input_windows(const struct engine_input *input)
 {
     return input->windows > 0 ? input->windows : 1;
+}
+
+/* Returns the tokens of `count` of those sequences, from `first` on. */
+static inline unsigned engine_input_tokens(const struct engine_input *input, unsigned first,
+                                           unsigned count)
+{
+    const unsigned *offset = input->window_offset;
+    return input->windows == 0 ? input->tokens : offset[first + count] - offset[first];
 }
 
 /* Returns window `window` of engine_input_windows(input) as an input of its own, for callers that

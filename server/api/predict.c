@@ -138,8 +138,6 @@ static enum err_code prepare(struct service *service, struct request *request)
     expect_reply(request);
     if (rows_prepare(service, request))
         return overloaded(service, request);
-    if (request->queued_count > request->reserved) /* windows: more places than inputs */
-        return reserve(service, request, request->queued_count);
     return ERR_OK;
 }
 
@@ -147,12 +145,12 @@ static enum err_code prepare(struct service *service, struct request *request)
  * After either, it is no longer ours. */
 static void enter_queue(struct service *service, struct request *request)
 {
-    unsigned count = request->err.code == ERR_OK ? request->queued_count : 0;
+    unsigned count = request->err.code == ERR_OK ? request->good_count : 0;
     keep_places(service, request, count);
     if (count > 0) {
         request_enter(request, REQUEST_QUEUED);
-        request_expect_rows(request, request->good_count);
-        if (batcher_submit(service->batcher, request->queued, count))
+        request_expect_rows(request, count);
+        if (batcher_submit(service->batcher, request->good, count))
             return;
         err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     }

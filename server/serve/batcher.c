@@ -29,8 +29,10 @@ struct entry {
     uint64_t due_ns;
     struct row *row;
     struct served_model *model;
-    unsigned tokens;
-    bool hurried; /* its deadline is earlier than BATCHER_PATIENCE_MS after submission */
+    unsigned
+        tokens;    /* that are to be computed yet: of a text of several windows, by several takes */
+    unsigned step; /* the least of them that a take computes */
+    bool hurried;  /* its deadline is earlier than BATCHER_PATIENCE_MS after submission */
 };
 
 struct batcher {
@@ -199,14 +201,17 @@ void batcher_release(struct batcher *batcher, unsigned count)
 /* When the row is due: see the order in batcher.h. */
 static struct entry entry_of(struct row *row)
 {
+    const unsigned done = row->answer.result.windows_done;
     uint64_t patience = row->submitted_ns + (uint64_t)BATCHER_PATIENCE_MS * CLOCK_NS_PER_MS;
-    uint64_t turn = patience + row->window * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
+    uint64_t turn = patience + done * (uint64_t)BATCHER_WINDOW_MS * CLOCK_NS_PER_MS;
     bool hurried = row->deadline_ns != 0 && row->deadline_ns < patience;
     bool is_bound = row->deadline_ns != 0 && row->deadline_ns < turn;
     return (struct entry){.due_ns = is_bound ? row->deadline_ns : turn,
                           .row = row,
                           .model = row->model,
-                          .tokens = row->input.tokens,
+                          .tokens =
+                              engine_input_tokens(&row->input, done, row->input.windows - done),
+                          .step = engine_input_tokens(&row->input, done, 1),
                           .hurried = hurried};
 }
 
@@ -270,7 +275,8 @@ bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned c
 {
     uint64_t now = clock_now_ns();
     for (unsigned i = 0; i < count; i++)
-        rows[i]->submitted_ns = now;
+        if (rows[i]->answer.result.windows_done == 0)
+            rows[i]->submitted_ns = now;
     pthread_mutex_lock(&batcher->lock);
     assert(count <= batcher->reserved);
     batcher->reserved -= count;
@@ -311,7 +317,7 @@ static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
 static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
 {
     struct served_model *model = batcher->entries[lead].model;
-    if (batcher->idle == 0)
+    if (batcher->idle == 0 || model->lane.depth == 1)
         return model->batch_tokens;
     size_t share = model->lane.tokens / (batcher->idle + 1) + 1;
     if (share < BATCHER_SHARE_TOKENS_MIN)
@@ -337,11 +343,32 @@ static bool fill_with(struct fill *fill, const struct entry *entry)
         return true;
     }
     if (entry->model != fill->model || batch->row_count == batch->capacity ||
-        batch->tokens >= fill->budget || entry->tokens > fill->budget - batch->tokens)
+        batch->tokens >= fill->budget || entry->step > fill->budget - batch->tokens)
         return false;
     batch->rows[batch->row_count++] = entry->row;
-    batch->tokens += entry->tokens;
+    batch->tokens += entry->step;
     return true;
+}
+
+/* Fills what room the rows in order have left with further windows of the batch's inputs. Their
+ * places stay reserved. */
+static void extend_locked(struct batcher *batcher, const struct fill *fill)
+{
+    struct batch *batch = fill->batch;
+    for (unsigned i = 0; i < batch->row_count; i++) {
+        struct row *row = batch->rows[i];
+        struct engine_result *result = &row->answer.result;
+        result->step = 1;
+        batcher->reserved += row->input.windows > 0;
+        while (result->windows_done + result->step < row->input.windows) {
+            const unsigned next = result->windows_done + result->step;
+            const unsigned more = engine_input_tokens(&row->input, next, 1);
+            if (batch->tokens >= fill->budget || more > fill->budget - batch->tokens)
+                break;
+            batch->tokens += more;
+            result->step++;
+        }
+    }
 }
 
 /* The first row is in whatever its size; the capacity of a batch is at least one. */
@@ -351,7 +378,7 @@ static void begin_locked(struct batcher *batcher, struct fill *fill, unsigned le
     fill->model = entry->model;
     fill->budget = budget_locked(batcher, lead);
     fill->batch->rows[fill->batch->row_count++] = entry->row;
-    fill->batch->tokens = entry->tokens;
+    fill->batch->tokens = entry->step;
     batcher->hurry_next = !entry->hurried;
 }
 
@@ -369,6 +396,7 @@ static void take_locked(struct batcher *batcher, struct batch *batch)
             batcher->entries[kept++] = batcher->entries[i];
     }
     batcher->count = kept;
+    extend_locked(batcher, &fill);
 }
 
 bool batcher_take(struct batcher *batcher, struct batch *batch)

@@ -13,8 +13,12 @@
  * the queue is longer than the patience, every row in it is overdue, and a text with a deadline of
  * half a second would wait behind all of them. So a batch led by a row that is not hurried is
  * followed by one led by a hurried row, if any waits: either kind has at least every other batch.
- * Equal rows keep the order of arrival. Of a long text each further window counts as if it had come
- * BATCHER_WINDOW_MS later, so that what others send meanwhile is not behind all of them.
+ * Equal rows keep the order of arrival.
+ *
+ * A text of several windows, or an image of several views, is computed by as many takes as it
+ * needs. A batch has one window of each row and, where room is left, more of them. A row that is
+ * not done is submitted again; it counts as if it had come BATCHER_WINDOW_MS later for each window
+ * done, so that what others send meanwhile is not behind all of them.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
  * subsystem is called under it.
@@ -77,13 +81,14 @@ void batcher_release(struct batcher *batcher, unsigned count);
 
 /* Queues `count` prepared rows in places reserved before. All or, after batcher_close, none: then
  * false, the places are given back and the caller still holds the rows. Nothing of the rows may be
- * touched after true. */
+ * touched after true. A row with windows_done keeps its submitted_ns. */
 bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned count);
 
 /* Waits for rows, then fills the batch: the first row in order, and further rows of its model
  * while their tokens fit the model's batch_tokens. While other takers wait idle, only a fair share
- * of the model's rows. Expired rows met on the way go to batch->expired, with err set. False: the
- * queue is closed and empty. */
+ * of the model's rows. Sets the step of each row's result. The place of a row with windows stays
+ * reserved: submit it again or release it. Expired rows met on the way go to batch->expired, with
+ * err set. False: the queue is closed and empty. */
 bool batcher_take(struct batcher *batcher, struct batch *batch);
 
 /* No new rows; takers get what is left and then nothing. */

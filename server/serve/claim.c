@@ -1,6 +1,5 @@
 #include "server/serve/claim.h"
 
-#include "server/serve/windows.h"
 #include "wire/limits.h"
 
 enum {
@@ -32,10 +31,12 @@ enum err_code claim_reading(struct service *service, struct request *request, si
     return claim(service, request, bytes);
 }
 
-/* A row's logits and scores. */
-static size_t result_bytes(const struct row *row)
+/* A row's logits and scores, and between two steps its features. */
+static size_t result_bytes(const struct row *row, bool has_steps)
 {
-    return ROW_BYTES + (size_t)row_info(row)->label_count * 2 * sizeof(float);
+    const struct engine_info *info = row_info(row);
+    const size_t features = has_steps ? info->feature_size : 0;
+    return ROW_BYTES + ((size_t)info->label_count * 2 + features) * sizeof(float);
 }
 
 /* Both texts of a pair, side by side for their digest. */
@@ -73,8 +74,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         if (claim_has_likeness(service, row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         struct engine_need need = engine_need(row_engine(row), &source);
-        size_t windows = memory_product(need.windows, windows_row_bytes(row->model->info));
-        kept = memory_sum(kept, memory_sum(memory_sum(need.kept, windows), result_bytes(row)));
+        kept = memory_sum(kept, memory_sum(need.kept, result_bytes(row, need.windows > 0)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }
     return claim(service, request, memory_sum(kept, *passing));

@@ -46,7 +46,8 @@ enum request_phase {
         REQUEST_PHASES_COUNT
 };
 
-/* One input of a request on its way through the queue, or one window of a long text (windows.h). */
+/* One input of a request on its way through the queue, which a text of several windows, or an image
+ * of several views, passes several times: a step of it at a time (engine_step). */
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */
@@ -54,19 +55,13 @@ struct row {
     const char *key;            /* by which the version was chosen (versions.h) */
     struct engine_input input;
     struct answer answer;     /* made by the worker, its explanation by explain.c; the room of its
-                             result is in the request's arena, and a window's has none */
+                             result is in the request's arena */
     struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
     int8_t *likeness;         /* [classifier_size] by the worker (likeness.h); NULL: not wanted */
     uint64_t deadline_ns;     /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */
-
-    struct row *windows;             /* [input.windows] queued in its place; NULL: it is itself */
-    atomic_uint windows_outstanding; /* partners: windows_open, windows_done */
-    struct row *whole;               /* of a window: the text that it is of; else NULL */
-    unsigned window;                 /* of a window: which */
-    float *features;                 /* of a window: [feature_size] engine_features */
 };
 
 /* The prepare pool's work for a request, and its place in the list: the pool's, under its lock. */
@@ -100,8 +95,6 @@ struct request {
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
     unsigned good_count;
-    struct row **queued; /* [queued_count]: the good ones, or their windows */
-    unsigned queued_count;
     uint64_t deadline_ns;   /* 0: none; of every row */
     size_t pixels;          /* that its images have, by their headers */
     unsigned retry_after_s; /* what a 429 advises; 0: the least */
@@ -166,7 +159,7 @@ uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)
 
 /* Before submitting: how many rows must be done until the request is passed on. */
 void request_expect_rows(struct request *request, unsigned count);
-/* The row, no window, is computed or failed. With the last row of a request, ownership goes to
+/* The row is computed or failed. With the last row of a request, ownership goes to
  * request->then, or the exchange is resumed. */
 void request_row_done(struct row *row);
 

@@ -12,7 +12,6 @@
 #include "server/serve/label_sets.h"
 #include "server/serve/versions.h"
 #include "server/serve/watch.h"
-#include "server/serve/windows.h"
 
 #include <string.h>
 
@@ -198,22 +197,6 @@ void rows_release_labels(struct request *request)
 
 /* ---- preparing ---- */
 
-/* A row with more windows than the queue holds can never be queued. The client must not try again:
- * 413, not 429. */
-static enum err_code check_windows(const struct service *service, struct row *row)
-{
-    const unsigned most = service->config->queue_limit;
-    const unsigned wanted = row->request->queued_count + engine_input_windows(&row->input);
-    if (wanted > most)
-        return err_set(&row->err, ERR_TOO_LARGE,
-                       "the request's inputs up to this one, each window of a text "
-                       "and each view of an image counted, take "
-                       "%u places in the queue, which has %u (queue_limit); send fewer or shorter "
-                       "ones",
-                       wanted, most);
-    return ERR_OK;
-}
-
 /* SHA-256 of the picture's bytes, or of the text as UTF-8, or of both texts of a pair with a zero
  * byte between them. NULL if there is no memory. */
 static const char *digest_source(const struct engine_source *source, struct arena *arena)
@@ -242,7 +225,6 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     struct arena *arena = &request->exchange->arena;
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
-        check_windows(service, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err))
@@ -254,32 +236,13 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         if (row->likeness == NULL)
             return err_no_memory(&row->err, row->model->info->classifier_size);
     }
-    if (row->input.windows > 0 && windows_open(row, arena))
-        return row->err.code;
+    if (row->input.windows > 0) {
+        const unsigned numbers = row->model->info->feature_size;
+        row->answer.result.pooled = arena_alloc_array(arena, numbers, sizeof(float));
+        if (row->answer.result.pooled == NULL)
+            return err_no_memory(&row->err, numbers * sizeof(float));
+    }
     request->good[request->good_count++] = row;
-    request->queued_count += engine_input_windows(&row->input);
-    return ERR_OK;
-}
-
-/* Lists the rows that go through the queue, in order. */
-static enum err_code list_queued(struct request *request)
-{
-    unsigned count = 0;
-    if (request->queued_count == request->good_count) {
-        request->queued = request->good;
-        return ERR_OK;
-    }
-    request->queued =
-        arena_alloc_array(&request->exchange->arena, request->queued_count, sizeof(struct row *));
-    if (request->queued == NULL)
-        return err_no_memory(&request->err, request->queued_count * sizeof(struct row *));
-    for (unsigned i = 0; i < request->good_count; i++) {
-        struct row *row = request->good[i];
-        if (row->windows == NULL)
-            request->queued[count++] = row;
-        for (unsigned w = 0; w < row->input.windows; w++)
-            request->queued[count++] = &row->windows[w];
-    }
     return ERR_OK;
 }
 
@@ -293,8 +256,6 @@ enum err_code rows_prepare(struct service *service, struct request *request)
     for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++)
         if (request->rows[i].err.code == ERR_OK)
             prepare_item(service, request, i, interrupt);
-    if (request->err.code == ERR_OK)
-        list_queued(request);
     claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;

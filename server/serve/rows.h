@@ -2,7 +2,7 @@
  *
  *     rows_open        a row for each item, its model found; its cost is then known
  *     rows_label       the labels of a zero-shot model, if they are not encoded yet
- *     rows_prepare     texts -> tokens, images -> patches: request->good, request->queued
+ *     rows_prepare     texts -> tokens, images -> patches: request->good
  *
  * A mistake of the whole call goes into request->err, one of an item into its row.
  *

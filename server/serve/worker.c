@@ -13,11 +13,9 @@
 #include "engine/base/thread_pool.h"
 #include "server/placement/affinity.h"
 #include "server/serve/likeness.h"
-#include "server/serve/windows.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct worker {
     const struct worker_options *options;
@@ -51,25 +49,12 @@ static void answer(struct row *row)
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
 }
 
-/* All windows of a text are computed: what they give together. */
-static void join(const struct worker *worker, struct row *row)
-{
-    struct engine_session *session = row->model->sessions[worker->index];
-    for (unsigned i = 0; i < row->input.windows; i++)
-        engine_pool(session, row->windows[i].features, i, row->input.windows);
-    engine_pooled(session, &row->input, &row->answer.result);
-    answer(row);
-}
-
-/* Afterwards the row may be gone. */
+/* The row is computed or failed; afterwards it may be gone. */
 static void finish(const struct worker *worker, struct row *row)
 {
-    struct row *done = windows_done(row);
-    if (done == NULL)
-        return;
-    if (done != row && done->err.code == ERR_OK)
-        join(worker, done);
-    request_row_done(done);
+    if (row->input.windows > 0)
+        batcher_release(worker->options->batcher, 1);
+    request_row_done(row);
 }
 
 /* Keeps the rows whose clients still wait; finishes the others. */
@@ -83,7 +68,8 @@ static void drop_abandoned(struct worker *worker)
             batch->rows[kept++] = row;
             continue;
         }
-        batch->tokens -= row->input.tokens;
+        const struct engine_result *result = &row->answer.result;
+        batch->tokens -= engine_input_tokens(&row->input, result->windows_done, result->step);
         row->is_abandoned = true;
         err_set(&row->err, ERR_SLOW, "the client closed the connection before its turn");
         finish(worker, row);
@@ -91,13 +77,15 @@ static void drop_abandoned(struct worker *worker)
     batch->row_count = kept;
 }
 
-static void keep_result(struct row *row)
+/* Passes on the rows that are done; the others wait for their next step. */
+static void pass_on(const struct worker *worker, struct row *row)
 {
-    if (row->whole == NULL)
-        answer(row);
-    else
-        memcpy(row->features, row->answer.result.features,
-               row->model->info->feature_size * sizeof *row->features);
+    if (row->answer.result.is_done) {
+        finish(worker, row);
+    } else if (!batcher_submit(worker->options->batcher, &row, 1)) {
+        err_set(&row->err, ERR_NOT_READY, "the server is stopping");
+        request_row_done(row);
+    }
 }
 
 static void run_batch(struct worker *worker)
@@ -107,27 +95,30 @@ static void run_batch(struct worker *worker)
     struct engine_session *session = model->sessions[worker->index];
     uint64_t started = clock_now_ns();
     for (unsigned i = 0; i < batch->row_count; i++) {
-        batch->rows[i]->started_ns = started;
-        worker->inputs[i] = &batch->rows[i]->input;
-        worker->results[i] = &batch->rows[i]->answer.result;
+        struct row *row = batch->rows[i];
+        if (row->answer.result.windows_done == 0)
+            row->started_ns = started;
+        worker->inputs[i] = &row->input;
+        worker->results[i] = &row->answer.result;
     }
-    engine_run(session, worker->inputs, batch->row_count, worker->results);
+    engine_step(session, worker->inputs, batch->row_count, worker->results);
     uint64_t done = clock_now_ns();
     batcher_computed(worker->options->batcher, model, batch->tokens, done - started);
     metrics_batch(worker->options->metrics, model->slot, batch->row_count, batch->tokens);
     for (unsigned i = 0; i < batch->row_count; i++) {
-        keep_result(batch->rows[i]);
         batch->rows[i]->done_ns = done;
+        if (batch->rows[i]->answer.result.is_done)
+            answer(batch->rows[i]);
     }
     for (unsigned i = 0; i < batch->row_count; i++)
-        finish(worker, batch->rows[i]);
+        pass_on(worker, batch->rows[i]);
 }
 
 static void worker_loop(struct worker *worker)
 {
     while (batcher_take(worker->options->batcher, &worker->batch)) {
         for (unsigned i = 0; i < worker->batch.expired_count; i++)
-            finish(worker, worker->batch.expired[i]);
+            request_row_done(worker->batch.expired[i]);
         drop_abandoned(worker);
         if (worker->batch.row_count > 0)
             run_batch(worker);

@@ -237,30 +237,29 @@ START_TEST(a_turned_image_has_the_same_answer_and_the_turned_map)
 }
 END_TEST
 
-/* The server does the same: views are rows of batches, and joined. */
-START_TEST(views_that_run_by_themselves_are_joined_to_the_same_answer)
+/* The server does the same: between two steps, other inputs run. */
+START_TEST(views_that_run_in_steps_give_the_same_answer)
 {
     struct fixture f;
     struct answer whole;
-    float logits[LABELS], features[4][FEATURES];
+    float logits[LABELS], one[LABELS], kept[FEATURES];
     setup(&f, "{\"views\": 4}");
     const struct image image = make_image(SIDE, &f);
     ask(&f, &image, EXPLAIN_ROLLOUT, &whole);
     const struct engine_input input = prepare(&f, &image);
+    const struct engine_input view = engine_input_window(&input, 1);
     ck_assert_uint_eq(input.windows, 4);
     ck_assert_uint_eq(input.tokens, 4 * TOKENS);
-    for (unsigned v = 0; v < 4; v++) {
-        const struct engine_input view = engine_input_window(&input, v);
-        ck_assert_uint_eq(view.tokens, TOKENS);
-        run_logits_one(f.session, &view, logits);
-        memcpy(features[v], run_features[0], sizeof features[v]);
+    ck_assert_uint_eq(engine_input_tokens(&input, 1, 3), 3 * TOKENS);
+    struct engine_result result = {.logits = logits, .pooled = kept, .step = 1};
+    while (!result.is_done) {
+        run_logits_one(f.session, &view, one);
+        engine_step(f.session, (const struct engine_input *const[]){&input}, 1,
+                    (struct engine_result *const[]){&result});
     }
-    for (unsigned v = 0; v < 4; v++)
-        engine_pool(f.session, features[v], v, 4);
-    struct engine_result pooled = {.logits = logits};
-    engine_pooled(f.session, &input, &pooled);
+    ck_assert_uint_eq(result.windows_done, 4);
     ck_assert_double_lt(numbers_difference(logits, whole.logits, LABELS), 1e-6);
-    ck_assert_double_lt(numbers_difference(pooled.features, whole.features, FEATURES), 1e-6);
+    ck_assert_double_lt(numbers_difference(result.features, whole.features, FEATURES), 1e-6);
     drop(&f);
 }
 END_TEST
@@ -344,7 +343,6 @@ SUITE("image_reading", an_answer_is_the_mean_over_the_views_and_so_are_its_featu
       an_explanation_is_of_the_views_turned_back_each_weighted_by_its_score,
       a_second_method_explains_the_views_as_it_would_alone,
       a_turned_image_has_the_same_answer_and_the_turned_map,
-      views_that_run_by_themselves_are_joined_to_the_same_answer,
-      need_counts_the_bytes_of_all_views,
+      views_that_run_in_steps_give_the_same_answer, need_counts_the_bytes_of_all_views,
       a_larger_image_is_shrunk_so_that_lines_stay_and_a_smaller_one_as_ever,
       views_and_reduction_are_refused_for_models_that_have_none)

@@ -134,27 +134,31 @@ START_TEST(the_largest_of_each_feature_is_pooled_by_default)
 }
 END_TEST
 
-/* The server does the same: its queue mixes windows of many texts. */
-START_TEST(windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives)
+/* The server does the same: between two steps, other inputs run. */
+START_TEST(windows_that_run_in_steps_give_what_the_whole_gives)
 {
     static const char *const ways[] = {"{}", "{\"window_pooling\": \"mean\"}"};
+    static const unsigned steps[] = {1, 2, 7}, done[] = {1, 3, 4};
     for (unsigned way = 0; way < 2; way++) {
         struct fixture f;
-        float logits[LABELS], features[FEATURES], parts[4][FEATURES], one[LABELS], pooled[LABELS];
+        float logits[LABELS], features[FEATURES], part[FEATURES], one[LABELS], stepped[LABELS];
+        float kept[FEATURES];
         setup(&f, ways[way]);
-        struct engine_input input = prepare(&f, words(&f, 3, 33), &in_windows);
+        const struct engine_input input = prepare(&f, words(&f, 3, 33), &in_windows);
+        const struct engine_input last = engine_input_window(&input, 3);
         ck_assert_uint_eq(input.windows, 4);
         run(&f, &input, logits, features);
-        for (unsigned w = 0; w < 4; w++) {
-            struct engine_input window = engine_input_window(&input, w);
-            run(&f, &window, one, parts[w]);
+        struct engine_result result = {.logits = stepped, .pooled = kept};
+        for (unsigned i = 0; i < 3; i++) {
+            run(&f, &last, one, part);
+            result.step = steps[i];
+            engine_step(f.session, (const struct engine_input *const[]){&input}, 1,
+                        (struct engine_result *const[]){&result});
+            ck_assert_uint_eq(result.windows_done, done[i]);
+            ck_assert_int_eq(result.is_done, i == 2);
         }
-        for (unsigned w = 0; w < 4; w++)
-            engine_pool(f.session, parts[w], w, 4);
-        struct engine_result found = {.logits = pooled};
-        engine_pooled(f.session, &input, &found);
-        ck_assert_double_lt(numbers_difference(found.features, features, FEATURES), 5e-6);
-        ck_assert_double_lt(numbers_difference(pooled, logits, LABELS), 5e-6);
+        ck_assert_double_lt(numbers_difference(result.features, features, FEATURES), 5e-6);
+        ck_assert_double_lt(numbers_difference(stepped, logits, LABELS), 5e-6);
         ck_assert_double_gt(numbers_difference(one, logits, LABELS), 2e-5);
         drop(&f);
     }
@@ -348,7 +352,7 @@ END_TEST
 
 SUITE("long_text", a_long_text_has_the_mean_of_its_windows_if_attnd_json_says_so,
       the_largest_of_each_feature_is_pooled_by_default,
-      windows_that_run_by_themselves_are_pooled_to_what_the_whole_gives,
+      windows_that_run_in_steps_give_what_the_whole_gives,
       texts_with_and_without_windows_share_a_run,
       a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out,
       the_memory_of_windows_is_foreseen, an_explanation_is_of_the_whole_text,

@@ -120,26 +120,21 @@ START_TEST(the_table_adds_its_evidence_to_every_texts_logits)
 }
 END_TEST
 
-START_TEST(windows_that_run_by_themselves_are_pooled_with_the_evidence)
+START_TEST(windows_that_run_in_steps_have_the_evidence)
 {
     struct fixture f;
     struct engine_session *session;
-    float parts[4][FEATURES], pooled[LABELS], one[LABELS], whole[INPUTS][LABELS];
+    float kept[FEATURES], stepped[LABELS], whole[INPUTS][LABELS];
     setup(&f);
     run(&f, f.with, true, whole);
-    struct engine_input input = prepare(&f, f.with, texts[2], true);
+    const struct engine_input input = prepare(&f, f.with, texts[2], true);
     ck_assert_uint_gt(input.windows, 1);
     ck_assert(!engine_session_open(&session, f.with, 64, 1, &f.err));
-    engine_session_take_means(session);
-    for (unsigned w = 0; w < input.windows; w++) {
-        const struct engine_input window = engine_input_window(&input, w);
-        run_logits_one(session, &window, one);
-        memcpy(parts[w], run_features[0], sizeof parts[w]);
-    }
-    for (unsigned w = 0; w < input.windows; w++)
-        engine_pool(session, parts[w], w, input.windows);
-    engine_pooled(session, &input, &(struct engine_result){.logits = pooled});
-    ck_assert_double_lt(numbers_difference(pooled, whole[2], LABELS), 5e-6);
+    struct engine_result result = {.logits = stepped, .pooled = kept, .step = 1};
+    while (!result.is_done)
+        engine_step(session, (const struct engine_input *const[]){&input}, 1,
+                    (struct engine_result *const[]){&result});
+    ck_assert_double_lt(numbers_difference(stepped, whole[2], LABELS), 5e-6);
     engine_session_close(session);
     drop(&f);
 }
@@ -201,5 +196,5 @@ START_TEST(the_bounds_of_memory_know_of_the_table)
 END_TEST
 
 SUITE("ngrams_run", the_table_adds_its_evidence_to_every_texts_logits,
-      windows_that_run_by_themselves_are_pooled_with_the_evidence,
-      ngrams_phrases_have_offsets_in_characters, the_bounds_of_memory_know_of_the_table)
+      windows_that_run_in_steps_have_the_evidence, ngrams_phrases_have_offsets_in_characters,
+      the_bounds_of_memory_know_of_the_table)

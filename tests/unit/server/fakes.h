@@ -378,10 +378,12 @@ static void fake_answer(const struct engine_model *model, float logit,
         judgement->decision = DECISION_UNKNOWN;
 }
 
-/* Features of a row are its first token; a text has the sum of its windows'. */
-void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
-                unsigned rows, struct engine_result *const *results)
+/* A window's feature is its first token; an input has the sum of its windows'. fake_rows counts
+ * windows. */
+void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
+                 unsigned rows, struct engine_result *const *results)
 {
+    unsigned windows = 0;
     pthread_mutex_lock(&fake_lock);
     fake_seen.runs[session->model->info.kind == ENGINE_IMAGE]++;
     session->runs++;
@@ -393,32 +395,37 @@ void engine_run(struct engine_session *session, const struct engine_input *const
     session->inside--;
     pthread_mutex_unlock(&fake_lock);
     for (unsigned i = 0; i < rows; i++) {
-        session->features[i] = (float)inputs[i]->ids[0];
-        fake_answer(session->model, session->features[i], inputs[i], results[i]);
-        results[i]->features = &session->features[i];
+        struct engine_result *result = results[i];
+        const unsigned all = engine_input_windows(inputs[i]), left = all - result->windows_done;
+        const unsigned step = result->step > 0 && result->step < left ? result->step : left;
+        session->features[i] = result->windows_done > 0 ? result->pooled[0] : 0;
+        for (unsigned w = result->windows_done; w < result->windows_done + step; w++)
+            session->features[i] += (float)engine_input_window(inputs[i], w).ids[0];
+        windows += step;
+        result->windows_done += step;
+        result->is_done = result->windows_done == all;
+        if (result->is_done)
+            fake_answer(session->model, session->features[i], inputs[i], result);
+        else
+            result->pooled[0] = session->features[i];
+        result->features = &session->features[i];
     }
     atomic_fetch_add(&fake_runs, 1);
-    atomic_fetch_add(&fake_rows, rows);
+    atomic_fetch_add(&fake_rows, windows);
 }
 
-void engine_pool(struct engine_session *session, const float *features, unsigned window,
-                 unsigned windows)
+void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
+                unsigned rows, struct engine_result *const *results)
 {
-    (void)windows;
-    session->features[0] = (window == 0 ? 0 : session->features[0]) + features[0];
+    for (unsigned i = 0; i < rows; i++)
+        results[i]->step = results[i]->windows_done = 0;
+    engine_step(session, inputs, rows, results);
 }
 
 unsigned engine_kept_tokens(const struct engine_model *model, const struct engine_input *input)
 {
     (void)model;
     return input->tokens;
-}
-
-void engine_pooled(struct engine_session *session, const struct engine_input *input,
-                   struct engine_result *result)
-{
-    fake_answer(session->model, session->features[0], input, result);
-    result->features = session->features;
 }
 
 /* Scores as those of fake_answer. */

@@ -402,47 +402,113 @@ START_TEST(batcher_takes_from_a_thousand_rows_in_microseconds)
 }
 END_TEST
 
-/* Each further window counts as come BATCHER_WINDOW_MS later: the text that comes after all of them
- * is only behind those whose time has come. */
-START_TEST(batcher_lets_others_in_between_the_windows_of_a_long_text)
+/* Windows of 20 tokens each. */
+static struct row make_long_row(unsigned windows)
+{
+    static const unsigned offset[] = {0, 20, 40, 60, 80, 100, 120, 140};
+    struct row row = make_row(0, offset[windows], 0);
+    row.input.windows = windows;
+    row.input.window_offset = offset;
+    return row;
+}
+
+/* Takes the next batch, as a worker does, and submits the long row again unless it is done. */
+static void step(struct batcher *batcher, struct batch *batch, struct row *row)
+{
+    ck_assert(batcher_take(batcher, batch));
+    ck_assert_ptr_eq(batch->rows[0], row);
+    row->answer.result.windows_done += row->answer.result.step;
+    if (row->answer.result.windows_done < row->input.windows)
+        ck_assert(batcher_submit(batcher, &row, 1));
+    else
+        batcher_release(batcher, 1);
+}
+
+/* A row that was submitted again is only behind those whose time has come. */
+START_TEST(batcher_lets_others_in_between_the_steps_of_a_long_text)
 {
     struct batcher *batcher = open_batcher(8);
     struct batch batch = open_batch();
-    struct row rows[5];
-    for (unsigned i = 0; i < 4; i++) {
-        rows[i] = make_row(0, 100, 0);
-        rows[i].window = i;
-    }
-    rows[4] = make_row(0, 100, 0);
-    submit_all(batcher, rows, 5);
-    static const unsigned expected[] = {0, 4, 1, 2, 3};
-    for (unsigned i = 0; i < 5; i++) {
+    struct row text = make_long_row(7), others[] = {make_row(0, 100, 0), make_row(0, 100, 0)};
+    submit_all(batcher, &text, 1);
+    submit_all(batcher, others, 2);
+    const uint64_t submitted = text.submitted_ns;
+    step(batcher, &batch, &text);
+    ck_assert_uint_eq(text.answer.result.windows_done, 5);
+    for (unsigned i = 0; i < 2; i++) {
         ck_assert(batcher_take(batcher, &batch));
-        ck_assert_ptr_eq(batch.rows[0], &rows[expected[i]]);
+        ck_assert_uint_eq(batch.row_count, 1);
+        ck_assert_ptr_eq(batch.rows[0], &others[i]);
     }
+    step(batcher, &batch, &text);
+    ck_assert_uint_eq(text.answer.result.windows_done, 7);
+    ck_assert_uint_eq(batch.tokens, 40);
+    ck_assert_uint_eq(text.submitted_ns, submitted);
     batch_deinit(&batch);
     batcher_free(batcher);
 }
 END_TEST
 
-START_TEST(batcher_makes_no_window_due_after_its_deadline)
+START_TEST(batcher_gives_long_texts_the_room_that_others_leave)
 {
     struct batcher *batcher = open_batcher(8);
     struct batch batch = open_batch();
-    struct row rows[] = {make_row(0, 100, in_ms(1100)), make_row(0, 100, in_ms(1050))};
-    rows[0].window = 3;
-    rows[1].window = 2;
+    struct row rows[] = {make_long_row(7), make_row(0, 30, 0), make_long_row(1)};
+    submit_all(batcher, rows, 3);
+    ck_assert(batcher_take(batcher, &batch));
+    ck_assert_uint_eq(batch.row_count, 3);
+    ck_assert_uint_eq(batch.tokens, 3 * 20 + 30);
+    ck_assert_uint_eq(rows[0].answer.result.step, 2);
+    ck_assert_uint_eq(rows[2].answer.result.step, 1);
+    batcher_release(batcher, 2);
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_keeps_the_place_of_a_text_between_its_steps)
+{
+    struct batcher *batcher = open_batcher(2);
+    struct batch batch = open_batch();
+    struct row text = make_long_row(7), other = make_row(0, 100, 0);
+    submit_all(batcher, &text, 1);
+    ck_assert(batcher_take(batcher, &batch));
+    submit_all(batcher, &other, 1);
+    ck_assert(is_full(batcher));
+    text.answer.result.windows_done = text.answer.result.step;
+    ck_assert(batcher_submit(batcher, (struct row *[]){&text}, 1));
+    ck_assert(is_full(batcher));
+    ck_assert_uint_eq(batcher_depth(batcher, &models[0]), 2);
+    struct row *taken[2];
+    batcher_flush(batcher, taken, 2);
+    batch_deinit(&batch);
+    batcher_free(batcher);
+}
+END_TEST
+
+START_TEST(batcher_makes_no_step_due_after_its_deadline)
+{
+    struct batcher *batcher = open_batcher(8);
+    struct batch batch = open_batch();
+    struct row rows[] = {make_long_row(5), make_long_row(5)};
+    rows[0].deadline_ns = in_ms(1100);
+    rows[1].deadline_ns = in_ms(1050);
+    for (unsigned i = 0; i < 2; i++) {
+        rows[i].submitted_ns = in_ms(0);
+        rows[i].answer.result.windows_done = 3 - i;
+    }
     submit_all(batcher, rows, 2);
     ck_assert(batcher_take(batcher, &batch));
     ck_assert_ptr_eq(batch.rows[0], &rows[1]);
-    batcher_flush(batcher, (struct row *[1]){NULL}, 1);
     batch_deinit(&batch);
     batcher_free(batcher);
 }
 END_TEST
 
-SUITE("batcher", batcher_lets_others_in_between_the_windows_of_a_long_text,
-      batcher_makes_no_window_due_after_its_deadline, batcher_returns_the_nearest_deadline_first,
+SUITE("batcher", batcher_lets_others_in_between_the_steps_of_a_long_text,
+      batcher_gives_long_texts_the_room_that_others_leave,
+      batcher_keeps_the_place_of_a_text_between_its_steps,
+      batcher_makes_no_step_due_after_its_deadline, batcher_returns_the_nearest_deadline_first,
       batcher_keeps_the_order_of_arrival_without_deadlines,
       batcher_does_not_starve_rows_without_deadlines,
       batcher_passes_a_hurried_text_through_eight_images,

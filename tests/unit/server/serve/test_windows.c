@@ -1,5 +1,5 @@
-/* A long text between HTTP and the engine: its windows wait, run and fail by themselves, and are
- * one answer. The fake engine cuts windows of 64 bytes; what a text scores is the sum of the
+/* A long text between HTTP and the engine: it is computed in steps, waits in between, and is one
+ * answer. The fake engine cuts windows of 64 bytes; what a text scores is the sum of the
  * characters with which they begin. */
 #include "tests/unit/server/stage.h"
 
@@ -18,7 +18,7 @@ static const char *long_call(char body[BODY_BYTES], unsigned count)
     return body;
 }
 
-START_TEST(windows_are_rows_of_their_own_and_one_answer)
+START_TEST(windows_are_steps_of_one_answer)
 {
     struct stage stage;
     struct http_exchange exchange;
@@ -28,7 +28,6 @@ START_TEST(windows_are_rows_of_their_own_and_one_answer)
     ck_assert_uint_eq(call(&stage, &exchange, long_call(body, 3)), 200);
     const struct request *request = exchange.state;
     ck_assert_uint_eq(request->good_count, 1);
-    ck_assert_uint_eq(request->queued_count, 3);
     ck_assert_uint_eq(fake_rows, warm + 3);
     ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"windows\":3"));
     ck_assert_ptr_nonnull(strstr(exchange.reply.body, "\"ood_score\":147.0")); /* 48 + 49 + 50 */
@@ -36,7 +35,7 @@ START_TEST(windows_are_rows_of_their_own_and_one_answer)
     const struct row *row = &request->rows[0];
     ck_assert_uint_gt(row->submitted_ns, exchange.head_ns);
     ck_assert_uint_ge(row->started_ns, row->submitted_ns);
-    ck_assert_uint_ge(row->done_ns, row->windows[2].started_ns);
+    ck_assert_uint_ge(row->done_ns, row->started_ns);
     ck_assert_uint_eq(atomic_load(&row->model->answered), 1);
     exchange_done(&stage, &exchange);
     stage_close(&stage);
@@ -77,35 +76,57 @@ START_TEST(windows_pass_the_reading_and_its_bound_to_the_engine)
 }
 END_TEST
 
-START_TEST(more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_too_many)
+/* Between its steps it keeps its place. */
+START_TEST(a_text_of_more_windows_than_the_queue_holds_takes_one_place)
 {
     struct stage stage;
-    struct http_exchange held;
+    struct http_exchange held, waiting;
     char body[BODY_BYTES];
     stage_open(&stage, 1);
-    check_call(&stage, long_call(body, QUEUE_LIMIT + 1), 413,
-               "$.text: the request's inputs up to this one, each window of a text and each view "
-               "of an image counted, take "
-               "5 places in the queue, which has 4 (queue_limit); send fewer or shorter ones");
     fake_gate(true);
     ck_assert(send(&stage, &held, "{\"text\": \"held\"}"));
     fake_await_inside(1);
-    struct http_exchange waiting;
-    ck_assert(send(&stage, &waiting, "{\"text\": \"waits\"}"));
-    check_call(&stage, long_call(body, QUEUE_LIMIT), 429, "queue");
+    ck_assert(send(&stage, &waiting, long_call(body, QUEUE_LIMIT + 3)));
+    const struct batcher_progress progress = batcher_progress(stage.service.batcher);
+    ck_assert_uint_eq(progress.waiting, 1);
     fake_gate(false);
     fake_await_resumed(&held);
     stage.app.finish(&stage.service, &held);
     exchange_done(&stage, &held);
     fake_await_resumed(&waiting);
     stage.app.finish(&stage.service, &waiting);
+    ck_assert_uint_eq(waiting.reply.status, 200);
+    ck_assert_ptr_nonnull(strstr(waiting.reply.body, "\"windows\":7"));
     exchange_done(&stage, &waiting);
-    check_call(&stage, long_call(body, QUEUE_LIMIT), 200, "\"windows\":4");
+    struct err err = {0};
+    ck_assert_int_eq(batcher_admit(stage.service.batcher, QUEUE_LIMIT, &err), ERR_OK);
     stage_close(&stage);
 }
 END_TEST
 
-/* Three windows wait behind what is at the gate; their client leaves. */
+/* The first step is at the gate when the server stops. */
+START_TEST(a_text_whose_step_ends_in_a_server_that_stops_is_one_503)
+{
+    struct stage stage;
+    struct http_exchange exchange;
+    char body[BODY_BYTES];
+    stage_open(&stage, 1);
+    stage.snapshot->models[0]->batch_tokens = 2 * WINDOW;
+    fake_gate(true);
+    ck_assert(send(&stage, &exchange, long_call(body, 3)));
+    fake_await_inside(1);
+    batcher_close(stage.service.batcher);
+    fake_gate(false);
+    fake_await_resumed(&exchange);
+    stage.app.finish(&stage.service, &exchange);
+    ck_assert_uint_eq(exchange.reply.status, 503);
+    ck_assert_ptr_nonnull(strstr(exchange.reply.body, "the server is stopping"));
+    exchange_done(&stage, &exchange);
+    stage_close(&stage);
+}
+END_TEST
+
+/* A text waits behind what is at the gate; its client leaves. */
 START_TEST(windows_whose_client_has_gone_are_not_computed)
 {
     struct stage stage;
@@ -172,7 +193,6 @@ START_TEST(texts_with_windows_and_without_share_a_call)
     ck_assert_uint_eq(call(&stage, &exchange, body), 200);
     const struct request *request = exchange.state;
     ck_assert_uint_eq(request->good_count, 2);
-    ck_assert_uint_eq(request->queued_count, 3);
     ck_assert_uint_eq(request->rows[0].answer.result.windows, 0);
     ck_assert_uint_eq(request->rows[1].answer.result.windows, 2);
     exchange_done(&stage, &exchange);
@@ -180,33 +200,9 @@ START_TEST(texts_with_windows_and_without_share_a_call)
 }
 END_TEST
 
-/* The places of all that came before count, also where they leave none. */
-START_TEST(an_input_behind_windows_that_fill_the_queue_is_too_large_by_itself)
-{
-    struct stage stage;
-    struct http_exchange exchange;
-    char body[2 * BODY_BYTES], text[QUEUE_LIMIT * WINDOW + 1];
-    stage_open(&stage, 1);
-    memset(text, 'a', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    snprintf(body, sizeof body,
-             "{\"long_text\": \"windows\", \"inputs\": [{\"text\": \"%s\"}, {\"text\": \"b\"}, "
-             "{\"text\": \"%.*s\"}]}",
-             text, 2 * WINDOW, text);
-    ck_assert_uint_eq(call(&stage, &exchange, body), 200);
-    const struct request *request = exchange.state;
-    ck_assert_uint_eq(request->queued_count, QUEUE_LIMIT);
-    ck_assert_int_eq(request->rows[0].err.code, ERR_OK);
-    ck_assert_int_eq(request->rows[1].err.code, ERR_TOO_LARGE);
-    ck_assert_int_eq(request->rows[2].err.code, ERR_TOO_LARGE);
-    exchange_done(&stage, &exchange);
-    stage_close(&stage);
-}
-END_TEST
-
-SUITE("windows", an_input_behind_windows_that_fill_the_queue_is_too_large_by_itself,
-      windows_are_rows_of_their_own_and_one_answer, a_text_that_fits_has_no_windows,
+SUITE("windows", a_text_whose_step_ends_in_a_server_that_stops_is_one_503,
+      windows_are_steps_of_one_answer, a_text_that_fits_has_no_windows,
       windows_pass_the_reading_and_its_bound_to_the_engine,
-      more_windows_than_the_queue_holds_are_too_large_and_than_it_has_left_too_many,
+      a_text_of_more_windows_than_the_queue_holds_takes_one_place,
       windows_whose_client_has_gone_are_not_computed, windows_that_expire_are_one_504,
       texts_with_windows_and_without_share_a_call)
