@@ -1,5 +1,6 @@
 /* Whole models with products and attention by tiles. */
 #include "engine/engine.h"
+#include "engine/tensor/attention_bf16.h"
 #include "tests/support/numbers.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"
@@ -8,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXTS = 4, LABELS_MAX = 32, TEXT_BYTES = 1200 };
+enum { HEAD_WIDTH = 32, TEXTS = 4, LABELS_MAX = 32, TEXT_BYTES = 1200 };
 
 struct fixture {
     struct engine_model *model;
@@ -55,9 +56,12 @@ static void run(struct fixture *f, unsigned first, unsigned count, float (*logit
 
 static const char *const models[] = {"models/testlog-bert", "models/kernel-bert"};
 
-/* Bytes are rounded again after each layer, so that small differences grow: 0.11 was seen. */
+/* Bytes are rounded again after each layer, so that small differences grow: 0.11 was seen. Products
+ * of bytes are the same to the bit; attention is by tiles only where the processor multiplies
+ * bf16. */
 START_TEST(answers_by_tiles_are_those_by_vectors_but_for_rounding)
 {
+    const bool differs = attention_bf16_runnable(HEAD_WIDTH);
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         struct fixture f;
         float by_tiles[TEXTS][LABELS_MAX], by_vectors[TEXTS][LABELS_MAX];
@@ -68,8 +72,8 @@ START_TEST(answers_by_tiles_are_those_by_vectors_but_for_rounding)
         run(&f, 0, TEXTS, by_vectors);
         for (unsigned r = 0; r < TEXTS; r++) {
             double difference = numbers_difference(by_tiles[r], by_vectors[r], f.labels);
-            ck_assert_msg(difference > 0 && difference < 0.5, "%s, text %u: %g", models[m], r,
-                          difference);
+            ck_assert_msg((difference > 0) == differs && difference < 0.5, "%s, text %u: %g",
+                          models[m], r, difference);
         }
         drop(&f);
     }
