@@ -48,7 +48,7 @@ enum err_code gradient_map_last(const struct spec *spec, const struct weights *w
                                 float *relevance, struct err *err);
 
 /* relevance [N] += g, not scaled, of a sequence whose tokens the head reads all: a whole image, or
- * a window of kind `kind` (attention_bias.h) of a stage's spec (spec_at). ERR_NO_MEMORY. */
+ * a window of kind `kind` (attention_io.h) of a stage's spec (spec_at). ERR_NO_MEMORY. */
 enum err_code gradient_add(const struct spec *spec, const struct weights *weights,
                            const struct capture *capture, unsigned kind, unsigned label,
                            struct arena *arena, float *relevance, struct err *err);

@@ -126,25 +126,31 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     const unsigned first = block->first + skipped;
     size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
     size_t attended = run->layer->attended;
-    struct attention_bias bias;
+    struct attention_io io = {.out = w->context + (block->out + skipped) * w->hidden_stride +
+                                     head * width,
+                              .out_stride = w->hidden_stride,
+                              .q_stride = stride,
+                              .kv_stride = stride,
+                              .count = count,
+                              .d = width,
+                              .scratch = scratch};
     if (count == 0)
         return;
-    const struct key_span span = keys_of(run, block, head, first - block->sequence, &bias, scratch);
+    const struct key_span span =
+        keys_of(run, block, head, first - block->sequence, &io.bias, scratch);
     size_t query = first * stride + head * width;
     size_t key = (block->sequence + span.first) * stride + attended + head * width;
     size_t value = key + attended;
-    float *out = w->context + (block->out + skipped) * w->hidden_stride + head * width;
-    if (w->qkv_bf16 != NULL)
-        (w->attends_by_tiles ? attention_amx : attention_bf16)(
-            out, w->hidden_stride, w->qkv_bf16 + query, w->qkv_bf16 + key, w->qkv_bf16 + value,
-            stride, count, span.count, width, &bias, scratch);
-    else if (bias.at != NULL)
-        w->kernels->attention_biased(out, w->hidden_stride, w->qkv + query, w->qkv + key,
-                                     w->qkv + value, stride, count, span.count, width, &bias,
-                                     scratch);
+    const char *qkv = w->qkv_bf16 != NULL ? (const void *)w->qkv_bf16 : (const void *)w->qkv;
+    const size_t bytes = w->qkv_bf16 != NULL ? sizeof *w->qkv_bf16 : sizeof *w->qkv;
+    io.n = span.count;
+    io.q = qkv + query * bytes;
+    io.k = qkv + key * bytes;
+    io.v = qkv + value * bytes;
+    if (w->qkv_bf16 == NULL)
+        w->kernels->attention(&io);
     else
-        w->kernels->attention(out, w->hidden_stride, w->qkv + query, w->qkv + key, w->qkv + value,
-                              stride, count, span.count, width, scratch);
+        (w->attends_by_tiles ? attention_amx : attention_bf16)(&io);
 }
 
 /* Computes all heads of the global token, if the block has it. */

@@ -29,23 +29,6 @@ static void finish_row(const struct attention_rows *rows, const struct key_span 
         row[0] = front;
 }
 
-/* out: place of the first key, or of the global key in front of it. */
-static void average(const struct attention_rows *rows, size_t query, size_t key,
-                    const struct attention_bias *bias, size_t count, size_t keys, size_t heads,
-                    float *out, size_t out_stride, float *scratch)
-{
-    if (rows->qkv == NULL)
-        attention_bf16_mean(out, out_stride, rows->qkv_bf16 + query, rows->qkv_bf16 + key,
-                            rows->stride, count, keys, heads, rows->width, bias, scratch);
-    else if (bias->at != NULL)
-        rows->kernels->attention_mean_biased(out, out_stride, rows->qkv + query, rows->qkv + key,
-                                             rows->stride, count, keys, heads, rows->width, bias,
-                                             scratch);
-    else
-        rows->kernels->attention_mean(out, out_stride, rows->qkv + query, rows->qkv + key,
-                                      rows->stride, count, keys, heads, rows->width, scratch);
-}
-
 void attention_rows_mean(const struct attention_rows *rows, size_t first, size_t count, size_t head,
                          size_t heads, const struct attention_bias *own, float *out,
                          size_t out_stride, float *scratch)
@@ -61,10 +44,24 @@ void attention_rows_mean(const struct attention_rows *rows, size_t first, size_t
     if (skips)
         memset(out, 0, rows->tokens * sizeof *out);
     out += skips * out_stride;
+    const bool is_bf16 = rows->qkv == NULL;
+    const size_t bytes = is_bf16 ? sizeof *rows->qkv_bf16 : sizeof *rows->qkv;
+    const char *qkv = is_bf16 ? (const void *)rows->qkv_bf16 : (const void *)rows->qkv;
+    const struct attention_io io = {
+        .out = out + span.first - has_global, /* place of the first key, or of the global one */
+        .out_stride = out_stride,
+        .q = qkv + (query * rows->stride + head * rows->width) * bytes,
+        .q_stride = rows->stride,
+        .k = qkv + (span.first * rows->stride + rows->attended + head * rows->width) * bytes,
+        .kv_stride = rows->stride,
+        .count = end - query,
+        .n = span.count,
+        .d = rows->width,
+        .heads = heads,
+        .bias = bias,
+        .scratch = scratch};
     if (query < end)
-        average(rows, query * rows->stride + head * rows->width,
-                span.first * rows->stride + rows->attended + head * rows->width, &bias, end - query,
-                span.count, heads, out + span.first - has_global, out_stride, scratch);
+        (is_bf16 ? attention_bf16_mean : rows->kernels->attention_mean)(&io);
     for (; query < end; query++, out += out_stride)
         finish_row(rows, &span, query, out);
 }

@@ -14,7 +14,7 @@
 #include "engine/base/err.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/spec.h"
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 #include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/global_token.h"
 #include "engine/tensor/linear/linear.h"

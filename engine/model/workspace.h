@@ -22,7 +22,7 @@ struct query_block {
     unsigned first, count; /* tokens of the batch */
     unsigned out;          /* row of the first one in attention's output */
     unsigned sequence, sequence_tokens;
-    unsigned kind; /* kind of the sequence, on which its bias may depend: attention_bias.h */
+    unsigned kind; /* kind of the sequence, on which its bias may depend: attention_io.h */
 };
 
 struct capture;

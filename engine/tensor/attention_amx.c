@@ -31,7 +31,7 @@ struct block {
     uint32_t *values;  /* [KEYS / 2, d] pairs over keys */
     float *context;    /* [WIDTH, d] */
     struct attention_bias bias;
-    size_t stride, d, count;
+    size_t q_stride, kv_stride, d, count;
     vec top[VECTORS], total[VECTORS];
     float decay[WIDTH];
 };
@@ -50,13 +50,14 @@ INLINE float stored_scale(const struct block *block)
  * before. */
 static void score(const struct block *block, const uint16_t *k, size_t keys)
 {
-    const size_t stride = block->stride * sizeof *k;
+    const size_t stride = block->kv_stride * sizeof *k;
     const unsigned low = keys < TILE_ROWS_MAX ? (unsigned)keys : TILE_ROWS_MAX;
     tile_state_use(low);
     for (size_t j = 0; j < keys; j += STEP) {
         const size_t at = keys - j < low ? keys - low : j;
         const size_t second = keys - at < STEP ? keys - at - low : STEP - low;
-        const char *top = (const char *)(k + at * block->stride), *bottom = top + second * stride;
+        const char *top = (const char *)(k + at * block->kv_stride),
+                   *bottom = top + second * stride;
         float *sums = block->scores + at * WIDTH, *last = sums + second * WIDTH;
         ZERO(0);
         ZERO(1);
@@ -266,7 +267,7 @@ INLINE void load_queries(struct block *block, const uint16_t *q, const int vecto
 #pragma GCC unroll 16
             for (size_t i = 0; i < LANES; i++) {
                 size_t query = b * LANES + i < block->count ? b * LANES + i : block->count - 1;
-                rows[i] = _mm512_loadu_si512(q + query * block->stride + 2 * c);
+                rows[i] = _mm512_loadu_si512(q + query * block->q_stride + 2 * c);
             }
             transpose_16(rows);
 #pragma GCC unroll 16
@@ -290,7 +291,7 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
     for (size_t j = 0, keys; j < n + front; j += keys) {
         const bool is_front = j < front;
         const ptrdiff_t row = is_front ? -(ptrdiff_t)bias.global_rows : (ptrdiff_t)(j - front);
-        const ptrdiff_t at = row * (ptrdiff_t)block->stride;
+        const ptrdiff_t at = row * (ptrdiff_t)block->kv_stride;
         const size_t left = n + front - j;
         vec best[VECTORS];
         keys = is_front ? 1 : left < KEYS ? left : KEYS;
@@ -298,7 +299,7 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
             block->bias.at = is_front ? nothing : attention_bias_key(&bias, j - front);
         score(block, k + at, keys);
         find_best(block, keys, best, vectors);
-        attention_pair_rows(block->values, v + at, block->stride, keys,
+        attention_pair_rows(block->values, v + at, block->kv_stride, keys,
                             (keys + STEP - 1) / STEP * STEP, block->d);
         tile_state_use(TILE_ROWS_MAX);
         for (int h = 0; h < vectors; h++) {
@@ -317,25 +318,27 @@ size_t attention_amx_scratch(size_t d)
     return KEYS * WIDTH + d / 2 * WIDTH + KEYS * LANES / 2 + KEYS / 2 * d + WIDTH * d;
 }
 
-void attention_amx(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                   const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                   const struct attention_bias *bias, float *scratch)
+void attention_amx(const struct attention_io *io)
 {
-    struct block block = {.scores = scratch, .stride = stride, .d = d, .count = count};
+    struct block block = {.scores = io->scratch,
+                          .bias = io->bias,
+                          .q_stride = io->q_stride,
+                          .kv_stride = io->kv_stride,
+                          .d = io->d,
+                          .count = io->count};
+    const size_t d = io->d;
     float scale[WIDTH];
-    if (bias != NULL)
-        block.bias = *bias;
-    block.queries = (uint32_t *)(void *)(scratch + KEYS * WIDTH);
+    block.queries = (uint32_t *)(void *)(io->scratch + KEYS * WIDTH);
     block.softmax = block.queries + d / 2 * WIDTH;
     block.values = block.softmax + KEYS * LANES / 2;
     block.context = (float *)(void *)(block.values + KEYS / 2 * d);
-    if (count <= LANES)
-        attend(&block, q, k, v, n, 1);
+    if (io->count <= LANES)
+        attend(&block, io->q, io->k, io->v, io->n, 1);
     else
-        attend(&block, q, k, v, n, VECTORS);
+        attend(&block, io->q, io->k, io->v, io->n, VECTORS);
     for (int h = 0; h < VECTORS; h++)
         store(scale + h * LANES, 1.0f / block.total[h]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < io->count; i++)
         for (size_t c = 0; c < d; c += LANES)
-            store(out + i * out_stride + c, load(block.context + i * d + c) * scale[i]);
+            store(io->out + i * io->out_stride + c, load(block.context + i * d + c) * scale[i]);
 }

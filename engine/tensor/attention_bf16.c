@@ -34,7 +34,7 @@ struct block {
     uint32_t *values;  /* [ATTENTION_KEYS / 2, d] pairs over keys */
     float *out;
     struct attention_bias bias; /* at the block's first query and the tile's first key */
-    size_t out_stride, stride, d, count;
+    size_t out_stride, q_stride, kv_stride, d, count;
     vec top[VECTORS], total[VECTORS];
     float decay[WIDTH], scale[WIDTH];
 };
@@ -88,7 +88,7 @@ INLINE void score_rows(const struct block *block, const uint16_t *k, size_t j, v
                        const int rows, const int vectors)
 {
     vec acc[ROWS][VECTORS] = {0};
-    multiply(acc, (const char *)(k + j * block->stride), block->stride / 2, 1, block->queries,
+    multiply(acc, (const char *)(k + j * block->kv_stride), block->kv_stride / 2, 1, block->queries,
              WIDTH, block->d / 2, rows, vectors);
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
@@ -191,7 +191,7 @@ INLINE void load_queries(struct block *block, const uint16_t *q, const int vecto
         const float *rows[LANES]; /* a pair of bf16 moves like a float */
         for (size_t i = 0; i < LANES; i++) {
             size_t query = b * LANES + i < block->count ? b * LANES + i : block->count - 1;
-            rows[i] = (const float *)(const void *)(q + query * block->stride);
+            rows[i] = (const float *)(const void *)(q + query * block->q_stride);
         }
         for (size_t c = 0; c < block->d / 2; c += 4) {
             vec v[4];
@@ -249,7 +249,7 @@ INLINE struct tile take_tile(struct block *block, const struct keys *keys, size_
     const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
     const bool is_front = j < front;
     const ptrdiff_t row = is_front ? -(ptrdiff_t)keys->bias.global_rows : (ptrdiff_t)(j - front);
-    const ptrdiff_t at = row * (ptrdiff_t)block->stride;
+    const ptrdiff_t at = row * (ptrdiff_t)block->kv_stride;
     block->bias = keys->bias;
     if (keys->bias.at != NULL)
         block->bias.at = is_front ? nothing : attention_bias_key(&keys->bias, j - front);
@@ -268,32 +268,30 @@ INLINE void attend(struct block *block, const uint16_t *q, const uint16_t *k, co
         vec best[VECTORS] = {splat(-INFINITY), splat(-INFINITY)};
         score(block, tile.k, tile.keys, best, vectors);
         exponentials(block, tile.keys, best, j + tile.keys == count_keys(&all), vectors);
-        attention_pair_rows(block->values, tile.v, block->stride, tile.keys,
+        attention_pair_rows(block->values, tile.v, block->kv_stride, tile.keys,
                             (tile.keys + 1) / 2 * 2, block->d);
         gather(block, tile.keys, j == 0);
         j += tile.keys;
     }
 }
 
-void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                    const struct attention_bias *bias, float *scratch)
+void attention_bf16(const struct attention_io *io)
 {
-    struct block block = {.scores = scratch,
-                          .out = out,
-                          .out_stride = out_stride,
-                          .stride = stride,
-                          .d = d,
-                          .count = count};
-    if (bias != NULL)
-        block.bias = *bias;
-    block.queries = (uint32_t *)(void *)(scratch + ATTENTION_KEYS * WIDTH);
-    block.pairs = block.queries + d / 2 * WIDTH;
+    struct block block = {.scores = io->scratch,
+                          .bias = io->bias,
+                          .out = io->out,
+                          .out_stride = io->out_stride,
+                          .q_stride = io->q_stride,
+                          .kv_stride = io->kv_stride,
+                          .d = io->d,
+                          .count = io->count};
+    block.queries = (uint32_t *)(void *)(io->scratch + ATTENTION_KEYS * WIDTH);
+    block.pairs = block.queries + io->d / 2 * WIDTH;
     block.values = block.pairs + ATTENTION_KEYS / 2 * WIDTH;
-    if (count <= LANES)
-        attend(&block, q, k, v, n, 1);
+    if (io->count <= LANES)
+        attend(&block, io->q, io->k, io->v, io->n, 1);
     else
-        attend(&block, q, k, v, n, VECTORS);
+        attend(&block, io->q, io->k, io->v, io->n, VECTORS);
 }
 
 /* ---- the mean over heads ---- */
@@ -349,19 +347,20 @@ INLINE void sum_heads(struct block *block, const uint16_t *q, const uint16_t *k,
 }
 
 /* Holds all scores of a block and one head at once: [n, WIDTH]. */
-void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                         size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                         const struct attention_bias *bias, float *scratch)
+void attention_bf16_mean(const struct attention_io *io)
 {
-    const size_t all = n + (bias != NULL && bias->global_rows > 0);
-    float *mean = scratch + all * WIDTH;
-    struct block block = {.scores = scratch, .stride = stride, .d = d, .count = count};
-    if (bias != NULL)
-        block.bias = *bias;
+    const size_t all = io->n + (io->bias.global_rows > 0);
+    float *mean = io->scratch + all * WIDTH;
+    struct block block = {.scores = io->scratch,
+                          .bias = io->bias,
+                          .q_stride = io->q_stride,
+                          .kv_stride = io->kv_stride,
+                          .d = io->d,
+                          .count = io->count};
     block.queries = (uint32_t *)(void *)(mean + all * WIDTH);
-    if (count <= LANES)
-        sum_heads(&block, q, k, n, heads, mean, 1);
+    if (io->count <= LANES)
+        sum_heads(&block, io->q, io->k, io->n, io->heads, mean, 1);
     else
-        sum_heads(&block, q, k, n, heads, mean, VECTORS);
-    store_transposed(out, out_stride, mean, WIDTH, count, all, 1.0f / (float)heads);
+        sum_heads(&block, io->q, io->k, io->n, io->heads, mean, VECTORS);
+    store_transposed(io->out, io->out_stride, mean, WIDTH, io->count, all, 1.0f / (float)io->heads);
 }

@@ -5,7 +5,7 @@
 #ifndef ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
 #define ATTND_ENGINE_TENSOR_ATTENTION_BF16_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,27 +14,20 @@
 /* Returns true if this CPU can run it for heads of width d. */
 bool attention_bf16_runnable(size_t d);
 
-/* Same as kernels.attention_biased (bias NULL or without numbers: kernels.attention), but q, k and
- * v are bf16, rows `stride` (even) numbers apart. The bias is fp32. */
-void attention_bf16(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                    const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                    const struct attention_bias *bias, float *scratch);
+/* Same as kernels.attention, but q, k and v are bf16. */
+void attention_bf16(const struct attention_io *io);
 
 /* Floats of 64-byte aligned scratch. */
 size_t attention_bf16_scratch(size_t d);
 
-/* Same as kernels.attention_mean_biased, with the same difference. */
-void attention_bf16_mean(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                         size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                         const struct attention_bias *bias, float *scratch);
+/* Same as kernels.attention_mean, with the same difference. */
+void attention_bf16_mean(const struct attention_io *io);
 size_t attention_bf16_mean_scratch(size_t n, size_t d);
 
 /* Same as attention_bf16 and its scratch, by tile registers (AMX). Requires tile_state_permitted
  * and attention_bf16_runnable. The softmax's relative error is 7.5e-5 before it is rounded to
  * bf16. */
-void attention_amx(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                   const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                   const struct attention_bias *bias, float *scratch);
+void attention_amx(const struct attention_io *io);
 size_t attention_amx_scratch(size_t d);
 
 #endif

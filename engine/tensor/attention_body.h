@@ -26,7 +26,7 @@ struct slice {
     float *out;     /* [count, d], rows out_stride apart */
     const float *k, *v;
     struct attention_bias bias; /* at the slice's first query and the tile's first key */
-    size_t stride, out_stride, d;
+    size_t q_stride, kv_stride, out_stride, d;
     size_t count, width;     /* queries, and the same rounded up to whole vectors */
     vec top[TILE_VECTORS];   /* the largest score so far */
     vec total[TILE_VECTORS]; /* the sum of the exponentials so far */
@@ -87,7 +87,7 @@ INLINE void score_tile(const struct slice *slice, size_t j, vec *best, const int
                        const int vectors)
 {
     vec acc[TILE_ROWS][TILE_VECTORS] = {0};
-    multiply(acc, slice->k + j * slice->stride, slice->stride, 1, slice->queries,
+    multiply(acc, slice->k + j * slice->kv_stride, slice->kv_stride, 1, slice->queries,
              (size_t)vectors * LANES, slice->d, 0, rows, vectors);
     if (slice->bias.at != NULL)
         add_bias(acc, slice, j, rows, vectors);
@@ -115,8 +115,8 @@ INLINE void context_tile(const struct slice *slice, size_t i, size_t c, size_t k
             for (int b = 0; b < vectors; b++)
                 acc[r][b] =
                     load_some(out + r * slice->out_stride + b * LANES, part) * slice->decay[i + r];
-    multiply(acc, slice->scores + i, 1, slice->width, slice->v + c, slice->stride, keys, part, rows,
-             vectors);
+    multiply(acc, slice->scores + i, 1, slice->width, slice->v + c, slice->kv_stride, keys, part,
+             rows, vectors);
 #pragma GCC unroll 16
     for (size_t r = 0; r < (size_t)rows; r++)
 #pragma GCC unroll 4
@@ -208,7 +208,7 @@ INLINE void slice_load(struct slice *slice, const float *q, const int vectors)
         const float *rows[LANES];
         for (size_t i = 0; i < LANES; i++) {
             size_t query = b * LANES + i;
-            rows[i] = q + (query < slice->count ? query : slice->count - 1) * slice->stride;
+            rows[i] = q + (query < slice->count ? query : slice->count - 1) * slice->q_stride;
         }
         transpose_in(slice->queries + b * LANES, slice->width, rows, slice->d, scale);
         slice->top[b] = splat(-INFINITY);
@@ -246,8 +246,8 @@ INLINE size_t take_tile(struct slice *slice, const struct keys *keys, size_t j)
     const size_t front = keys->bias.global_rows > 0, left = keys->n + front - j;
     const bool is_front = j < front;
     const ptrdiff_t row = is_front ? -(ptrdiff_t)keys->bias.global_rows : (ptrdiff_t)(j - front);
-    slice->k = keys->k + row * (ptrdiff_t)slice->stride;
-    slice->v = keys->v + row * (ptrdiff_t)slice->stride;
+    slice->k = keys->k + row * (ptrdiff_t)slice->kv_stride;
+    slice->v = keys->v + row * (ptrdiff_t)slice->kv_stride;
     slice->bias = keys->bias;
     if (keys->bias.at != NULL)
         slice->bias.at = is_front ? nothing : attention_bias_key(&keys->bias, j - front);
@@ -260,8 +260,7 @@ INLINE size_t take_tile(struct slice *slice, const struct keys *keys, size_t j)
 INLINE struct attention_bias slice_bias(const struct attention_bias *bias, size_t head,
                                         size_t query)
 {
-    return bias != NULL && bias->at != NULL ? attention_bias_at(bias, head, query)
-                                            : (struct attention_bias){0};
+    return bias->at != NULL ? attention_bias_at(bias, head, query) : (struct attention_bias){0};
 }
 
 INLINE void attend(struct slice *slice, const float *q, const float *k, const float *v, size_t n,
@@ -280,31 +279,25 @@ INLINE void attend(struct slice *slice, const float *q, const float *k, const fl
     }
 }
 
-static void attention_biased(float *out, size_t out_stride, const float *q, const float *k,
-                             const float *v, size_t stride, size_t count, size_t n, size_t d,
-                             const struct attention_bias *bias, float *scratch)
+static void attention(const struct attention_io *io)
 {
-    struct slice slice = {.queries = scratch,
-                          .scores = scratch + d * SLICE,
-                          .stride = stride,
-                          .out_stride = out_stride,
-                          .d = d};
-    for (size_t i = 0; i < count; i += SLICE) {
-        slice.out = out + i * out_stride;
-        slice.count = count - i < SLICE ? count - i : SLICE;
+    struct slice slice = {.queries = io->scratch,
+                          .scores = io->scratch + io->d * SLICE,
+                          .q_stride = io->q_stride,
+                          .kv_stride = io->kv_stride,
+                          .out_stride = io->out_stride,
+                          .d = io->d};
+    for (size_t i = 0; i < io->count; i += SLICE) {
+        const float *q = (const float *)io->q + i * io->q_stride;
+        slice.out = io->out + i * io->out_stride;
+        slice.count = io->count - i < SLICE ? io->count - i : SLICE;
         slice.width = slice.count > LANES ? SLICE : LANES;
-        slice.bias = slice_bias(bias, 0, i);
+        slice.bias = slice_bias(&io->bias, 0, i);
         if (slice.count > LANES)
-            attend(&slice, q + i * stride, k, v, n, TILE_VECTORS);
+            attend(&slice, q, io->k, io->v, io->n, TILE_VECTORS);
         else
-            attend(&slice, q + i * stride, k, v, n, 1);
+            attend(&slice, q, io->k, io->v, io->n, 1);
     }
-}
-
-static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t count, size_t n, size_t d, float *scratch)
-{
-    attention_biased(out, out_stride, q, k, v, stride, count, n, d, NULL, scratch);
 }
 
 /* ---- the mean over heads ---- */
@@ -354,31 +347,25 @@ INLINE void sum_heads(struct slice *slice, const float *q, const float *k, size_
 }
 
 /* Holds all scores of a slice and one head at once: [n, width]. */
-static void attention_mean_biased(float *out, size_t out_stride, const float *q, const float *k,
-                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                                  const struct attention_bias *bias, float *scratch)
+static void attention_mean(const struct attention_io *io)
 {
-    const float share = 1.0f / (float)heads;
-    struct slice slice = {
-        .queries = scratch, .scores = scratch + d * SLICE, .stride = stride, .d = d};
-    const size_t all = n + (bias != NULL && bias->global_rows > 0);
+    struct slice slice = {.queries = io->scratch,
+                          .scores = io->scratch + io->d * SLICE,
+                          .q_stride = io->q_stride,
+                          .kv_stride = io->kv_stride,
+                          .d = io->d};
+    const size_t all = io->n + (io->bias.global_rows > 0);
     float *mean = slice.scores + all * SLICE;
-    for (size_t first = 0; first < count; first += SLICE) {
-        slice.count = count - first < SLICE ? count - first : SLICE;
+    for (size_t first = 0; first < io->count; first += SLICE) {
+        const float *q = (const float *)io->q + first * io->q_stride;
+        slice.count = io->count - first < SLICE ? io->count - first : SLICE;
         slice.width = slice.count > LANES ? SLICE : LANES;
-        slice.bias = slice_bias(bias, 0, first);
+        slice.bias = slice_bias(&io->bias, 0, first);
         if (slice.count > LANES)
-            sum_heads(&slice, q + first * stride, k, n, heads, mean, TILE_VECTORS);
+            sum_heads(&slice, q, io->k, io->n, io->heads, mean, TILE_VECTORS);
         else
-            sum_heads(&slice, q + first * stride, k, n, heads, mean, 1);
-        store_transposed(out + first * out_stride, out_stride, mean, slice.width, slice.count, all,
-                         share);
+            sum_heads(&slice, q, io->k, io->n, io->heads, mean, 1);
+        store_transposed(io->out + first * io->out_stride, io->out_stride, mean, slice.width,
+                         slice.count, all, 1.0f / (float)io->heads);
     }
-}
-
-static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
-                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                           float *scratch)
-{
-    attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, d, NULL, scratch);
 }

@@ -1,5 +1,8 @@
-/* attention_bias.h - a bias added to the scores of attention before the softmax, one number for
- * each head, query and key: relative positions (Raffel et al. 2020, section 2.1; Bao et al. 2022).
+/* attention_io.h - what an attention kernel reads and writes. Keys and values need not lie where
+ * the queries do: they may be of another sequence, or of a cache.
+ *
+ * A bias is added to the scores of attention before the softmax, one number for each head, query
+ * and key: relative positions (Raffel et al. 2020, section 2.1; Bao et al. 2022).
  *
  *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
  *
@@ -10,7 +13,7 @@
  *         bias = (struct attention_bias){.at = matrix, .key_step = S, .head_step = N * S};
  *                                                                 with S = simd_round_up(N)
  *     one = attention_bias_at(&bias, head, first_query);
- *     kernels->attention_biased(out, ..., n, d, &one, scratch);
+ *     kernels->attention(&(struct attention_io){.out = out, ..., .bias = one});
  *
  * Numbers of neighbouring queries lie side by side. The kernels read whole vectors of SIMD_WIDTH:
  * for a block of `count` queries, simd_round_up(count) numbers of each key must be readable.
@@ -22,8 +25,8 @@
  * struct layer (model/weights.h) names the bias of a layer. Threads: plain data; the numbers belong
  * to the code that made them.
  */
-#ifndef ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
-#define ATTND_ENGINE_TENSOR_ATTENTION_BIAS_H
+#ifndef ATTND_ENGINE_TENSOR_ATTENTION_IO_H
+#define ATTND_ENGINE_TENSOR_ATTENTION_IO_H
 
 #include "engine/tensor/simd.h"
 
@@ -36,6 +39,22 @@ struct attention_bias {
     size_t kind_step;   /* numbers from a kind of sequence to the next; 0: all are alike */
     size_t global_rows; /* rows from the first of a kernel's keys and values back to the global key
                            in front of it, which gets no bias; 0: there is none */
+};
+
+/* One head of attention for a block of queries or, for the mean over heads, all heads of it.
+ * Numbers are fp32; for the functions of attention_bf16.h, q, k and v are bf16 and the strides
+ * even. */
+struct attention_io {
+    float *out;        /* [count, d]; the mean: [count, n] */
+    size_t out_stride; /* numbers from row to row, as all strides */
+    const void *q;     /* [count, d]; the mean: [count, heads d] */
+    size_t q_stride;
+    const void *k, *v; /* [n, d] each; the mean: only k [n, heads d] */
+    size_t kv_stride;
+    size_t count, n;            /* queries, at most ATTENTION_QUERIES; keys */
+    size_t d, heads;            /* width of a head; heads of the mean */
+    struct attention_bias bias; /* from the first head and query on; all zeros: none */
+    float *scratch;             /* 64-byte aligned; does not depend on n but for the mean */
 };
 
 /* Returns the bias of sequences of kind `kind`. */

@@ -79,8 +79,17 @@ void global_token_attend(const struct global_token *token, float *out, float *sc
         size_t left = token->heads - head;
         size_t count = left < ATTENTION_QUERIES ? left : ATTENTION_QUERIES;
         make_keys(token, head, count, &room);
-        token->kernels->attention(room.means, token->stride, room.u, token->x, token->x,
-                                  token->stride, count, token->tokens, token->hidden, room.kernels);
+        token->kernels->attention(&(struct attention_io){.out = room.means,
+                                                         .out_stride = token->stride,
+                                                         .q = room.u,
+                                                         .k = token->x,
+                                                         .v = token->x,
+                                                         .q_stride = token->stride,
+                                                         .kv_stride = token->stride,
+                                                         .count = count,
+                                                         .n = token->tokens,
+                                                         .d = token->hidden,
+                                                         .scratch = room.kernels});
         project_values(token, head, count, room.means, out);
     }
 }
@@ -91,6 +100,15 @@ void global_token_rows(const struct global_token *token, size_t head, size_t cou
     const struct room room = lay_out(token, scratch);
     make_query(token, room.query);
     make_keys(token, head, count, &room);
-    token->kernels->attention_mean(out, token->tokens, room.u, token->x, token->stride, count,
-                                   token->tokens, 1, token->hidden, room.kernels);
+    token->kernels->attention_mean(&(struct attention_io){.out = out,
+                                                          .out_stride = token->tokens,
+                                                          .q = room.u,
+                                                          .k = token->x,
+                                                          .q_stride = token->stride,
+                                                          .kv_stride = token->stride,
+                                                          .count = count,
+                                                          .n = token->tokens,
+                                                          .heads = 1,
+                                                          .d = token->hidden,
+                                                          .scratch = room.kernels});
 }

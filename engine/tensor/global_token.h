@@ -16,7 +16,7 @@
  * flops, and 6 D^2 for the projections; keys and values of all tokens would cost 4 N D^2. It is
  * fp32 in encoders of every precision.
  *
- * The other tokens see it as the global key of attention_bias.h. Threads: pure functions; scratch
+ * The other tokens see it as the global key of attention_io.h. Threads: pure functions; scratch
  * is the caller's.
  */
 #ifndef ATTND_ENGINE_TENSOR_GLOBAL_TOKEN_H

@@ -19,7 +19,7 @@
 #ifndef ATTND_ENGINE_TENSOR_KERNELS_H
 #define ATTND_ENGINE_TENSOR_KERNELS_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,36 +106,19 @@ struct kernels {
     /* One head of scaled dot-product attention for a block of queries (Vaswani et al. 2017, eq. 1;
      * computed tile by tile over the keys with a running maximum and sum: Milakov and Gimelshein
      * 2018, Dao et al. 2022):
-     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d)) v[j]
-     * for i < count <= ATTENTION_QUERIES and j < n. q is [count, d], k and v [n, d], rows `stride`
-     * floats apart; out [count, d], rows out_stride apart. scratch: attention_scratch(d) floats,
-     * 64-byte aligned: it does not depend on n. A query's result does not depend on its block.
-     * Cost: 4 count n d flops. */
-    void (*attention)(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t count, size_t n, size_t d, float *scratch);
+     *     out[i] = sum_j softmax_j(q[i] . k[j] / sqrt(d) + b[i, j]) v[j]
+     * for i < count and j < n. scratch: attention_scratch(d) floats. A query's result does not
+     * depend on its block. Cost: 4 count n d flops, and with a bias one read and one multiply-add a
+     * score. If the bias has global_rows, the softmax has n + 1 keys: row -global_rows of k and v,
+     * then the n. */
+    void (*attention)(const struct attention_io *io);
 
     /* The probabilities of a block of queries, averaged over heads that lie side by side, for
      * attention rollout (Abnar and Zuidema 2020, section 3):
-     *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d))
-     * for i < count <= ATTENTION_QUERIES and j < n. q is [count, heads d], k [n, heads d], rows
-     * `stride` floats apart; out rows out_stride apart. scratch: attention_mean_scratch(n, d)
-     * floats, 64-byte aligned. Cost: 2 count n d heads flops, and as many exponentials as numbers.
-     */
-    void (*attention_mean)(float *out, size_t out_stride, const float *q, const float *k,
-                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                           float *scratch);
-
-    /* The same two with a bias, from the first head and query on, added to the scores:
-     *     softmax_j(q[i] . k[j] / sqrt(d) + b[h, i, j])
-     * Additional cost: one read and one multiply-add a score. If the bias has global_rows, the
-     * softmax has n + 1 keys: row -global_rows of k and v, then the n; so have `out` of the mean
-     * and its scratch. */
-    void (*attention_biased)(float *out, size_t out_stride, const float *q, const float *k,
-                             const float *v, size_t stride, size_t count, size_t n, size_t d,
-                             const struct attention_bias *bias, float *scratch);
-    void (*attention_mean_biased)(float *out, size_t out_stride, const float *q, const float *k,
-                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                                  const struct attention_bias *bias, float *scratch);
+     *     out[i, j] = 1/heads sum_h softmax_j(q_h[i] . k_h[j] / sqrt(d) + b[h, i, j])
+     * scratch: attention_mean_scratch(n, d) floats. With global_rows `out` and the scratch are for
+     * n + 1 keys. Cost: 2 count n d heads flops, and as many exponentials as numbers. */
+    void (*attention_mean)(const struct attention_io *io);
 };
 
 /* Floats of scratch that `attention` needs for heads of width d. */

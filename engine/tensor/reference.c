@@ -192,41 +192,28 @@ static struct attention_bias bias_of(const struct attention_bias *bias, size_t h
 }
 
 /* Computes one query. The scores are computed twice: the scratch holds out[i], not them. */
-static void attention_row(float *out, const float *q, const float *k, const float *v, size_t stride,
-                          size_t n, size_t d, const struct attention_bias *bias, double *total)
+static void attention(const struct attention_io *io)
 {
-    double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < count_keys(bias, n); j++)
-        max = fmax(max, score(q, k, stride, d, bias, j));
-    for (size_t c = 0; c < d; c++)
-        total[c] = 0;
-    for (size_t j = 0; j < count_keys(bias, n); j++) {
-        const float *value = v + key_at(bias, j, stride);
-        double p = exp(score(q, k, stride, d, bias, j) - max);
-        sum += p;
-        for (size_t c = 0; c < d; c++)
-            total[c] += p * value[c];
+    const size_t stride = io->kv_stride;
+    double *total = (void *)io->scratch;
+    for (size_t i = 0; i < io->count; i++) {
+        const float *q = (const float *)io->q + i * io->q_stride;
+        const struct attention_bias bias = bias_of(&io->bias, 0, i);
+        double max = -INFINITY, sum = 0;
+        for (size_t j = 0; j < count_keys(&bias, io->n); j++)
+            max = fmax(max, score(q, io->k, stride, io->d, &bias, j));
+        for (size_t c = 0; c < io->d; c++)
+            total[c] = 0;
+        for (size_t j = 0; j < count_keys(&bias, io->n); j++) {
+            const float *value = (const float *)io->v + key_at(&bias, j, stride);
+            double p = exp(score(q, io->k, stride, io->d, &bias, j) - max);
+            sum += p;
+            for (size_t c = 0; c < io->d; c++)
+                total[c] += p * value[c];
+        }
+        for (size_t c = 0; c < io->d; c++)
+            io->out[i * io->out_stride + c] = (float)(total[c] / sum);
     }
-    for (size_t c = 0; c < d; c++)
-        out[c] = (float)(total[c] / sum);
-}
-
-static void attention_biased(float *out, size_t out_stride, const float *q, const float *k,
-                             const float *v, size_t stride, size_t count, size_t n, size_t d,
-                             const struct attention_bias *bias, float *scratch)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct attention_bias one = bias_of(bias, 0, i);
-        attention_row(out + i * out_stride, q + i * stride, k, v, stride, n, d, &one,
-                      (void *)scratch);
-    }
-}
-
-static void attention(float *out, size_t out_stride, const float *q, const float *k, const float *v,
-                      size_t stride, size_t count, size_t n, size_t d, float *scratch)
-{
-    attention_biased(out, out_stride, q, k, v, stride, count, n, d, &(struct attention_bias){0},
-                     scratch);
 }
 
 /* out[j] += softmax_j of one query and head, over `heads`. */
@@ -245,27 +232,19 @@ static void add_softmax(float *out, const float *q, const float *k, size_t strid
 }
 
 /* The scratch holds one row of scores. */
-static void attention_mean_biased(float *out, size_t out_stride, const float *q, const float *k,
-                                  size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                                  const struct attention_bias *bias, float *scratch)
+static void attention_mean(const struct attention_io *io)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < count_keys(bias, n); j++)
-            out[i * out_stride + j] = 0;
-        for (size_t h = 0; h < heads; h++) {
-            struct attention_bias one = bias_of(bias, h, i);
-            add_softmax(out + i * out_stride, q + i * stride + h * d, k + h * d, stride, n, d,
-                        heads, &one, (void *)scratch);
+    for (size_t i = 0; i < io->count; i++) {
+        const float *q = (const float *)io->q + i * io->q_stride;
+        float *out = io->out + i * io->out_stride;
+        for (size_t j = 0; j < count_keys(&io->bias, io->n); j++)
+            out[j] = 0;
+        for (size_t h = 0; h < io->heads; h++) {
+            const struct attention_bias bias = bias_of(&io->bias, h, i);
+            add_softmax(out, q + h * io->d, (const float *)io->k + h * io->d, io->kv_stride, io->n,
+                        io->d, io->heads, &bias, (void *)io->scratch);
         }
     }
-}
-
-static void attention_mean(float *out, size_t out_stride, const float *q, const float *k,
-                           size_t stride, size_t count, size_t n, size_t heads, size_t d,
-                           float *scratch)
-{
-    attention_mean_biased(out, out_stride, q, k, stride, count, n, heads, d,
-                          &(struct attention_bias){0}, scratch);
 }
 
 const struct kernels kernels_reference = {.name = "reference",
@@ -280,6 +259,4 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .pair_bf16 = pair_bf16,
                                           .softmax = softmax,
                                           .attention = attention,
-                                          .attention_mean = attention_mean,
-                                          .attention_biased = attention_biased,
-                                          .attention_mean_biased = attention_mean_biased};
+                                          .attention_mean = attention_mean};

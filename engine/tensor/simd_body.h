@@ -395,6 +395,4 @@ const struct kernels KERNELS = {.name = NAME,
                                 .pair_bf16 = pair_bf16,
                                 .softmax = softmax,
                                 .attention = attention,
-                                .attention_mean = attention_mean,
-                                .attention_biased = attention_biased,
-                                .attention_mean_biased = attention_mean_biased};
+                                .attention_mean = attention_mean};

@@ -201,11 +201,30 @@ static void run_attention(void *context)
         float *out = run->out + first * HIDDEN;
         const float *q = run->qkv + first * 3 * HIDDEN, *k = run->qkv + HIDDEN, *v = k + HIDDEN;
         if (run->bias.at != NULL)
-            run->kernels->attention_biased(out, HIDDEN, q, k, v, 3 * HIDDEN, count, run->n, WIDTH,
-                                           &bias, run->scratch);
+            run->kernels->attention(&(struct attention_io){.out = out,
+                                                           .out_stride = HIDDEN,
+                                                           .q = q,
+                                                           .k = k,
+                                                           .v = v,
+                                                           .q_stride = 3 * HIDDEN,
+                                                           .kv_stride = 3 * HIDDEN,
+                                                           .count = count,
+                                                           .n = run->n,
+                                                           .d = WIDTH,
+                                                           .bias = bias,
+                                                           .scratch = run->scratch});
         else
-            run->kernels->attention(out, HIDDEN, q, k, v, 3 * HIDDEN, count, run->n, WIDTH,
-                                    run->scratch);
+            run->kernels->attention(&(struct attention_io){.out = out,
+                                                           .out_stride = HIDDEN,
+                                                           .q = q,
+                                                           .k = k,
+                                                           .v = v,
+                                                           .q_stride = 3 * HIDDEN,
+                                                           .kv_stride = 3 * HIDDEN,
+                                                           .count = count,
+                                                           .n = run->n,
+                                                           .d = WIDTH,
+                                                           .scratch = run->scratch});
     }
 }
 

@@ -21,9 +21,17 @@ static void attend_all(void *context)
 {
     const struct run *run = context;
     for (size_t first = 0; first < run->tokens; first += ATTENTION_QUERIES)
-        run->kernels->attention(run->out + first * HIDDEN, HIDDEN, run->qkv + first * 3 * HIDDEN,
-                                run->qkv + HIDDEN, run->qkv + 2 * HIDDEN, 3 * HIDDEN,
-                                ATTENTION_QUERIES, run->tokens, WIDTH, run->scratch);
+        run->kernels->attention(&(struct attention_io){.out = run->out + first * HIDDEN,
+                                                       .out_stride = HIDDEN,
+                                                       .q = run->qkv + first * 3 * HIDDEN,
+                                                       .k = run->qkv + HIDDEN,
+                                                       .v = run->qkv + 2 * HIDDEN,
+                                                       .q_stride = 3 * HIDDEN,
+                                                       .kv_stride = 3 * HIDDEN,
+                                                       .count = ATTENTION_QUERIES,
+                                                       .n = run->tokens,
+                                                       .d = WIDTH,
+                                                       .scratch = run->scratch});
 }
 
 /* Attends within the window, without the row of the first token. */
@@ -36,9 +44,18 @@ static void attend_near(void *context)
         const float *key = run->qkv + span.first * 3 * HIDDEN + HIDDEN;
         struct attention_bias bias = attention_bias_at(&run->band, 0, first - span.first);
         bias.global_rows = span.first;
-        run->kernels->attention_biased(
-            run->out + first * HIDDEN, HIDDEN, run->qkv + first * 3 * HIDDEN, key, key + HIDDEN,
-            3 * HIDDEN, ATTENTION_QUERIES - skipped, span.count, WIDTH, &bias, run->scratch);
+        run->kernels->attention(&(struct attention_io){.out = run->out + first * HIDDEN,
+                                                       .out_stride = HIDDEN,
+                                                       .q = run->qkv + first * 3 * HIDDEN,
+                                                       .k = key,
+                                                       .v = key + HIDDEN,
+                                                       .q_stride = 3 * HIDDEN,
+                                                       .kv_stride = 3 * HIDDEN,
+                                                       .count = ATTENTION_QUERIES - skipped,
+                                                       .n = span.count,
+                                                       .d = WIDTH,
+                                                       .bias = bias,
+                                                       .scratch = run->scratch});
     }
 }
 

@@ -6,14 +6,14 @@
  *
  *     float *table = arena_alloc(&arena, causal_bias_floats(tokens_max) * sizeof *table);
  *     struct attention_bias bias = causal_bias_expand(table, tokens_max);
- *     ... kernels->attention_biased with it, for texts of at most tokens_max tokens ...
+ *     ... kernels->attention with it, for texts of at most tokens_max tokens ...
  *
  * Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_MODEL_BIAS_CAUSAL_BIAS_H
 #define ATTND_ENGINE_MODEL_BIAS_CAUSAL_BIAS_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@
 /* Floats of the table, with the room behind it that vectors read. */
 size_t causal_bias_floats(size_t tokens_max);
 
-/* Fills a table by difference (tensor/attention_bias.h), the same for all heads; the bias borrows
+/* Fills a table by difference (tensor/attention_io.h), the same for all heads; the bias borrows
  * the table. */
 struct attention_bias causal_bias_expand(float *table, size_t tokens_max);
 

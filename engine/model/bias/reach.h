@@ -4,21 +4,21 @@
  *     out[i] = sum over |i - j| <= reach of softmax_j(q[i] . k[j] / sqrt(d)) v[j]
  *
  * A block of queries attends to the keys in the reach of any of them. A bias by difference
- * (tensor/attention_bias.h) masks those beyond a query's own reach: cost and scratch grow with the
+ * (tensor/attention_io.h) masks those beyond a query's own reach: cost and scratch grow with the
  * reach, not with the sequence.
  *
  *     struct attention_bias band = reach_bias(table, reach);             // once a layer
  *     struct key_span span = reach_span(reach, tokens, query);           // of a block of queries
  *     one = attention_bias_at(&band, 0, query - span.first);
- *     kernels->attention_biased(out, ..., q + query, k + span.first, v + span.first, ...,
- *                               span.count, d, &one, scratch);
+ *     kernels->attention(&(struct attention_io){.k = k + span.first * stride, .n = span.count,
+ *                                               .bias = one, ...});
  *
  * spec_reach (model/spec.h) is the reach of a layer. Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_MODEL_BIAS_REACH_H
 #define ATTND_ENGINE_MODEL_BIAS_REACH_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stddef.h>
 
@@ -33,7 +33,7 @@ struct key_span {
 struct key_span reach_span(unsigned reach, unsigned tokens, unsigned query);
 
 /* The same without the sequence's first token, for a layer in which that is the global key
- * (attention_bias.h). */
+ * (attention_io.h). */
 struct key_span reach_span_beside(unsigned reach, unsigned tokens, unsigned query);
 
 /* Floats of the bias's table. */

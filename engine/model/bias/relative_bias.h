@@ -4,7 +4,7 @@
  *
  *     float *table = arena_alloc(&arena, relative_bias_floats(heads, tokens_max) * sizeof *table);
  *     struct attention_bias bias = relative_bias_expand(table, weights, heads, tokens_max);
- *     ... kernels->attention_biased with it, for texts of at most tokens_max tokens ...
+ *     ... kernels->attention with it, for texts of at most tokens_max tokens ...
  *     relative_bias_fold(dweights, dtable, heads, tokens_max);        // training: the way back
  *
  * Threads: pure functions.
@@ -12,7 +12,7 @@
 #ifndef ATTND_ENGINE_MODEL_BIAS_RELATIVE_BIAS_H
 #define ATTND_ENGINE_MODEL_BIAS_RELATIVE_BIAS_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ enum { RELATIVE_BUCKETS = 32 }; /* the first half for keys at or before the quer
 unsigned relative_bias_bucket(long distance);
 
 /* Floats of a table for all distances of texts of up to tokens_max tokens, by difference
- * (tensor/attention_bias.h), with the room behind it that vectors read. */
+ * (tensor/attention_io.h), with the room behind it that vectors read. */
 size_t relative_bias_floats(size_t heads, size_t tokens_max);
 
 /* table <- weights [at least RELATIVE_BUCKETS][heads]; the bias borrows the table. */

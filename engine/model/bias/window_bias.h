@@ -6,7 +6,7 @@
  *     struct window_bias shape = {.heads = heads, .side = side, .specials = 1};
  *     float *matrix = arena_alloc_array(&arena, window_bias_floats(&shape), sizeof *matrix);
  *     struct attention_bias bias = window_bias_expand(&shape, matrix, table);
- *     ... kernels->attention_biased with it, for [CLS] and side x side patches ...
+ *     ... kernels->attention with it, for [CLS] and side x side patches ...
  *     window_bias_fold(&shape, dtable, dmatrix);                     // training: the way back
  *
  * The table is [rows, heads]: (2 side - 1)^2 rows for query minus key, in rows and columns; then a
@@ -20,7 +20,7 @@
 #ifndef ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
 #define ATTND_ENGINE_MODEL_BIAS_WINDOW_BIAS_H
 
-#include "engine/tensor/attention_bias.h"
+#include "engine/tensor/attention_io.h"
 
 #include <stddef.h>
 
@@ -37,7 +37,7 @@ size_t window_bias_rows(const struct window_bias *shape);
 /* Returns the row of a query and a key, counted with [CLS] as token 0 if there is one. */
 size_t window_bias_row(const struct window_bias *shape, size_t query, size_t key);
 
-/* Floats of the matrices of all pairs of tokens, in tensor/attention_bias.h's layout. */
+/* Floats of the matrices of all pairs of tokens, in tensor/attention_io.h's layout. */
 size_t window_bias_floats(const struct window_bias *shape);
 
 /* matrix <- table; the bias borrows the matrix. */

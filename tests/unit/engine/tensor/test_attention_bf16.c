@@ -14,9 +14,7 @@
 /* Attention by vectors and, if the processor has them, by tiles. */
 static const struct way {
     const char *name;
-    void (*attend)(float *out, size_t out_stride, const uint16_t *q, const uint16_t *k,
-                   const uint16_t *v, size_t stride, size_t count, size_t n, size_t d,
-                   const struct attention_bias *bias, float *scratch);
+    void (*attend)(const struct attention_io *io);
     size_t (*scratch)(size_t d);
 } ways[] = {{"vectors", attention_bf16, attention_bf16_scratch},
             {"tiles", attention_amx, attention_amx_scratch}};
@@ -30,15 +28,17 @@ static size_t way_count(void)
 
 struct problem {
     const struct way *way;
-    size_t n, d, stride, out_stride;
+    size_t n, d, stride, q_stride, out_stride;
     uint16_t *qkv; /* [n, stride] */
+    uint16_t *q;   /* [n, q_stride] its queries, in a matrix of their own */
     float *wide;   /* the same numbers in fp32 */
     float *out, *expected, *scratch;
 };
 
 static struct problem new_problem(const struct way *way, size_t n, size_t d, float range)
 {
-    struct problem p = {.way = way, .n = n, .d = d, .stride = 3 * d + 6, .out_stride = d + 5};
+    struct problem p = {
+        .way = way, .n = n, .d = d, .stride = 3 * d + 6, .q_stride = d + 2, .out_stride = d + 5};
     size_t numbers = n * p.stride;
     p.wide = numbers_new(numbers, range, (uint32_t)(n * 100 + d));
     p.qkv = malloc(numbers * sizeof *p.qkv);
@@ -47,6 +47,9 @@ static struct problem new_problem(const struct way *way, size_t n, size_t d, flo
         uint32_t bits = (uint32_t)p.qkv[i] << 16;
         memcpy(&p.wide[i], &bits, sizeof bits);
     }
+    p.q = malloc(n * p.q_stride * sizeof *p.q);
+    for (size_t i = 0; i < n; i++)
+        memcpy(p.q + i * p.q_stride, p.qkv + i * p.stride, d * sizeof *p.q);
     p.out = numbers_new(n * p.out_stride, 1, 9);
     p.expected = numbers_new(n * p.out_stride, 1, 9);
     for (size_t i = 0; i < n * d; i++) /* what is written is not read before */
@@ -58,7 +61,7 @@ static struct problem new_problem(const struct way *way, size_t n, size_t d, flo
 
 static void free_problem(struct problem *p)
 {
-    free(p->qkv), free(p->wide), free(p->out), free(p->expected), free(p->scratch);
+    free(p->qkv), free(p->q), free(p->wide), free(p->out), free(p->expected), free(p->scratch);
 }
 
 /* Numbers behind the scratch that is asked for, which nobody touches. */
@@ -79,9 +82,17 @@ static void check_guard(const float *behind)
 static void run(struct problem *p, size_t first, size_t count)
 {
     guard(p->scratch + p->way->scratch(p->d));
-    p->way->attend(p->out + first * p->out_stride, p->out_stride, p->qkv + first * p->stride,
-                   p->qkv + p->d, p->qkv + 2 * p->d, p->stride, count, p->n, p->d, NULL,
-                   p->scratch);
+    p->way->attend(&(struct attention_io){.out = p->out + first * p->out_stride,
+                                          .out_stride = p->out_stride,
+                                          .q = p->q + first * p->q_stride,
+                                          .q_stride = p->q_stride,
+                                          .k = p->qkv + p->d,
+                                          .v = p->qkv + 2 * p->d,
+                                          .kv_stride = p->stride,
+                                          .count = count,
+                                          .n = p->n,
+                                          .d = p->d,
+                                          .scratch = p->scratch});
     check_guard(p->scratch + p->way->scratch(p->d));
 }
 
@@ -91,9 +102,17 @@ static void check(const struct way *way, size_t n, size_t d, float range)
     struct problem p = new_problem(way, n, d, range);
     for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
         size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
-        kernels_reference.attention(p.expected + first * p.out_stride, p.out_stride,
-                                    p.wide + first * p.stride, p.wide + d, p.wide + 2 * d, p.stride,
-                                    count, n, d, p.scratch);
+        kernels_reference.attention(&(struct attention_io){.out = p.expected + first * p.out_stride,
+                                                           .out_stride = p.out_stride,
+                                                           .q = p.wide + first * p.stride,
+                                                           .k = p.wide + d,
+                                                           .v = p.wide + 2 * d,
+                                                           .q_stride = p.stride,
+                                                           .kv_stride = p.stride,
+                                                           .count = count,
+                                                           .n = n,
+                                                           .d = d,
+                                                           .scratch = p.scratch});
         run(&p, first, count);
     }
     double difference = numbers_difference(p.out, p.expected, n * p.out_stride);
@@ -154,12 +173,29 @@ START_TEST(bf16_attention_averaged_over_heads_agrees_with_the_oracle)
         for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
             size_t count = n - first < ATTENTION_QUERIES ? n - first : ATTENTION_QUERIES;
             guard(scratch + attention_bf16_mean_scratch(n, D));
-            attention_bf16_mean(out + first * n, n, p.qkv + first * stride, p.qkv + HEADS * D,
-                                stride, count, n, HEADS, D, NULL, scratch);
+            attention_bf16_mean(&(struct attention_io){.out = out + first * n,
+                                                       .out_stride = n,
+                                                       .q = p.qkv + first * stride,
+                                                       .k = p.qkv + HEADS * D,
+                                                       .q_stride = stride,
+                                                       .kv_stride = stride,
+                                                       .count = count,
+                                                       .n = n,
+                                                       .heads = HEADS,
+                                                       .d = D,
+                                                       .scratch = scratch});
             check_guard(scratch + attention_bf16_mean_scratch(n, D));
-            kernels_reference.attention_mean(expected + first * n, n, p.wide + first * stride,
-                                             p.wide + HEADS * D, stride, count, n, HEADS, D,
-                                             scratch);
+            kernels_reference.attention_mean(&(struct attention_io){.out = expected + first * n,
+                                                                    .out_stride = n,
+                                                                    .q = p.wide + first * stride,
+                                                                    .k = p.wide + HEADS * D,
+                                                                    .q_stride = stride,
+                                                                    .kv_stride = stride,
+                                                                    .count = count,
+                                                                    .n = n,
+                                                                    .heads = HEADS,
+                                                                    .d = D,
+                                                                    .scratch = scratch});
         }
         ck_assert_double_le(numbers_difference(out, expected, n * n), 1e-5);
         free(scratch), free(out), free(expected);

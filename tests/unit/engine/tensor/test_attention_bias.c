@@ -81,9 +81,18 @@ static void attend(const struct problem *p, const struct kernels *kernels, float
         for (size_t h = 0; h < HEADS; h++) {
             struct attention_bias one = attention_bias_at(&p->bias, h, first);
             const float *key = p->qkv + width + h * p->d;
-            kernels->attention_biased(out + first * width + h * p->d, width,
-                                      p->qkv + first * p->stride + h * p->d, key, key + width,
-                                      p->stride, block_of(p, first), p->n, p->d, &one, p->scratch);
+            kernels->attention(&(struct attention_io){.out = out + first * width + h * p->d,
+                                                      .out_stride = width,
+                                                      .q = p->qkv + first * p->stride + h * p->d,
+                                                      .k = key,
+                                                      .v = key + width,
+                                                      .q_stride = p->stride,
+                                                      .kv_stride = p->stride,
+                                                      .count = block_of(p, first),
+                                                      .n = p->n,
+                                                      .d = p->d,
+                                                      .bias = one,
+                                                      .scratch = p->scratch});
         }
 }
 
@@ -92,9 +101,18 @@ static void average(const struct problem *p, const struct kernels *kernels, floa
 {
     for (size_t first = 0; first < p->n; first += ATTENTION_QUERIES) {
         struct attention_bias one = attention_bias_at(&p->bias, 0, first);
-        kernels->attention_mean_biased(out + first * p->n, p->n, p->qkv + first * p->stride,
-                                       p->qkv + HEADS * p->d, p->stride, block_of(p, first), p->n,
-                                       HEADS, p->d, &one, p->scratch);
+        kernels->attention_mean(&(struct attention_io){.out = out + first * p->n,
+                                                       .out_stride = p->n,
+                                                       .q = p->qkv + first * p->stride,
+                                                       .k = p->qkv + HEADS * p->d,
+                                                       .q_stride = p->stride,
+                                                       .kv_stride = p->stride,
+                                                       .count = block_of(p, first),
+                                                       .n = p->n,
+                                                       .heads = HEADS,
+                                                       .d = p->d,
+                                                       .bias = one,
+                                                       .scratch = p->scratch});
     }
 }
 
@@ -186,10 +204,18 @@ START_TEST(a_bias_of_zeros_changes_nothing_that_a_score_can_show)
         attend(&p, variants[v], p.out);
         for (size_t h = 0; h < HEADS; h++)
             for (size_t first = 0; first < p.n; first += ATTENTION_QUERIES)
-                variants[v]->attention(p.expected + (first * HEADS + h) * p.d, HEADS * p.d,
-                                       p.qkv + first * p.stride + h * p.d,
-                                       p.qkv + (HEADS + h) * p.d, p.qkv + (2 * HEADS + h) * p.d,
-                                       p.stride, block_of(&p, first), p.n, p.d, p.scratch);
+                variants[v]->attention(
+                    &(struct attention_io){.out = p.expected + (first * HEADS + h) * p.d,
+                                           .out_stride = HEADS * p.d,
+                                           .q = p.qkv + first * p.stride + h * p.d,
+                                           .k = p.qkv + (HEADS + h) * p.d,
+                                           .v = p.qkv + (2 * HEADS + h) * p.d,
+                                           .q_stride = p.stride,
+                                           .kv_stride = p.stride,
+                                           .count = block_of(&p, first),
+                                           .n = p.n,
+                                           .d = p.d,
+                                           .scratch = p.scratch});
         ck_assert_msg(numbers_difference(p.out, p.expected, p.n * HEADS * p.d) < 1e-7, "%s",
                       variants[v]->name);
     }
@@ -247,8 +273,18 @@ static void check_bf16(size_t n, size_t d, void (*layout)(struct problem *p))
                 struct attention_bias one = attention_bias_at(&p->bias, h, first);
                 const uint16_t *key = half.qkv + width + h * d;
                 (by_tiles ? attention_amx : attention_bf16)(
-                    p->out + first * width + h * d, width, half.qkv + first * p->stride + h * d,
-                    key, key + width, p->stride, block_of(p, first), n, d, &one, p->scratch);
+                    &(struct attention_io){.out = p->out + first * width + h * d,
+                                           .out_stride = width,
+                                           .q = half.qkv + first * p->stride + h * d,
+                                           .k = key,
+                                           .v = key + width,
+                                           .q_stride = p->stride,
+                                           .kv_stride = p->stride,
+                                           .count = block_of(p, first),
+                                           .n = n,
+                                           .d = d,
+                                           .bias = one,
+                                           .scratch = p->scratch});
             }
         ck_assert_msg(numbers_difference(p->out, p->expected, n * width) < 2.0 / 256,
                       "n = %zu, tiles %d", n, by_tiles);
@@ -256,8 +292,18 @@ static void check_bf16(size_t n, size_t d, void (*layout)(struct problem *p))
     average(p, &kernels_reference, p->expected);
     for (size_t first = 0; first < n; first += ATTENTION_QUERIES) {
         struct attention_bias one = attention_bias_at(&p->bias, 0, first);
-        attention_bf16_mean(p->out + first * n, n, half.qkv + first * p->stride, half.qkv + width,
-                            p->stride, block_of(p, first), n, HEADS, d, &one, p->scratch);
+        attention_bf16_mean(&(struct attention_io){.out = p->out + first * n,
+                                                   .out_stride = n,
+                                                   .q = half.qkv + first * p->stride,
+                                                   .k = half.qkv + width,
+                                                   .q_stride = p->stride,
+                                                   .kv_stride = p->stride,
+                                                   .count = block_of(p, first),
+                                                   .n = n,
+                                                   .heads = HEADS,
+                                                   .d = d,
+                                                   .bias = one,
+                                                   .scratch = p->scratch});
     }
     ck_assert_msg(numbers_difference(p->out, p->expected, n * n) < 1e-5, "mean: n = %zu", n);
     free(half.qkv);
@@ -309,12 +355,31 @@ static void attend_front(const struct problem *p, const struct kernels *kernels,
             float *to = out + first * width + h * p->d;
             if (bf16 != NULL)
                 (tile_state_permitted() ? attention_amx : attention_bf16)(
-                    to, width, bf16 + query, bf16 + key, bf16 + key + width, p->stride,
-                    block_of(p, first), n, p->d, &one, p->scratch);
+                    &(struct attention_io){.out = to,
+                                           .out_stride = width,
+                                           .q = bf16 + query,
+                                           .k = bf16 + key,
+                                           .v = bf16 + key + width,
+                                           .q_stride = p->stride,
+                                           .kv_stride = p->stride,
+                                           .count = block_of(p, first),
+                                           .n = n,
+                                           .d = p->d,
+                                           .bias = one,
+                                           .scratch = p->scratch});
             else
-                kernels->attention_biased(to, width, p->qkv + query, p->qkv + key,
-                                          p->qkv + key + width, p->stride, block_of(p, first), n,
-                                          p->d, &one, p->scratch);
+                kernels->attention(&(struct attention_io){.out = to,
+                                                          .out_stride = width,
+                                                          .q = p->qkv + query,
+                                                          .k = p->qkv + key,
+                                                          .v = p->qkv + key + width,
+                                                          .q_stride = p->stride,
+                                                          .kv_stride = p->stride,
+                                                          .count = block_of(p, first),
+                                                          .n = n,
+                                                          .d = p->d,
+                                                          .bias = one,
+                                                          .scratch = p->scratch});
         }
 }
 
@@ -328,11 +393,31 @@ static void average_front(const struct problem *p, const struct kernels *kernels
         float *to = out + first * (n + 1);
         size_t query = first * p->stride;
         if (bf16 != NULL)
-            attention_bf16_mean(to, n + 1, bf16 + query, bf16 + key, p->stride, block_of(p, first),
-                                n, HEADS, p->d, &one, p->scratch);
+            attention_bf16_mean(&(struct attention_io){.out = to,
+                                                       .out_stride = n + 1,
+                                                       .q = bf16 + query,
+                                                       .k = bf16 + key,
+                                                       .q_stride = p->stride,
+                                                       .kv_stride = p->stride,
+                                                       .count = block_of(p, first),
+                                                       .n = n,
+                                                       .heads = HEADS,
+                                                       .d = p->d,
+                                                       .bias = one,
+                                                       .scratch = p->scratch});
         else
-            kernels->attention_mean_biased(to, n + 1, p->qkv + query, p->qkv + key, p->stride,
-                                           block_of(p, first), n, HEADS, p->d, &one, p->scratch);
+            kernels->attention_mean(&(struct attention_io){.out = to,
+                                                           .out_stride = n + 1,
+                                                           .q = p->qkv + query,
+                                                           .k = p->qkv + key,
+                                                           .q_stride = p->stride,
+                                                           .kv_stride = p->stride,
+                                                           .count = block_of(p, first),
+                                                           .n = n,
+                                                           .heads = HEADS,
+                                                           .d = p->d,
+                                                           .bias = one,
+                                                           .scratch = p->scratch});
     }
 }
 

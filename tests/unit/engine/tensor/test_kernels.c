@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const struct kernels *const variants[] = {&kernels_avx512, &kernels_avx2, &kernels_generic};
-static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33, 48, 64, 80, 100, 197, 513};
+static const size_t sizes[] = {1,  2,  3,  7,  8,  9,  12,  15,  16, 17,
+                               31, 32, 33, 48, 64, 80, 100, 197, 513};
 enum { VARIANTS = sizeof variants / sizeof variants[0], SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* The other tests leave out what this processor does not run; here it is said. */
@@ -429,9 +430,9 @@ END_TEST
 
 /* ---- attention ---- */
 
-/* Queries that attend to keys, with numbers that must not be read behind the last of each. */
+/* Queries that attend to keys of another matrix, with numbers that must not be read behind the last of each. */
 struct problem {
-    size_t count, n, d, stride, out_stride;
+    size_t count, n, d, q_stride, kv_stride, out_stride;
     float *q, *kv, *out, *expected, *scratch;
 };
 
@@ -439,16 +440,21 @@ enum { BEHIND = 3 };
 
 static struct problem problem_new(size_t count, size_t n, size_t d, float q_range)
 {
-    struct problem p = {.count = count, .n = n, .d = d, .stride = 2 * d + 7, .out_stride = d + 3};
+    struct problem p = {.count = count,
+                        .n = n,
+                        .d = d,
+                        .q_stride = d + 5,
+                        .kv_stride = 2 * d + 7,
+                        .out_stride = d + 3};
     size_t q_rows = count + BEHIND, rows = n + BEHIND, outs = (count + BEHIND) * p.out_stride;
-    p.q = numbers_new(q_rows * p.stride, q_range, (uint32_t)(n * 1000 + d));
-    p.kv = numbers_new(rows * p.stride, 2, (uint32_t)(n * 1000 + d + 1));
+    p.q = numbers_new(q_rows * p.q_stride, q_range, (uint32_t)(n * 1000 + d));
+    p.kv = numbers_new(rows * p.kv_stride, 2, (uint32_t)(n * 1000 + d + 1));
     p.out = numbers_new(outs, 1, 9);
     p.expected = numbers_new(outs, 1, 9);
     p.scratch = numbers_new(attention_scratch(d), 1e30f, 10);
-    for (size_t i = count * p.stride; i < q_rows * p.stride; i++)
+    for (size_t i = count * p.q_stride; i < q_rows * p.q_stride; i++)
         p.q[i] = NAN;
-    for (size_t i = n * p.stride; i < rows * p.stride; i++)
+    for (size_t i = n * p.kv_stride; i < rows * p.kv_stride; i++)
         p.kv[i] = NAN;
     return p;
 }
@@ -461,8 +467,17 @@ static void problem_free(struct problem *p)
 static void problem_solve(const struct problem *p, const struct kernels *kernels, float *out)
 {
     numbers_fill(p->scratch, attention_scratch(p->d), 1e30f, 10);
-    kernels->attention(out, p->out_stride, p->q, p->kv, p->kv + p->d, p->stride, p->count, p->n,
-                       p->d, p->scratch);
+    kernels->attention(&(struct attention_io){.out = out,
+                                              .out_stride = p->out_stride,
+                                              .q = p->q,
+                                              .k = p->kv,
+                                              .v = p->kv + p->d,
+                                              .q_stride = p->q_stride,
+                                              .kv_stride = p->kv_stride,
+                                              .count = p->count,
+                                              .n = p->n,
+                                              .d = p->d,
+                                              .scratch = p->scratch});
 }
 
 /* Compares with the oracle, including the rows behind the last query: nobody may write there. */
@@ -533,9 +548,9 @@ static void check_slope(const struct kernels *kernels, float step)
 {
     struct problem p = problem_new(32, 500, 16, 0);
     for (size_t i = 0; i < p.count; i++)
-        p.q[i * p.stride] = step * (float)i / 8; /* 4 = sqrt(d); at most 4 step */
+        p.q[i * p.q_stride] = step * (float)i / 8; /* 4 = sqrt(d); at most 4 step */
     for (size_t j = 0; j < p.n; j++)
-        p.kv[j * p.stride] = (float)j;
+        p.kv[j * p.kv_stride] = (float)j;
     problem_check(&p, kernels, 1e-5 + fabs((double)step) * 500 * 5e-7);
     problem_free(&p);
 }
@@ -557,8 +572,17 @@ START_TEST(attention_of_a_query_is_the_same_alone_and_in_any_block)
         struct problem p = problem_new(ATTENTION_QUERIES, 197, 48, 2);
         problem_solve(&p, variants[v], p.expected);
         for (size_t i = 0; i < p.count; i++) {
-            variants[v]->attention(p.out, p.out_stride, p.q + i * p.stride, p.kv, p.kv + p.d,
-                                   p.stride, 1 + i % (p.count - i), p.n, p.d, p.scratch);
+            variants[v]->attention(&(struct attention_io){.out = p.out,
+                                                          .out_stride = p.out_stride,
+                                                          .q = p.q + i * p.q_stride,
+                                                          .k = p.kv,
+                                                          .v = p.kv + p.d,
+                                                          .q_stride = p.q_stride,
+                                                          .kv_stride = p.kv_stride,
+                                                          .count = 1 + i % (p.count - i),
+                                                          .n = p.n,
+                                                          .d = p.d,
+                                                          .scratch = p.scratch});
             ck_assert_msg(!memcmp(p.out, p.expected + i * p.out_stride, p.d * sizeof *p.out),
                           "%s: query %zu differs", variants[v]->name, i);
         }
@@ -576,9 +600,28 @@ static void check_mean(const struct kernels *kernels, size_t count, size_t n, si
     float *q = numbers_new((count + n) * stride, 2, (uint32_t)(n * 100 + d)), *k = q + heads * d;
     float *out = numbers_new(outs, 1, 9), *expected = numbers_new(outs, 1, 9);
     float *scratch = numbers_new(attention_mean_scratch(n, d), 1e30f, 10);
-    kernels_reference.attention_mean(expected, out_stride, q, k, stride, count, n, heads, d,
-                                     scratch);
-    kernels->attention_mean(out, out_stride, q, k, stride, count, n, heads, d, scratch);
+    kernels_reference.attention_mean(&(struct attention_io){.out = expected,
+                                                            .out_stride = out_stride,
+                                                            .q = q,
+                                                            .k = k,
+                                                            .q_stride = stride,
+                                                            .kv_stride = stride,
+                                                            .count = count,
+                                                            .n = n,
+                                                            .heads = heads,
+                                                            .d = d,
+                                                            .scratch = scratch});
+    kernels->attention_mean(&(struct attention_io){.out = out,
+                                                   .out_stride = out_stride,
+                                                   .q = q,
+                                                   .k = k,
+                                                   .q_stride = stride,
+                                                   .kv_stride = stride,
+                                                   .count = count,
+                                                   .n = n,
+                                                   .heads = heads,
+                                                   .d = d,
+                                                   .scratch = scratch});
     double difference = numbers_difference(out, expected, outs);
     ck_assert_msg(difference < 2e-6, "%s, count = %zu, n = %zu, heads = %zu, d = %zu: %g",
                   kernels->name, count, n, heads, d, difference);
@@ -599,7 +642,17 @@ START_TEST(attention_lets_nan_pass_to_all_that_depends_on_it)
                 qkv[m] = numbers_new(KEYS * D, 1, m + 1);
             size_t row = i < 10 ? (size_t)i % COUNT : (size_t)i * 5, column = (size_t)i % D;
             qkv[i / 10][row * D + column] = nan_of(i);
-            kernels->attention(out, D, qkv[0], qkv[1], qkv[2], D, COUNT, KEYS, D, scratch);
+            kernels->attention(&(struct attention_io){.out = out,
+                                                      .out_stride = D,
+                                                      .q = qkv[0],
+                                                      .k = qkv[1],
+                                                      .v = qkv[2],
+                                                      .q_stride = D,
+                                                      .kv_stride = D,
+                                                      .count = COUNT,
+                                                      .n = KEYS,
+                                                      .d = D,
+                                                      .scratch = scratch});
             unsigned expected = i < 10 ? D : i < 20 ? COUNT * D : COUNT;
             ck_assert_msg(count_nan(out, COUNT * D) == expected, "%s, %d: %u", kernels->name, i,
                           count_nan(out, COUNT * D));
@@ -627,8 +680,17 @@ START_TEST(attention_mean_of_every_query_sums_to_one)
     float *q = numbers_new((size_t)N * HEADS * D, 3, 1);
     float *out = numbers_new((size_t)ATTENTION_QUERIES * N, 1, 2);
     float *scratch = numbers_new(attention_mean_scratch(N, D), 1, 3);
-    kernels_best()->attention_mean(out, N, q, q, HEADS * D, ATTENTION_QUERIES, N, HEADS, D,
-                                   scratch);
+    kernels_best()->attention_mean(&(struct attention_io){.out = out,
+                                                          .out_stride = N,
+                                                          .q = q,
+                                                          .k = q,
+                                                          .q_stride = HEADS * D,
+                                                          .kv_stride = HEADS * D,
+                                                          .count = ATTENTION_QUERIES,
+                                                          .n = N,
+                                                          .heads = HEADS,
+                                                          .d = D,
+                                                          .scratch = scratch});
     for (size_t i = 0; i < ATTENTION_QUERIES; i++) {
         double sum = 0;
         for (size_t j = 0; j < N; j++)

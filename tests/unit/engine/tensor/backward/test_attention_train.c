@@ -209,8 +209,17 @@ START_TEST(forward_agrees_with_the_oracle_for_every_variant_of_the_tiles)
             struct problem p = new_problem(n, n, d);
             float *expected = numbers_new(n * (d + SPARE), 1, 2);
             p.head.gemm = gemm_variants[v];
-            kernels_reference.attention(expected, d + SPARE, p.head.q, p.head.k, p.head.v, p.stride,
-                                        n, n, d, p.scratch);
+            kernels_reference.attention(&(struct attention_io){.out = expected,
+                                                               .out_stride = d + SPARE,
+                                                               .q = p.head.q,
+                                                               .k = p.head.k,
+                                                               .v = p.head.v,
+                                                               .q_stride = p.stride,
+                                                               .kv_stride = p.stride,
+                                                               .count = n,
+                                                               .n = n,
+                                                               .d = d,
+                                                               .scratch = p.scratch});
             memset(p.scratch, 0x7F, attention_train_scratch(n, n, d) * sizeof *p.scratch);
             double regulariser = forward(&p);
             ck_assert_double_eq(regulariser, 0);
@@ -316,8 +325,18 @@ START_TEST(forward_with_a_bias_agrees_with_the_oracle)
     struct problem p = new_problem(29, 29, 12);
     float *numbers = numbers_new(57, 3, 8), *expected = numbers_new(29 * (12 + SPARE), 1, 2);
     struct attention_bias bias = {.at = numbers + 28, .key_step = -1};
-    kernels_reference.attention_biased(expected, 12 + SPARE, p.head.q, p.head.k, p.head.v, p.stride,
-                                       29, 29, 12, &bias, p.scratch);
+    kernels_reference.attention(&(struct attention_io){.out = expected,
+                                                       .out_stride = 12 + SPARE,
+                                                       .q = p.head.q,
+                                                       .k = p.head.k,
+                                                       .v = p.head.v,
+                                                       .q_stride = p.stride,
+                                                       .kv_stride = p.stride,
+                                                       .count = 29,
+                                                       .n = 29,
+                                                       .d = 12,
+                                                       .bias = bias,
+                                                       .scratch = p.scratch});
     p.head.bias = &bias;
     forward(&p);
     ck_assert_double_lt(numbers_difference(p.out, expected, 29 * (12 + SPARE)), 2e-6);
