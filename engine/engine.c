@@ -8,7 +8,6 @@
 #include "engine/dtype_choice.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/head_parts.h"
-#include "engine/text_tower.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 static enum err_code copy_paths(struct engine_model *model, const char *dir,
                                 const struct checkpoint *checkpoint, struct err *err)
 {
-    const char *head = model->spec.head_file;
+    const char *head = model->stacks[0].spec.head_file;
     unsigned count = checkpoint_file_count(checkpoint);
     const char **paths = arena_alloc_array(&model->arena, count + 1, sizeof *paths);
     for (unsigned i = 0; paths != NULL && i < count; i++) {
@@ -53,16 +52,22 @@ static const char *most_stored(const struct checkpoint *checkpoint)
     return dtype_name((enum dtype)most);
 }
 
-/* Both encoders are one model: what the one does not use is used by the other. */
-static void count_tower(struct engine_model *model)
+/* The stacks are one model: what the first does not use is used by the other. */
+static void count_labels_stack(struct engine_model *model)
 {
-    struct weights *weights = &model->weights;
+    struct weights *weights = &model->stacks[0].weights;
+    const struct weights *other = &model->stacks[1].weights;
     unsigned kept = 0;
-    for (unsigned i = 0; i < weights->unbound_count; i++)
-        if (!text_tower_reads(model->tower, weights->unbound[i]))
-            weights->unbound[kept++] = weights->unbound[i];
+    for (unsigned i = 0, k = 0; i < weights->unbound_count; i++) { /* both lists are sorted */
+        const char *name = weights->unbound[i];
+        while (k < other->unbound_count && strcmp(other->unbound[k], name) < 0)
+            k++;
+        if (k < other->unbound_count && strcmp(other->unbound[k], name) == 0 &&
+            !engine_is_label_scale(name))
+            weights->unbound[kept++] = name;
+    }
     weights->unbound_count = kept;
-    weights->parameters += model->tower->weights.parameters + 1; /* the scale */
+    weights->parameters += other->parameters + 1; /* the scale */
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
@@ -70,58 +75,33 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
                                   unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
+    struct stack *stacks = model->stacks;
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (!copy_paths(model, dir, checkpoint, err) &&
-        !dtype_choice_measure(choice, options->linear_backend, &model->spec,
-                              model->info.weight_files, model->info.weight_file_count, err) &&
-        !weights_open(&model->weights, &model->spec, checkpoint, choice->encoder, choice->other,
-                      threads, err) &&
-        model->spec.family->is_zero_shot &&
-        !text_tower_open(&model->tower, dir, checkpoint, choice->other, choice->kernels, threads,
-                         err))
-        count_tower(model);
+    if (copy_paths(model, dir, checkpoint, err) ||
+        dtype_choice_measure(choice, options->linear_backend, &stacks[0].spec,
+                             model->info.weight_files, model->info.weight_file_count, err) ||
+        stack_open(&stacks[0], checkpoint, choice->encoder, choice->other, choice->kernels, threads,
+                   err) ||
+        model->stack_count == 1)
+        goto out;
+    if (engine_read_label_scale(&model->label_scale, checkpoint, err) ||
+        stack_open(&stacks[1], checkpoint, choice->other, choice->other, choice->kernels, threads,
+                   err) ||
+        stack_test(&stacks[1], err))
+        goto out;
+    count_labels_stack(model);
+out:
     model->info.stored_dtype = most_stored(checkpoint);
     checkpoint_close(checkpoint);
     return err->code;
-}
-
-static enum err_code test_all(const struct linear *const *linears, size_t count,
-                              const struct kernels *kernels, struct err *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (linears[i]->out > 0 && linear_self_test(linears[i], kernels, err))
-            return err->code;
-    return ERR_OK;
-}
-
-/* One layer, the last of each stage, has every shape that its blocks multiply in. */
-static enum err_code test_products(const struct spec *spec, const struct weights *weights,
-                                   const struct kernels *kernels, struct err *err)
-{
-    enum { OF_LAYER = 5, OUTSIDE = 6 };
-    const struct linear *const outside[OUTSIDE] = {&weights->patch,
-                                                   &weights->pooler,
-                                                   &weights->classifier,
-                                                   &weights->projection,
-                                                   &weights->embedding_project,
-                                                   &weights->mean_classifier};
-    for (unsigned i = 0; i < spec_stages(spec); i++) {
-        const struct spec stage = spec_at(spec, i);
-        const struct layer *layer = &weights->layers[spec_block(spec, spec_end_layer(&stage) - 1)];
-        const struct linear *const linears[OF_LAYER] = {
-            &layer->qkv, &layer->attention_out, &layer->mlp_in, &layer->mlp_out, &layer->merge};
-        if (test_all(linears, OF_LAYER, kernels, err))
-            return err->code;
-    }
-    return test_all(outside, OUTSIDE, kernels, err);
 }
 
 /* Bytes of the head's file: the examples that an input is compared with, and the table of
  * n-grams. */
 static size_t head_bytes(const struct engine_model *model)
 {
-    const struct neighbours *examples = &model->spec.policy.ood.neighbours;
+    const struct neighbours *examples = &model->stacks[0].spec.policy.ood.neighbours;
     const struct ngram_table *table = &model->ngrams;
     size_t numbers = examples->count * examples->width;
     if (table->weight != NULL)
@@ -132,7 +112,7 @@ static size_t head_bytes(const struct engine_model *model)
 static void describe(struct engine_model *model, const struct dtype_choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
-    const struct spec *spec = &model->spec;
+    const struct spec *spec = &model->stacks[0].spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
     struct engine_info *info = &model->info;
     info->kind = spec->family->kind;
@@ -140,8 +120,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->version = spec->version;
     info->dtype = precision_name(choice->precision);
     info->linear_backend = choice->encoder->name;
-    const char *kernel = model->weights.layers[0].qkv.kernel;
-    info->kernels = kernel != NULL ? kernel : model->kernels->name;
+    const char *kernel = model->stacks[0].weights.layers[0].qkv.kernel;
+    info->kernels = kernel != NULL ? kernel : model->stacks[0].kernels->name;
     info->scores = scores[spec->scores];
     info->temperature = spec->temperature;
     info->labels = spec->labels;
@@ -156,25 +136,28 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->feature_size = spec_row(spec);
     info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
-    info->tokens_max = is_text ? model->pipeline.tokenizer->limit : spec_image_tokens(spec);
+    info->tokens_max =
+        is_text ? model->stacks[0].pipeline.tokenizer->limit : spec_image_tokens(spec);
     info->vocab_size = spec->vocab_size;
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
-    info->reads_pairs = is_text && pipeline_reads_pairs(&model->pipeline);
+    info->reads_pairs = is_text && pipeline_reads_pairs(&model->stacks[0].pipeline);
     info->views = is_text ? 0 : spec->image_reading.views;
     info->full_layers = spec->token_pruning.full_layers;
     info->token_share = spec->token_pruning.share;
     info->reads_windows = spec->long_text.in_windows;
-    info->window_stride = model->pipeline.windows.stride;
+    info->window_stride = model->stacks[0].pipeline.windows.stride;
     info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
     info->ngram_rows = model->ngrams.weight != NULL ? model->ngrams.reading.rows : 0;
-    info->parameters = model->weights.parameters;
-    info->weight_bytes = weights_bytes(&model->weights, spec) +
-                         (model->tower != NULL ? text_tower_bytes(model->tower) : 0);
+    info->parameters = model->stacks[0].weights.parameters;
+    info->weight_bytes = weights_bytes(&model->stacks[0].weights, spec);
+    for (unsigned i = 1; i < model->stack_count; i++)
+        info->weight_bytes += weights_bytes(&model->stacks[i].weights, &model->stacks[i].spec) +
+                              tokenizer_bytes(model->stacks[i].pipeline.tokenizer);
     info->head_bytes = head_bytes(model);
-    info->unbound = model->weights.unbound;
-    info->unbound_count = model->weights.unbound_count;
+    info->unbound = model->stacks[0].weights.unbound;
+    info->unbound_count = model->stacks[0].weights.unbound_count;
     info->explain_default = method_default(info->kind);
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
     info->reviews_all = policy_reviews_all(&spec->policy);
@@ -204,7 +187,7 @@ static enum err_code choose_prior(struct engine_model *model, const struct engin
 {
     if (options->class_prior == NULL)
         return ERR_OK;
-    return spec_choose_prior(&model->spec, options->class_prior, &model->arena, err);
+    return spec_choose_prior(&model->stacks[0].spec, options->class_prior, &model->arena, err);
 }
 
 /* A copy computes as the other does: nothing is measured again. */
@@ -216,10 +199,10 @@ static enum err_code choose(struct dtype_choice *choice, const struct engine_opt
         return dtype_choice_make(choice, options->dtype != NULL ? options->dtype : "f32",
                                  options->linear_backend, err);
     *choice =
-        (struct dtype_choice){.encoder = other->encoder,
-                              .precision = other->encoder->precision,
+        (struct dtype_choice){.encoder = other->stacks[0].encoder,
+                              .precision = other->stacks[0].encoder->precision,
                               .other = linear_backend_find(options->linear_backend, PRECISION_F32),
-                              .kernels = other->kernels};
+                              .kernels = other->stacks[0].kernels};
     if (other->info.dtype_reason != NULL)
         snprintf(choice->reason, sizeof choice->reason, "%s", other->info.dtype_reason);
     return ERR_OK;
@@ -230,17 +213,23 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
                                 const struct engine_options *options, struct dtype_choice *choice,
                                 struct head_parts *head, struct err *err)
 {
-    if (choose(choice, options, err) || spec_read(&model->spec, dir, &model->arena, err) ||
-        dtype_choice_pin(choice, options->linear_backend, &model->spec, err) ||
+    if (choose(choice, options, err) ||
+        spec_read(&model->stacks[0].spec, dir, &model->arena, err) ||
+        dtype_choice_pin(choice, options->linear_backend, &model->stacks[0].spec, err) ||
         choose_prior(model, options, err) ||
         (options->token_pruning != NULL &&
-         spec_choose_token_pruning(&model->spec, options->token_pruning, err)) ||
-        pipeline_fit(&model->spec, dir, err) ||
-        head_parts_open(&model->spec, dir, head, &model->arena, err))
+         spec_choose_token_pruning(&model->stacks[0].spec, options->token_pruning, err)) ||
+        pipeline_fit(&model->stacks[0].spec, dir, err) ||
+        head_parts_open(&model->stacks[0].spec, dir, head, &model->arena, err))
         return err->code;
     if (options->takes_uncalibrated)
-        policy_trust(&model->spec.policy);
-    return pipeline_open(&model->pipeline, &model->spec, dir, err);
+        policy_trust(&model->stacks[0].spec.policy);
+    model->stack_count = model->stacks[0].spec.family->is_zero_shot ? 2 : 1;
+    if (model->stack_count > 1 && spec_read_labels(&model->stacks[1].spec, dir, err))
+        return err->code;
+    for (unsigned i = 0; i < model->stack_count && err->code == ERR_OK; i++)
+        pipeline_open(&model->stacks[i].pipeline, &model->stacks[i].spec, dir, err);
+    return err->code;
 }
 
 static enum err_code open_parts(struct engine_model *model, const char *dir,
@@ -253,18 +242,16 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (open_files(model, dir, options, &choice, &head, err) ||
         open_weights(model, dir, options, &choice, threads, err) ||
         (head.matrix.weight != NULL &&
-         head_parts_classify(&model->weights, &model->spec, &head.matrix, choice.other, err)))
+         head_parts_classify(&model->stacks[0].weights, &model->stacks[0].spec, &head.matrix,
+                             choice.other, err)))
         return err->code;
     model->ngrams = head.ngrams;
-    model->kernels = choice.kernels;
-    model->encoder = choice.encoder;
-    if (engine_encode_own(model, threads, err) ||
-        test_products(&model->spec, &model->weights, choice.kernels, err))
+    if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
     if (describe_choice(model, &choice, options, err))
         return err->code;
-    model->info.preprocessing = pipeline_describe(&model->pipeline, &model->arena);
+    model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);
 }
 
@@ -276,11 +263,13 @@ enum err_code engine_check(const char *dir, const struct engine_options *options
     struct head_parts head;
     arena_init(&model.arena);
     if (!open_files(&model, dir, options, &choice, &head, err) &&
-        !checkpoint_open(&checkpoint, dir, err) && !weights_check(&model.spec, checkpoint, err) &&
-        model.spec.family->is_zero_shot)
-        text_tower_check(dir, checkpoint, err);
+        !checkpoint_open(&checkpoint, dir, err) && model.stack_count > 1)
+        engine_read_label_scale(&model.label_scale, checkpoint, err);
+    for (unsigned i = 0; i < model.stack_count && err->code == ERR_OK; i++)
+        weights_check(&model.stacks[i].spec, checkpoint, err);
     checkpoint_close(checkpoint);
-    pipeline_close(&model.pipeline);
+    for (unsigned i = 0; i < model.stack_count; i++)
+        pipeline_close(&model.stacks[i].pipeline);
     arena_deinit(&model.arena);
     return err->code;
 }
@@ -306,11 +295,8 @@ void engine_close(struct engine_model *model)
     if (model == NULL)
         return;
     engine_close_labels(model);
-    if (model->base == NULL) {
-        pipeline_close(&model->pipeline);
-        weights_close(&model->weights, &model->spec);
-        text_tower_close(model->tower);
-    }
+    for (unsigned i = 0; i < model->stack_count && model->base == NULL; i++)
+        stack_close(&model->stacks[i]);
     arena_deinit(&model->arena);
     free(model);
 }

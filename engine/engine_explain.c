@@ -21,9 +21,9 @@ static enum explain_method method_of(const struct engine_model *model,
 static enum err_code check_layer(const struct engine_model *model,
                                  const struct explain_options *options, struct err *err)
 {
-    if (options->layer > model->spec.layers)
+    if (options->layer > model->stacks[0].spec.layers)
         return err_set(err, ERR_UNUSABLE, "explain_layer is %u, but the model has %u layers",
-                       options->layer, model->spec.layers);
+                       options->layer, model->stacks[0].spec.layers);
     const enum explain_method method = method_of(model, options);
     if (options->layer > 0 && method != EXPLAIN_ROLLOUT && method != EXPLAIN_ATTENTION)
         return err_set(err, ERR_UNUSABLE,
@@ -36,11 +36,11 @@ static enum err_code check_layer(const struct engine_model *model,
 static enum err_code check_statistics(const struct engine_model *model,
                                       const struct explain_options *options, struct err *err)
 {
-    if (options->statistics && model->spec.stage_count > 0)
+    if (options->statistics && model->stacks[0].spec.stage_count > 0)
         return err_set(err, ERR_UNUSABLE,
                        "there are no attention statistics of a %s: its attention has windows, and "
                        "its layers have different heads",
-                       model->spec.family->name);
+                       model->stacks[0].spec.family->name);
     return ERR_OK;
 }
 
@@ -51,10 +51,10 @@ static struct capture_wish wish_of(const struct engine_model *model,
                                    const struct explain_options *options)
 {
     const enum explain_method method = method_of(model, options);
-    const unsigned lower = model->spec.layers - 1, layer = options->layer;
+    const unsigned lower = model->stacks[0].spec.layers - 1, layer = options->layer;
     const bool one_layer = method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST;
-    if (model->spec.stage_count > 0) {
-        const unsigned top = layer > 0 ? layer : model->spec.layers;
+    if (model->stacks[0].spec.stage_count > 0) {
+        const unsigned top = layer > 0 ? layer : model->stacks[0].spec.layers;
         return (struct capture_wish){.from = one_layer ? top - 1 : 0, .to = top};
     }
     struct capture_wish wish = {.to = layer > 0 && layer < lower ? layer : lower,
@@ -77,8 +77,8 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
     if (captures == NULL)
         return err_no_memory(err, windows * sizeof *captures);
     for (unsigned i = 0; i < windows; i++)
-        if (capture_open(&captures[i], &model->spec, engine_input_window(input, i).tokens, &wish,
-                         arena, err))
+        if (capture_open(&captures[i], &model->stacks[0].spec, engine_input_window(input, i).tokens,
+                         &wish, arena, err))
             return err->code;
     input->capture = captures;
     return ERR_OK;
@@ -93,8 +93,8 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
     size_t bytes = 0;
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
         const unsigned tokens = engine_input_window(input, i).tokens;
-        bytes += capture_bytes(&model->spec, tokens, &wish);
-        bytes += is_gradient ? gradient_bytes(&model->spec, tokens) : 0;
+        bytes += capture_bytes(&model->stacks[0].spec, tokens, &wish);
+        bytes += is_gradient ? gradient_bytes(&model->stacks[0].spec, tokens) : 0;
     }
     return bytes;
 }
@@ -126,17 +126,18 @@ static enum err_code window_relevance(const struct engine_model *model,
                                       const struct explain_options *options, unsigned label,
                                       struct arena *arena, float *relevance, struct err *err)
 {
-    const struct spec *spec = &model->spec;
+    const struct spec *spec = &model->stacks[0].spec;
     const enum explain_method method = method_of(model, options);
     const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
     const bool has_stages = spec->stage_count > 0, is_last = method == EXPLAIN_GRADIENT_LAST;
     if (has_stages && (is_last || method == EXPLAIN_GRADIENT))
-        return stage_map_gradient(spec, &model->weights, capture, label, is_last, arena, relevance,
-                                  relevance + capture->tokens, err);
+        return stage_map_gradient(spec, &model->stacks[0].weights, capture, label, is_last, arena,
+                                  relevance, relevance + capture->tokens, err);
     if (method == EXPLAIN_GRADIENT)
-        return gradient_map(spec, &model->weights, capture, label, arena, relevance, err);
+        return gradient_map(spec, &model->stacks[0].weights, capture, label, arena, relevance, err);
     if (is_last)
-        return gradient_map_last(spec, &model->weights, capture, label, arena, relevance, err);
+        return gradient_map_last(spec, &model->stacks[0].weights, capture, label, arena, relevance,
+                                 err);
     (has_stages ? stages_map : plain_map)(spec, capture, method, layer, relevance);
     return ERR_OK;
 }
@@ -146,9 +147,9 @@ static enum err_code window_relevance(const struct engine_model *model,
 static float weight_of(const struct engine_model *model, const struct capture *capture,
                        unsigned label, float *scores)
 {
-    if (capture->logits == NULL || model->spec.scores == SCORES_NONE)
+    if (capture->logits == NULL || model->stacks[0].spec.scores == SCORES_NONE)
         return 1;
-    head_scores(&model->spec, model->kernels, capture->logits, scores);
+    head_scores(&model->stacks[0].spec, model->stacks[0].kernels, capture->logits, scores);
     return scores[label];
 }
 
@@ -157,7 +158,7 @@ static enum err_code find_relevance(const struct engine_model *model,
                                     const struct explain_options *options, unsigned label,
                                     struct arena *arena, float **relevance, struct err *err)
 {
-    const unsigned labels = model->spec.label_count;
+    const unsigned labels = model->stacks[0].spec.label_count;
     float *found = arena_alloc_array(arena, input->tokens, 2 * sizeof *found);
     float *scores = arena_alloc_array(arena, labels, sizeof *scores);
     if (found == NULL || scores == NULL)
@@ -213,14 +214,15 @@ static enum err_code explain_image(const struct engine_model *model,
                                    const struct engine_input *input, float *relevance,
                                    struct arena *arena, struct explanation *out, struct err *err)
 {
-    const struct spec *spec = &model->spec;
+    const struct spec *spec = &model->stacks[0].spec;
     float *patches = arena_alloc_array(arena, spec->patches, sizeof *patches);
     if (patches == NULL)
         return err_no_memory(err, spec->patches * sizeof *patches);
     add_views(spec, input, relevance);
     patches_fold(spec, relevance, patches);
     out->patches = patches;
-    out->view = patches_view(spec, &model->pipeline.preprocess, input->width, input->height);
+    out->view =
+        patches_view(spec, &model->stacks[0].pipeline.preprocess, input->width, input->height);
     out->box_count = patches_top(&out->view, patches, EXPLANATION_BOXES, out->boxes);
     return ERR_OK;
 }
@@ -231,7 +233,7 @@ static enum err_code mean_stats(const struct engine_model *model, const struct e
                                 struct err *err)
 {
     const unsigned windows = engine_input_windows(input);
-    const size_t heads = (size_t)model->spec.layers * model->spec.heads;
+    const size_t heads = (size_t)model->stacks[0].spec.layers * model->stacks[0].spec.heads;
     const size_t numbers = heads * (sizeof(struct attention_stats) / sizeof(float));
     *out = input->capture->stats;
     if (*out == NULL || windows == 1)
@@ -281,9 +283,9 @@ enum err_code engine_explain(const struct engine_model *model, const struct engi
     float *relevance = NULL;
     *out = (struct explanation){.method = method_of(model, options),
                                 .layer = options->layer,
-                                .layers = model->spec.layers,
-                                .heads = model->spec.heads,
-                                .heads_left = model->spec.pruned.left};
+                                .layers = model->stacks[0].spec.layers,
+                                .heads = model->stacks[0].spec.heads,
+                                .heads_left = model->stacks[0].spec.pruned.left};
     if (mean_stats(model, input, arena, &out->stats, err) ||
         find_relevance(model, input, options, label, arena, &relevance, err))
         return err->code;

@@ -9,20 +9,20 @@ static bool is_in_windows(const struct engine_model *model, const struct engine_
     if (source->pair_len > 0)
         return false;
     if (source->reading.long_text == LONG_TEXT_OWN)
-        return model->spec.long_text.in_windows;
+        return model->stacks[0].spec.long_text.in_windows;
     return source->reading.long_text == LONG_TEXT_WINDOWS;
 }
 
 /* Tokens of a text's encoding, special ones included; 0: as many as the model reads at once. */
 static unsigned limit_of(const struct engine_model *model, const struct engine_source *source)
 {
-    const unsigned shortest = model->pipeline.tokenizer->limit;
+    const unsigned shortest = model->stacks[0].pipeline.tokenizer->limit;
     unsigned most = ENGINE_TEXT_TOKENS_MAX;
     if (!is_in_windows(model, source))
         return 0;
     if (source->reading.text_tokens_max > 0)
         most = source->reading.text_tokens_max;
-    most += shortest - model->pipeline.windows.room;
+    most += shortest - model->stacks[0].pipeline.windows.room;
     return most > shortest ? most : shortest;
 }
 
@@ -60,7 +60,7 @@ static enum err_code prepare_text(const struct engine_model *model,
                                   const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const struct pipeline *pipeline = &model->pipeline;
+    const struct pipeline *pipeline = &model->stacks[0].pipeline;
     const unsigned limit = limit_of(model, source);
     const struct pipeline_text text = {.bytes = source->bytes,
                                        .len = source->len,
@@ -92,11 +92,11 @@ static enum err_code prepare_image(const struct engine_model *model,
     struct image decoded;
     struct arena scratch;
     arena_init(&scratch);
-    if (image == NULL && !pipeline_decode(&model->pipeline, source->bytes, source->len,
+    if (image == NULL && !pipeline_decode(&model->stacks[0].pipeline, source->bytes, source->len,
                                           source->pixels_max, interrupt, &scratch, &decoded, err))
         image = &decoded;
-    if (image != NULL &&
-        !pipeline_patches(&model->pipeline, image, NULL, interrupt, &scratch, arena, out, err))
+    if (image != NULL && !pipeline_patches(&model->stacks[0].pipeline, image, NULL, interrupt,
+                                           &scratch, arena, out, err))
         out->coloured = pixels_are_coloured(image);
     arena_deinit(&scratch);
     return err->code;
@@ -128,7 +128,7 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
 {
-    const struct pipeline *pipeline = &model->pipeline;
+    const struct pipeline *pipeline = &model->stacks[0].pipeline;
     const size_t len = source->len, evidence = evidence_bytes(&model->ngrams, len);
     const unsigned limit = limit_of(model, source);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
@@ -147,7 +147,7 @@ static struct engine_need need_of_text(const struct engine_model *model,
 static struct engine_need need_of_image(const struct engine_model *model,
                                         const struct engine_source *source)
 {
-    const struct spec *spec = &model->spec;
+    const struct spec *spec = &model->stacks[0].spec;
     const struct image *image = source->image;
     const unsigned views = spec->image_reading.views;
     unsigned width = image != NULL ? image->width : 0, height = image != NULL ? image->height : 0;
@@ -157,8 +157,9 @@ static struct engine_need need_of_image(const struct engine_model *model,
     const size_t turned = views == 1 ? 0 : 3 * (size_t)spec->image_size * spec->image_size;
     const size_t decoded = image == NULL ? image_decode_bytes(source->bytes, source->len) : 0;
     return (struct engine_need){
-        .kept = pipeline_patches_bytes(&model->pipeline),
-        .passing = decoded + preprocess_bytes(&model->pipeline.preprocess, width, height) + turned,
+        .kept = pipeline_patches_bytes(&model->stacks[0].pipeline),
+        .passing = decoded +
+                   preprocess_bytes(&model->stacks[0].pipeline.preprocess, width, height) + turned,
         .windows = views > 1 ? views : 0};
 }
 

@@ -2,10 +2,8 @@
 #include "engine/base/thread_pool.h"
 #include "engine/decide/argmax.h"
 #include "engine/engine_state.h"
-#include "engine/model/embed.h"
 #include "engine/model/head.h"
 #include "engine/model/head_parts.h"
-#include "engine/model/stages.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,15 +27,14 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
         return err_no_memory(err, sizeof *session);
     unsigned longest = model->info.tokens_max;
     session->model = model;
-    if (workspace_open(&session->workspace, &model->spec, model->encoder,
-                       batch_tokens_max > longest ? batch_tokens_max : longest, pool,
-                       model->kernels, err)) {
+    if (stack_workspace(&model->stacks[0], &session->workspace,
+                        batch_tokens_max > longest ? batch_tokens_max : longest, pool, err)) {
         free(session);
         return err->code;
     }
     session->last = workspace_last(&session->workspace);
-    session->last->takes_means =
-        model->spec.policy.ood.method == OOD_NEIGHBOURS || head_parts_reads_means(&model->weights);
+    session->last->takes_means = model->stacks[0].spec.policy.ood.method == OOD_NEIGHBOURS ||
+                                 head_parts_reads_means(&model->stacks[0].weights);
     *out = session;
     return ERR_OK;
 }
@@ -73,38 +70,8 @@ void engine_session_close(struct engine_session *session)
 
 /* ---- running ---- */
 
-static void begin_pass(struct workspace *workspace)
-{
-    workspace->rows = workspace->offset[0] = 0;
-    workspace->captured = false;
-}
-
-static void run_pass(struct engine_session *session)
-{
-    const struct engine_model *model = session->model;
-    stages_run(&model->spec, &model->weights, &session->workspace);
-    const struct spec last = spec_at(&model->spec, spec_stages(&model->spec) - 1);
-    head_read(&last, &model->weights, session->last);
-    begin_pass(&session->workspace);
-}
-
-/* A sequence of its own, at the end of the packed batch; of the next one if this has no room. */
-static void add_window(struct engine_session *session, const struct engine_input *window,
-                       struct window_place place)
-{
-    struct workspace *workspace = &session->workspace;
-    if (window->tokens > workspace->tokens_max - workspace->offset[workspace->rows])
-        run_pass(session);
-    const unsigned row = workspace->rows++, first = workspace->offset[row];
-    workspace->places[row] = place;
-    workspace->captures[row] = window->capture;
-    workspace->captured = workspace->captured || window->capture != NULL;
-    workspace->offset[row + 1] = first + window->tokens;
-    const struct spec spec = spec_at(&session->model->spec, 0);
-    embed(&spec, &session->model->weights, workspace, window, first);
-}
-
-/* The next `count` windows of an input; of the ones before, read[0] has what is pooled. */
+/* The next `count` windows of an input, each a sequence of its own, in as many passes as they need;
+ * of the ones before, read[0] has what is pooled. */
 static void add_windows(struct engine_session *session, const struct engine_input *input,
                         unsigned r, unsigned first, unsigned count)
 {
@@ -112,7 +79,9 @@ static void add_windows(struct engine_session *session, const struct engine_inpu
     place.windows = engine_input_windows(input);
     for (; place.window < first + count; place.window++) {
         const struct engine_input window = engine_input_window(input, place.window);
-        add_window(session, &window, place);
+        if (!stack_has_room(&session->workspace, window.tokens))
+            stack_run(&session->model->stacks[0], &session->workspace);
+        stack_add(&session->model->stacks[0], &session->workspace, &window, place);
     }
 }
 
@@ -127,7 +96,7 @@ static void finish(const struct engine_session *session, const struct engine_inp
                    unsigned row, struct engine_result *result)
 {
     const struct engine_model *model = model_of(session, input);
-    result->features = head_features(&session->model->spec, session->last, row);
+    result->features = head_features(&session->model->stacks[0].spec, session->last, row);
     if (result->scores == NULL)
         return;
     result->truncated = input->truncated;
@@ -152,15 +121,16 @@ static void add_step(struct engine_session *session, struct engine_input input, 
 {
     const struct engine_model *model = session->model, *asked = model_of(session, &input);
     const unsigned first = result->windows_done, step = step_of(&input, result);
-    const size_t row = spec_row(&model->spec);
+    const size_t row = spec_row(&model->stacks[0].spec);
     result->windows_done += step;
     result->is_done = result->windows_done == engine_input_windows(&input);
-    session->workspace.classifiers[r] = asked->base != NULL ? &asked->weights.classifier : NULL;
+    session->workspace.classifiers[r] =
+        asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
     session->last->evidence[r] = input.evidence;
     session->last->answers[r] = result->is_done ? result->logits : NULL;
     if (first > 0)
         memcpy(session->last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
-    if (input.capture != NULL && model->spec.token_pruning.full_layers > 0) {
+    if (input.capture != NULL && model->stacks[0].spec.token_pruning.full_layers > 0) {
         add_windows(session, &input, r, first, step);
         input.capture = NULL;
     }
@@ -171,12 +141,12 @@ void engine_step(struct engine_session *session, const struct engine_input *cons
                  unsigned rows, struct engine_result *const *results)
 {
     const struct engine_model *model = session->model;
-    const size_t row = spec_row(&model->spec);
-    begin_pass(&session->workspace);
+    const size_t row = spec_row(&model->stacks[0].spec);
+    stack_begin(&session->workspace);
     for (unsigned r = 0; r < rows; r++)
         add_step(session, *inputs[r], r, results[r]);
-    run_pass(session);
-    head_logits(&model->spec, &model->weights, session->last, rows);
+    stack_run(&model->stacks[0], &session->workspace);
+    head_logits(&model->stacks[0].spec, &model->stacks[0].weights, session->last, rows);
     for (unsigned r = 0; r < rows; r++)
         if (results[r]->is_done)
             finish(session, inputs[r], r, results[r]);
@@ -197,7 +167,7 @@ unsigned engine_kept_tokens(const struct engine_model *model, const struct engin
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < engine_input_windows(input); i++)
-        kept += spec_pruned_tokens(&model->spec, engine_input_window(input, i).tokens);
+        kept += spec_pruned_tokens(&model->stacks[0].spec, engine_input_window(input, i).tokens);
     return kept;
 }
 
@@ -216,26 +186,27 @@ static bool is_finite(const float *scores, unsigned count)
 
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
-    head_scores(&model->spec, model->kernels, logits, scores);
-    return is_finite(scores, model->spec.label_count);
+    head_scores(&model->stacks[0].spec, model->stacks[0].kernels, logits, scores);
+    return is_finite(scores, model->stacks[0].spec.label_count);
 }
 
 bool engine_scores_as_fitted(const struct engine_model *model, const float *logits, float *scores)
 {
-    head_scores_as_fitted(&model->spec, model->kernels, logits, scores);
-    return is_finite(scores, model->spec.label_count);
+    head_scores_as_fitted(&model->stacks[0].spec, model->stacks[0].kernels, logits, scores);
+    return is_finite(scores, model->stacks[0].spec.label_count);
 }
 
 void engine_conclude(const struct engine_model *model, const float *logits, const float *ood,
                      enum input_doubt doubt, struct engine_result *result)
 {
-    const struct policy *policy = &model->spec.policy;
+    const struct policy *policy = &model->stacks[0].spec.policy;
     result->is_finite = engine_scores(model, logits, result->scores);
     if (!result->is_finite)
         return;
-    result->task = model->spec.scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
-    result->label =
-        result->task == ENGINE_CLASSIFY ? argmax(result->scores, model->spec.label_count) : 0;
+    result->task = model->stacks[0].spec.scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
+    result->label = result->task == ENGINE_CLASSIFY
+                        ? argmax(result->scores, model->stacks[0].spec.label_count)
+                        : 0;
     result->number = result->scores[result->label];
     if (ood != NULL)
         policy_judge_by(policy, result->scores, *ood, doubt, &result->judgement);
@@ -246,7 +217,7 @@ void engine_conclude(const struct engine_model *model, const float *logits, cons
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err)
 {
-    const unsigned labels = model->spec.label_count;
+    const unsigned labels = model->stacks[0].spec.label_count;
     *out = (struct engine_result){.logits = arena_alloc_array(arena, labels, sizeof(float)),
                                   .scores = arena_alloc_array(arena, labels, sizeof(float))};
     return out->logits != NULL && out->scores != NULL

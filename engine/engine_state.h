@@ -4,33 +4,38 @@
 #define ATTND_ENGINE_ENGINE_STATE_H
 
 #include "engine/engine.h"
-#include "engine/model/weights.h"
 #include "engine/ngrams/ngram_table.h"
-#include "engine/prepare/pipeline.h"
-
-struct text_tower;
+#include "engine/stack.h"
 
 enum {
     LABELLER_TOKENS =
-        256 /* of labels encoded at a time: 0.2 s of one thread with ViT-B's encoder */
+        256, /* of labels encoded at a time: 0.2 s of one thread with ViT-B's encoder */
+    MODEL_STACKS_MAX = 2
 };
 
 /* A zero-shot model with other labels is a model of its own that shares all but them with its base.
  */
 struct engine_model {
     const struct engine_model *base; /* whose weights these are; NULL: its own */
-    struct text_tower *tower;        /* of a zero-shot model: its base's; else NULL */
-    float *embeddings;               /* [label_count, P] while labels are encoded; else NULL */
-    unsigned encoded;                /* labels of them */
-    struct spec spec;
-    struct weights weights;
+    /* The first reads inputs and answers. The second, of a zero-shot model, encodes labels, in fp32
+     * whatever the model's dtype is: every score of every image depends on these few numbers, and
+     * they are computed once for a set of labels. */
+    struct stack stacks[MODEL_STACKS_MAX];
+    unsigned stack_count;
+    float label_scale;         /* exp(logit_scale): an encoded label's length */
+    float *embeddings;         /* [label_count, P] while labels are encoded; else NULL */
+    unsigned encoded;          /* labels of them */
     struct ngram_table ngrams; /* its weight is NULL: the encoder answers alone */
-    struct pipeline pipeline;
-    const struct kernels *kernels;
-    const struct linear_backend *encoder; /* multiplies in the blocks */
     struct engine_info info;
     struct arena arena;
 };
+
+/* Reads a zero-shot model's scale of its labels from the checkpoint. ERR_UNSUPPORTED, and the
+ * errors of the file. */
+enum err_code engine_read_label_scale(float *out, const struct checkpoint *checkpoint,
+                                      struct err *err);
+/* True if the scale is the tensor of that name. */
+bool engine_is_label_scale(const char *name);
 
 /* Encodes the labels of a zero-shot model that was just opened, if it has some. */
 enum err_code engine_encode_own(struct engine_model *model, unsigned threads, struct err *err);

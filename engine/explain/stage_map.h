@@ -1,5 +1,5 @@
 /* stage_map.h - the maps of attention_map.h and gradient.h for models whose attention has windows
- * and whose stages merge patches (model/stages.h).
+ * and whose stages merge patches (engine/stack.h).
  *
  * The head reads the mean of the last stage's tokens, so a map begins with the same for each of
  * them. It is carried down as in rollout, with the attention of each window in its place:

@@ -9,8 +9,8 @@
  *
  *     logits = W_c z / |z|,   z = W_p norm(x)[CLS]       (Radford et al. 2021, figure 3)
  *
- * where W_c are its encoded labels (engine/text_tower.h). A distilled DeiT has a second classifier
- * on the second token; its logits are the mean of both (Touvron et al. 2021, section 4).
+ * where W_c are its encoded labels (engine/engine_labels.c). A distilled DeiT has a second
+ * classifier on the second token; its logits are the mean of both (Touvron et al. 2021, section 4).
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H
 #define ATTND_ENGINE_MODEL_HEAD_H

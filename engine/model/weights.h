@@ -59,7 +59,7 @@ struct weights {
     struct layer *layers;     /* [spec_blocks]; layer i computes with layers[spec_block(spec, i)] */
     struct linear pooler;     /* [D, D] */
     struct linear projection; /* [P, D] */
-    /* [labels, D or 2 D]; for a zero-shot model [labels, P], made from its labels (text_tower.h) */
+    /* [labels, D or 2 D]; for a zero-shot model [labels, P], of its labels (engine_labels.c) */
     struct linear classifier, distillation_classifier;
     struct linear mean_classifier; /* [labels, D] head_parts.h; out is 0: there is none */
 

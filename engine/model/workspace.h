@@ -92,7 +92,8 @@ struct workspace {
     float *mean_logits; /* [inputs, labels] logits of means, in the second's memory: no model with
                            a classifier of means has a distillation head */
 
-    /* In a family with stages (stages.h) this is the first stage; matrices above have its sizes. */
+    /* In a family with stages (engine/stack.h) this is the first one; matrices above have its
+     * sizes. */
     struct patch_windows
         windows;    /* sequences are windows while the stage runs, images before and after */
     float *merging; /* [T, 2 D] four patches of the stage before, side by side */

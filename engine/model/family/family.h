@@ -102,7 +102,7 @@ struct family {
     const char *architecture; /* config.json's architectures[0], if model_type is not enough */
     enum engine_kind kind;
     struct block_spec block;
-    /* A classifier whose labels are texts, encoded by another family (engine/text_tower.h): the
+    /* A classifier whose labels are texts, encoded by another family (engine/engine_labels.c): the
      * checkpoint has no classifier. Sizes are in config.json's member `part`. */
     bool is_zero_shot;
     const char *part;            /* NULL: config.json itself */
