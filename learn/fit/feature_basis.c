@@ -16,16 +16,6 @@ enum { CHUNK_ROWS = 512 }; /* summed in single precision, then in double */
 
 /* ---- covariance ---- */
 
-static void take_mean(const struct feature_table *table, double *mean)
-{
-    memset(mean, 0, table->width * sizeof *mean);
-    for (size_t i = 0; i < table->count; i++)
-        for (unsigned j = 0; j < table->width; j++)
-            mean[j] += (double)table->features[i * table->stride + j];
-    for (unsigned j = 0; j < table->width; j++)
-        mean[j] /= (double)table->count;
-}
-
 /* out [count, width] = rows [first, first + count) of the table minus the mean. */
 static void centre(const struct feature_table *table, const double *mean, size_t first,
                    size_t count, float *out)
@@ -37,21 +27,11 @@ static void centre(const struct feature_table *table, const double *mean, size_t
     }
 }
 
-/* covariance [width, width] += chunk' chunk */
-static void add_products(const float *chunk, size_t count, unsigned width, float *products,
-                         double *covariance)
-{
-    openblas_functions()->sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)width, (int)width,
-                                (int)count, 1, chunk, (int)width, chunk, (int)width, 0, products,
-                                (int)width);
-    for (size_t i = 0; i < (size_t)width * width; i++)
-        covariance[i] += (double)products[i];
-}
-
+/* covariance [width, width] = the mean of the rows' centred products. */
 static enum err_code take_covariance(const struct feature_table *table, const double *mean,
                                      double *covariance, struct err *err)
 {
-    size_t width = table->width;
+    const size_t width = table->width;
     float *chunk = calloc(CHUNK_ROWS * width, sizeof *chunk);
     float *products = calloc(width * width, sizeof *products);
     if (chunk == NULL || products == NULL)
@@ -59,7 +39,11 @@ static enum err_code take_covariance(const struct feature_table *table, const do
     for (size_t first = 0; err->code == ERR_OK && first < table->count; first += CHUNK_ROWS) {
         size_t left = table->count - first, count = left < CHUNK_ROWS ? left : CHUNK_ROWS;
         centre(table, mean, first, count, chunk);
-        add_products(chunk, count, table->width, products, covariance);
+        openblas_functions()->sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)width, (int)width,
+                                    (int)count, 1, chunk, (int)width, chunk, (int)width, 0,
+                                    products, (int)width);
+        for (size_t i = 0; i < width * width; i++)
+            covariance[i] += (double)products[i];
     }
     for (size_t i = 0; i < width * width; i++)
         covariance[i] /= (double)table->count;
@@ -70,52 +54,41 @@ static enum err_code take_covariance(const struct feature_table *table, const do
 
 /* ---- directions ---- */
 
-static unsigned rank_of(const double *values, const struct feature_table *table)
-{
-    unsigned rank = 0;
-    while (rank < table->width && rank + 1 < table->count &&
-           values[rank] > VARIANCE_SHARE_MIN * values[0])
-        rank++;
-    return rank;
-}
-
-static enum err_code keep(struct feature_basis *out, const double *values, const double *vectors,
-                          struct arena *arena, struct err *err)
-{
-    size_t numbers = (size_t)out->rank * out->width;
-    double total = 0;
-    for (unsigned i = 0; i < out->rank; i++)
-        total += values[i];
-    out->scale = sqrt(total);
-    out->directions = arena_alloc_array(arena, numbers, sizeof *out->directions);
-    out->variances = arena_alloc_array(arena, out->rank, sizeof *out->variances);
-    if (out->directions == NULL || out->variances == NULL)
-        return err_no_memory(err, numbers * sizeof *out->directions);
-    for (size_t i = 0; i < numbers; i++)
-        out->directions[i] = (float)vectors[i];
-    for (unsigned i = 0; i < out->rank; i++)
-        out->variances[i] = values[i] / total;
-    return ERR_OK;
-}
-
 /* Computes all `width` eigenvectors. LAPACK then uses relatively robust representations, which are
  * three times faster than QR (width 768: 80 ms instead of 256 on one thread of a Zen 4), and faster
  * than computing only some of them. */
 static enum err_code decompose(struct feature_basis *out, const struct feature_table *table,
                                const double *covariance, struct arena *arena, struct err *err)
 {
-    size_t width = table->width;
-    double *values = calloc(width, sizeof *values);
+    size_t width = table->width, numbers;
+    double *values = calloc(width, sizeof *values), total = 0;
     double *vectors = calloc(width * width, sizeof *vectors);
     if (values == NULL || vectors == NULL) {
         err_no_memory(err, width * width * sizeof *vectors);
-    } else if (!eigen_leading(covariance, width, width, values, vectors, err)) {
-        out->rank = values[0] > 0 ? rank_of(values, table) : 0;
-        if (out->rank == 0)
-            err_set(err, ERR_UNUSABLE, "all inputs look alike to the encoder");
-        else
-            keep(out, values, vectors, arena, err);
+        goto out;
     }
+    if (eigen_leading(covariance, width, width, values, vectors, err))
+        goto out;
+    while (values[0] > 0 && out->rank < width && out->rank + 1 < table->count &&
+           values[out->rank] > VARIANCE_SHARE_MIN * values[0])
+        total += values[out->rank++];
+    if (out->rank == 0) {
+        err_set(err, ERR_UNUSABLE, "all inputs look alike to the encoder");
+        goto out;
+    }
+    numbers = out->rank * width;
+    out->scale = sqrt(total);
+    out->directions = arena_alloc_array(arena, numbers, sizeof *out->directions);
+    out->variances = arena_alloc_array(arena, out->rank, sizeof *out->variances);
+    if (out->directions == NULL || out->variances == NULL) {
+        err_no_memory(err, numbers * sizeof *out->directions);
+        goto out;
+    }
+    for (size_t i = 0; i < numbers; i++)
+        out->directions[i] = (float)vectors[i];
+    for (unsigned i = 0; i < out->rank; i++)
+        out->variances[i] = values[i] / total;
+out:
     free(vectors);
     free(values);
     return err->code;
@@ -124,19 +97,25 @@ static enum err_code decompose(struct feature_basis *out, const struct feature_t
 enum err_code feature_basis_fit(struct feature_basis *out, const struct feature_table *table,
                                 struct arena *arena, struct err *err)
 {
-    size_t width = table->width;
+    const size_t width = table->width;
     *out = (struct feature_basis){.width = table->width};
     if (openblas_open(err))
         return err->code;
-    out->mean = arena_alloc_array(arena, width, sizeof *out->mean);
+    double *mean = out->mean = arena_alloc_array(arena, width, sizeof *mean);
     double *covariance = calloc(width * width, sizeof *covariance);
-    if (out->mean == NULL || covariance == NULL) {
+    if (mean == NULL || covariance == NULL) {
         err_no_memory(err, width * width * sizeof *covariance);
-    } else {
-        take_mean(table, out->mean);
-        if (!take_covariance(table, out->mean, covariance, err))
-            decompose(out, table, covariance, arena, err);
+        goto out;
     }
+    memset(mean, 0, width * sizeof *mean);
+    for (size_t i = 0; i < table->count; i++)
+        for (unsigned j = 0; j < width; j++)
+            mean[j] += (double)table->features[i * table->stride + j];
+    for (unsigned j = 0; j < width; j++)
+        mean[j] /= (double)table->count;
+    if (!take_covariance(table, mean, covariance, err))
+        decompose(out, table, covariance, arena, err);
+out:
     free(covariance);
     return err->code;
 }

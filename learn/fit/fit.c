@@ -1,12 +1,11 @@
 #include "learn/fit/fit.h"
 
 #include "engine/base/file.h"
+#include "engine/decide/argmax.h"
 #include "engine/model/head_parts.h"
 #include "engine/prepare/pipeline.h"
 #include "learn/eval/fit/example_bank.h"
-#include "learn/fit/fit_bias.h"
 #include "learn/fit/fit_heads.h"
-#include "learn/fit/fit_ngrams.h"
 #include "learn/fit/fit_prior.h"
 #include "learn/train/checkpoint/record.h"
 
@@ -18,22 +17,6 @@
 enum { SEED = 1 }; /* of the bootstrap draws of the intervals */
 
 /* ---- open ---- */
-
-static enum err_code check_version(const char *version, struct err *err)
-{
-    if (version == NULL || file_is_part(version))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
-}
-
-static enum err_code check_absent(const char *dir, struct err *err)
-{
-    struct stat status;
-    if (stat(dir, &status) != 0 && errno == ENOENT)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "%s: is there already; a fit writes a directory of its own",
-                   dir);
-}
 
 static enum err_code check_head(const struct engine_info *info, struct err *err)
 {
@@ -78,26 +61,23 @@ static enum err_code open_model(struct fit *fit, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code learn_labels(struct fit *fit, struct err *err)
-{
-    size_t *carried = calloc(fit->old.label_count, sizeof *carried);
-    const struct fit_old_labels old = {
-        .name = fit->old.labels, .carried = carried, .count = fit->old.label_count};
-    if (carried == NULL)
-        return err_no_memory(err, fit->old.label_count * sizeof *carried);
-    for (size_t i = 0; i < fit->bank.count; i++)
-        carried[fit->bank.classes[i]]++;
-    fit_labels_learn(&fit->labels, &fit->dataset, &old, &fit->arena, err);
-    free(carried);
-    return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.data) : ERR_OK;
-}
-
 static enum err_code open_data(struct fit *fit, struct err *err)
 {
+    const size_t known = fit->old.label_count;
     struct dataset_options fields = fit->options.fields;
     fields.kind = engine_describe(fit->model)->kind;
-    if (dataset_open(&fit->dataset, fit->options.data, &fields, err) || learn_labels(fit, err))
+    if (dataset_open(&fit->dataset, fit->options.data, &fields, err))
         return err->code;
+    size_t *carried = calloc(known, sizeof *carried);
+    if (carried == NULL)
+        return err_no_memory(err, known * sizeof *carried);
+    for (size_t i = 0; i < fit->bank.count; i++)
+        carried[fit->bank.classes[i]]++;
+    const struct fit_old_labels old = {fit->old.labels, carried, fit->old.label_count};
+    fit_labels_learn(&fit->labels, &fit->dataset, &old, &fit->arena, err);
+    free(carried);
+    if (err->code != ERR_OK)
+        return err_prefix(err, "%s: ", fit->options.data);
     fit->classes = calloc(fit->dataset.count, sizeof *fit->classes);
     if (fit->classes == NULL)
         return err_no_memory(err, fit->dataset.count * sizeof *fit->classes);
@@ -111,11 +91,15 @@ static enum err_code open_data(struct fit *fit, struct err *err)
 
 enum err_code fit_open(struct fit *out, const struct fit_options *options, struct err *err)
 {
+    struct stat status;
     *out = (struct fit){.options = *options};
     arena_init(&out->arena);
     arena_init(&out->ngrams.arena);
-    if (check_version(options->version, err) || check_absent(options->out, err))
-        return err->code;
+    if (options->version != NULL && !file_is_part(options->version))
+        return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
+    if (stat(options->out, &status) == 0 || errno != ENOENT)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: is there already; a fit writes a directory of its own", options->out);
     return open_model(out, err) != ERR_OK ? err->code : open_data(out, err);
 }
 
@@ -221,14 +205,6 @@ enum err_code fit_features(struct fit *fit, const struct fit_progress *progress,
 
 /* ---- before and after ---- */
 
-static unsigned winner_of(const float *logits, unsigned labels)
-{
-    unsigned best = 0;
-    for (unsigned c = 1; c < labels; c++)
-        best = logits[c] > logits[best] ? c : best;
-    return best;
-}
-
 /* Computes figures of the winners among the first `labels` labels. */
 static enum err_code take_figures(struct fit_figures *out, const struct fit *fit,
                                   const float *logits, unsigned labels, struct err *err)
@@ -236,8 +212,7 @@ static enum err_code take_figures(struct fit_figures *out, const struct fit *fit
     if (confusion_open(&out->confusion, fit->labels.count, err))
         return err->code;
     for (size_t i = 0; i < fit->rows.count; i++)
-        confusion_add(&out->confusion, fit->rows.classes[i],
-                      winner_of(logits + i * labels, labels));
+        confusion_add(&out->confusion, fit->rows.classes[i], argmax(logits + i * labels, labels));
     confusion_finish(&out->confusion);
     out->accuracy = wilson_interval(out->confusion.hits, out->confusion.count);
     out->f1 = calloc(fit->labels.count, sizeof *out->f1);

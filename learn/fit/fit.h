@@ -19,6 +19,7 @@
 #define ATTND_LEARN_FIT_FIT_H
 
 #include "engine/engine.h"
+#include "engine/format/head_file.h"
 #include "engine/model/spec.h"
 #include "learn/data/dataset.h"
 #include "learn/eval/measure/confusion.h"
@@ -26,8 +27,23 @@
 #include "learn/eval/measure/interval.h"
 #include "learn/eval/measure/selective.h"
 #include "learn/fit/fit_labels.h"
-#include "learn/fit/fit_rows.h"
 #include "learn/ngrams/ngram_rows.h"
+
+/* The rows that a head is fitted on: first the readable inputs of the data, then the examples that
+ * the model carries (engine/format/head_file.h), which represent the labels that the data lack. An
+ * example whose input is also among the data is left out, since people correct labels. */
+struct fit_rows {
+    size_t count, of_data; /* rows; rows of the data, which come first */
+    unsigned width, labels, old_labels;
+    size_t *items;             /* [of_data] indices in the data set */
+    float *features;           /* [count, width] */
+    unsigned *classes;         /* [count], below labels */
+    uint64_t *digests;         /* [count] */
+    float *before;             /* [count, old_labels] the old model's logits */
+    float *after;              /* [count, labels] the new head's left-out logits; zeros at first */
+    struct ngram_list *ngrams; /* [count]; entries belong to the data and the bank; NULL: the model
+                                  has no table of n-grams */
+};
 
 struct fit_options {
     const char *model, *data, *out;
@@ -74,7 +90,7 @@ struct fit {
     bool adds;    /* the data have only new labels: the old labels' classifier is kept */
     float *plain; /* [labels.count, classifier size + 1] for the features, bias last */
     float *full;  /* [labels.count, rows.width + 1] for features and mean; NULL: plain answers */
-    struct ngram_table new_table; /* fit_ngrams.h */
+    struct ngram_table new_table; /* fit_ngrams */
     double strength;              /* chosen strength of the head that answers */
     float *shifts;                /* [labels.count] of the prior, in rows.after and plain already */
     struct fit_figures before, after; /* over all rows; fit_write sets decisions */
@@ -94,5 +110,25 @@ enum err_code fit_head(struct fit *fit, const struct fit_progress *progress, str
 /* ERR_UNUSABLE if a label of the model loses more than loss_max points of F1 against the old model
  * on these inputs. The error names the label, both figures and what can be done. */
 enum err_code fit_accept(struct fit *fit, struct err *err);
+
+/* ---- the rows ---- */
+
+/* The inputs of the data, run through the old model. */
+struct fit_data {
+    const struct evaluation *evaluation;
+    const unsigned *classes;         /* [evaluation->count] */
+    const struct ngram_list *ngrams; /* [evaluation->count]; NULL: the model has no table */
+};
+
+/* bank->count may be 0. Its examples must have n-grams if the data have. ERR_NO_MEMORY. Close it in
+ * any case. */
+enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
+                            const struct head_bank *bank, unsigned labels, struct err *err);
+void fit_rows_close(struct fit_rows *rows);
+
+/* Makes the bank of the new model from the rows and their left-out answers
+ * (learn/eval/fit/example_bank.h). The arena owns it. */
+enum err_code fit_rows_bank(const struct fit_rows *rows, struct head_bank *out, struct arena *arena,
+                            struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "learn/fit/fit_bias.h"
+#include "learn/fit/fit_heads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,15 +16,6 @@ static int by_margin(const void *left, const void *right)
 {
     float a = ((const struct rival *)left)->margin, b = ((const struct rival *)right)->margin;
     return (a > b) - (a < b);
-}
-
-/* The best other label's logit minus the label's. */
-static float margin_of(const float *logits, unsigned labels, unsigned label)
-{
-    float best = -INFINITY;
-    for (unsigned c = 0; c < labels; c++)
-        best = c != label && logits[c] > best ? logits[c] : best;
-    return best - logits[label];
 }
 
 /* False alarms so far. `alarms` weighs rows as they are, `expected_alarms` by how often the model
@@ -65,23 +56,18 @@ static float highest(const struct fit *fit, const struct rival *rivals, size_t c
     return INFINITY;
 }
 
-static void raise(struct fit *fit, unsigned label, float by)
-{
-    const size_t labels = fit->labels.count, plain = spec_features(&fit->old);
-    fit->plain[label * (plain + 1) + plain] += by;
-    if (fit->full != NULL)
-        fit->full[label * ((size_t)fit->rows.width + 1) + fit->rows.width] += by;
-    for (size_t i = 0; i < fit->rows.count; i++)
-        fit->rows.after[i * labels + label] += by;
-}
-
 static void raise_label(struct fit *fit, unsigned label, struct rival *rivals, struct toll *toll)
 {
     const struct fit_rows *rows = &fit->rows;
+    const size_t labels = rows->labels, plain = spec_features(&fit->old);
     size_t count = 0;
     float own = -INFINITY;
     for (size_t i = 0; i < rows->count; i++) {
-        const float margin = margin_of(rows->after + i * rows->labels, rows->labels, label);
+        const float *logits = rows->after + i * labels;
+        float best = -INFINITY; /* of the other labels' logits */
+        for (unsigned c = 0; c < labels; c++)
+            best = c != label && logits[c] > best ? logits[c] : best;
+        const float margin = best - logits[label];
         toll->rows[rows->classes[i]]++;
         if (rows->classes[i] == label)
             own = fmaxf(own, margin);
@@ -93,8 +79,13 @@ static void raise_label(struct fit *fit, unsigned label, struct rival *rivals, s
     qsort(rivals, count, sizeof *rivals, by_margin);
     const float most = highest(fit, rivals, count, toll);
     const float by = fminf(own + ROOM * fabsf(own), most - ROOM * fabsf(most));
-    if (by > 0)
-        raise(fit, label, by);
+    if (!(by > 0))
+        return;
+    fit->plain[label * (plain + 1) + plain] += by;
+    if (fit->full != NULL)
+        fit->full[label * ((size_t)rows->width + 1) + rows->width] += by;
+    for (size_t i = 0; i < rows->count; i++)
+        rows->after[i * labels + label] += by;
 }
 
 enum err_code fit_bias(struct fit *fit, struct err *err)

@@ -116,31 +116,29 @@ static double temperature_of(const struct fit *fit, const float *logits, unsigne
     return calibration_temperature_within(&set, &bound);
 }
 
-/* Factor by which the temperature must rise because the new answers are sharper. With a table of
- * n-grams the rows cannot tell, since the table is sure of what it learnt. But its scale grew by
- * the same factor as the head's logits (fit_ngrams.h), so this is the factor. */
-static double sharper(const struct fit *fit, size_t *items)
-{
-    if (fit->table.weight != NULL)
-        return fit->new_table.scale / fit->table.scale;
-    return temperature_of(fit, fit->rows.after, fit->labels.count, items) /
-           temperature_of(fit, fit->rows.before, fit->labels.old_count, items);
-}
-
 static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out, struct err *err)
 {
     const struct policy *old = &fit->old.policy;
+    const unsigned known = fit->labels.old_count;
+    double sharper = 1; /* factor by which the temperature must rise: new answers are sharper */
     size_t *items = calloc(fit->rows.count, sizeof *items);
     float *thresholds = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *thresholds);
     if (items == NULL || thresholds == NULL) {
         free(items);
         return err_no_memory(err, fit->rows.count * sizeof *items);
     }
+    /* With a table of n-grams the rows cannot tell, since the table is sure of what it learnt. But
+     * its scale grew by the same factor as the head's logits (fit_ngrams). */
+    if (!fit->adds && fit->table.weight != NULL)
+        sharper = fit->new_table.scale / fit->table.scale;
+    else if (!fit->adds)
+        sharper = temperature_of(fit, fit->rows.after, fit->labels.count, items) /
+                  temperature_of(fit, fit->rows.before, known, items);
     out->target_precision = old->target_precision;
-    out->temperature = fit->old.temperature * (fit->adds ? 1 : sharper(fit, items));
+    out->temperature = fit->old.temperature * sharper;
     if (old->thresholds != NULL) {
         for (unsigned c = 0; c < fit->labels.count; c++)
-            thresholds[c] = c < fit->labels.old_count ? old->thresholds[c] : NAN;
+            thresholds[c] = c < known ? old->thresholds[c] : NAN;
         out->thresholds = thresholds;
     }
     free(items);
@@ -148,18 +146,6 @@ static enum err_code keep_decisions(struct fit *fit, struct calibrate_kept *out,
 }
 
 /* ---- all of it ---- */
-
-/* Class counts that the scores are calibrated for. If labels were only added, the old labels keep
- * their counts. */
-static enum err_code count_fitted(const struct fit *fit, double *counts, struct err *err)
-{
-    const double *old = fit->old.class_prior.fitted;
-    if (fit_prior_counts(fit->options.prior, &fit->labels, counts, err))
-        return err->code;
-    for (unsigned c = 0; fit->adds && old != NULL && c < fit->labels.old_count; c++)
-        counts[c] = old[c];
-    return ERR_OK;
-}
 
 /* Share of rows to call unknown. The energy of a new head is on another scale, so its threshold is
  * set so that as many rows are unknown as before. */
@@ -203,14 +189,19 @@ static enum err_code calibrate_anew(struct fit *fit, const char *dir, bool is_fr
 
 enum err_code fit_decide(struct fit *fit, const char *dir, struct err *err)
 {
-    const struct ood *old = &fit->old.policy.ood;
+    const struct ood *ood = &fit->old.policy.ood;
+    const double *old = fit->old.class_prior.fitted;
     const bool is_fresh = fit_decides_anew(fit);
-    const bool keeps_ood = old->has_threshold && (old->method != OOD_ENERGY || fit->adds);
+    const bool keeps_ood = ood->has_threshold && (ood->method != OOD_ENERGY || fit->adds);
     struct calibrate_kept kept = {0};
     double *fitted = arena_alloc_array(&fit->arena, fit->labels.count, sizeof *fitted);
     if (fitted == NULL)
         return err_no_memory(err, fit->labels.count * sizeof *fitted);
-    if (count_fitted(fit, fitted, err) || (!is_fresh && keep_decisions(fit, &kept, err)))
+    if (fit_prior_counts(fit->options.prior, &fit->labels, fitted, err))
+        return err->code;
+    if (fit->adds && old != NULL) /* the old labels keep the counts they are calibrated for */
+        memcpy(fitted, old, fit->labels.old_count * sizeof *fitted);
+    if (!is_fresh && keep_decisions(fit, &kept, err))
         return err->code;
     if (!is_fresh && keeps_ood)
         return fit_trust_keep(fit, dir, &kept, fitted, err);

@@ -52,20 +52,6 @@ static enum err_code read_classifier(const struct fit *fit, unsigned width, floa
     return err->code != ERR_OK ? err_prefix(err, "%s: ", fit->options.model) : ERR_OK;
 }
 
-/* Reads the old labels' classifier: for the full head the model's own matrix, if it has one. */
-static enum err_code read_old_rows(const struct fit *fit, unsigned width, float *rows,
-                                   struct err *err)
-{
-    const struct head_matrix *matrix = &fit->matrix;
-    if (matrix->weight == NULL || width != matrix->width)
-        return read_classifier(fit, width, rows, err);
-    for (size_t c = 0; c < matrix->labels; c++) {
-        memcpy(rows + c * (width + 1), matrix->weight + c * width, width * sizeof *rows);
-        rows[c * (width + 1) + width] = matrix->bias[c];
-    }
-    return ERR_OK;
-}
-
 /* given [rows, old labels] = logits of the classifier `old` [old labels, width + 1] on the first
  * `width` features of each row. */
 static void give_logits(const struct fit *fit, unsigned width, const float *old, float *given)
@@ -96,16 +82,26 @@ static enum err_code open_fitted(struct fitted *out, const struct fit *fit, unsi
                                  struct err *err)
 {
     const size_t numbers = fit->labels.count * ((size_t)width + 1);
+    const struct head_matrix *matrix = &fit->matrix;
     *out = (struct fitted){.width = width, .known = fit->adds ? fit->labels.old_count : 0};
-    out->weights = calloc(numbers, sizeof *out->weights);
+    float *weights = out->weights = calloc(numbers, sizeof *weights);
     out->given = calloc(fit->rows.count * out->known + 1, sizeof *out->given);
-    if (out->weights == NULL || out->given == NULL)
-        return err_no_memory(err, numbers * sizeof *out->weights);
+    if (weights == NULL || out->given == NULL)
+        return err_no_memory(err, numbers * sizeof *weights);
     if (out->known == 0)
         return ERR_OK;
-    if (!read_old_rows(fit, width, out->weights, err))
-        give_logits(fit, width, out->weights, out->given);
-    return err->code;
+    /* The old labels' classifier; for the full head the model's own matrix, if it has one. */
+    if (matrix->weight == NULL || width != matrix->width) {
+        if (read_classifier(fit, width, weights, err))
+            return err->code;
+    } else {
+        for (size_t c = 0; c < matrix->labels; c++) {
+            memcpy(weights + c * (width + 1), matrix->weight + c * width, width * sizeof *weights);
+            weights[c * (width + 1) + width] = matrix->bias[c];
+        }
+    }
+    give_logits(fit, width, weights, out->given);
+    return ERR_OK;
 }
 
 static void close_fitted(struct fitted *fitted)
@@ -154,16 +150,6 @@ out:
     return err->code;
 }
 
-static enum err_code fit_plain(struct fit *fit, struct counter *counter, struct fitted *out,
-                               struct err *err)
-{
-    const struct feature_table table = {.features = fit->rows.features,
-                                        .count = fit->rows.count,
-                                        .stride = fit->rows.width,
-                                        .width = spec_features(&fit->old)};
-    return fit_table(fit, &table, counter, out, err);
-}
-
 /* ---- features and mean ---- */
 
 /* The sum of the variances of columns [first, last). */
@@ -182,21 +168,16 @@ static double variance_of(const struct fit_rows *rows, unsigned first, unsigned 
     return sum;
 }
 
-/* Factor by which the mean's features are multiplied so that they vary as much as the others. */
-static float balance_of(const struct fit *fit)
-{
-    const unsigned features = spec_features(&fit->old);
-    const double of_mean = variance_of(&fit->rows, features, fit->rows.width);
-    const double of_features = variance_of(&fit->rows, 0, features);
-    return of_mean > 0 && of_features > 0 ? (float)sqrt(of_features / of_mean) : 1;
-}
-
 static enum err_code fit_full(struct fit *fit, struct counter *counter, struct fitted *out,
                               struct err *err)
 {
     const unsigned features = spec_features(&fit->old), width = fit->rows.width;
     const size_t numbers = fit->rows.count * width;
-    const float balance = balance_of(fit);
+    /* Factor by which the mean's features are multiplied so that they vary as much as the others.
+     */
+    const double of_mean = variance_of(&fit->rows, features, width);
+    const double of_features = variance_of(&fit->rows, 0, features);
+    const float balance = of_mean > 0 && of_features > 0 ? (float)sqrt(of_features / of_mean) : 1;
     float *balanced = malloc(numbers * sizeof *balanced);
     if (balanced == NULL)
         return err_no_memory(err, numbers * sizeof *balanced);
@@ -225,24 +206,24 @@ static float *take_weights(const struct fit *fit, struct fitted *fitted)
     return weights;
 }
 
-static void take_answers(struct fit *fit, const struct fitted *served)
-{
-    const size_t labels = fit->labels.count;
-    fit->strength = served->strength;
-    for (size_t i = 0; i < fit->rows.count * labels; i++)
-        fit->rows.after[i] = served->logits[i] + fit->shifts[i % labels];
-}
-
 enum err_code fit_heads(struct fit *fit, const struct fit_progress *progress, struct err *err)
 {
+    const struct feature_table features = {.features = fit->rows.features,
+                                           .count = fit->rows.count,
+                                           .stride = fit->rows.width,
+                                           .width = spec_features(&fit->old)};
     struct counter counter = {.progress = progress};
     struct fitted plain = {0}, full = {0};
     const bool is_one = spec_head_tokens(&fit->old) == 1; /* else two classifiers answer */
-    if (!fit_plain(fit, &counter, &plain, err) &&
+    if (!fit_table(fit, &features, &counter, &plain, err) &&
         (!is_one || !fit_full(fit, &counter, &full, err))) {
         const bool stays_full = fit->adds && fit->matrix.weight != NULL;
         const bool is_full = stays_full || (is_one && full.loss < plain.loss);
-        take_answers(fit, is_full ? &full : &plain);
+        const struct fitted *served = is_full ? &full : &plain;
+        const size_t labels = fit->labels.count;
+        fit->strength = served->strength;
+        for (size_t i = 0; i < fit->rows.count * labels; i++)
+            fit->rows.after[i] = served->logits[i] + fit->shifts[i % labels];
         fit->plain = take_weights(fit, &plain);
         fit->full = is_full ? take_weights(fit, &full) : NULL;
     }

@@ -62,20 +62,6 @@ static enum err_code collect(struct fit_labels *out, const struct dataset *datas
 
 /* ---- inputs ---- */
 
-/* Removes inputs of rare labels from the data set and counts the others by label. */
-static void keep_known(struct fit_labels *out, struct dataset *dataset)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < dataset->count; i++) {
-        unsigned place = place_of(out, dataset->items[i].label);
-        if (place == out->count)
-            continue;
-        out->examples[place]++;
-        dataset->items[kept++] = dataset->items[i];
-    }
-    dataset->count = kept;
-}
-
 static enum err_code check_old(const struct fit_labels *labels, const struct fit_old_labels *old,
                                struct err *err)
 {
@@ -99,7 +85,7 @@ enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
                                const struct fit_old_labels *old, struct arena *arena,
                                struct err *err)
 {
-    size_t room = (size_t)old->count + dataset->count;
+    size_t room = (size_t)old->count + dataset->count, kept = 0;
     *out = (struct fit_labels){.count = old->count, .old_count = old->count};
     out->name = arena_alloc_array(arena, room, sizeof *out->name);
     out->examples = arena_alloc_array(arena, room, sizeof *out->examples);
@@ -110,8 +96,15 @@ enum err_code fit_labels_learn(struct fit_labels *out, struct dataset *dataset,
     memcpy(out->examples, old->carried, old->count * sizeof *out->examples);
     if (collect(out, dataset, arena, err))
         return err->code;
-    keep_known(out, dataset);
-    if (dataset->count == 0)
+    for (size_t i = 0; i < dataset->count; i++) { /* inputs of rare labels are removed */
+        unsigned place = place_of(out, dataset->items[i].label);
+        if (place == out->count)
+            continue;
+        out->examples[place]++;
+        dataset->items[kept++] = dataset->items[i];
+    }
+    dataset->count = kept;
+    if (kept == 0)
         return err_set(err, ERR_UNUSABLE, "no label has %d inputs or more", FIT_EXAMPLES_MIN);
     return check_old(out, old, err);
 }

@@ -1,4 +1,4 @@
-#include "learn/fit/fit_ngrams.h"
+#include "learn/fit/fit_heads.h"
 
 #include "engine/base/thread_pool.h"
 #include "learn/fit/folds.h"
@@ -49,15 +49,6 @@ static enum err_code open_columns(struct columns *columns, struct fit *fit, stru
         columns->bias == NULL || columns->evidence == NULL)
         return err_no_memory(err, (numbers + rows * labels) * sizeof *columns->weight);
     return folds_deal(fit->rows.digests, fit->rows.classes, rows, columns->folds, err);
-}
-
-static void close_columns(struct columns *columns)
-{
-    free(columns->folds);
-    free(columns->scores);
-    free(columns->weight);
-    free(columns->bias);
-    free(columns->evidence);
 }
 
 /* ---- old labels ---- */
@@ -120,18 +111,10 @@ static enum err_code fit_columns(const struct columns *columns, unsigned left_ou
     return err->code;
 }
 
-static void take_left_out(struct columns *columns, unsigned fold, const struct ngram_table *table)
-{
-    const struct fit_rows *rows = &columns->fit->rows;
-    for (size_t i = 0; i < rows->count; i++)
-        if (columns->folds[i] == fold)
-            ngram_table_add_up(table, &rows->ngrams[i],
-                               columns->evidence + i * rows->labels + columns->old_labels);
-}
-
 /* Computes evidence for a fold's rows, from columns that have not learnt them. */
 static enum err_code leave_out(struct columns *columns, unsigned fold, struct err *err)
 {
+    const struct fit_rows *rows = &columns->fit->rows;
     const size_t weights = weights_of(columns);
     float *weight = calloc(weights + columns->new_labels, sizeof *weight);
     if (weight == NULL)
@@ -139,7 +122,10 @@ static enum err_code leave_out(struct columns *columns, unsigned fold, struct er
     const struct ngram_table table = {
         .labels = columns->new_labels, .weight = weight, .bias = weight + weights};
     if (!fit_columns(columns, fold, weight, weight + weights, err))
-        take_left_out(columns, fold, &table);
+        for (size_t i = 0; i < rows->count; i++)
+            if (columns->folds[i] == fold)
+                ngram_table_add_up(&table, &rows->ngrams[i],
+                                   columns->evidence + i * rows->labels + columns->old_labels);
     free(weight);
     return err->code;
 }
@@ -156,21 +142,6 @@ static void run_fits(void *context, unsigned thread, unsigned threads)
             leave_out(columns, i, &columns->err[i]);
         else
             fit_columns(columns, i, columns->weight, columns->bias, &columns->err[i]);
-}
-
-static enum err_code fit_new(struct columns *columns, struct err *err)
-{
-    const unsigned threads = columns->fit->options.threads;
-    struct thread_pool *pool;
-    if (columns->new_labels == 0)
-        return ERR_OK;
-    if (thread_pool_open(&pool, threads < FITS ? threads : FITS, err))
-        return err->code;
-    thread_pool_run(pool, run_fits, columns);
-    thread_pool_close(pool);
-    for (unsigned i = 0; i < FITS && err->code == ERR_OK; i++)
-        *err = columns->err[i];
-    return err->code;
 }
 
 /* ---- the weight ---- */
@@ -195,16 +166,6 @@ static double spread(const struct columns *columns, const float *logits, size_t 
         sum += fmax(squares - mean * mean, 0);
     }
     return sum;
-}
-
-static double scale_of(const struct columns *columns)
-{
-    const struct fit *fit = columns->fit;
-    if (fit->adds)
-        return fit->table.scale;
-    const double now = spread(columns, fit->rows.after, fit->rows.labels, NULL);
-    const double was = spread(columns, fit->rows.before, columns->old_labels, columns->scores);
-    return fit->table.scale * (now > 0 && was > 0 ? sqrt(now / was) : 1);
 }
 
 /* ---- the table ---- */
@@ -234,19 +195,38 @@ static enum err_code make_table(const struct columns *columns, double scale, str
 enum err_code fit_ngrams(struct fit *fit, struct err *err)
 {
     const struct fit_rows *rows = &fit->rows;
+    const unsigned threads = fit->options.threads;
+    double scale = fit->table.scale;
+    struct thread_pool *pool;
     struct columns columns;
     if (fit->table.weight == NULL)
         return ERR_OK;
     if (open_columns(&columns, fit, err))
         goto out;
     take_scores(&columns);
-    if (fit_new(&columns, err))
-        goto out;
-    const double scale = scale_of(&columns);
+    if (columns.new_labels > 0) {
+        if (thread_pool_open(&pool, threads < FITS ? threads : FITS, err))
+            goto out;
+        thread_pool_run(pool, run_fits, &columns);
+        thread_pool_close(pool);
+        for (unsigned i = 0; i < FITS && err->code == ERR_OK; i++)
+            *err = columns.err[i];
+        if (err->code != ERR_OK)
+            goto out;
+    }
+    if (!fit->adds) {
+        const double now = spread(&columns, rows->after, rows->labels, NULL);
+        const double was = spread(&columns, rows->before, columns.old_labels, columns.scores);
+        scale *= now > 0 && was > 0 ? sqrt(now / was) : 1;
+    }
     for (size_t i = 0; i < rows->count * rows->labels; i++)
         rows->after[i] += (float)(scale * (double)columns.evidence[i]);
     make_table(&columns, scale, err);
 out:
-    close_columns(&columns);
+    free(columns.folds);
+    free(columns.scores);
+    free(columns.weight);
+    free(columns.bias);
+    free(columns.evidence);
     return err->code;
 }

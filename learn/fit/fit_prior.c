@@ -8,15 +8,6 @@
 
 #define UNSEEN 0.5 /* Jeffreys' prior of a share */
 
-static void centre(float *shifts, unsigned count)
-{
-    double mean = 0;
-    for (unsigned c = 0; c < count; c++)
-        mean += (double)shifts[c] / count;
-    for (unsigned c = 0; c < count; c++)
-        shifts[c] = (float)((double)shifts[c] - mean);
-}
-
 /* Sets the expected counts, which may have any sum. */
 static enum err_code expect(const char *prior, const struct fit_labels *labels, double *counts,
                             struct err *err)
@@ -47,6 +38,7 @@ enum err_code fit_prior_counts(const char *prior, const struct fit_labels *label
 enum err_code fit_prior_shifts(const char *prior, const struct fit_labels *labels, float *shifts,
                                struct err *err)
 {
+    double mean = 0;
     memset(shifts, 0, labels->count * sizeof *shifts);
     if (strcmp(prior, "natural") == 0)
         return ERR_OK;
@@ -57,7 +49,10 @@ enum err_code fit_prior_shifts(const char *prior, const struct fit_labels *label
         for (unsigned c = 0; c < labels->count; c++)
             shifts[c] =
                 (float)(log(counts[c] + UNSEEN) - log((double)labels->examples[c] + UNSEEN));
-    centre(shifts, labels->count);
+    for (unsigned c = 0; c < labels->count; c++)
+        mean += (double)shifts[c] / labels->count;
+    for (unsigned c = 0; c < labels->count; c++)
+        shifts[c] = (float)((double)shifts[c] - mean);
     free(counts);
     return err->code;
 }

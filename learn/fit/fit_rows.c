@@ -1,4 +1,4 @@
-#include "learn/fit/fit_rows.h"
+#include "learn/fit/fit.h"
 
 #include "learn/eval/fit/example_bank.h"
 
@@ -40,50 +40,41 @@ static void add(struct fit_rows *rows, const float *features, const float *befor
     rows->digests[at] = digest;
 }
 
-static void add_data(struct fit_rows *rows, const struct fit_data *data)
-{
-    const struct evaluation *evaluation = data->evaluation;
-    for (size_t i = 0; i < evaluation->count; i++) {
-        if (evaluation->problems[i] != NULL)
-            continue;
-        rows->items[rows->count] = i;
-        if (rows->ngrams != NULL)
-            rows->ngrams[rows->count] = data->ngrams[i];
-        add(rows, evaluation_features(evaluation, i), evaluation_logits(evaluation, i),
-            data->classes[i], evaluation->digests[i]);
-    }
-    rows->of_data = rows->count;
-}
-
-/* Adds the examples whose digest is not in `given` [of_data], the data's digests, sorted. */
-static void add_bank(struct fit_rows *rows, const struct head_bank *bank, const uint64_t *given)
-{
-    for (size_t i = 0; i < bank->count; i++) {
-        if (rows->of_data > 0 &&
-            bsearch(&bank->digests[i], given, rows->of_data, sizeof *given, compare) != NULL)
-            continue;
-        if (rows->ngrams != NULL)
-            rows->ngrams[rows->count] = bank->ngrams[i];
-        add(rows, bank->features + i * rows->width, bank->logits + i * rows->old_labels,
-            bank->classes[i], bank->digests[i]);
-    }
-}
-
 enum err_code fit_rows_open(struct fit_rows *out, const struct fit_data *data,
                             const struct head_bank *bank, unsigned labels, struct err *err)
 {
     const struct evaluation *evaluation = data->evaluation;
     *out = (struct fit_rows){
         .width = evaluation->feature_size, .labels = labels, .old_labels = evaluation->label_count};
-    uint64_t *given = calloc(evaluation->count + 1, sizeof *given);
+    uint64_t *given = calloc(evaluation->count + 1, sizeof *given); /* the data's, sorted */
     if (given == NULL) {
         err_no_memory(err, evaluation->count * sizeof *given);
-    } else if (!alloc(out, evaluation->count + bank->count, data->ngrams != NULL, err)) {
-        add_data(out, data);
-        memcpy(given, out->digests, out->of_data * sizeof *given);
-        qsort(given, out->of_data, sizeof *given, compare);
-        add_bank(out, bank, given);
+        goto out;
     }
+    if (alloc(out, evaluation->count + bank->count, data->ngrams != NULL, err))
+        goto out;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        if (evaluation->problems[i] != NULL)
+            continue;
+        out->items[out->count] = i;
+        if (out->ngrams != NULL)
+            out->ngrams[out->count] = data->ngrams[i];
+        add(out, evaluation_features(evaluation, i), evaluation_logits(evaluation, i),
+            data->classes[i], evaluation->digests[i]);
+    }
+    out->of_data = out->count;
+    memcpy(given, out->digests, out->of_data * sizeof *given);
+    qsort(given, out->of_data, sizeof *given, compare);
+    for (size_t i = 0; i < bank->count; i++) {
+        if (out->of_data > 0 &&
+            bsearch(&bank->digests[i], given, out->of_data, sizeof *given, compare) != NULL)
+            continue;
+        if (out->ngrams != NULL)
+            out->ngrams[out->count] = bank->ngrams[i];
+        add(out, bank->features + i * out->width, bank->logits + i * out->old_labels,
+            bank->classes[i], bank->digests[i]);
+    }
+out:
     free(given);
     return err->code;
 }

@@ -90,22 +90,6 @@ static bool was_tried(const struct assessment *assessment, unsigned label)
     return given >= selective_right_min(&goal);
 }
 
-/* Keeps the stricter threshold of each label. A label without an old threshold gets one only from
- * its own answers: the threshold that rare labels share (selective_thresholds) would trust it
- * because others were right. */
-static void hold_thresholds(const struct fit *fit, const struct assessment *assessment,
-                            float *thresholds)
-{
-    for (unsigned c = 0; c < fit->labels.count; c++) {
-        const bool is_known = fit->old.policy.thresholds != NULL && c < fit->labels.old_count;
-        const float old = is_known ? fit->old.policy.thresholds[c] : NAN;
-        if ((isnan(old) || isnan(thresholds[c])) && !was_tried(assessment, c))
-            thresholds[c] = old;
-        else if (!isnan(thresholds[c]) && old > thresholds[c])
-            thresholds[c] = old;
-    }
-}
-
 /* Keeps the lower of the old and the new OOD threshold for each label. */
 static enum err_code hold_ood(const struct fit *fit, struct ood *ood, struct arena *arena,
                               struct err *err)
@@ -131,21 +115,30 @@ static enum err_code hold_ood(const struct fit *fit, struct ood *ood, struct are
 enum err_code fit_trust_hold(const struct fit *fit, const char *dir,
                              const struct assessment *assessment, struct err *err)
 {
+    const struct policy *old = &fit->old.policy;
     struct spec spec;
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) && !hold_ood(fit, &spec.policy.ood, &arena, err)) {
-        float *thresholds = arena_alloc_array(&arena, spec.label_count, sizeof *thresholds);
-        if (thresholds == NULL) {
-            err_no_memory(err, spec.label_count * sizeof *thresholds);
-        } else if (spec.policy.thresholds != NULL) {
-            memcpy(thresholds, spec.policy.thresholds, spec.label_count * sizeof *thresholds);
-            hold_thresholds(fit, assessment, thresholds);
-            spec.policy.thresholds = thresholds;
-        }
-        if (err->code == ERR_OK)
-            attnd_json_write(dir, &spec, err);
+    if (spec_read(&spec, dir, &arena, err) || hold_ood(fit, &spec.policy.ood, &arena, err))
+        goto out;
+    float *thresholds = arena_alloc_array(&arena, spec.label_count, sizeof *thresholds);
+    if (thresholds == NULL) {
+        err_no_memory(err, spec.label_count * sizeof *thresholds);
+        goto out;
     }
+    /* Keeps the stricter threshold of each label. A label without an old threshold gets one only
+     * from its own answers: the threshold that rare labels share (selective_thresholds) would trust
+     * it because others were right. */
+    for (unsigned c = 0; spec.policy.thresholds != NULL && c < fit->labels.count; c++) {
+        const bool is_known = old->thresholds != NULL && c < fit->labels.old_count;
+        const float was = is_known ? old->thresholds[c] : NAN, is = spec.policy.thresholds[c];
+        const bool keeps = isnan(was) || isnan(is) ? !was_tried(assessment, c) : was > is;
+        thresholds[c] = keeps ? was : is;
+    }
+    if (spec.policy.thresholds != NULL)
+        spec.policy.thresholds = thresholds;
+    attnd_json_write(dir, &spec, err);
+out:
     arena_deinit(&arena);
     return err->code;
 }
@@ -220,24 +213,20 @@ enum err_code fit_trust_count(const struct fit *fit, const char *dir, const floa
 
 /* ---- raising the temperature ---- */
 
-static enum err_code cool(const char *dir, struct err *err)
-{
-    struct spec spec;
-    struct arena arena;
-    arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err)) {
-        spec.temperature *= COOLER;
-        attnd_json_write(dir, &spec, err);
-    }
-    arena_deinit(&arena);
-    return err->code;
-}
-
 enum err_code fit_trust_cool(struct fit *fit, const char *dir, struct err *err)
 {
-    for (unsigned i = 0; fit->after.trusted > fit->before.trusted && i < COOLINGS_MAX; i++)
-        if (cool(dir, err) || fit_trust_count(fit, dir, fit->rows.after, &fit->after, err))
+    for (unsigned i = 0; fit->after.trusted > fit->before.trusted && i < COOLINGS_MAX; i++) {
+        struct spec spec;
+        struct arena arena;
+        arena_init(&arena);
+        if (!spec_read(&spec, dir, &arena, err)) {
+            spec.temperature *= COOLER;
+            attnd_json_write(dir, &spec, err);
+        }
+        arena_deinit(&arena);
+        if (err->code != ERR_OK || fit_trust_count(fit, dir, fit->rows.after, &fit->after, err))
             return err->code;
+    }
     return ERR_OK;
 }
 

@@ -71,46 +71,29 @@ static void remove_beside(const struct writing *writing)
     rmdir(writing->dir);
 }
 
-static enum err_code move_into_place(const struct writing *writing, struct err *err)
-{
-    const char *out = writing->fit->options.out;
-    if (rename(writing->dir, out) == 0)
-        return ERR_OK;
-    return err_set(err, errno == ENOTEMPTY || errno == EEXIST ? ERR_UNUSABLE : ERR_IO,
-                   "%s: cannot be put there: %s", out, strerror(errno));
-}
-
 /* ---- the checkpoint ---- */
-
-/* Keeps the class codes; new labels have none yet. */
-static enum err_code keep_codes(struct fit *fit, struct spec *spec, struct err *err)
-{
-    const unsigned labels = fit->labels.count, known = fit->labels.old_count;
-    if (spec->class_codes == NULL)
-        return ERR_OK;
-    struct class_code *codes = arena_alloc_array(&fit->arena, labels, sizeof *codes);
-    if (codes == NULL)
-        return err_no_memory(err, labels * sizeof *codes);
-    for (unsigned c = 0; c < labels; c++)
-        codes[c] = c < known ? spec->class_codes[c] : (struct class_code){.is_none = true};
-    spec->class_codes = codes;
-    return ERR_OK;
-}
 
 /* Makes the new model's spec: the old one with other labels and without decisions. */
 static enum err_code make_spec(struct writing *writing, struct err *err)
 {
     struct fit *fit = writing->fit;
     struct spec *spec = &writing->spec;
+    const unsigned labels = fit->labels.count, known = fit->labels.old_count;
     *spec = fit->old;
     spec->version = fit->options.version != NULL ? fit->options.version
                                                  : fit_next_version(spec->version, &fit->arena);
     if (spec->version == NULL)
         return err_no_memory(err, sizeof *spec);
-    if (keep_codes(fit, spec, err))
-        return err->code;
+    if (spec->class_codes != NULL) { /* new labels have none yet */
+        struct class_code *codes = arena_alloc_array(&fit->arena, labels, sizeof *codes);
+        if (codes == NULL)
+            return err_no_memory(err, labels * sizeof *codes);
+        for (unsigned c = 0; c < labels; c++)
+            codes[c] = c < known ? spec->class_codes[c] : (struct class_code){.is_none = true};
+        spec->class_codes = codes;
+    }
     spec->labels = fit->labels.name;
-    spec->label_count = fit->labels.count;
+    spec->label_count = labels;
     spec->temperature = 1;
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
@@ -168,43 +151,29 @@ out:
     return err->code;
 }
 
-/* Makes the matrix of the full head, weights and biases separate; empty if the plain one answers.
- */
-static enum err_code make_matrix(struct fit *fit, struct head_matrix *out, struct err *err)
-{
-    const size_t width = fit->rows.width, labels = fit->labels.count;
-    *out = (struct head_matrix){.width = fit->rows.width, .labels = fit->labels.count};
-    if (fit->full == NULL)
-        return ERR_OK;
-    out->weight = arena_alloc_array(&fit->arena, labels * width, sizeof *out->weight);
-    out->bias = arena_alloc_array(&fit->arena, labels, sizeof *out->bias);
-    if (out->weight == NULL || out->bias == NULL)
-        return err_no_memory(err, labels * width * sizeof *out->weight);
-    for (size_t c = 0; c < labels; c++) {
-        const float *row = fit->full + c * (width + 1);
-        memcpy(out->weight + c * width, row, width * sizeof *row);
-        out->bias[c] = row[width];
-    }
-    return ERR_OK;
-}
-
+/* Writes the examples, the table of n-grams, and the full head's matrix if that head answers. */
 static enum err_code write_bank(const struct writing *writing, struct err *err)
 {
-    struct head_bank bank;
-    struct head_matrix matrix;
     struct fit *fit = writing->fit;
-    if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err) || make_matrix(fit, &matrix, err))
+    const size_t width = fit->rows.width, labels = fit->labels.count;
+    struct head_bank bank;
+    struct head_matrix matrix = {.width = fit->rows.width, .labels = fit->labels.count};
+    if (fit_rows_bank(&fit->rows, &bank, &fit->arena, err))
         return err->code;
+    if (fit->full != NULL) {
+        matrix.weight = arena_alloc_array(&fit->arena, labels * width, sizeof *matrix.weight);
+        matrix.bias = arena_alloc_array(&fit->arena, labels, sizeof *matrix.bias);
+        if (matrix.weight == NULL || matrix.bias == NULL)
+            return err_no_memory(err, labels * width * sizeof *matrix.weight);
+        for (size_t c = 0; c < labels; c++) {
+            const float *row = fit->full + c * (width + 1);
+            memcpy(matrix.weight + c * width, row, width * sizeof *row);
+            matrix.bias[c] = row[width];
+        }
+    }
     const struct head_content content = {&bank, &matrix, &fit->new_table,
                                          writing->spec.token_pruning.full_layers};
     return head_file_write(writing->dir, &content, err);
-}
-
-static enum err_code write_checkpoint(struct writing *writing, struct err *err)
-{
-    if (export_weights(writing, err) || write_bank(writing, err))
-        return err->code;
-    return attnd_json_write(writing->dir, &writing->spec, err);
 }
 
 /* ---- decisions ---- */
@@ -278,11 +247,15 @@ static enum err_code write_record(const struct writing *writing, struct err *err
 
 enum err_code fit_write(struct fit *fit, FILE *shown, struct err *err)
 {
+    const char *out = fit->options.out;
     struct writing writing = {.fit = fit};
     if (!make_beside(&writing, err) && !make_spec(&writing, err) &&
-        !write_checkpoint(&writing, err) && !decide(&writing, err) &&
-        !write_report(&writing, shown, err) && !write_record(&writing, err))
-        move_into_place(&writing, err);
+        !export_weights(&writing, err) && !write_bank(&writing, err) &&
+        !attnd_json_write(writing.dir, &writing.spec, err) && !decide(&writing, err) &&
+        !write_report(&writing, shown, err) && !write_record(&writing, err) &&
+        rename(writing.dir, out) != 0)
+        err_set(err, errno == ENOTEMPTY || errno == EEXIST ? ERR_UNUSABLE : ERR_IO,
+                "%s: cannot be put there: %s", out, strerror(errno));
     if (err->code != ERR_OK)
         remove_beside(&writing);
     return err->code;

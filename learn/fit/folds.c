@@ -18,10 +18,17 @@ static int by_class_and_digest(const void *a, const void *b)
     return 0;
 }
 
-/* Assigns a class's digests to folds in turn. Digests are as good as random. */
-static void deal(const struct entry *entries, size_t count, unsigned char *folds)
+enum err_code folds_deal(const uint64_t *digests, const unsigned *classes, size_t count,
+                         unsigned char *folds, struct err *err)
 {
+    struct entry *entries = calloc(count + 1, sizeof *entries);
     unsigned next = 0;
+    if (entries == NULL)
+        return err_no_memory(err, count * sizeof *entries);
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (struct entry){.class = classes[i], .digest = digests[i], .item = i};
+    qsort(entries, count, sizeof *entries, by_class_and_digest);
+    /* A class's digests go to the folds in turn: digests are as good as random. */
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && entries[i].class != entries[i - 1].class)
             next = 0;
@@ -29,18 +36,6 @@ static void deal(const struct entry *entries, size_t count, unsigned char *folds
             next = (next + 1) % FOLDS;
         folds[entries[i].item] = (unsigned char)next;
     }
-}
-
-enum err_code folds_deal(const uint64_t *digests, const unsigned *classes, size_t count,
-                         unsigned char *folds, struct err *err)
-{
-    struct entry *entries = calloc(count + 1, sizeof *entries);
-    if (entries == NULL)
-        return err_no_memory(err, count * sizeof *entries);
-    for (size_t i = 0; i < count; i++)
-        entries[i] = (struct entry){.class = classes[i], .digest = digests[i], .item = i};
-    qsort(entries, count, sizeof *entries, by_class_and_digest);
-    deal(entries, count, folds);
     free(entries);
     return ERR_OK;
 }

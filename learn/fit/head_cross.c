@@ -42,36 +42,30 @@ static double loss_of(const float *logits, unsigned labels, unsigned truth)
     return log(sum);
 }
 
-static void take_left_out(struct cross *cross, unsigned index, const float *logits)
-{
-    unsigned labels = cross->rows->labels;
-    cross->fold[index].loss = 0;
-    for (size_t i = 0; i < cross->rows->count; i++) {
-        if (cross->folds[i] != index)
-            continue;
-        memcpy(cross->logits + i * labels, logits + i * labels, labels * sizeof *logits);
-        cross->fold[index].loss += loss_of(logits + i * labels, labels, cross->rows->classes[i]);
-    }
-}
-
-static unsigned take_fold(struct cross *cross)
-{
-    return atomic_fetch_add_explicit(&cross->next, 1, memory_order_relaxed);
-}
-
 /* A fold's fit does not depend on which head_fit makes it. */
 static void fit_folds(void *context, unsigned thread, unsigned threads)
 {
     struct cross *cross = context;
+    const size_t labels = cross->rows->labels;
     (void)threads;
-    for (unsigned f; (f = take_fold(cross)) < FOLDS;) {
+    for (unsigned f;
+         (f = atomic_fetch_add_explicit(&cross->next, 1, memory_order_relaxed)) < FOLDS;) {
         struct fold *fold = &cross->fold[f];
         const struct head_problem problem = {.strength = cross->strength,
                                              .folds = cross->folds,
                                              .left_out = f,
                                              .gain_min = HEAD_CROSS_GAIN_MIN};
-        if (head_fit_run(cross->fits[thread], &problem, fold->weights, &fold->err) == ERR_OK)
-            take_left_out(cross, f, head_fit_logits(cross->fits[thread]));
+        if (head_fit_run(cross->fits[thread], &problem, fold->weights, &fold->err))
+            continue;
+        const float *logits = head_fit_logits(cross->fits[thread]);
+        fold->loss = 0;
+        for (size_t i = 0; i < cross->rows->count; i++) {
+            const float *row = logits + i * labels;
+            if (cross->folds[i] != f)
+                continue;
+            memcpy(cross->logits + i * labels, row, labels * sizeof *row);
+            fold->loss += loss_of(row, cross->rows->labels, cross->rows->classes[i]);
+        }
     }
 }
 
@@ -92,22 +86,16 @@ static enum err_code run_strength(struct cross *cross, double *loss, struct err 
 
 /* ---- all strengths ---- */
 
-/* Share of rows whose label is fitted. The losses of other rows hardly change. */
-static double fitted_share(const struct head_rows *rows)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < rows->count; i++)
-        count += rows->classes[i] >= rows->known;
-    return (double)count / (double)rows->count;
-}
-
 static enum err_code search(struct cross *cross, struct head_cross *out,
                             void (*progress)(void *context, size_t done), void *context,
                             struct err *err)
 {
-    size_t scores = cross->rows->count * cross->rows->labels, done = 0;
+    const struct head_rows *rows = cross->rows;
+    size_t fitted = 0, done = 0;
     unsigned worse = 0;
-    const double earned = HEAD_CROSS_EARNED * fitted_share(cross->rows);
+    for (size_t i = 0; i < rows->count; i++)
+        fitted += rows->classes[i] >= rows->known; /* the losses of other rows hardly change */
+    const double earned = HEAD_CROSS_EARNED * ((double)fitted / (double)rows->count);
     out->loss = INFINITY;
     for (cross->strength = 1; cross->strength > HEAD_CROSS_STRENGTH_MIN && worse < WORSE_MAX;
          cross->strength /= HEAD_CROSS_STEP) {
@@ -118,7 +106,7 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
         if (worse == 0) {
             out->loss = loss;
             out->strength = cross->strength;
-            memcpy(out->logits, cross->logits, scores * sizeof *out->logits);
+            memcpy(out->logits, cross->logits, rows->count * rows->labels * sizeof *out->logits);
         }
         if (progress != NULL)
             progress(context, done += FOLDS);
@@ -150,19 +138,6 @@ static enum err_code open_folds(struct cross *cross, const uint64_t *digests, st
     return folds_deal(digests, rows->classes, rows->count, cross->folds, err);
 }
 
-static void close_folds(struct cross *cross)
-{
-    for (unsigned f = 0; f < FOLDS; f++) {
-        free(cross->fold[f].weights);
-        head_fit_close(cross->fits[f]);
-    }
-    head_products_close(cross->products);
-    free(cross->folds);
-    free(cross->logits);
-    if (cross->pool != NULL)
-        thread_pool_close(cross->pool);
-}
-
 enum err_code head_cross_run(struct head_cross *out, const struct head_rows *rows,
                              const uint64_t *digests, unsigned threads,
                              void (*progress)(void *context, size_t done), void *context,
@@ -179,7 +154,15 @@ enum err_code head_cross_run(struct head_cross *out, const struct head_rows *row
     else if (!thread_pool_open(&cross.pool, cross.threads, err) &&
              !open_folds(&cross, digests, err))
         search(&cross, out, progress, context, err);
-    close_folds(&cross);
+    for (unsigned f = 0; f < FOLDS; f++) {
+        free(cross.fold[f].weights);
+        head_fit_close(cross.fits[f]);
+    }
+    head_products_close(cross.products);
+    free(cross.folds);
+    free(cross.logits);
+    if (cross.pool != NULL)
+        thread_pool_close(cross.pool);
     return err->code;
 }
 

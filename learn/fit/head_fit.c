@@ -1,7 +1,9 @@
 /* head_fit.c - see head_fit.h. Products are in single precision, sums over steps in double. */
 #include "learn/fit/head_fit.h"
 
+#include "engine/base/arena.h"
 #include "engine/base/thread_pool.h"
+#include "engine/tensor/gemm/product.h"
 #include "learn/eval/fit/lbfgs.h"
 
 #include <math.h>
@@ -12,6 +14,70 @@
 #define CURVATURE_BOUND 0.25 /* largest value of p (1 - p) */
 
 enum { BLOCK = 64 }; /* rows whose residuals are computed together */
+
+/* ---- products ---- */
+
+struct head_products {
+    struct panels across; /* the rows transposed, [width, count] */
+    struct panels down;   /* the rows, [count, width] */
+    struct arena arena;
+};
+
+static size_t padded(size_t number)
+{
+    return (number + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
+}
+
+enum err_code head_products_open(struct head_products **out, const float *rows, size_t count,
+                                 unsigned width, struct err *err)
+{
+    const struct gemm *gemm = gemm_best(PRECISION_F32);
+    const size_t numbers = padded(count) * padded(width);
+    struct head_products *products = *out = calloc(1, sizeof *products);
+    struct thread_pool *pool;
+    if (products == NULL)
+        return err_no_memory(err, sizeof *products);
+    arena_init(&products->arena);
+    if (panels_alloc(&products->across, &products->arena, gemm, numbers, err) ||
+        panels_alloc(&products->down, &products->arena, gemm, numbers, err) ||
+        thread_pool_open(&pool, 1, err))
+        return err->code;
+    panels_pack(&products->across, pool, width, count, rows, width, true);
+    panels_pack(&products->down, pool, count, width, rows, width, false);
+    thread_pool_close(pool);
+    return ERR_OK;
+}
+
+void head_products_close(struct head_products *products)
+{
+    if (products == NULL)
+        return;
+    arena_deinit(&products->arena);
+    free(products);
+}
+
+/* c [labels, b->n] = a [labels, b->k] b */
+static void multiply(const struct panels *b, struct thread_pool *pool, unsigned labels,
+                     const float *a, float *c)
+{
+    const struct rows rows = {.operand = operand_f32(a, b->k)};
+    const struct product product = {.a = &rows, .b = b, .m = labels, .c = c, .c_stride = b->n};
+    product_run(&product, kernels_best(), pool);
+}
+
+void head_products_logits(const struct head_products *products, struct thread_pool *pool,
+                          unsigned labels, const float *weights, float *logits)
+{
+    multiply(&products->across, pool, labels, weights, logits);
+}
+
+void head_products_slopes(const struct head_products *products, struct thread_pool *pool,
+                          unsigned labels, const float *residual, float *slopes)
+{
+    multiply(&products->down, pool, labels, residual, slopes);
+}
+
+/* ---- open ---- */
 
 struct head_fit {
     struct head_rows rows;
@@ -29,8 +95,6 @@ struct head_fit {
     float *answers;           /* [count, labels] */
     struct lbfgs *lbfgs;
 };
-
-/* ---- open ---- */
 
 enum err_code head_fit_open(struct head_fit **out, const struct head_rows *rows,
                             const struct head_products *products, struct err *err)
@@ -150,18 +214,6 @@ static double take_residuals(struct head_fit *fit, const struct head_problem *pr
     return loss / (double)learnt;
 }
 
-static void take_bias_slopes(struct head_fit *fit, size_t learnt, double *gradient)
-{
-    const size_t count = fit->rows.count, width = fit->rows.width;
-    const float *residuals = fitted_logits(fit);
-    for (unsigned c = 0; c < fit->fitted; c++) {
-        double sum = 0;
-        for (size_t i = 0; i < count; i++)
-            sum += (double)residuals[c * count + i];
-        gradient[c * (width + 1) + width] = sum * fit->scale[width] / (double)learnt;
-    }
-}
-
 /* Context of the optimiser's loss function. */
 struct task {
     struct head_fit *fit;
@@ -175,67 +227,54 @@ static double loss_at(void *context, const double *point, double *gradient)
     const struct task *task = context;
     const struct head_problem *problem = task->problem;
     struct head_fit *fit = task->fit;
-    const size_t learnt = task->learnt;
-    unsigned labels = fit->fitted, width = fit->rows.width;
+    const size_t count = fit->rows.count, learnt = task->learnt, width = fit->rows.width;
+    const float *residuals = fitted_logits(fit);
     double squares = 0;
     take_weights(fit, point);
     take_logits(fit);
     double loss = take_residuals(fit, problem, learnt);
-    head_products_slopes(fit->products, fit->pool, labels, fitted_logits(fit), fit->slopes);
-    take_bias_slopes(fit, learnt, gradient);
-    for (unsigned c = 0; c < labels; c++)
+    head_products_slopes(fit->products, fit->pool, fit->fitted, residuals, fit->slopes);
+    for (unsigned c = 0; c < fit->fitted; c++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)residuals[c * count + i];
+        gradient[c * (width + 1) + width] = sum * fit->scale[width] / (double)learnt;
         for (unsigned j = 0; j < width; j++) {
-            size_t at = (size_t)c * (width + 1) + j;
+            size_t at = c * (width + 1) + j;
             double weight = point[at] * fit->scale[j];
             squares += weight * weight;
-            gradient[at] =
-                fit->scale[j] * ((double)fit->slopes[(size_t)c * width + j] / (double)learnt +
-                                 problem->strength * weight);
+            gradient[at] = fit->scale[j] * ((double)fit->slopes[c * width + j] / (double)learnt +
+                                            problem->strength * weight);
         }
+    }
     return loss + problem->strength / 2 * squares;
 }
 
 /* ---- the fit ---- */
 
-static size_t learnt_of(const struct head_fit *fit, const struct head_problem *problem)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < fit->rows.count; i++)
-        count += problem->folds == NULL || problem->folds[i] != problem->left_out;
-    return count;
-}
-
-static void set_scales(struct head_fit *fit, double strength)
-{
-    for (unsigned j = 0; j < fit->rows.width; j++)
-        fit->scale[j] = 1 / sqrt(CURVATURE_BOUND * fit->rows.variances[j] + strength);
-    fit->scale[fit->rows.width] = 1 / sqrt(CURVATURE_BOUND);
-}
-
-static void take_answers(struct head_fit *fit)
-{
-    const size_t count = fit->rows.count, labels = fit->rows.labels;
-    for (size_t i = 0; i < count; i++)
-        for (size_t c = 0; c < labels; c++)
-            fit->answers[i * labels + c] = fit->logits[c * count + i] + fit->biases[c];
-}
-
 enum err_code head_fit_run(struct head_fit *fit, const struct head_problem *problem,
                            double *weights, struct err *err)
 {
-    size_t learnt = learnt_of(fit, problem), row = fit->rows.width + 1u;
+    const size_t count = fit->rows.count, labels = fit->rows.labels, width = fit->rows.width;
+    size_t learnt = 0;
+    for (size_t i = 0; i < count; i++)
+        learnt += problem->folds == NULL || problem->folds[i] != problem->left_out;
     if (learnt == 0)
         return err_set(err, ERR_UNUSABLE, "every input is left out: nothing to learn");
-    set_scales(fit, problem->strength);
+    for (unsigned j = 0; j < width; j++)
+        fit->scale[j] = 1 / sqrt(CURVATURE_BOUND * fit->rows.variances[j] + problem->strength);
+    fit->scale[width] = 1 / sqrt(CURVATURE_BOUND);
     for (size_t i = 0; i < fit->numbers; i++)
-        fit->point[i] = weights[i] / fit->scale[i % row];
+        fit->point[i] = weights[i] / fit->scale[i % (width + 1)];
     lbfgs_run(fit->lbfgs, loss_at, &(struct task){fit, problem, learnt}, problem->gain_min,
               fit->point);
     take_weights(fit, fit->point); /* the last loss may have been at another point */
     take_logits(fit);
-    take_answers(fit);
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < labels; c++)
+            fit->answers[i * labels + c] = fit->logits[c * count + i] + fit->biases[c];
     for (size_t i = 0; i < fit->numbers; i++)
-        weights[i] = fit->point[i] * fit->scale[i % row];
+        weights[i] = fit->point[i] * fit->scale[i % (width + 1)];
     return ERR_OK;
 }
 

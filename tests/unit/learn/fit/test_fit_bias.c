@@ -1,6 +1,6 @@
-/* fit_bias.h: a label of few inputs is given as easily as one false alarm in a hundred allows, and
+/* fit_bias.c: a label of few inputs is given as easily as one false alarm in a hundred allows, and
  * no more easily than its own inputs ask for. */
-#include "learn/fit/fit_bias.h"
+#include "learn/fit/fit_heads.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* fit_ngrams.h, on a BERT that has learnt two words, with a table of n-grams beside it: a new label
+/* fit_ngrams.c, on a BERT that has learnt two words, with a table of n-grams beside it: a new label
  * gets a column of its own, the others keep theirs, and what is written answers so. */
-#include "learn/fit/fit_ngrams.h"
+#include "learn/fit/fit_heads.h"
 
 #include "engine/base/openblas.h"
 #include "engine/model/head_parts.h"

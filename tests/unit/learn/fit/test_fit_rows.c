@@ -1,7 +1,7 @@
-/* fit_rows.h: people's labels go before the examples of the model, and a bank holds a fair number
+/* fit_rows.c: people's labels go before the examples of the model, and a bank holds a fair number
  * of each label. */
 #include "learn/eval/fit/example_bank.h"
-#include "learn/fit/fit_rows.h"
+#include "learn/fit/fit.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

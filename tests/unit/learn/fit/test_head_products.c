@@ -1,6 +1,6 @@
-/* head_products.h: both products are those of plain sums, of any shape, and the same in any pool.
+/* head_products of head_fit.h: both products are those of plain sums, of any shape, and the same in any pool.
  */
-#include "learn/fit/head_products.h"
+#include "learn/fit/head_fit.h"
 
 #include "tests/support/numbers.h"
 #include "tests/support/suite.h"
