@@ -7,19 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_rate(float rate)
-{
-    return rate >= 0 && rate <= 1;
-}
-
-bool augment_is_valid(const struct augment *augment)
-{
-    return is_rate(augment->mirror) && is_rate(augment->turn) && is_rate(augment->spin) &&
-           is_rate(augment->shift) && is_rate(augment->die_noise) &&
-           is_rate(augment->die_dropout) && is_rate(augment->noise) &&
-           is_rate(augment->brightness) && is_rate(augment->contrast);
-}
-
 /* ---- wafer maps ---- */
 
 enum { OFF_WAFER = 0, USUAL_PASS = 127, USUAL_FAIL = 255 };
@@ -60,36 +47,24 @@ static uint32_t draw_bound(float rate, struct rng *rng)
     return (uint32_t)((double)(rate * rng_uniform(rng)) * 4294967295.0);
 }
 
-static void flip_dies(unsigned char *values, size_t count, unsigned char pass, unsigned char fail,
-                      uint32_t bound, uint32_t key)
-{
-    unsigned char change = pass ^ fail;
-    for (size_t i = 0; i < count; i++) {
-        bool flips = values[i] != OFF_WAFER && rng_hash(key, (uint32_t)i) < bound;
-        values[i] ^= flips ? change : 0;
-    }
-}
-
-static void pass_dies(unsigned char *values, size_t count, unsigned char pass, unsigned char fail,
-                      uint32_t bound, uint32_t key)
-{
-    for (size_t i = 0; i < count; i++) {
-        bool passes = values[i] == fail && rng_hash(key, (uint32_t)i) < bound;
-        values[i] = passes ? pass : values[i];
-    }
-}
-
 static void change_dies(const struct augment *augment, struct rng *rng, unsigned char *values,
                         const struct augment_pixels *pixels)
 {
-    size_t count = values_of(pixels);
+    const size_t count = values_of(pixels);
+    const unsigned char pass = pixels->pass, fail = pixels->fail, change = pass ^ fail;
     if (augment->die_noise > 0) {
-        uint32_t bound = draw_bound(augment->die_noise, rng);
-        flip_dies(values, count, pixels->pass, pixels->fail, bound, (uint32_t)rng_next(rng));
+        const uint32_t bound = draw_bound(augment->die_noise, rng), key = (uint32_t)rng_next(rng);
+        for (size_t i = 0; i < count; i++) {
+            bool flips = values[i] != OFF_WAFER && rng_hash(key, (uint32_t)i) < bound;
+            values[i] ^= flips ? change : 0;
+        }
     }
     if (augment->die_dropout > 0) {
-        uint32_t bound = draw_bound(augment->die_dropout, rng);
-        pass_dies(values, count, pixels->pass, pixels->fail, bound, (uint32_t)rng_next(rng));
+        const uint32_t bound = draw_bound(augment->die_dropout, rng), key = (uint32_t)rng_next(rng);
+        for (size_t i = 0; i < count; i++) {
+            bool passes = values[i] == fail && rng_hash(key, (uint32_t)i) < bound;
+            values[i] = passes ? pass : values[i];
+        }
     }
 }
 
@@ -99,14 +74,6 @@ static void change_dies(const struct augment *augment, struct rng *rng, unsigned
 static float draw_signed(float rate, struct rng *rng)
 {
     return rate > 0 ? rate * (2 * rng_uniform(rng) - 1) : 0;
-}
-
-static float mean_of(const unsigned char *values, size_t count)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return count > 0 ? (float)sum / (float)count : 0;
 }
 
 static unsigned char clip(float value)
@@ -129,9 +96,12 @@ static void change_greys(const struct augment *augment, struct rng *rng, unsigne
     float contrast = 1 + draw_signed(augment->contrast, rng);
     float deviation = augment->noise > 0 ? 255 * augment->noise * rng_uniform(rng) : 0;
     uint32_t key = augment->noise > 0 ? (uint32_t)rng_next(rng) : 0;
-    float mean = mean_of(values, count), shift = mean - mean * contrast + bright;
+    uint64_t sum = 0;
     if (augment->brightness == 0 && augment->contrast == 0 && augment->noise == 0)
         return;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    float mean = count > 0 ? (float)sum / (float)count : 0, shift = mean - mean * contrast + bright;
     for (size_t i = 0; i < count; i++) {
         float noise = deviation * near_normal(rng_hash(key, (uint32_t)i));
         values[i] = clip((float)values[i] * contrast + shift + noise);
@@ -247,23 +217,15 @@ static void spin(const struct augment_pixels *in, float angle, unsigned char *ou
         }
 }
 
-/* Returns the image to walk over: the image itself, or the image spun into `room`. */
-static struct augment_pixels draw_spin(const struct augment *augment,
-                                       const struct augment_pixels *in, struct rng *rng,
-                                       unsigned char *room)
-{
-    struct augment_pixels out = *in;
-    if (augment->spin > 0 && rng_uniform(rng) < augment->spin) {
-        spin(in, 6.2831853f * rng_uniform(rng), room);
-        out.values = room;
-    }
-    return out;
-}
-
 void augment_apply(const struct augment *augment, const struct augment_pixels *in, struct rng *rng,
                    unsigned char *room, struct augment_pixels *out)
 {
-    struct augment_pixels source = draw_spin(augment, in, rng, room + values_of(in));
+    struct augment_pixels source = *in;
+    if (augment->spin > 0 && rng_uniform(rng) < augment->spin) {
+        unsigned char *spun = room + values_of(in);
+        spin(in, 6.2831853f * rng_uniform(rng), spun);
+        source.values = spun;
+    }
     struct walk walk = draw_walk(augment, &source, rng);
     walk_over(&walk, &source, room);
     *out = *in;

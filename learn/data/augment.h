@@ -41,9 +41,6 @@ struct augment_pixels {
     unsigned char pass, fail; /* a wafer map's grey values; both 0: it is no wafer map */
 };
 
-/* True if every rate is a number from 0 to 1. */
-bool augment_is_valid(const struct augment *augment);
-
 /* Sets pass and fail. A wafer map has one channel and the value 0 plus exactly two other values, of
  * which the smaller is pass (WM-811K's 0, 127, 255), or just two of WM-811K's three: a map without
  * a fail, without a pass or without a corner. Any other image is no map, also one with one value.

@@ -90,11 +90,6 @@ static enum err_code read_quoted(struct csv *csv, struct csv_field *field, struc
     return err_set(err, ERR_MALFORMED, "line %zu: a quoted field is never closed", opened);
 }
 
-static bool ends_unquoted(const struct csv *csv, char c)
-{
-    return c == csv->separator || c == '"' || c == '\r' || c == '\n';
-}
-
 static enum err_code read_field(struct csv *csv, struct csv_field *field, struct err *err)
 {
     if (csv->at < csv->len && csv->bytes[csv->at] == '"') {
@@ -102,8 +97,11 @@ static enum err_code read_field(struct csv *csv, struct csv_field *field, struct
         return read_quoted(csv, field, err);
     }
     size_t start = csv->at;
-    while (csv->at < csv->len && !ends_unquoted(csv, csv->bytes[csv->at]))
-        csv->at++;
+    for (; csv->at < csv->len; csv->at++) {
+        const char c = csv->bytes[csv->at];
+        if (c == csv->separator || c == '"' || c == '\r' || c == '\n')
+            break;
+    }
     *field = (struct csv_field){.text = csv->bytes + start, .len = csv->at - start};
     return ERR_OK;
 }

@@ -65,27 +65,18 @@ enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *it
     return ERR_OK;
 }
 
-static enum err_code check_label(const struct dataset *dataset, const struct dataset_record *record,
-                                 struct err *err)
-{
-    size_t line = record->line;
-    if (record->label == NULL)
-        return ERR_OK;
-    if (record->label_len == 0 && !dataset->labels_many)
-        return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
-    if (memchr(record->label, '\0', record->label_len) != NULL)
-        return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
-    if (!utf8_is_valid(record->label, record->label_len))
-        return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
-    return ERR_OK;
-}
-
 static enum err_code check_record(const struct dataset *dataset,
                                   const struct dataset_record *record, struct err *err)
 {
-    size_t line = record->line;
-    if (check_label(dataset, record, err))
-        return err->code;
+    const size_t line = record->line;
+    if (record->label != NULL) {
+        if (record->label_len == 0 && !dataset->labels_many)
+            return err_set(err, ERR_UNUSABLE, "line %zu: the label is empty", line);
+        if (memchr(record->label, '\0', record->label_len) != NULL)
+            return err_set(err, ERR_UNUSABLE, "line %zu: the label contains a NUL character", line);
+        if (!utf8_is_valid(record->label, record->label_len))
+            return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
+    }
     if (dataset->kind == ENGINE_TEXT)
         return ERR_OK;
     if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
@@ -106,35 +97,30 @@ static char *beside(struct dataset *dataset, const char *path, const char *name)
     return arena_format(&dataset->arena, "%.*s%s", folder, path, name);
 }
 
-static enum err_code add_image(struct dataset *dataset, const char *path,
-                               const struct dataset_record *record, struct err *err)
-{
-    struct dataset_item item = {.name = record->name != NULL ? record->name : record->input,
-                                .label = record->label};
-    item.input = beside(dataset, path, record->input);
-    if (record->mask != NULL)
-        item.mask = beside(dataset, path, record->mask);
-    if (item.input == NULL || (record->mask != NULL && item.mask == NULL))
-        return err_no_memory(err, record->input_len + record->mask_len);
-    item.input_len = strlen(item.input);
-    return dataset_add(dataset, &item, err);
-}
-
 enum err_code dataset_add_record(struct dataset *dataset, const char *path,
                                  const struct dataset_record *record, struct err *err)
 {
+    struct dataset_item item = {.name = record->name, .label = record->label};
     if (check_record(dataset, record, err))
         return err->code;
-    if (dataset->kind == ENGINE_IMAGE)
-        return add_image(dataset, path, record, err);
-    struct dataset_item item = {
-        .input = record->input, .input_len = record->input_len, .label = record->label};
+    if (dataset->kind == ENGINE_IMAGE) {
+        item.name = record->name != NULL ? record->name : record->input;
+        item.input = beside(dataset, path, record->input);
+        if (record->mask != NULL)
+            item.mask = beside(dataset, path, record->mask);
+        if (item.input == NULL || (record->mask != NULL && item.mask == NULL))
+            return err_no_memory(err, record->input_len + record->mask_len);
+        item.input_len = strlen(item.input);
+        return dataset_add(dataset, &item, err);
+    }
+    item.input = record->input;
+    item.input_len = record->input_len;
     if (record->pair_len > 0) {
         item.pair = record->pair;
         item.pair_len = record->pair_len;
     }
-    item.name = record->name != NULL ? record->name
-                                     : arena_format(&dataset->arena, "line %zu", record->line);
+    if (item.name == NULL)
+        item.name = arena_format(&dataset->arena, "line %zu", record->line);
     if (item.name == NULL)
         return err_no_memory(err, sizeof item);
     return dataset_add(dataset, &item, err);
@@ -172,23 +158,17 @@ static enum err_code choose_reader(reader *out, const char *path,
     return ERR_OK;
 }
 
-static struct dataset_options complete(const struct dataset_options *options)
-{
-    struct dataset_options all = *options;
-    all.text_field = options->text_field != NULL ? options->text_field : "text";
-    all.image_field = options->image_field != NULL ? options->image_field : "image";
-    all.label_field = options->label_field != NULL ? options->label_field : "label";
-    return all;
-}
-
 enum err_code dataset_open(struct dataset *out, const char *path,
                            const struct dataset_options *options, struct err *err)
 {
-    struct dataset_options all = complete(options);
+    struct dataset_options all = *options;
+    char left_out[DATASET_SENTENCE_BYTES];
     reader read;
+    all.text_field = options->text_field != NULL ? options->text_field : "text";
+    all.image_field = options->image_field != NULL ? options->image_field : "image";
+    all.label_field = options->label_field != NULL ? options->label_field : "label";
     *out = (struct dataset){.kind = options->kind, .labels_many = options->labels_many};
     arena_init(&out->arena);
-    char left_out[DATASET_SENTENCE_BYTES];
     if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {
         dataset_describe_left_out(out, left_out);
         err_set(err, ERR_UNUSABLE, "no %sinput is in it%s%s",
@@ -217,15 +197,6 @@ enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pair
 
 /* ---- labels ---- */
 
-static void list_labels(const char *const *labels, unsigned count, char out[KNOWN_BYTES])
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (unsigned i = 0; i < count && used < KNOWN_BYTES; i++)
-        used +=
-            (size_t)snprintf(out + used, KNOWN_BYTES - used, "%s%s", i > 0 ? ", " : "", labels[i]);
-}
-
 static unsigned find_label(const char *label, const char *const *labels, unsigned count)
 {
     unsigned at = 0;
@@ -244,24 +215,13 @@ enum err_code dataset_match(const struct dataset *dataset, const char *const *la
         classes[i] = find_label(item->label, labels, label_count);
         if (classes[i] < label_count)
             continue;
-        char known[KNOWN_BYTES];
-        list_labels(labels, label_count, known);
+        char known[KNOWN_BYTES] = "";
+        size_t used = 0;
+        for (unsigned c = 0; c < label_count && used < sizeof known; c++)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", c > 0 ? ", " : "",
+                                     labels[c]);
         return err_set(err, ERR_UNUSABLE, "%.80s: the model has no label '%.60s' (it has: %s)",
                        item->name, item->label, known);
-    }
-    return ERR_OK;
-}
-
-static enum err_code check_labels_occur(const struct dataset *dataset, const char *const *labels,
-                                        unsigned label_count, struct err *err)
-{
-    for (unsigned c = 0; c < label_count; c++) {
-        size_t i = 0;
-        while (i < dataset->count &&
-               (dataset->items[i].label == NULL || strcmp(dataset->items[i].label, labels[c]) != 0))
-            i++;
-        if (i == dataset->count)
-            return err_set(err, ERR_UNUSABLE, "no input has the label '%.60s'", labels[c]);
     }
     return ERR_OK;
 }
@@ -272,8 +232,14 @@ enum err_code dataset_set_aside(struct dataset *dataset, const char *const *labe
     size_t kept = 0;
     *out = (struct dataset){.kind = dataset->kind};
     arena_init(&out->arena);
-    if (check_labels_occur(dataset, labels, label_count, err))
-        return err->code;
+    for (unsigned c = 0; c < label_count; c++) {
+        size_t i = 0;
+        while (i < dataset->count &&
+               (dataset->items[i].label == NULL || strcmp(dataset->items[i].label, labels[c]) != 0))
+            i++;
+        if (i == dataset->count)
+            return err_set(err, ERR_UNUSABLE, "no input has the label '%.60s'", labels[c]);
+    }
     for (size_t i = 0; i < dataset->count; i++) {
         const struct dataset_item item = dataset->items[i];
         if (item.label == NULL || find_label(item.label, labels, label_count) == label_count)

@@ -17,9 +17,9 @@
  * form: one document, or one a line. Errors give the line. Texts are held in memory; of images only
  * the paths, the caller reads them.
  *
- * A list of objects that begins with {"attnd_split": 1} is what a training held back (split.h): its
- * lines with "part": "train" are passed over, the others have {"name", "text" or "image", "label"},
- * and "text_pair" where there is one, whatever the options call the fields.
+ * A list of objects that begins with {"attnd_split": 1} is what a training held back (split_write):
+ * its lines with "part": "train" are passed over, the others have {"name", "text" or "image",
+ * "label"}, and "text_pair" where there is one, whatever the options call the fields.
  *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * the labelled defect.
@@ -103,5 +103,20 @@ enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pair
  * label is not there, and the known ones, or that has none. */
 enum err_code dataset_match(const struct dataset *dataset, const char *const *labels,
                             unsigned label_count, unsigned *classes, struct err *err);
+
+/* ---- what was learnt and what was held back ---- */
+
+enum split_part { SPLIT_NONE, SPLIT_TRAIN, SPLIT_VALIDATION };
+
+/* Writes which inputs were learnt and which were held back, as a list of its own:
+ * {"attnd_split": 1} first, then a line an input, in the data set's order: {"part": "train" |
+ * "validation", "name", "label"} and, so that the list stands alone, the image's absolute path or,
+ * of validation texts, the text, with the second one as "text_pair" where there is one. Learnt
+ * texts are named only: they are nine tenths of the data, and nobody is to be judged by them.
+ *
+ * parts: [dataset->count]; SPLIT_NONE is not written, nor what is not UTF-8, which JSON cannot
+ * hold. ERR_IO, ERR_NO_MEMORY. */
+enum err_code split_write(const char *path, const struct dataset *dataset,
+                          const enum split_part *parts, struct err *err);
 
 #endif

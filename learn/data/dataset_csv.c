@@ -13,19 +13,6 @@ struct columns {
     bool labels_optional;
 };
 
-/* Columns that are there, as many as fit; a header is a person's text, and is shown as it is. */
-static enum err_code refuse_column(const struct csv *csv, const char *name, struct err *err)
-{
-    char names[COLUMNS_BYTES] = "";
-    for (unsigned i = 0; i < csv->field_count; i++)
-        if (!nearest_list(names, sizeof names, csv->fields[i].text))
-            break;
-    return err_set(err, ERR_UNUSABLE,
-                   "line %zu: no column is named '%s'; the columns are: %s (--text-field, "
-                   "--image-field and --label-field say which to take)",
-                   csv->record_line, name, names);
-}
-
 static enum err_code find_column(const struct csv *csv, const char *name, bool optional,
                                  unsigned *out, struct err *err)
 {
@@ -38,7 +25,18 @@ static enum err_code find_column(const struct csv *csv, const char *name, bool o
                            csv->record_line, name);
         *out = i;
     }
-    return *out == csv->field_count && !optional ? refuse_column(csv, name, err) : ERR_OK;
+    if (*out < csv->field_count || optional)
+        return ERR_OK;
+    /* Columns that are there, as many as fit; a header is a person's text, and is shown as it is.
+     */
+    char names[COLUMNS_BYTES] = "";
+    for (unsigned i = 0; i < csv->field_count; i++)
+        if (!nearest_list(names, sizeof names, csv->fields[i].text))
+            break;
+    return err_set(err, ERR_UNUSABLE,
+                   "line %zu: no column is named '%s'; the columns are: %s (--text-field, "
+                   "--image-field and --label-field say which to take)",
+                   csv->record_line, name, names);
 }
 
 static enum err_code read_header(struct csv *csv, const struct dataset_options *options,
@@ -84,29 +82,18 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
     return dataset_add_record(dataset, path, &record, err);
 }
 
-static enum err_code read_records(struct dataset *dataset, const char *path, struct csv *csv,
-                                  const struct dataset_options *options, struct err *err)
-{
-    struct columns columns = {0};
-    bool found = true;
-    if (read_header(csv, options, &columns, err))
-        return err->code;
-    while (!dataset_is_full(dataset, options) && !csv_next(csv, &found, err) && found)
-        if (add_record(dataset, path, csv, &columns, err))
-            return err->code;
-    return err->code;
-}
-
 enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
                                const struct dataset_options *options, struct err *err)
 {
+    struct columns columns = {0};
+    char separator = '\0';
+    bool found = true;
     size_t len;
     if (dataset_read_file(&dataset->bytes, &len, path, err))
         return err->code;
     struct csv *csv = malloc(sizeof *csv);
     if (csv == NULL)
         return err_no_memory(err, sizeof *csv);
-    char separator = '\0';
     size_t first = csv_separator_line(dataset->bytes, len, &separator);
     csv_open(csv, dataset->bytes, len);
     if (first > 0) {
@@ -114,7 +101,10 @@ enum err_code dataset_csv_read(struct dataset *dataset, const char *path,
         csv->line++;
     }
     csv->separator = first > 0 ? separator : csv_guess_separator(dataset->bytes, len);
-    read_records(dataset, path, csv, options, err);
+    if (!read_header(csv, options, &columns, err))
+        while (!dataset_is_full(dataset, options) && !csv_next(csv, &found, err) && found)
+            if (add_record(dataset, path, csv, &columns, err))
+                break;
     free(csv);
     return err->code;
 }

@@ -92,13 +92,6 @@ struct place {
     const char *path, *class, *name;
 };
 
-static bool is_stdf_name(const char *name)
-{
-    size_t len;
-    const char *wafer;
-    return picture_is_stdf(name, &len, &wafer) && wafer == NULL;
-}
-
 /* `wafer` is what names it in its file: "#ID", or nothing. */
 static enum err_code add_wafer(struct dataset *dataset, const struct place *place,
                                const char *wafer, struct err *err)
@@ -110,20 +103,6 @@ static enum err_code add_wafer(struct dataset *dataset, const struct place *plac
     if (item.input == NULL || item.label == NULL || item.name == NULL)
         return err_no_memory(err, item.input_len);
     return dataset_add(dataset, &item, err);
-}
-
-static enum err_code add_wafers(struct dataset *dataset, const struct place *place,
-                                const struct stdf *stdf, const struct dataset_options *options,
-                                struct err *err)
-{
-    for (unsigned w = 0; w < stdf->wafer_count && !dataset_is_full(dataset, options); w++) {
-        const char *name = arena_format(&dataset->arena, "#%s", stdf->wafers[w].id);
-        if (name == NULL)
-            return err_no_memory(err, strlen(stdf->wafers[w].id));
-        if (add_wafer(dataset, place, name, err))
-            return err->code;
-    }
-    return ERR_OK;
 }
 
 /* Each wafer is an item. A file that cannot be used is one item, which fails alone when it is read,
@@ -139,7 +118,15 @@ static enum err_code add_stdf(struct dataset *dataset, const struct place *place
     else if (cause.code != ERR_OK || stdf.wafer_count < 2)
         add_wafer(dataset, place, "", err);
     else
-        add_wafers(dataset, place, &stdf, options, err);
+        for (unsigned w = 0; w < stdf.wafer_count && err->code == ERR_OK; w++) {
+            if (dataset_is_full(dataset, options))
+                break;
+            const char *name = arena_format(&dataset->arena, "#%s", stdf.wafers[w].id);
+            if (name == NULL)
+                err_no_memory(err, strlen(stdf.wafers[w].id));
+            else
+                add_wafer(dataset, place, name, err);
+        }
     stdf_close(&stdf);
     return err->code;
 }
@@ -147,15 +134,18 @@ static enum err_code add_stdf(struct dataset *dataset, const struct place *place
 static enum err_code read_file(struct dataset *dataset, const struct place *place,
                                const struct dataset_options *options, struct err *err)
 {
+    size_t len;
+    const char *wafer;
     struct stat status;
     bool is_image = input_format_of_name(place->name, strlen(place->name)) != NULL;
     if (look_at(place->path, &status, err) || !S_ISREG(status.st_mode))
         return err->code;
-    if (!is_image && !is_stdf_name(place->name)) {
-        dataset_leave_out(dataset, place->name);
-        return ERR_OK;
-    }
-    return is_image ? add_wafer(dataset, place, "", err) : add_stdf(dataset, place, options, err);
+    if (is_image)
+        return add_wafer(dataset, place, "", err);
+    if (picture_is_stdf(place->name, &len, &wafer) && wafer == NULL)
+        return add_stdf(dataset, place, options, err);
+    dataset_leave_out(dataset, place->name);
+    return ERR_OK;
 }
 
 static enum err_code read_class(struct dataset *dataset, const char *path, const char *class,
@@ -178,27 +168,11 @@ static enum err_code read_class(struct dataset *dataset, const char *path, const
 
 /* ---- all ---- */
 
-static bool is_class(const struct stat *status, const struct stat *root)
-{
-    bool is_root = status->st_dev == root->st_dev && status->st_ino == root->st_ino; /* a link */
-    return S_ISDIR(status->st_mode) && !is_root;
-}
-
-static enum err_code read_entry(struct dataset *dataset, const char *path, const char *name,
-                                const struct stat *root, const struct dataset_options *options,
-                                struct err *err)
-{
-    struct stat status;
-    if (look_at(path, &status, err) || !is_class(&status, root))
-        return err->code;
-    return read_class(dataset, path, name, options, err);
-}
-
 enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
                                   const struct dataset_options *options, struct err *err)
 {
     struct names names;
-    struct stat root;
+    struct stat root, status;
     if (options->kind != ENGINE_IMAGE)
         return err_set(err, ERR_UNUSABLE, "a folder holds images, but texts are wanted");
     if (stat(path, &root) != 0)
@@ -208,10 +182,14 @@ enum err_code dataset_folder_read(struct dataset *dataset, const char *path,
     for (size_t i = 0; i < names.count && err->code == ERR_OK && !dataset_is_full(dataset, options);
          i++) {
         const char *entry = arena_format(&names.arena, "%s%s%s", path, between, names.at[i]);
-        if (entry == NULL)
+        if (entry == NULL) {
             err_no_memory(err, strlen(path) + strlen(names.at[i]));
-        else
-            read_entry(dataset, entry, names.at[i], &root, options, err);
+        } else if (!look_at(entry, &status, err)) {
+            bool is_root =
+                status.st_dev == root.st_dev && status.st_ino == root.st_ino; /* a link */
+            if (S_ISDIR(status.st_mode) && !is_root)
+                read_class(dataset, entry, names.at[i], options, err);
+        }
     }
     names_close(&names);
     return err->code;

@@ -99,7 +99,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
     return keep(dataset, text, len, &record->label, &record->label_len, err);
 }
 
-/* The names of a line's members: the caller's, or those of a split (split.h). */
+/* The names of a line's members: the caller's, or those of a split (split_write). */
 struct form {
     struct dataset_options fields;
     bool is_split;
@@ -160,35 +160,27 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
     return err->code;
 }
 
-static enum err_code read_lines(struct dataset *dataset, const char *path, const char *bytes,
-                                size_t len, const struct dataset_options *options, struct err *err)
+enum err_code dataset_jsonl_read(struct dataset *dataset, const char *path,
+                                 const struct dataset_options *options, struct err *err)
 {
     struct form form = {.fields = *options};
-    size_t number = 1;
+    size_t number = 1, len;
+    char *bytes;
+    if (dataset_read_file(&bytes, &len, path, err))
+        return err->code;
     size_t at = dataset_mark_bytes(bytes, len);
-    for (; at < len && !dataset_is_full(dataset, options); number++) {
+    for (; at < len && err->code == ERR_OK && !dataset_is_full(dataset, options); number++) {
         const char *end = memchr(bytes + at, '\n', len - at);
         size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
         struct dataset_record record = {.line = number};
         if (!dataset_is_blank(bytes + at, line)) {
             if (parse_line(dataset, bytes + at, line, &form, &record, err))
-                return err_prefix(err, "line %zu: ", number);
-            if (record.input != NULL && dataset_add_record(dataset, path, &record, err))
-                return err->code;
+                err_prefix(err, "line %zu: ", number);
+            else if (record.input != NULL)
+                dataset_add_record(dataset, path, &record, err);
         }
         at += line + (end != NULL);
     }
-    return ERR_OK;
-}
-
-enum err_code dataset_jsonl_read(struct dataset *dataset, const char *path,
-                                 const struct dataset_options *options, struct err *err)
-{
-    char *bytes;
-    size_t len;
-    if (dataset_read_file(&bytes, &len, path, err))
-        return err->code;
-    read_lines(dataset, path, bytes, len, options, err);
     free(bytes);
     return err->code;
 }

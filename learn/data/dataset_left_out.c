@@ -6,22 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static void take_ending(const char *name, char out[DATASET_ENDING_BYTES])
-{
-    const char *dot = strrchr(name, '.');
-    size_t len = 0;
-    for (; dot != NULL && dot[len] != '\0' && len < DATASET_ENDING_BYTES - 1; len++) {
-        unsigned char c = (unsigned char)dot[len];
-        out[len] = (char)(c < 0x20 || c >= 0x7F ? '?' : tolower(c));
-    }
-    out[len] = '\0';
-}
-
 void dataset_leave_out(struct dataset *dataset, const char *name)
 {
     char ending[DATASET_ENDING_BYTES];
     struct dataset_left_out *left_out = &dataset->left_out;
-    take_ending(name, ending);
+    const char *dot = strrchr(name, '.');
+    size_t len = 0;
+    for (; dot != NULL && dot[len] != '\0' && len < sizeof ending - 1; len++) {
+        unsigned char c = (unsigned char)dot[len];
+        ending[len] = (char)(c < 0x20 || c >= 0x7F ? '?' : tolower(c));
+    }
+    ending[len] = '\0';
     left_out->count++;
     for (unsigned i = 0; i < DATASET_ENDINGS_MAX; i++) {
         struct dataset_ending *known = &left_out->endings[i];

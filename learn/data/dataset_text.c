@@ -2,16 +2,6 @@
 
 #include <string.h>
 
-static enum err_code add_file(struct dataset *dataset, const char *path, const char *text,
-                              size_t len, struct err *err)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    struct dataset_item item = {.input = text, .input_len = len};
-    item.name = arena_copy(&dataset->arena, name, strlen(name));
-    return item.name != NULL ? dataset_add(dataset, &item, err) : err_no_memory(err, strlen(name));
-}
-
 static enum err_code add_lines(struct dataset *dataset, const char *path, const char *text,
                                size_t len, const struct dataset_options *options, struct err *err)
 {
@@ -40,8 +30,13 @@ enum err_code dataset_text_read(struct dataset *dataset, const char *path,
     if (dataset_read_file(&dataset->bytes, &len, path, err))
         return err->code;
     size_t mark = dataset_mark_bytes(dataset->bytes, len);
-    const char *text = dataset->bytes + mark;
+    const char *text = dataset->bytes + mark, *slash = strrchr(path, '/');
     if (options->line_documents)
         return add_lines(dataset, path, text, len - mark, options, err);
-    return len > mark ? add_file(dataset, path, text, len - mark, err) : ERR_OK;
+    if (len == mark)
+        return ERR_OK;
+    const char *name = slash != NULL ? slash + 1 : path;
+    struct dataset_item item = {.input = text, .input_len = len - mark};
+    item.name = arena_copy(&dataset->arena, name, strlen(name));
+    return item.name != NULL ? dataset_add(dataset, &item, err) : err_no_memory(err, strlen(name));
 }

@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "learn/data/dataset_form.h"
 #include "learn/data/picture.h"
 
 #include <dirent.h>
@@ -91,29 +92,23 @@ static enum err_code add_wafers(struct input_list *list, const char *path, struc
     return err->code;
 }
 
-/* Returns the first bytes. A file that cannot be opened has none: it counts as text, and reading it
- * later says why. */
-static size_t read_head(const char *path, char *head, size_t size)
-{
-    int fd;
-    file_open(&fd, path, &(struct err){0});
-    ssize_t got = fd >= 0 ? read(fd, head, size) : 0;
-    if (fd >= 0)
-        close(fd);
-    return got > 0 ? (size_t)got : 0;
-}
-
-/* STDF begins with the record FAR: its length, 2, in either byte order, its type 0 and 10. */
+/* STDF begins with the record FAR: its length, 2, in either byte order, its type 0 and 10. A file
+ * that cannot be opened has no bytes: it counts as text, and reading it later says why. */
 static enum err_code add_by_content(struct input_list *list, const char *path, struct err *err)
 {
     char head[512] = "";
-    size_t file_len, len = read_head(path, head, sizeof head);
     const char *wafer;
-    bool is_far = len >= 4 && (head[0] == 2 || head[1] == 2) && head[0] + head[1] == 2 &&
+    size_t file_len;
+    int fd;
+    file_open(&fd, path, &(struct err){0});
+    ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    if (fd >= 0)
+        close(fd);
+    bool is_far = got >= 4 && (head[0] == 2 || head[1] == 2) && head[0] + head[1] == 2 &&
                   head[2] == 0 && head[3] == 10;
     if (is_far || (picture_is_stdf(path, &file_len, &wafer) && wafer == NULL))
         return add_wafers(list, path, err);
-    const struct file_kind *kind = file_kind_of(head, len);
+    const struct file_kind *kind = file_kind_of(head, got > 0 ? (size_t)got : 0);
     bool is_image = kind != NULL && (kind->use == FILE_IS_READ || kind->use == FILE_IS_PICTURE);
     return add_file(list, path, is_image, err);
 }
@@ -188,24 +183,16 @@ static enum err_code add_matches(struct input_list *list, const char *pattern, s
                        : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder", pattern);
 }
 
-static bool exists(const char *path)
-{
-    size_t file_len;
-    const char *wafer;
-    if (access(path, F_OK) == 0)
-        return true;
-    return picture_is_stdf(path, &file_len, &wafer) && wafer != NULL;
-}
-
 enum err_code input_list_add_path(struct input_list *list, const char *path, struct err *err)
 {
     unsigned before = list->count;
     size_t file_len;
     const char *wafer;
-    if (!exists(path))
-        return add_matches(list, path, err);
-    if (picture_is_stdf(path, &file_len, &wafer) && wafer != NULL)
+    bool is_wafer = picture_is_stdf(path, &file_len, &wafer) && wafer != NULL;
+    if (is_wafer)
         return add_file(list, path, true, err);
+    if (access(path, F_OK) != 0)
+        return add_matches(list, path, err);
     if (add_existing(list, path, NULL, 0, err))
         return err->code;
     if (list->count == before)
@@ -214,25 +201,6 @@ enum err_code input_list_add_path(struct input_list *list, const char *path, str
 }
 
 /* ---- lines ---- */
-
-static enum err_code add_line(struct input_list *list, const char *file, unsigned number,
-                              const char *line, size_t len, struct err *err)
-{
-    const char *text = arena_copy(&list->arena, line, len);
-    if (text == NULL)
-        return err_no_memory(err, len);
-    return input_list_add(
-        list, &(struct listed_input){.text = text, .text_len = len, .file = file, .line = number},
-        err);
-}
-
-static bool is_blank(const char *line, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (strchr(" \t\r", line[i]) == NULL)
-            return false;
-    return true;
-}
 
 enum err_code input_list_add_lines(struct input_list *list, const char *path, struct err *err)
 {
@@ -249,8 +217,14 @@ enum err_code input_list_add_lines(struct input_list *list, const char *path, st
         const char *end = memchr(bytes + at, '\n', len - at);
         size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
         size_t shown = line > 0 && bytes[at + line - 1] == '\r' ? line - 1 : line;
-        if (!is_blank(bytes + at, shown))
-            add_line(list, file, number, bytes + at, shown, err);
+        if (!dataset_is_blank(bytes + at, shown)) {
+            struct listed_input input = {.text_len = shown, .file = file, .line = number};
+            input.text = arena_copy(&list->arena, bytes + at, shown);
+            if (input.text == NULL)
+                err_no_memory(err, shown);
+            else
+                input_list_add(list, &input, err);
+        }
         at += line + 1;
     }
     free(bytes);

@@ -203,20 +203,6 @@ static enum err_code read_line(struct reader *reader, const char *bytes, size_t 
     return err->code != ERR_OK ? err_prefix(err, "line %zu: ", line) : ERR_OK;
 }
 
-static enum err_code read_lines(struct reader *reader, const char *bytes, size_t len,
-                                struct err *err)
-{
-    size_t line = 1;
-    for (size_t at = dataset_mark_bytes(bytes, len); at < len; line++) {
-        const char *end = memchr(bytes + at, '\n', len - at);
-        size_t count = end != NULL ? (size_t)(end - bytes) - at : len - at;
-        if (read_line(reader, bytes + at, count, line, err))
-            return err->code;
-        at += count + (end != NULL);
-    }
-    return ERR_OK;
-}
-
 /* ---- open and close ---- */
 
 static enum err_code open_room(struct reader *reader, struct err *err)
@@ -239,10 +225,16 @@ static enum err_code open_room(struct reader *reader, struct err *err)
 static enum err_code read_file(struct reader *reader, const char *path, struct err *err)
 {
     char *bytes = NULL;
-    size_t len;
+    size_t len, line = 1;
     qsort(reader->keys, reader->list->count, sizeof *reader->keys, compare_keys);
-    if (!dataset_read_file(&bytes, &len, path, err))
-        read_lines(reader, bytes, len, err);
+    if (dataset_read_file(&bytes, &len, path, err))
+        len = 0;
+    for (size_t at = dataset_mark_bytes(bytes, len); at < len && err->code == ERR_OK; line++) {
+        const char *end = memchr(bytes + at, '\n', len - at);
+        size_t count = end != NULL ? (size_t)(end - bytes) - at : len - at;
+        read_line(reader, bytes + at, count, line, err);
+        at += count + (end != NULL);
+    }
     free(bytes);
     return err->code;
 }

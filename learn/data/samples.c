@@ -52,72 +52,46 @@ static void load_block(void *context, unsigned index, unsigned count)
         load(loader, &round->dataset->items[i], &round->items[i]);
 }
 
-static enum err_code failure_of(const struct samples_loader *loaders, unsigned count,
-                                struct err *err)
+static enum err_code load_all(struct samples *samples, const struct dataset *dataset,
+                              const struct samples_options *options, struct err *err)
 {
-    for (unsigned i = 0; i < count; i++)
-        if (loaders[i].err.code != ERR_OK)
-            return err_set(err, loaders[i].err.code, "%s", loaders[i].err.text);
-    return ERR_OK;
-}
-
-static enum err_code load_rounds(struct samples *samples, struct samples_loader *loaders,
-                                 struct thread_pool *pool, const struct dataset *dataset,
-                                 const struct samples_options *options, struct err *err)
-{
+    const unsigned threads = options->threads;
+    const unsigned pieces_max = options->pieces_max != 0 ? options->pieces_max : PIECES_MAX;
+    struct thread_pool *pool = NULL;
+    struct samples_loader *loaders = calloc(threads, sizeof *loaders);
     struct round round = {.loaders = loaders, .dataset = dataset, .items = samples->items};
+    if (loaders == NULL)
+        return err_no_memory(err, threads * sizeof *loaders);
+    for (unsigned t = 0; t < threads; t++)
+        loaders[t] = (struct samples_loader){
+            .samples = samples,
+            .pixels_max = options->pixels_max != 0 ? options->pixels_max : PIXELS_MAX,
+            .pieces_max = pieces_max < PIECES_LIMIT ? pieces_max : PIECES_LIMIT,
+            .kept = &samples->arenas[t]};
+    if (thread_pool_open(&pool, threads, err))
+        goto out;
     while (round.first < samples->count) {
         size_t left = samples->count - round.first;
         round.end = round.first + (left < ROUND_ITEMS ? left : ROUND_ITEMS);
         thread_pool_run(pool, load_block, &round);
-        if (failure_of(loaders, options->threads, err))
-            return err->code;
+        for (unsigned t = 0; t < threads && err->code == ERR_OK; t++)
+            if (loaders[t].err.code != ERR_OK)
+                err_set(err, loaders[t].err.code, "%s", loaders[t].err.text);
+        if (err->code != ERR_OK)
+            goto out;
         round.first = round.end;
         if (options->progress != NULL)
             options->progress(options->context, round.end);
     }
-    return ERR_OK;
-}
-
-static unsigned pieces_max_of(const struct samples_options *options)
-{
-    unsigned most = options->pieces_max != 0 ? options->pieces_max : PIECES_MAX;
-    return most < PIECES_LIMIT ? most : PIECES_LIMIT;
-}
-
-static enum err_code load_all(struct samples *samples, const struct dataset *dataset,
-                              const struct samples_options *options, struct err *err)
-{
-    struct thread_pool *pool = NULL;
-    struct samples_loader *loaders = calloc(options->threads, sizeof *loaders);
-    if (loaders == NULL)
-        return err_no_memory(err, options->threads * sizeof *loaders);
-    for (unsigned t = 0; t < options->threads; t++)
-        loaders[t] = (struct samples_loader){
-            .samples = samples,
-            .pixels_max = options->pixels_max != 0 ? options->pixels_max : PIXELS_MAX,
-            .pieces_max = pieces_max_of(options),
-            .kept = &samples->arenas[t]};
-    if (!thread_pool_open(&pool, options->threads, err))
-        load_rounds(samples, loaders, pool, dataset, options, err);
+out:
     thread_pool_close(pool);
-    for (unsigned t = 0; t < options->threads; t++)
+    for (unsigned t = 0; t < threads; t++)
         pictures_close(&loaders[t].pictures);
     free(loaders);
     return err->code;
 }
 
 /* ---- open and close ---- */
-
-static enum err_code open_room(struct samples *samples, unsigned threads, struct err *err)
-{
-    samples->items = calloc(samples->count, sizeof *samples->items);
-    samples->arenas = calloc(threads, sizeof *samples->arenas);
-    if (samples->items == NULL || samples->arenas == NULL)
-        return err_no_memory(err, samples->count * sizeof *samples->items);
-    samples->arena_count = threads;
-    return ERR_OK;
-}
 
 static enum err_code take_stock(struct samples *samples, const struct dataset *dataset,
                                 struct err *err)
@@ -139,19 +113,11 @@ static enum err_code take_stock(struct samples *samples, const struct dataset *d
                    dataset->items[0].name, samples->items[0].problem);
 }
 
-static enum err_code check_kind(const struct dataset *dataset, const struct spec *spec,
-                                struct err *err)
-{
-    if (dataset->kind == spec->family->kind)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "the model takes %s",
-                   spec->family->kind == ENGINE_IMAGE ? "images" : "texts");
-}
-
 enum err_code samples_open(struct samples **out, const struct dataset *dataset,
                            const struct spec *spec, const char *dir,
                            const struct samples_options *options, struct err *err)
 {
+    const enum engine_kind kind = spec->family->kind;
     *out = NULL;
     struct samples *samples = calloc(1, sizeof *samples);
     if (samples == NULL)
@@ -160,17 +126,28 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
     samples->spec.labels = NULL;
     samples->spec.version = NULL;
     samples->count = dataset->count;
-    if (check_kind(dataset, spec, err) ||
-        pipeline_open(&samples->pipeline, &samples->spec, dir, err) ||
-        (dataset->kind == ENGINE_TEXT &&
-         dataset_check_pairs(dataset, pipeline_reads_pairs(&samples->pipeline), err)) ||
-        open_room(samples, options->threads, err) || load_all(samples, dataset, options, err) ||
-        take_stock(samples, dataset, err)) {
-        samples_close(samples);
-        return err->code;
+    if (dataset->kind != kind) {
+        err_set(err, ERR_UNUSABLE, "the model takes %s", kind == ENGINE_IMAGE ? "images" : "texts");
+        goto out;
     }
-    *out = samples;
-    return ERR_OK;
+    if (pipeline_open(&samples->pipeline, &samples->spec, dir, err) ||
+        (kind == ENGINE_TEXT &&
+         dataset_check_pairs(dataset, pipeline_reads_pairs(&samples->pipeline), err)))
+        goto out;
+    samples->items = calloc(samples->count, sizeof *samples->items);
+    samples->arenas = calloc(options->threads, sizeof *samples->arenas);
+    if (samples->items == NULL || samples->arenas == NULL) {
+        err_no_memory(err, samples->count * sizeof *samples->items);
+        goto out;
+    }
+    samples->arena_count = options->threads;
+    if (!load_all(samples, dataset, options, err) && !take_stock(samples, dataset, err)) {
+        *out = samples;
+        return ERR_OK;
+    }
+out:
+    samples_close(samples);
+    return err->code;
 }
 
 void samples_close(struct samples *samples)
@@ -186,19 +163,6 @@ void samples_close(struct samples *samples)
 }
 
 /* ---- what it holds ---- */
-
-size_t samples_count(const struct samples *samples)
-{
-    return samples->count;
-}
-
-size_t samples_bytes(const struct samples *samples)
-{
-    size_t bytes = samples->count * sizeof *samples->items;
-    for (unsigned i = 0; i < samples->arena_count; i++)
-        bytes += samples->arenas[i].bytes;
-    return bytes;
-}
 
 size_t samples_failed(const struct samples *samples, size_t *first)
 {

@@ -87,9 +87,7 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
                            const struct samples_options *options, struct err *err);
 void samples_close(struct samples *samples);
 
-size_t samples_count(const struct samples *samples); /* the data set's */
-size_t samples_bytes(const struct samples *samples); /* memory held */
-/* How many items cannot be used, and the first of them (samples_count if none). */
+/* How many items cannot be used, and the first of them (the number of items if none). */
 size_t samples_failed(const struct samples *samples, size_t *first);
 /* Why an item cannot be used; NULL if it can. */
 const char *samples_problem(const struct samples *samples, size_t item);

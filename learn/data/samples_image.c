@@ -86,18 +86,6 @@ unsigned samples_patches(const struct samples *samples, const struct samples_vie
     return side * side;
 }
 
-static enum err_code change(struct augment_pixels *pixels, const struct augment *augment,
-                            struct rng *rng, struct arena *scratch, struct err *err)
-{
-    size_t bytes = 2 * (size_t)pixels->width * pixels->height * pixels->channels;
-    unsigned char *room = arena_alloc(scratch, bytes);
-    if (room == NULL)
-        return err_no_memory(err, bytes);
-    struct augment_pixels before = *pixels;
-    augment_apply(augment, &before, rng, room, pixels);
-    return ERR_OK;
-}
-
 static enum err_code to_rgb(const struct augment_pixels *pixels, struct arena *scratch,
                             struct image *out, struct err *err)
 {
@@ -114,30 +102,31 @@ static enum err_code to_rgb(const struct augment_pixels *pixels, struct arena *s
     return ERR_OK;
 }
 
-static enum err_code prepare(const struct samples *samples, struct augment_pixels pixels,
-                             const struct samples_view *view, struct rng *rng,
-                             struct arena *scratch, struct arena *arena, struct engine_input *out,
-                             struct err *err)
-{
-    const struct pipeline_size size = {size_of(samples, view), patch_of(samples, view), 1};
-    struct image image;
-    if ((rng != NULL && change(&pixels, &view->augment, rng, scratch, err)) ||
-        to_rgb(&pixels, scratch, &image, err))
-        return err->code;
-    return pipeline_patches(&samples->pipeline, &image, &size, NULL, scratch, arena, out, err);
-}
-
 enum err_code samples_prepare_image(const struct samples *samples, const struct sample *sample,
                                     const struct samples_view *view, struct rng *rng,
                                     struct arena *arena, struct engine_input *out, struct err *err)
 {
-    unsigned size = size_of(samples, view), patch = patch_of(samples, view);
-    if (size < patch || size > IMAGE_SIDE_MAX)
-        return err_set(err, ERR_UNUSABLE, "an image size of %u; it is from %u (a patch) to %d",
-                       size, patch, IMAGE_SIDE_MAX);
+    const unsigned side = size_of(samples, view), patch = patch_of(samples, view);
+    const struct pipeline_size size = {side, patch, 1};
+    struct augment_pixels pixels = sample->pixels;
+    struct image image;
     struct arena scratch;
+    if (side < patch || side > IMAGE_SIDE_MAX)
+        return err_set(err, ERR_UNUSABLE, "an image size of %u; it is from %u (a patch) to %d",
+                       side, patch, IMAGE_SIDE_MAX);
     arena_init(&scratch);
-    prepare(samples, sample->pixels, view, rng, &scratch, arena, out, err);
+    if (rng != NULL) {
+        size_t bytes = 2 * (size_t)pixels.width * pixels.height * pixels.channels;
+        unsigned char *room = arena_alloc(&scratch, bytes);
+        if (room == NULL) {
+            err_no_memory(err, bytes);
+            goto out;
+        }
+        augment_apply(&view->augment, &sample->pixels, rng, room, &pixels);
+    }
+    if (!to_rgb(&pixels, &scratch, &image, err))
+        pipeline_patches(&samples->pipeline, &image, &size, NULL, &scratch, arena, out, err);
+out:
     arena_deinit(&scratch);
     return err->code;
 }

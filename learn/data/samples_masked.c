@@ -8,15 +8,6 @@ static bool is_special(const struct tokenizer_specials *specials, int32_t id)
            id == specials->pad || id == specials->mask;
 }
 
-/* The n-th place that is no special token. */
-static unsigned nth_plain(const struct tokenizer_specials *specials, const int32_t *ids, unsigned n)
-{
-    unsigned at = 0;
-    while (is_special(specials, ids[at]) || n-- > 0)
-        at++;
-    return at;
-}
-
 /* Ascending places; every plain token with the same probability, and one at least if there is one.
  */
 static unsigned choose(const struct tokenizer_specials *specials, const struct engine_input *input,
@@ -30,8 +21,12 @@ static unsigned choose(const struct tokenizer_specials *specials, const struct e
         if (rng_uniform(rng) < chosen_share)
             places[count++] = i;
     }
-    if (count == 0 && plain > 0)
-        places[count++] = nth_plain(specials, input->ids, rng_below(rng, plain));
+    if (count == 0 && plain > 0) {
+        unsigned skipped = rng_below(rng, plain), at = 0;
+        while (is_special(specials, input->ids[at]) || skipped-- > 0)
+            at++;
+        places[count++] = at;
+    }
     return count;
 }
 
@@ -45,33 +40,12 @@ static int32_t replacement(const struct samples *samples, int32_t id, struct rng
     return id;
 }
 
-static enum err_code mask(const struct samples *samples, struct engine_input *input,
-                          struct rng *rng, struct arena *arena, struct samples_masked *out,
-                          struct err *err)
-{
-    unsigned *places = arena_alloc_array(arena, input->tokens, sizeof *places);
-    int32_t *truth = arena_alloc_array(arena, input->tokens, sizeof *truth);
-    int32_t *ids = arena_alloc_array(arena, input->tokens, sizeof *ids);
-    if (places == NULL || truth == NULL || ids == NULL)
-        return err_no_memory(err, input->tokens * sizeof *ids);
-    out->count = choose(&samples->pipeline.tokenizer->specials, input, rng, places);
-    out->places = places;
-    out->ids = truth;
-    for (unsigned i = 0; i < input->tokens; i++)
-        ids[i] = input->ids[i];
-    for (unsigned k = 0; k < out->count; k++) {
-        truth[k] = ids[places[k]];
-        ids[places[k]] = replacement(samples, truth[k], rng);
-    }
-    input->ids = ids;
-    return ERR_OK;
-}
-
 enum err_code samples_masked_input(const struct samples *samples, size_t item,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out,
                                    struct samples_masked *masked, struct err *err)
 {
+    const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
     struct samples_view plain = *view;
     plain.word_dropout = 0;
     *masked = (struct samples_masked){0};
@@ -81,5 +55,20 @@ enum err_code samples_masked_input(const struct samples *samples, size_t item,
         return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no mask_token");
     if (samples_input(samples, item, &plain, rng, arena, out, err))
         return err->code;
-    return mask(samples, out, rng, arena, masked, err);
+    unsigned *places = arena_alloc_array(arena, out->tokens, sizeof *places);
+    int32_t *truth = arena_alloc_array(arena, out->tokens, sizeof *truth);
+    int32_t *ids = arena_alloc_array(arena, out->tokens, sizeof *ids);
+    if (places == NULL || truth == NULL || ids == NULL)
+        return err_no_memory(err, out->tokens * sizeof *ids);
+    masked->count = choose(specials, out, rng, places);
+    masked->places = places;
+    masked->ids = truth;
+    for (unsigned i = 0; i < out->tokens; i++)
+        ids[i] = out->ids[i];
+    for (unsigned k = 0; k < masked->count; k++) {
+        truth[k] = ids[places[k]];
+        ids[places[k]] = replacement(samples, truth[k], rng);
+    }
+    out->ids = ids;
+    return ERR_OK;
 }

@@ -19,25 +19,17 @@ static const char *next_line(const char *at, const char *end, uint32_t *characte
     return NULL;
 }
 
-/* Lines that can have a piece: no more than there are pieces. */
-static unsigned lines_max(const struct dataset_item *item, unsigned piece_count)
-{
-    const char *at = item->input, *end = item->input + item->input_len;
-    unsigned count = 1;
-    while (count < piece_count && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        at++;
-        count++;
-    }
-    return count;
-}
-
 /* Notes which pieces begin a line. `starts` has the first character of each. */
 static enum err_code find_lines(const struct dataset_item *item, const uint32_t *starts,
                                 struct arena *kept, struct sample *out, struct err *err)
 {
-    const char *at = item->input, *end = item->input + item->input_len;
+    const char *at = item->input, *end = item->input + item->input_len, *next = at;
     uint32_t line_end = 0;
-    unsigned most = lines_max(item, out->piece_count);
+    unsigned most = 1; /* lines that can have a piece: no more than there are pieces */
+    while (most < out->piece_count && (next = memchr(next, '\n', (size_t)(end - next))) != NULL) {
+        next++;
+        most++;
+    }
     unsigned *lines = arena_alloc_array(kept, most, sizeof *lines);
     if (lines == NULL)
         return err_no_memory(err, most * sizeof *lines);
@@ -98,15 +90,6 @@ unsigned samples_room(const struct samples *samples, unsigned tokens_max)
     return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
 }
 
-/* The first piece of the window of a view; the text has more pieces than `room`. */
-static unsigned window_start(const struct sample *sample, const struct samples_view *view,
-                             unsigned room, struct rng *rng)
-{
-    unsigned windows = (sample->piece_count + room - 1) / room;
-    unsigned window = view->any_window && rng != NULL ? rng_below(rng, windows) : 0;
-    return window == windows - 1 ? sample->piece_count - room : window * room;
-}
-
 /* Writes the lines from `start` on that are not left out; at most `room` pieces, and none if all
  * lines are left out. */
 static unsigned take_lines(const struct sample *sample, float dropout, unsigned start,
@@ -130,8 +113,13 @@ static unsigned take_lines(const struct sample *sample, float dropout, unsigned 
 static unsigned take_window(const struct sample *sample, const struct samples_view *view,
                             unsigned room, struct rng *rng, int32_t *out)
 {
-    unsigned count = sample->piece_count < room ? sample->piece_count : room;
-    unsigned start = sample->piece_count > room ? window_start(sample, view, room, rng) : 0;
+    const unsigned pieces = sample->piece_count;
+    unsigned count = pieces < room ? pieces : room, start = 0;
+    if (pieces > room) {
+        unsigned windows = (pieces + room - 1) / room;
+        unsigned window = view->any_window && rng != NULL ? rng_below(rng, windows) : 0;
+        start = window == windows - 1 ? pieces - room : window * room;
+    }
     if (rng != NULL && view->line_dropout > 0) {
         unsigned taken = take_lines(sample, view->line_dropout, start, room, rng, out);
         if (taken > 0)

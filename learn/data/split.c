@@ -1,4 +1,4 @@
-#include "learn/data/split.h"
+#include "learn/data/dataset.h"
 
 #include "engine/base/doc_string.h"
 #include "engine/base/memory_file.h"
@@ -29,24 +29,23 @@ static void put_image(FILE *file, const char *path)
     put(file, "image", whole, strlen(whole));
 }
 
-static bool is_utf8(const struct dataset *dataset, const struct dataset_item *item)
+/* A learnt text may be anything: it is only named. */
+static bool is_utf8(const struct dataset *dataset, const struct dataset_item *item,
+                    bool is_held_back)
 {
+    const bool is_text = dataset->kind == ENGINE_TEXT;
     return utf8_is_valid(item->name, strlen(item->name)) &&
            (item->label == NULL || utf8_is_valid(item->label, strlen(item->label))) &&
-           (dataset->kind == ENGINE_TEXT || utf8_is_valid(item->input, item->input_len));
-}
-
-static bool texts_are_utf8(const struct dataset_item *item)
-{
-    return utf8_is_valid(item->input, item->input_len) &&
-           (item->pair == NULL || utf8_is_valid(item->pair, item->pair_len));
+           ((is_text && !is_held_back) || utf8_is_valid(item->input, item->input_len)) &&
+           (!is_text || !is_held_back || item->pair == NULL ||
+            utf8_is_valid(item->pair, item->pair_len));
 }
 
 static void put_item(FILE *file, const struct dataset *dataset, const struct dataset_item *item,
                      enum split_part part)
 {
     bool is_held_back = part == SPLIT_VALIDATION, is_text = dataset->kind == ENGINE_TEXT;
-    if (!is_utf8(dataset, item) || (is_text && is_held_back && !texts_are_utf8(item)))
+    if (!is_utf8(dataset, item, is_held_back))
         return;
     fprintf(file, "{\"part\":\"%s\"", is_held_back ? "validation" : "train");
     put(file, "name", item->name, strlen(item->name));

@@ -4,7 +4,7 @@
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
 #include "learn/data/logit_list.h"
-#include "learn/data/samples.h"
+#include "learn/data/samples_form.h"
 #include "learn/train/checkpoint/vocab_files.h"
 #include "learn/train/checkpoint/vocab_trim.h"
 #include "tests/support/stdf_writer.h"
@@ -297,7 +297,7 @@ static enum err_code prepare_all(const struct sampling *sampling, const struct s
 {
     struct samples_view view = {.augment = {.mirror = 0.5f, .turn = 1}, .word_dropout = 0.1f};
     *hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < samples_count(samples) && err->code == ERR_OK; i++) {
+    for (size_t i = 0; i < samples->count && err->code == ERR_OK; i++) {
         struct engine_input input;
         struct rng rng = rng_for(1, 2, (uint32_t)i);
         struct arena arena;

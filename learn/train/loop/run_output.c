@@ -7,7 +7,7 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
-#include "learn/data/split.h"
+#include "learn/data/dataset.h"
 #include "learn/train/checkpoint/record.h"
 
 #include <errno.h>

@@ -15,8 +15,8 @@ enum err_code run_output_open(struct run *run, struct err *err);
  */
 enum err_code run_output_keep(const struct run *run, struct err *err);
 
-/* Ends a run: writes split.jsonl (split.h), unless there is a validation list, and the record, then
- * removes the state. */
+/* Ends a run: writes split.jsonl (split_write), unless there is a validation list, and the record,
+ * then removes the state. */
 enum err_code run_output_finish(const struct run *run, struct err *err);
 
 /* Writes to `out` in what `here`, the lines of this run, differ from `there`, those of another, as

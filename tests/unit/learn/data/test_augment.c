@@ -340,15 +340,6 @@ START_TEST(augment_repeats_itself_for_the_same_rng)
 }
 END_TEST
 
-START_TEST(augment_refuses_rates_outside_zero_to_one)
-{
-    ck_assert(augment_is_valid(&(struct augment){.mirror = 1, .noise = 0.5f}));
-    ck_assert(!augment_is_valid(&(struct augment){.mirror = -0.1f}));
-    ck_assert(!augment_is_valid(&(struct augment){.shift = 1.1f}));
-    ck_assert(!augment_is_valid(&(struct augment){.contrast = NAN}));
-}
-END_TEST
-
 SUITE("augment", augment_draws_for_dies_only_what_is_asked_for,
       augment_of_nothing_changes_and_draws_nothing, augment_mirrors_left_and_right,
       augment_turns_by_quarters, augment_spins_dies_within_the_outline,
@@ -358,5 +349,4 @@ SUITE("augment", augment_draws_for_dies_only_what_is_asked_for,
       augment_die_noise_flips_dies_at_its_rate_and_nothing_else, augment_die_dropout_only_repairs,
       augment_leaves_the_greys_of_a_map_and_the_dies_of_an_image,
       augment_noise_is_centred_and_as_wide_as_it_says,
-      augment_brightness_and_contrast_move_the_greys, augment_repeats_itself_for_the_same_rng,
-      augment_refuses_rates_outside_zero_to_one)
+      augment_brightness_and_contrast_move_the_greys, augment_repeats_itself_for_the_same_rng)

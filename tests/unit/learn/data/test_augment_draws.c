@@ -6,24 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-START_TEST(augment_judges_each_rate)
-{
-    struct augment rates = {0};
-    float *const fields[] = {&rates.mirror,      &rates.turn,       &rates.spin,
-                             &rates.shift,       &rates.noise,      &rates.die_noise,
-                             &rates.die_dropout, &rates.brightness, &rates.contrast};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        static const float values[] = {0, 1, 0.5f, -0.001f, 1.001f, NAN};
-        for (size_t k = 0; k < 6; k++) {
-            *fields[i] = values[k];
-            ck_assert_msg(augment_is_valid(&rates) == (k < 3), "rate %zu of %g", i,
-                          (double)values[k]);
-        }
-        *fields[i] = 0;
-    }
-}
-END_TEST
-
 START_TEST(augment_takes_no_coloured_image_for_a_map)
 {
     static const unsigned char values[] = {0, 127, 255, 0, 127, 255};
@@ -261,7 +243,7 @@ START_TEST(augment_contrast_leaves_a_lone_pixel)
 }
 END_TEST
 
-SUITE("augment_draws", augment_judges_each_rate, augment_takes_no_coloured_image_for_a_map,
+SUITE("augment_draws", augment_takes_no_coloured_image_for_a_map,
       augment_flips_and_repairs_the_dies_whose_hash_is_below_the_bound,
       augment_moves_greys_as_drawn, augment_shifts_by_what_is_drawn,
       augment_spins_about_the_middle_by_the_drawn_angle,

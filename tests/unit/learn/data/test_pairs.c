@@ -1,9 +1,9 @@
 /* Pairs of texts in a data set: read from each form, written to a split, told apart by their
  * digests, and prepared as serving does, which is the oracle. */
 #include "engine/base/file.h"
+#include "learn/data/dataset.h"
 #include "learn/data/digest.h"
 #include "learn/data/samples_form.h"
-#include "learn/data/split.h"
 #include "tests/support/samples_fixture.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

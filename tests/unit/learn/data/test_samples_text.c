@@ -14,7 +14,7 @@
 
 static void expect_served_texts(struct samples_fixture *fixture)
 {
-    for (size_t i = 0; i < samples_count(fixture->samples); i++) {
+    for (size_t i = 0; i < fixture->samples->count; i++) {
         const struct dataset_item *item = &fixture->dataset.items[i];
         struct engine_input ours =
                                 samples_fixture_input(fixture, i, &(struct samples_view){0}, NULL),
@@ -111,7 +111,7 @@ START_TEST(samples_drop_words_at_the_rate)
     size_t changed = 0, pieces = 0;
     for (unsigned i = 0; i < 40; i++) {
         struct rng rng = rng_for(1, 2, i);
-        size_t item = i % samples_count(fixture.samples);
+        size_t item = i % fixture.samples->count;
         struct engine_input plain =
             samples_fixture_input(&fixture, item, &(struct samples_view){0}, NULL);
         struct engine_input input = samples_fixture_input(&fixture, item, &view, &rng);
@@ -247,7 +247,7 @@ START_TEST(samples_mask_fifteen_percent_as_bert_does)
     samples_fixture_open(&fixture, BERT, REPORTS);
     struct masked_tally tally = {.mask = id_of(BERT, "[MASK]")};
     for (unsigned i = 0; i < 200; i++)
-        count_masked(&fixture, i % samples_count(fixture.samples), i, &tally);
+        count_masked(&fixture, i % fixture.samples->count, i, &tally);
     double chosen = (double)tally.chosen;
     ck_assert_uint_gt(tally.chosen, 1000);
     ck_assert_double_eq_tol(chosen / (double)tally.plain, 0.15, 0.015);
@@ -386,7 +386,7 @@ START_TEST(samples_read_every_item_of_every_round)
     samples_fixture_open_with(&fixture, BERT, path, &options);
     ck_assert_str_eq(fixture.err.text, "");
     ck_assert_str_eq(rounds, "512 1024 1030 ");
-    ck_assert_uint_eq(samples_count(fixture.samples), ITEMS);
+    ck_assert_uint_eq(fixture.samples->count, ITEMS);
     ck_assert_uint_eq(samples_failed(fixture.samples, &first), 10);
     ck_assert_uint_eq(first, 50);
     for (unsigned i = 0; i < ITEMS; i++) {
@@ -424,7 +424,7 @@ START_TEST(samples_failed_leaves_the_count_if_no_sample_failed)
     size_t first = 99;
     samples_fixture_open(&fixture, BERT, REPORTS);
     ck_assert_uint_eq(samples_failed(fixture.samples, &first), 0);
-    ck_assert_uint_eq(first, samples_count(fixture.samples));
+    ck_assert_uint_eq(first, fixture.samples->count);
     samples_fixture_close(&fixture);
 }
 END_TEST

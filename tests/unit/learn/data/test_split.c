@@ -1,6 +1,6 @@
-/* split.h: the held-back inputs are written as a list that is read again. */
+/* split.c: the held-back inputs are written as a list that is read again. */
 #include "engine/base/file.h"
-#include "learn/data/split.h"
+#include "learn/data/dataset.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
