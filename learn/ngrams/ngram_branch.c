@@ -35,15 +35,6 @@ enum err_code ngram_settings_check(const struct ngram_settings *settings, struct
     return err->code;
 }
 
-/* Most rows that the table may have in a file of NGRAM_TABLE_BYTES. */
-static uint32_t rows_for(unsigned labels)
-{
-    uint32_t rows = NGRAM_ROWS_USUAL;
-    while (rows > 2 && (size_t)rows * labels * sizeof(uint16_t) > NGRAM_TABLE_BYTES)
-        rows /= 2;
-    return rows;
-}
-
 /* ---- the weight ---- */
 
 struct blend {
@@ -149,20 +140,6 @@ static enum err_code fit(struct ngram_table *table, const struct ngram_data *dat
     return err->code;
 }
 
-static enum err_code take_evidence(const struct ngram_table *table, const struct dataset *dataset,
-                                   float *evidence, struct err *err)
-{
-    for (size_t i = 0; i < dataset->count && err->code == ERR_OK; i++) {
-        const struct dataset_item *item = &dataset->items[i];
-        struct arena passing;
-        arena_init(&passing);
-        ngram_table_evidence(table, item->input, item->input_len, &passing,
-                             evidence + i * table->labels, err);
-        arena_deinit(&passing);
-    }
-    return err->code;
-}
-
 /* Multiplies the table's weights and biases with `by`. */
 static enum err_code scale(struct ngram_table *table, double by, struct arena *arena,
                            struct err *err)
@@ -206,12 +183,16 @@ enum err_code ngram_branch_add(const char *dir, const struct ngram_data *data,
                                struct err *err)
 {
     const unsigned labels = data->evaluation->label_count;
-    const size_t numbers = data->validation->count * labels;
+    const struct dataset *validation = data->validation;
+    const size_t numbers = validation->count * labels;
     struct arena arena;
     struct ngram_table table = {.reading = {.characters = settings->characters,
                                             .key_lines = settings->key_lines,
-                                            .rows = rows_for(labels)},
+                                            .rows = NGRAM_ROWS_USUAL},
                                 .labels = labels};
+    uint32_t *rows = &table.reading.rows;
+    while (*rows > 2 && (size_t)*rows * labels * sizeof(uint16_t) > NGRAM_TABLE_BYTES)
+        *rows /= 2;
     *result = (struct ngram_result){0};
     arena_init(&arena);
     float *evidence = arena_alloc_array(&arena, numbers + 1, sizeof *evidence);
@@ -220,9 +201,17 @@ enum err_code ngram_branch_add(const char *dir, const struct ngram_data *data,
         err_no_memory(err, numbers * sizeof *evidence);
         goto out;
     }
-    if (split(settings->key_words, &table.reading, &arena, err) || fit(&table, data, &arena, err) ||
-        take_evidence(&table, data->validation, evidence, err) ||
-        weigh(&blend, settings, result, err) || result->weight == 0 ||
+    if (split(settings->key_words, &table.reading, &arena, err) || fit(&table, data, &arena, err))
+        goto out;
+    for (size_t i = 0; i < validation->count && err->code == ERR_OK; i++) {
+        const struct dataset_item *item = &validation->items[i];
+        struct arena passing;
+        arena_init(&passing);
+        ngram_table_evidence(&table, item->input, item->input_len, &passing, evidence + i * labels,
+                             err);
+        arena_deinit(&passing);
+    }
+    if (err->code != ERR_OK || weigh(&blend, settings, result, err) || result->weight == 0 ||
         scale(&table, result->weight, &arena, err))
         goto out;
     write(dir, &table, &arena, err);

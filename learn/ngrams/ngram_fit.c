@@ -106,33 +106,22 @@ static double take_text(const struct task *task, size_t text, const struct place
     return loss;
 }
 
-static void take_block(const struct task *task, struct block *block)
-{
-    const struct ngram_problem *problem = task->problem;
-    const struct place *places = block->places;
-    block->loss = 0;
-    memset(block->gradient, 0, (task->weights + task->free) * sizeof *block->gradient);
-    for (size_t i = block->first; i < block->end; i++) {
-        if (!is_learnt(problem, i))
-            continue;
-        block->loss += take_text(task, i, places, block) / (double)task->learnt;
-        places += problem->lists[i].count;
-    }
-}
-
 static void take_blocks(void *context, unsigned index, unsigned count)
 {
     struct task *task = context;
-    for (unsigned i = index; i < task->block_count; i += count)
-        take_block(task, &task->blocks[i]);
-}
-
-static double slope_at(const struct task *task, size_t place)
-{
-    double slope = task->blocks[0].gradient[place];
-    for (unsigned i = 1; i < task->block_count; i++)
-        slope += task->blocks[i].gradient[place];
-    return slope;
+    const struct ngram_problem *problem = task->problem;
+    for (unsigned k = index; k < task->block_count; k += count) {
+        struct block *block = &task->blocks[k];
+        const struct place *places = block->places;
+        block->loss = 0;
+        memset(block->gradient, 0, (task->weights + task->free) * sizeof *block->gradient);
+        for (size_t i = block->first; i < block->end; i++) {
+            if (!is_learnt(problem, i))
+                continue;
+            block->loss += take_text(task, i, places, block) / (double)task->learnt;
+            places += problem->lists[i].count;
+        }
+    }
 }
 
 static double loss_at(void *context, const double *point, double *gradient)
@@ -147,23 +136,16 @@ static double loss_at(void *context, const double *point, double *gradient)
     for (size_t r = 0, at = 0; r <= task->used_count; r++)
         for (unsigned c = 0; c < task->free; c++, at++) {
             const double weight = r < task->used_count ? task->values[at] : 0;
+            double slope = task->blocks[0].gradient[at];
+            for (unsigned i = 1; i < task->block_count; i++)
+                slope += task->blocks[i].gradient[at];
             squares += weight * weight;
-            gradient[at] = task->scale[r] * (slope_at(task, at) / count + strength * weight);
+            gradient[at] = task->scale[r] * (slope / count + strength * weight);
         }
     return loss + strength / 2 * squares;
 }
 
 /* ---- the used rows ---- */
-
-static void take_squares(const struct ngram_problem *problem, double *squares)
-{
-    for (size_t i = 0; i < problem->count; i++)
-        for (size_t j = 0; j < problem->lists[i].count; j++) {
-            const struct ngram_entry *entry = &problem->lists[i].entries[j];
-            squares[entry->row] +=
-                (double)entry->value * (double)entry->value / (double)problem->count;
-        }
-}
 
 /* Lists the used rows; place [table_rows], zeros at first, gets their index among them. Returns the
  * number of n-grams of all learnt texts. */
@@ -222,14 +204,6 @@ static enum err_code open_blocks(struct task *task, struct arena *arena, struct 
     return ERR_OK;
 }
 
-static void set_scales(struct task *task, const double *squares)
-{
-    for (size_t r = 0; r < task->used_count; r++)
-        task->scale[r] =
-            1 / sqrt(CURVATURE_BOUND * squares[task->used[r]] + task->problem->strength);
-    task->scale[task->used_count] = 1 / sqrt(CURVATURE_BOUND);
-}
-
 static enum err_code open_task(struct task *task, struct arena *arena, struct err *err)
 {
     const struct ngram_problem *problem = task->problem;
@@ -249,35 +223,32 @@ static enum err_code open_task(struct task *task, struct arena *arena, struct er
     if (open_blocks(task, arena, err))
         return err->code;
     take_places(task, place);
-    take_squares(problem, squares);
-    set_scales(task, squares);
+    for (size_t i = 0; i < problem->count; i++)
+        for (size_t j = 0; j < problem->lists[i].count; j++) {
+            const struct ngram_entry *entry = &problem->lists[i].entries[j];
+            squares[entry->row] +=
+                (double)entry->value * (double)entry->value / (double)problem->count;
+        }
+    for (size_t r = 0; r < task->used_count; r++)
+        task->scale[r] = 1 / sqrt(CURVATURE_BOUND * squares[task->used[r]] + problem->strength);
+    task->scale[task->used_count] = 1 / sqrt(CURVATURE_BOUND);
     return ERR_OK;
 }
 
 /* ---- the fit ---- */
 
-static void take_table(const struct task *task, float *weight, float *bias)
-{
-    const unsigned labels = task->free;
-    memset(weight, 0, (size_t)task->problem->table_rows * labels * sizeof *weight);
-    for (size_t r = 0; r < task->used_count; r++)
-        for (unsigned c = 0; c < labels; c++)
-            weight[(size_t)task->used[r] * labels + c] = (float)task->values[r * labels + c];
-    for (unsigned c = 0; c < labels; c++)
-        bias[c] = (float)task->values[task->weights + c];
-}
-
 enum err_code ngram_fit(const struct ngram_problem *problem, float *weight, float *bias,
                         struct err *err)
 {
     const unsigned threads = problem->threads > 0 ? problem->threads : 1;
-    struct task task = {.problem = problem, .free = problem->labels - problem->known};
+    const unsigned labels = problem->labels - problem->known;
+    struct task task = {.problem = problem, .free = labels};
     struct lbfgs *lbfgs = NULL;
     struct arena arena;
     arena_init(&arena);
     if (open_task(&task, &arena, err))
         goto out;
-    const size_t numbers = task.weights + task.free;
+    const size_t numbers = task.weights + labels;
     double *point = arena_alloc_array(&arena, numbers, sizeof *point);
     if (point == NULL) {
         err_no_memory(err, numbers * sizeof *point);
@@ -288,7 +259,12 @@ enum err_code ngram_fit(const struct ngram_problem *problem, float *weight, floa
     lbfgs_run(lbfgs, loss_at, &task, problem->gain_min, point);
     take_values(&task, point);
     thread_pool_close(task.pool);
-    take_table(&task, weight, bias);
+    memset(weight, 0, (size_t)problem->table_rows * labels * sizeof *weight);
+    for (size_t r = 0; r < task.used_count; r++)
+        for (unsigned c = 0; c < labels; c++)
+            weight[(size_t)task.used[r] * labels + c] = (float)task.values[r * labels + c];
+    for (unsigned c = 0; c < labels; c++)
+        bias[c] = (float)task.values[task.weights + c];
 out:
     lbfgs_close(lbfgs);
     arena_deinit(&arena);

@@ -11,7 +11,6 @@
 #include "learn/eval/fit/attnd_json.h"
 #include "learn/fit/fit_write.h"
 #include "learn/prune/choice.h"
-#include "learn/prune/cut.h"
 #include "learn/prune/importance.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/checkpoint/export_files.h"
@@ -151,18 +150,6 @@ static void tell(void *context, size_t done)
     tell_total(context, done, telling->pruning->validation.count);
 }
 
-static void take_figures(const struct assessment *assessment, struct prune_figures *out)
-{
-    const struct evaluation *evaluation = &assessment->evaluation;
-    const struct findings *findings = &assessment->findings;
-    *out = (struct prune_figures){.accuracy = assessment->confusion.accuracy,
-                                  .macro_f1 = assessment->confusion.macro_f1,
-                                  .accuracy_interval = findings->accuracy,
-                                  .macro_f1_interval = findings->macro_f1,
-                                  .inputs = evaluation->count - evaluation->failed,
-                                  .parameters = engine_describe(assessment->model)->parameters};
-}
-
 /* Processor time of all threads of this process; other processes' time is not counted. */
 static double processor_ms(void)
 {
@@ -181,31 +168,25 @@ static enum err_code assess(const struct pruning *pruning, const char *dir, enum
         .target_precision = options->target_precision,
         .evaluation = {.threads = pruning->threads, .progress = tell, .context = &telling}};
     struct assessment assessment = {0};
-    if (!assessment_open(&assessment, &how, err) &&
-        !assessment_take(&assessment, &pruning->validation, path, err)) {
-        double start = processor_ms();
-        if (!assessment_run(&assessment, err))
-            take_figures(&assessment, out);
-        out->ms = out->inputs > 0 ? (processor_ms() - start) / (double)out->inputs : 0;
-    }
+    const struct evaluation *evaluation = &assessment.evaluation;
+    if (assessment_open(&assessment, &how, err) ||
+        assessment_take(&assessment, &pruning->validation, path, err))
+        goto out;
+    double start = processor_ms();
+    if (!assessment_run(&assessment, err))
+        *out = (struct prune_figures){.accuracy = assessment.confusion.accuracy,
+                                      .macro_f1 = assessment.confusion.macro_f1,
+                                      .accuracy_interval = assessment.findings.accuracy,
+                                      .macro_f1_interval = assessment.findings.macro_f1,
+                                      .inputs = evaluation->count - evaluation->failed,
+                                      .parameters = engine_describe(assessment.model)->parameters};
+    out->ms = out->inputs > 0 ? (processor_ms() - start) / (double)out->inputs : 0;
+out:
     assessment_close(&assessment);
     return err->code;
 }
 
 /* ---- importance ---- */
-
-/* Makes the view of inputs without augmentation. */
-static enum err_code make_view(struct samples_view *out, const struct pruning *pruning,
-                               struct err *err)
-{
-    const struct train_options *options = &pruning->options->train;
-    struct plan plan;
-    if (plan_make(&plan, options, &pruning->spec, pruning->corpus.train.count, err))
-        return err_prefix(err, "%s: ", options->model);
-    *out = plan.judging;
-    out->image_size = plan_image_size(&plan, 0);
-    return ERR_OK;
-}
 
 /* Opens a learner with the weights of the model. Close it in any case. */
 static enum err_code open_learner(struct learner *out, const struct pruning *pruning,
@@ -227,38 +208,31 @@ static enum err_code open_learner(struct learner *out, const struct pruning *pru
     return err->code != ERR_OK ? err_prefix(err, "%s: ", dir) : ERR_OK;
 }
 
-/* Computes the gradient of one prepared input's loss and adds its part of the importance. */
-static enum err_code add_input(struct learner *learner, const struct data_loader *loader,
-                               const float *target, struct importance *out, struct err *err)
-{
-    const struct spec *spec = &learner->parameters.spec;
-    const struct loss loss = {.scores = spec->scores, .labels = spec->label_count};
-    const struct learner_targets targets = {.rows = &target};
-    float *gradient = network_gradient(learner->network);
-    double value;
-    memset(gradient, 0, learner->parameters.numbers * sizeof *gradient);
-    if (learner_batch(learner, loader, &loss, &targets, 0, &value, err))
-        return err->code;
-    importance_add(out, &learner->parameters, gradient);
-    return ERR_OK;
-}
-
 /* Adds every n-th training input, in fp32, until the run must stop. */
 static enum err_code add_inputs(const struct pruning *pruning, struct learner *learner,
                                 struct data_loader *loader, const struct samples_view *view,
                                 struct importance *out, struct err *err)
 {
     const struct corpus_items *train = &pruning->corpus.train;
-    const size_t most = pruning->options->inputs, labels = learner->parameters.spec.label_count;
+    const struct spec *spec = &learner->parameters.spec;
+    const size_t most = pruning->options->inputs;
     const size_t total = train->count < most ? train->count : most;
     const struct data_loader_order order = {.view = view};
+    const struct loss loss = {.scores = spec->scores, .labels = spec->label_count};
     struct telling telling = {pruning, PRUNE_IMPORTANCE};
     for (size_t i = 0; i < total && !must_stop(pruning); i++) {
-        size_t place = i * train->count / total;
+        const size_t place = i * train->count / total;
+        const float *target = train->targets + place * spec->label_count;
+        const struct learner_targets targets = {.rows = &target};
+        float *gradient = network_gradient(learner->network);
+        double value;
         if (data_loader_prepare(loader, network_pool(learner->network), &train->item[place], 1,
-                                &order, err) ||
-            add_input(learner, loader, train->targets + place * labels, out, err))
+                                &order, err))
             return err->code;
+        memset(gradient, 0, learner->parameters.numbers * sizeof *gradient);
+        if (learner_batch(learner, loader, &loss, &targets, 0, &value, err))
+            return err->code;
+        importance_add(out, &learner->parameters, gradient);
         tell_total(&telling, i + 1, total);
     }
     return ERR_OK;
@@ -266,26 +240,26 @@ static enum err_code add_inputs(const struct pruning *pruning, struct learner *l
 
 /* ---- the cut ---- */
 
-/* Names the cut's directory after a digest of its weights. The trainer recognises a run by its
- * options, so a model that is cut differently must have another path. */
-static enum err_code name_cut(struct pruning *pruning, const struct parameters *small,
-                              struct err *err)
+/* Writes the cut model. Its directory is named after a digest of its weights: the trainer
+ * recognises a run by its options, so a model that is cut differently must have another path. Its
+ * attnd.json is without temperature, thresholds, OOD score, reference and examples, which were
+ * fitted on the answers of another model. */
+static enum err_code write_cut(struct pruning *pruning, const struct parameters *small,
+                               struct err *err)
 {
-    const char *out = pruning->options->train.out;
+    const struct train_options *options = &pruning->options->train;
+    const struct export what = {.parameters = small,
+                                .values = small->values,
+                                .dtype = strcmp(options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
+                                .source_dir = options->model};
+    struct spec kept = small->spec;
     char digest[SHA256_HEX_BYTES];
     sha256_hex(small->values, small->numbers * sizeof *small->values, digest);
-    if (snprintf(pruning->cut_dir, sizeof pruning->cut_dir, "%s/cut-%.*s", out, CUT_DIGITS,
+    if (snprintf(pruning->cut_dir, sizeof pruning->cut_dir, "%s/cut-%.*s", options->out, CUT_DIGITS,
                  digest) >= (int)sizeof pruning->cut_dir)
         return err_set(err, ERR_TOO_LARGE, "the path of the output is too long");
-    return ERR_OK;
-}
-
-/* Writes attnd.json without temperature, thresholds, OOD score, reference and examples, which were
- * fitted on the answers of another model. */
-static enum err_code write_reading(const struct pruning *pruning, const struct spec *small,
-                                   struct err *err)
-{
-    struct spec kept = *small;
+    if (export_files_make_dir(options->out, err) || export_checkpoint(pruning->cut_dir, &what, err))
+        return err->code;
     kept.version = pruning->version;
     kept.temperature = 1;
     kept.class_prior = (struct class_prior){0};
@@ -296,20 +270,6 @@ static enum err_code write_reading(const struct pruning *pruning, const struct s
     return attnd_json_write(pruning->cut_dir, &kept, err);
 }
 
-static enum err_code write_cut(struct pruning *pruning, const struct parameters *small,
-                               struct err *err)
-{
-    const struct train_options *options = &pruning->options->train;
-    const struct export what = {.parameters = small,
-                                .values = small->values,
-                                .dtype = strcmp(options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
-                                .source_dir = options->model};
-    if (name_cut(pruning, small, err) || export_files_make_dir(options->out, err) ||
-        export_checkpoint(pruning->cut_dir, &what, err))
-        return err->code;
-    return write_reading(pruning, &small->spec, err);
-}
-
 static enum err_code cut(struct pruning *pruning, const struct parameters *whole,
                          const struct importance *importance, struct err *err)
 {
@@ -318,7 +278,7 @@ static enum err_code cut(struct pruning *pruning, const struct parameters *whole
     struct parameters small = {0};
     struct choice choice;
     if (!choice_make(&choice, &whole->spec, importance, options->heads, options->mlp, err) &&
-        !cut_open(&small, whole, &choice, &pruning->arena, err)) {
+        !choice_cut(&small, whole, &choice, &pruning->arena, err)) {
         result->layers = whole->spec.layers;
         result->heads = choice.head_count;
         result->heads_gone = choice.heads_gone;
@@ -334,11 +294,17 @@ static enum err_code cut(struct pruning *pruning, const struct parameters *whole
 
 static enum err_code measure_and_cut(struct pruning *pruning, struct err *err)
 {
+    const char *dir = pruning->options->train.model;
     struct learner learner = {0};
     struct importance importance = {0};
     struct data_loader loader = {0};
-    struct samples_view view;
-    if (!make_view(&view, pruning, err) && !open_learner(&learner, pruning, &view, err) &&
+    struct plan plan;
+    if (plan_make(&plan, &pruning->options->train, &pruning->spec, pruning->corpus.train.count,
+                  err))
+        return err_prefix(err, "%s: ", dir);
+    struct samples_view view = plan.judging; /* inputs without augmentation */
+    view.image_size = plan_image_size(&plan, 0);
+    if (!open_learner(&learner, pruning, &view, err) &&
         !importance_open(&importance, &pruning->spec, err) &&
         !data_loader_open(&loader, pruning->corpus.train.part->samples, 1, err) &&
         !add_inputs(pruning, &learner, &loader, &view, &importance, err) && !must_stop(pruning))

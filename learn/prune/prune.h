@@ -1,5 +1,5 @@
 /* prune.h - makes a smaller model from a larger one: cuts out the least important attention heads
- * and MLP columns (importance.h, choice.h, cut.h) and fine-tunes the rest with the original model
+ * and MLP columns (importance.h, choice.h) and fine-tunes the rest with the original model
  * as teacher (train/trainer.h).
  *
  *     prune_options_default(&options);             then cli_parse with prune_cli_options

@@ -1,5 +1,5 @@
 /* cut.h: a cut model answers as the whole one does whose cut columns are zero. */
-#include "learn/prune/cut.h"
+#include "learn/prune/choice.h"
 
 #include "tests/support/suite.h"
 #include "tests/support/tiny_network.h"
@@ -71,7 +71,7 @@ static void check(const char *model_type, const struct pruned_heads *pruned, uns
     tiny_network_open(&tiny, model_type, pruned);
     choose(&choice, heads, columns);
     tiny_network_logits(&tiny, &tiny.parameters, before);
-    ck_assert_int_eq(cut_open(&small, &tiny.parameters, &choice, &arena, &err), ERR_OK);
+    ck_assert_int_eq(choice_cut(&small, &tiny.parameters, &choice, &arena, &err), ERR_OK);
     ck_assert_uint_eq(small.spec.intermediate, TINY_COLUMNS - columns);
     mask(&tiny.parameters, &choice);
     tiny_network_logits(&tiny, &tiny.parameters, after);
@@ -115,7 +115,7 @@ START_TEST(a_model_is_cut_again_and_names_all_heads_that_are_gone)
     arena_init(&arena);
     tiny_network_open(&tiny, "bert", &pruned);
     choose(&choice, 3, 0);
-    ck_assert_int_eq(cut_open(&small, &tiny.parameters, &choice, &arena, &err), ERR_OK);
+    ck_assert_int_eq(choice_cut(&small, &tiny.parameters, &choice, &arena, &err), ERR_OK);
     for (unsigned i = 0; i < TINY_LAYERS * TINY_HEADS; i++)
         ck_assert_msg(small.spec.pruned.is_gone[i] == (wanted[i] == 'x'), "head %u", i);
     ck_assert_uint_eq(spec_heads(&small.spec, 0), 1);
