@@ -5,23 +5,6 @@
 
 #include <stdlib.h>
 
-static unsigned best_after(const float *scores, unsigned count, const bool *shown)
-{
-    unsigned best = count;
-    for (unsigned i = 0; i < count; i++)
-        if (!shown[i] && (best == count || scores[i] > scores[best]))
-            best = i;
-    return best;
-}
-
-/* Prints a label's score and a bar of 32 cells. */
-static void print_row(FILE *file, const char *label, float score)
-{
-    static const char cells[] = "################################";
-    int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
-    fprintf(file, "  %-24s %12.9g  %.*s\n", label, (double)score, filled, cells);
-}
-
 /* Prints "decision auto, ood_score -4.1 (rank 0.93)". */
 static void print_judgement(FILE *file, const struct judgement *judgement)
 {
@@ -99,7 +82,9 @@ void answer_table_explain(const struct explanation *explanation, const char *tex
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
                                  unsigned rows, FILE *file, struct err *err)
 {
+    static const char cells[] = "################################";
     const unsigned labels = info->label_count;
+    const float *scores = result->scores;
     bool *shown = calloc(labels, sizeof *shown);
     if (shown == NULL)
         return err_no_memory(err, labels);
@@ -107,9 +92,14 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
         fprintf(file, " (read in %u windows)", result->windows);
     fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
     for (unsigned i = 0; i < labels && (rows == 0 || i < rows); i++) {
-        unsigned best = best_after(result->scores, labels, shown);
+        unsigned best = labels;
+        for (unsigned c = 0; c < labels; c++)
+            if (!shown[c] && (best == labels || scores[c] > scores[best]))
+                best = c;
         shown[best] = true;
-        print_row(file, info->labels[best], result->scores[best]);
+        const float score = scores[best];
+        const int filled = score > 0 && score <= 1 ? (int)(score * 32 + 0.5f) : 0;
+        fprintf(file, "  %-24s %12.9g  %.*s\n", info->labels[best], (double)score, filled, cells);
     }
     print_judgement(file, &result->judgement);
     free(shown);

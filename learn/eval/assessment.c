@@ -105,19 +105,10 @@ static void fill_report(struct assessment *assessment)
         .scratch = assessment->scratch};
 }
 
-static enum err_code expect(struct assessment *assessment, struct err *err)
-{
-    const struct class_prior *prior = engine_describe(assessment->model)->class_prior;
-    expectation_close(&assessment->expectation);
-    if (prior->expected == NULL || (prior->shifts == NULL && !assessment->options.tells_expected))
-        return ERR_OK;
-    return expectation_measure(&assessment->expectation, &assessment->confusion, prior->expected,
-                               SEED, err);
-}
-
 enum err_code assessment_measure(struct assessment *assessment, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
+    const struct class_prior *prior = info->class_prior;
     struct findings_options find = {.target_precision = assessment->options.target_precision,
                                     .temperature = info->temperature,
                                     .sigmoid = strcmp(info->scores, "sigmoid") == 0,
@@ -131,7 +122,10 @@ enum err_code assessment_measure(struct assessment *assessment, struct err *err)
                       &assessment->confusion, &find, err) ||
         size_groups_open(&assessment->sizes, &assessment->evaluation, assessment->classes, err))
         return err->code;
-    if (expect(assessment, err))
+    expectation_close(&assessment->expectation);
+    if (prior->expected != NULL && (prior->shifts != NULL || assessment->options.tells_expected) &&
+        expectation_measure(&assessment->expectation, &assessment->confusion, prior->expected, SEED,
+                            err))
         return err->code;
     decide(assessment);
     fill_report(assessment);

@@ -42,19 +42,6 @@ enum err_code candidate_list_add_json(struct candidate_list *list, const char *j
     return err->code;
 }
 
-static enum err_code encode(struct engine_model *labelled, const struct engine_model *model,
-                            unsigned threads, struct err *err)
-{
-    struct engine_labeller *labeller;
-    unsigned left = 1;
-    if (engine_labeller_open(&labeller, model, threads, err))
-        return err->code;
-    while (left > 0 && err->code == ERR_OK)
-        engine_encode_labels(labeller, labelled, &left, err);
-    engine_labeller_close(labeller);
-    return err->code;
-}
-
 enum err_code candidate_list_open(struct engine_model **out, const struct engine_model *model,
                                   const struct candidate_list *list, unsigned threads,
                                   struct err *err)
@@ -62,6 +49,8 @@ enum err_code candidate_list_open(struct engine_model **out, const struct engine
     const struct engine_labels labels = {.texts = (const char *const *)list->texts,
                                          .count = list->count,
                                          .hypothesis = list->hypothesis};
+    struct engine_labeller *labeller = NULL;
+    unsigned left = 1;
     *out = NULL;
     if (list->count == 0 && engine_describe(model)->label_count == 0)
         return err_set(err, ERR_UNUSABLE,
@@ -69,7 +58,12 @@ enum err_code candidate_list_open(struct engine_model **out, const struct engine
                        "(candidate labels)");
     if (list->count == 0 || engine_open_labelled(out, model, &labels, err))
         return err->code;
-    if (encode(*out, model, threads, err)) {
+    if (!engine_labeller_open(&labeller, model, threads, err)) {
+        while (left > 0 && err->code == ERR_OK)
+            engine_encode_labels(labeller, *out, &left, err);
+        engine_labeller_close(labeller);
+    }
+    if (err->code != ERR_OK) {
         engine_close(*out);
         *out = NULL;
     }

@@ -1,9 +1,54 @@
 #include "learn/eval/foreign.h"
 
-#include "learn/eval/fit/foreign_threshold.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the rule ---- */
+
+enum err_code foreign_raise(float *thresholds, const struct calibration_set *validation,
+                            const struct calibration_set *foreign, double temperature,
+                            const struct selective_goal *goal, struct err *err)
+{
+    const unsigned labels = validation->label_count;
+    const size_t room = (validation->count + foreign->count) * calibration_verdicts_each(foreign);
+    struct selective_threshold *chosen = calloc(labels, sizeof *chosen);
+    struct verdict *verdicts = calloc(room + 1, sizeof *verdicts);
+    if (chosen == NULL || verdicts == NULL) {
+        err_no_memory(err, room * sizeof *verdicts);
+        goto out;
+    }
+    size_t count = calibration_verdicts(validation, temperature, verdicts);
+    count += calibration_verdicts(foreign, temperature, verdicts + count);
+    selective_thresholds(chosen, labels, verdicts, count, goal);
+    /* The stricter of both thresholds: with the foreign inputs other labels may be judged together.
+     */
+    for (unsigned c = 0; c < labels; c++) {
+        const float score = chosen[c].reachable ? chosen[c].score : NAN;
+        if (!isnan(thresholds[c]) && !(score <= thresholds[c]))
+            thresholds[c] = score;
+    }
+out:
+    free(verdicts);
+    free(chosen);
+    return err->code;
+}
+
+enum err_code foreign_automatic(size_t *out, const struct calibration_set *set, double temperature,
+                                const float *thresholds, struct err *err)
+{
+    struct verdict *verdicts = calloc(set->count + 1, sizeof *verdicts);
+    *out = 0;
+    if (verdicts == NULL)
+        return err_no_memory(err, set->count * sizeof *verdicts);
+    calibration_predictions(set, temperature, verdicts);
+    for (size_t i = 0; i < set->count; i++)
+        *out += verdicts[i].score >= thresholds[verdicts[i].label]; /* NaN: never */
+    free(verdicts);
+    return ERR_OK;
+}
+
+/* ---- an assessment ---- */
 
 /* The inputs of an assessment that are not unknown. */
 struct side {
@@ -60,45 +105,35 @@ static enum err_code count(struct foreign_cost *cost, const struct spec *spec,
     return foreign_automatic(&cost->automatic, known, temperature, thresholds, err);
 }
 
-static enum err_code take(struct spec *spec, const struct assessment *assessment,
-                          const struct side *known, const struct side *foreign,
-                          struct foreign_cost *cost, struct arena *arena, struct err *err)
-{
-    float *thresholds = arena_alloc_array(arena, spec->label_count, sizeof *thresholds);
-    if (thresholds == NULL)
-        return err_no_memory(err, spec->label_count * sizeof *thresholds);
-    memcpy(thresholds, spec->policy.thresholds, spec->label_count * sizeof *thresholds);
-    if (raise_thresholds(thresholds, spec, assessment, &foreign->set, err) ||
-        count(cost, spec, thresholds, &known->set, &foreign->set, err))
-        return err->code;
-    spec->policy.thresholds = thresholds;
-    return ERR_OK;
-}
-
-/* Gives all inputs a class that no answer has. */
-static unsigned *no_classes(size_t count, unsigned label_count, struct err *err)
-{
-    unsigned *classes = calloc(count + 1, sizeof *classes);
-    if (classes == NULL)
-        err_no_memory(err, count * sizeof *classes);
-    for (size_t i = 0; i < count && classes != NULL; i++)
-        classes[i] = label_count;
-    return classes;
-}
-
 enum err_code foreign_take(struct spec *spec, const struct assessment *assessment,
                            const struct evaluation *foreign, const struct head_bank *bank,
                            struct foreign_cost *cost, struct arena *arena, struct err *err)
 {
+    const unsigned labels = spec->label_count;
     struct side known = {0}, others = {0};
     struct assessment of_others = {.model = assessment->model, .evaluation = *foreign};
-    of_others.classes = no_classes(foreign->count, spec->label_count, err);
-    if (of_others.classes != NULL && !open_side(&known, spec, assessment, bank, err) &&
-        !open_side(&others, spec, &of_others, bank, err)) {
-        *cost = (struct foreign_cost){.foreign = foreign->count - foreign->failed};
-        cost->unknown = cost->foreign - others.set.count;
-        take(spec, assessment, &known, &others, cost, arena, err);
+    of_others.classes = calloc(foreign->count + 1, sizeof *of_others.classes);
+    if (of_others.classes == NULL) {
+        err_no_memory(err, foreign->count * sizeof *of_others.classes);
+        goto out;
     }
+    for (size_t i = 0; i < foreign->count; i++)
+        of_others.classes[i] = labels; /* a class that no answer has */
+    if (open_side(&known, spec, assessment, bank, err) ||
+        open_side(&others, spec, &of_others, bank, err))
+        goto out;
+    *cost = (struct foreign_cost){.foreign = foreign->count - foreign->failed};
+    cost->unknown = cost->foreign - others.set.count;
+    float *thresholds = arena_alloc_array(arena, labels, sizeof *thresholds);
+    if (thresholds == NULL) {
+        err_no_memory(err, labels * sizeof *thresholds);
+        goto out;
+    }
+    memcpy(thresholds, spec->policy.thresholds, labels * sizeof *thresholds);
+    if (!raise_thresholds(thresholds, spec, assessment, &others.set, err) &&
+        !count(cost, spec, thresholds, &known.set, &others.set, err))
+        spec->policy.thresholds = thresholds;
+out:
     ood_answers_close(&known.answers);
     ood_answers_close(&others.answers);
     free(of_others.classes);
@@ -115,8 +150,9 @@ void foreign_tell(const struct foreign_cost *cost, FILE *file)
     fprintf(file, "foreign inputs  %zu: %.1f %% unknown, %.1f %% automatic, before %.1f %%\n",
             cost->foreign, percent(cost->unknown, cost->foreign),
             percent(cost->passed, cost->foreign), percent(cost->passed_before, cost->foreign));
-    fprintf(file, "for that, of %zu inputs of the data that are not unknown %.1f %% are automatic, "
-                  "before %.1f %%\n",
+    fprintf(file,
+            "for that, of %zu inputs of the data that are not unknown %.1f %% are automatic, "
+            "before %.1f %%\n",
             cost->known, percent(cost->automatic, cost->known),
             percent(cost->automatic_before, cost->known));
 }

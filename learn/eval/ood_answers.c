@@ -33,40 +33,28 @@ struct outlier_data ood_answers_data(const struct spec *spec, const struct evalu
                                  .digests = evaluation->digests};
 }
 
-static bool has_scores(const struct assessment *assessment, const struct spec *spec)
-{
-    const char *fitted = ood_method_name(spec->policy.ood.method);
-    return assessment->evaluation.ood != NULL && fitted != NULL &&
-           strcmp(fitted, engine_describe(assessment->model)->ood_method) == 0;
-}
-
-static void take_scores(struct ood_answers *out, const struct spec *spec,
-                        const struct assessment *assessment, const struct head_bank *bank)
-{
-    const struct evaluation *evaluation = &assessment->evaluation;
-    struct outlier_data data =
-        ood_answers_data(spec, evaluation, assessment->classes, out->items, out->count);
-    data.bank = bank;
-    if (has_scores(assessment, spec))
-        for (size_t i = 0; i < out->count; i++)
-            out->ood_scores[i] = evaluation->ood[out->items[i]];
-    else
-        outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
-}
-
 enum err_code ood_answers_open(struct ood_answers *out, const struct spec *spec,
                                const struct assessment *assessment, const struct head_bank *bank,
                                struct err *err)
 {
     const struct evaluation *evaluation = &assessment->evaluation;
     const unsigned labels = evaluation->label_count;
+    const char *fitted = ood_method_name(spec->policy.ood.method);
     *out = (struct ood_answers){0};
     out->items = ood_answers_items(evaluation, &out->count, err);
     out->ood_scores = calloc(evaluation->count + 1, sizeof *out->ood_scores);
     out->labels = calloc(evaluation->count + 1, sizeof *out->labels);
     if (out->items == NULL || out->ood_scores == NULL || out->labels == NULL)
         return err_no_memory(err, evaluation->count * sizeof *out->ood_scores);
-    take_scores(out, spec, assessment, bank);
+    struct outlier_data data =
+        ood_answers_data(spec, evaluation, assessment->classes, out->items, out->count);
+    data.bank = bank;
+    if (evaluation->ood != NULL && fitted != NULL &&
+        strcmp(fitted, engine_describe(assessment->model)->ood_method) == 0)
+        for (size_t i = 0; i < out->count; i++)
+            out->ood_scores[i] = evaluation->ood[out->items[i]];
+    else
+        outlier_scores(&spec->policy.ood, evaluation->logits, &data, out->ood_scores);
     for (size_t i = 0; i < out->count; i++)
         out->labels[i] = argmax(evaluation->logits + out->items[i] * labels, labels);
     return ERR_OK;

@@ -4,11 +4,132 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/decide/class_prior.h"
-#include "learn/eval/fit/prior_fit.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- shares ---- */
+
+#define UNSEEN 0.5     /* inputs that are added to each label */
+#define MOVED_MIN 1e-7 /* ends when a step changes the shares by less, summed over labels */
+
+/* Scores of a set, and the mean of the scores after correction by factors. */
+struct scored {
+    float *scores; /* [count, labels] */
+    size_t count;
+    unsigned labels;
+    double *mean; /* [labels] */
+};
+
+static enum err_code open_scored(struct scored *out, const struct calibration_set *set,
+                                 double temperature, struct err *err)
+{
+    const unsigned labels = set->label_count;
+    *out = (struct scored){.count = set->count, .labels = labels};
+    if (set->count == 0)
+        return err_set(err, ERR_UNUSABLE, "there is no input to estimate a class prior from");
+    out->scores = calloc(set->count, labels * sizeof *out->scores);
+    out->mean = calloc(labels, sizeof *out->mean);
+    if (out->scores == NULL || out->mean == NULL)
+        return err_no_memory(err, set->count * labels * sizeof *out->scores);
+    for (size_t i = 0; i < set->count; i++) {
+        const float *logits = set->logits + (set->items != NULL ? set->items[i] : i) * labels;
+        float *scores = out->scores + i * labels, top = logits[0];
+        for (unsigned c = 1; c < labels; c++)
+            top = fmaxf(top, logits[c]);
+        for (unsigned c = 0; c < labels; c++)
+            scores[c] = (float)exp(((double)logits[c] - (double)top) / temperature);
+    }
+    return ERR_OK;
+}
+
+static void close_scored(struct scored *scored)
+{
+    free(scored->scores);
+    free(scored->mean);
+}
+
+/* mean_c = mean over inputs, plus UNSEEN of an input, of p_ic f_c / sum_j p_ij f_j. */
+static void average(struct scored *scored, const double *factors)
+{
+    const unsigned labels = scored->labels;
+    const double inputs = (double)scored->count + UNSEEN * labels;
+    for (unsigned c = 0; c < labels; c++)
+        scored->mean[c] = UNSEEN / inputs;
+    for (size_t i = 0; i < scored->count; i++) {
+        const float *scores = scored->scores + i * labels;
+        double sum = 0;
+        for (unsigned c = 0; c < labels; c++)
+            sum += (double)scores[c] * factors[c];
+        for (unsigned c = 0; c < labels && sum > 0; c++)
+            scored->mean[c] += (double)scores[c] * factors[c] / sum / inputs;
+    }
+}
+
+/* Finds the factors with which the mean scores are `shares`. */
+static void correct(double *factors, struct scored *known, const double *shares)
+{
+    double moved = 1;
+    for (unsigned step = 0; step < PRIOR_ESTIMATE_STEPS_MAX && moved > MOVED_MIN; step++) {
+        average(known, factors);
+        moved = 0;
+        for (unsigned c = 0; c < known->labels; c++) {
+            moved += fabs(known->mean[c] - shares[c]);
+            factors[c] *= shares[c] / known->mean[c];
+        }
+    }
+}
+
+/* Expectation maximisation. shares: in the start, out the result. Returns the number of steps. */
+static unsigned maximise(double *shares, struct scored *stream, double *factors)
+{
+    double moved = 1;
+    unsigned step = 0;
+    for (; step < PRIOR_ESTIMATE_STEPS_MAX && moved > MOVED_MIN; step++) {
+        average(stream, factors);
+        moved = 0;
+        for (unsigned c = 0; c < stream->labels; c++) {
+            moved += fabs(stream->mean[c] - shares[c]);
+            factors[c] *= stream->mean[c] / shares[c];
+            shares[c] = stream->mean[c];
+        }
+    }
+    return step;
+}
+
+enum err_code prior_estimate_shares(double *shares, const struct calibration_set *known,
+                                    const struct calibration_set *stream, double temperature,
+                                    unsigned *steps, struct err *err)
+{
+    struct scored labelled, seen = {0};
+    const unsigned labels = known->label_count;
+    const double inputs = (double)known->count + UNSEEN * labels;
+    double *factors = calloc(labels, sizeof *factors);
+    if (open_scored(&labelled, known, temperature, err) ||
+        open_scored(&seen, stream, temperature, err))
+        goto out;
+    if (factors == NULL) {
+        err_no_memory(err, labels * sizeof *factors);
+        goto out;
+    }
+    for (unsigned c = 0; c < labels; c++) {
+        factors[c] = 1;
+        shares[c] = UNSEEN / inputs;
+    }
+    for (size_t i = 0; i < known->count; i++)
+        shares[known->classes[known->items != NULL ? known->items[i] : i]] += 1 / inputs;
+    correct(factors, &labelled, shares);
+    *steps = maximise(shares, &seen, factors);
+out:
+    close_scored(&labelled);
+    close_scored(&seen);
+    free(factors);
+    return err->code;
+}
+
+/* ---- a stream ---- */
 
 struct work {
     const struct assessment *assessment;
@@ -20,41 +141,10 @@ struct work {
     float *scores;          /* [label_count] */
 };
 
-static enum err_code open_work(struct work *work, const struct assessment *assessment,
-                               const struct evaluation *stream, struct err *err)
-{
-    const size_t known = assessment->evaluation.count;
-    const unsigned labels = engine_describe(assessment->model)->label_count;
-    *work = (struct work){.assessment = assessment, .stream = stream, .label_count = labels};
-    work->known_items = calloc(known + 1, sizeof *work->known_items);
-    work->items = calloc(stream->count + 1, sizeof *work->items);
-    work->shares = calloc(labels, sizeof *work->shares);
-    work->known = calloc(labels, sizeof *work->known);
-    work->scores = calloc(labels, sizeof *work->scores);
-    if (work->known_items == NULL || work->items == NULL || work->shares == NULL ||
-        work->known == NULL || work->scores == NULL)
-        return err_no_memory(err, (known + stream->count) * sizeof *work->items);
-    return ERR_OK;
-}
-
-static void close_work(struct work *work)
-{
-    free(work->known_items);
-    free(work->items);
-    free(work->shares);
-    free(work->known);
-    free(work->scores);
-}
-
 /* ---- inputs ---- */
 
-static bool is_unknown(struct work *work, size_t item)
-{
-    struct judgement judgement;
-    evaluation_judge(work->stream, work->assessment->model, item, work->scores, &judgement);
-    return judgement.decision == DECISION_UNKNOWN;
-}
-
+/* Lists the usable inputs: all labelled ones, and those of the stream that the model does not call
+ * unknown. */
 static void list_items(struct work *work, struct prior_estimate *out)
 {
     const struct evaluation *known = &work->assessment->evaluation;
@@ -65,9 +155,11 @@ static void list_items(struct work *work, struct prior_estimate *out)
         work->known_items[work->known_count++] = i;
     }
     for (size_t i = 0; i < work->stream->count; i++) {
+        struct judgement judgement;
         if (work->stream->problems[i] != NULL)
             continue;
-        if (is_unknown(work, i))
+        evaluation_judge(work->stream, work->assessment->model, i, work->scores, &judgement);
+        if (judgement.decision == DECISION_UNKNOWN)
             out->unknown++;
         else
             work->items[work->count++] = i;
@@ -119,8 +211,8 @@ static enum err_code estimate(struct prior_estimate *out, struct work *work, str
     const struct calibration_set known =
         set_of(&assessment->evaluation, assessment->classes, work->known_items, work->known_count);
     const struct calibration_set stream = set_of(work->stream, NULL, work->items, work->count);
-    if (prior_fit(work->shares, &known, &stream, engine_describe(assessment->model)->temperature,
-                  &out->steps, err) ||
+    if (prior_estimate_shares(work->shares, &known, &stream,
+                              engine_describe(assessment->model)->temperature, &out->steps, err) ||
         answer_again(work, out, err))
         return err->code;
     for (unsigned c = 0; c < work->label_count; c++) {
@@ -135,20 +227,34 @@ enum err_code prior_estimate_measure(struct prior_estimate *out,
                                      const struct evaluation *stream, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
-    struct work work = {0};
+    const size_t labels = info->label_count, known = assessment->evaluation.count;
+    struct work work = {
+        .assessment = assessment, .stream = stream, .label_count = info->label_count};
     *out = (struct prior_estimate){0};
     if (strcmp(info->scores, "softmax") != 0 || info->is_zero_shot)
         return err_set(
             err, ERR_UNSUPPORTED,
             "a class prior is estimated for models that give one of several fixed labels");
-    out->labels = calloc(info->label_count, sizeof *out->labels);
+    out->labels = calloc(labels, sizeof *out->labels);
     if (out->labels == NULL)
-        return err_no_memory(err, info->label_count * sizeof *out->labels);
-    if (!open_work(&work, assessment, stream, err)) {
+        return err_no_memory(err, labels * sizeof *out->labels);
+    work.known_items = calloc(known + 1, sizeof *work.known_items);
+    work.items = calloc(stream->count + 1, sizeof *work.items);
+    work.shares = calloc(labels, sizeof *work.shares);
+    work.known = calloc(labels, sizeof *work.known);
+    work.scores = calloc(labels, sizeof *work.scores);
+    if (work.known_items == NULL || work.items == NULL || work.shares == NULL ||
+        work.known == NULL || work.scores == NULL) {
+        err_no_memory(err, (known + stream->count) * sizeof *work.items);
+    } else {
         list_items(&work, out);
         estimate(out, &work, err);
     }
-    close_work(&work);
+    free(work.known_items);
+    free(work.items);
+    free(work.shares);
+    free(work.known);
+    free(work.scores);
     return err->code;
 }
 

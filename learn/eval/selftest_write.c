@@ -49,18 +49,6 @@ static char *read_picture(const char *path, size_t *len, struct err *err)
     return NULL;
 }
 
-static enum err_code put_picture(struct writer *writer, const char *bytes, size_t len,
-                                 struct err *err)
-{
-    char *text = malloc(base64_encoded_size(len));
-    if (text == NULL)
-        return err_no_memory(err, base64_encoded_size(len));
-    base64_encode(text, bytes, len);
-    fprintf(writer->file, "\"image\": \"%s\"", text);
-    free(text);
-    return ERR_OK;
-}
-
 /* The winner by the logits, for which the checkpoint was fitted. */
 static unsigned winner_of(const struct evaluation *evaluation, size_t item)
 {
@@ -96,8 +84,13 @@ static enum err_code put_case(struct writer *writer, size_t item, const char *by
             fprintf(writer->file, ", \"text_pair\": ");
             doc_string_write(writer->file, input->pair, input->pair_len);
         }
-    } else if (put_picture(writer, bytes, len, err)) {
-        return err->code;
+    } else {
+        char *text = malloc(base64_encoded_size(len));
+        if (text == NULL)
+            return err_no_memory(err, base64_encoded_size(len));
+        base64_encode(text, bytes, len);
+        fprintf(writer->file, "\"image\": \"%s\"", text);
+        free(text);
     }
     put_scores(writer, item);
     writer->input_bytes += len + input->pair_len;
@@ -128,19 +121,15 @@ static bool take(struct writer *writer, size_t item, struct err *err)
 
 /* ---- choice ---- */
 
-static bool is_candidate(const struct writer *writer, size_t item, unsigned label)
-{
-    const struct evaluation *evaluation = &writer->assessment->evaluation;
-    return !writer->is_taken[item] && writer->assessment->classes[item] == label &&
-           evaluation->problems[item] == NULL && !evaluation->truncated[item] &&
-           winner_of(evaluation, item) == label;
-}
-
 /* Writes one more case with this label. False if there is none. */
 static bool take_of_label(struct writer *writer, unsigned label, struct err *err)
 {
-    for (size_t i = 0; i < writer->assessment->dataset->count && err->code == ERR_OK; i++)
-        if (is_candidate(writer, i, label) && take(writer, i, err))
+    const struct assessment *assessment = writer->assessment;
+    const struct evaluation *evaluation = &assessment->evaluation;
+    for (size_t i = 0; i < assessment->dataset->count && err->code == ERR_OK; i++)
+        if (!writer->is_taken[i] && assessment->classes[i] == label &&
+            evaluation->problems[i] == NULL && !evaluation->truncated[i] &&
+            winner_of(evaluation, i) == label && take(writer, i, err))
             return true;
     return false;
 }
@@ -162,25 +151,19 @@ static enum err_code take_all(struct writer *writer, unsigned count, struct err 
 
 /* ---- the file ---- */
 
-static enum err_code fill(struct writer *writer, unsigned count, struct err *err)
-{
-    fprintf(writer->file, "{\"format\": %d, \"tolerance\": %g, \"cases\": [", SELFTEST_FORMAT,
-            SELFTEST_TOLERANCE);
-    take_all(writer, count, err);
-    fprintf(writer->file, "\n]}\n");
-    return err->code;
-}
-
 static enum err_code write_file(struct writer *writer, unsigned count, struct err *err)
 {
     char path[PATH_MAX], *text = NULL;
     size_t len = 0;
-    writer->file = open_memstream(&text, &len);
-    if (writer->file == NULL)
+    FILE *file = writer->file = open_memstream(&text, &len);
+    if (file == NULL)
         return err_no_memory(err, SELFTEST_FILE_BYTES_MAX);
-    fill(writer, count, err);
-    bool is_whole = !ferror(writer->file);
-    is_whole = fclose(writer->file) == 0 && is_whole;
+    fprintf(file, "{\"format\": %d, \"tolerance\": %g, \"cases\": [", SELFTEST_FORMAT,
+            SELFTEST_TOLERANCE);
+    take_all(writer, count, err);
+    fprintf(file, "\n]}\n");
+    bool is_whole = !ferror(file);
+    is_whole = fclose(file) == 0 && is_whole;
     if (!is_whole)
         err_no_memory(err, len);
     if (err->code == ERR_OK &&

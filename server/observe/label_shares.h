@@ -20,7 +20,7 @@
  * 0.007 to 0.036; by ordinary EM over all of those 0.006 to 0.040; answers counted 0.013 to 0.095.
  * With a window of 10 000 it is no better, and follows a stream that turns a third as fast.
  * attnd-eval --estimate-prior, which has labelled inputs to correct the scores by, errs half as
- * much (learn/eval/fit/prior_fit.h).
+ * much (learn/eval/prior_estimate.h).
  *
  * Models: those with fixed labels of which one is right, at most LABEL_SHARES_LABELS, whose
  * attnd.json says what their scores hold for (fitted_prior). A version that has other labels begins

@@ -184,22 +184,6 @@ static void put_prior(FILE *out, const struct spec *spec)
         put_labels(out, spec, put_expected);
 }
 
-static void put_long_text(FILE *out, const struct long_text *long_text)
-{
-    fputs(",\n \"long_text\": \"windows\"", out);
-    if (long_text->stride > 0)
-        fprintf(out, ",\n \"window_stride\": %u", long_text->stride);
-    fprintf(out, ",\n \"window_pooling\": \"%s\"", window_pooling_name(long_text->pooling));
-}
-
-static void put_image_reading(FILE *out, const struct image_reading *reading)
-{
-    if (reading->views > 1)
-        fprintf(out, ",\n \"views\": %u", reading->views);
-    if (reading->reduction != REDUCTION_FILTER)
-        fprintf(out, ",\n \"reduction\": \"%s\"", image_reduction_name(reading->reduction));
-}
-
 /* Writes the agreements that were measured. */
 static void put_precisions(FILE *out, const struct precision_record *record)
 {
@@ -263,9 +247,18 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"colours\": \"grey\"", out);
     if (spec->policy.accepts_truncated)
         fputs(",\n \"truncation\": \"accept\"", out);
-    if (spec->long_text.in_windows)
-        put_long_text(out, &spec->long_text);
-    put_image_reading(out, &spec->image_reading);
+    if (spec->long_text.in_windows) {
+        fputs(",\n \"long_text\": \"windows\"", out);
+        if (spec->long_text.stride > 0)
+            fprintf(out, ",\n \"window_stride\": %u", spec->long_text.stride);
+        fprintf(out, ",\n \"window_pooling\": \"%s\"",
+                window_pooling_name(spec->long_text.pooling));
+    }
+    if (spec->image_reading.views > 1)
+        fprintf(out, ",\n \"views\": %u", spec->image_reading.views);
+    if (spec->image_reading.reduction != REDUCTION_FILTER)
+        fprintf(out, ",\n \"reduction\": \"%s\"",
+                image_reduction_name(spec->image_reading.reduction));
     if (spec->token_pruning.full_layers > 0)
         fprintf(out, ",\n \"token_pruning\": {\"full_layers\": %u, \"share\": %.*g}",
                 spec->token_pruning.full_layers, SCORE_DIGITS, spec->token_pruning.share);

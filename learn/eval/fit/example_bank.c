@@ -37,41 +37,19 @@ static size_t choose(struct entry *entries, size_t count)
     return kept;
 }
 
-static enum err_code copy_list(struct ngram_list *out, const struct ngram_list *list,
-                               struct arena *arena, struct err *err)
-{
-    *out = *list;
-    out->entries = arena_alloc_array(arena, list->count + 1, sizeof *out->entries);
-    if (out->entries == NULL)
-        return err_no_memory(err, list->count * sizeof *out->entries);
-    memcpy(out->entries, list->entries, list->count * sizeof *out->entries);
-    return ERR_OK;
-}
-
-static enum err_code fill_lists(struct head_bank *out, const struct example_rows *rows,
-                                const struct entry *entries, struct arena *arena, struct err *err)
-{
-    if (rows->ngrams == NULL)
-        return ERR_OK;
-    struct ngram_list *lists = arena_alloc_array(arena, out->count + 1, sizeof *lists);
-    if (lists == NULL)
-        return err_no_memory(err, out->count * sizeof *lists);
-    out->ngrams = lists;
-    for (size_t i = 0; i < out->count; i++)
-        if (copy_list(&lists[i], &rows->ngrams[entries[i].row], arena, err))
-            return err->code;
-    return ERR_OK;
-}
-
+/* Copies the chosen rows, with their n-grams if they have any. */
 static enum err_code fill(struct head_bank *out, const struct example_rows *rows,
                           const struct entry *entries, struct arena *arena, struct err *err)
 {
+    struct ngram_list *lists = NULL;
     out->features = arena_alloc_array(arena, out->count * out->width, sizeof *out->features);
     out->logits = arena_alloc_array(arena, out->count * out->labels, sizeof *out->logits);
     out->classes = arena_alloc_array(arena, out->count, sizeof *out->classes);
     out->digests = arena_alloc_array(arena, out->count, sizeof *out->digests);
+    if (rows->ngrams != NULL)
+        out->ngrams = lists = arena_alloc_array(arena, out->count + 1, sizeof *lists);
     if (out->features == NULL || out->logits == NULL || out->classes == NULL ||
-        out->digests == NULL)
+        out->digests == NULL || (rows->ngrams != NULL && lists == NULL))
         return err_no_memory(err, out->count * (out->width + out->labels) * sizeof(float));
     for (size_t i = 0; i < out->count; i++) {
         size_t row = entries[i].row;
@@ -81,6 +59,14 @@ static enum err_code fill(struct head_bank *out, const struct example_rows *rows
                out->labels * sizeof *out->logits);
         out->classes[i] = rows->classes[row];
         out->digests[i] = rows->digests[row];
+        if (rows->ngrams == NULL)
+            continue;
+        const struct ngram_list *from = &rows->ngrams[row];
+        lists[i] = *from;
+        lists[i].entries = arena_alloc_array(arena, from->count + 1, sizeof *from->entries);
+        if (lists[i].entries == NULL)
+            return err_no_memory(err, from->count * sizeof *from->entries);
+        memcpy(lists[i].entries, from->entries, from->count * sizeof *from->entries);
     }
     return ERR_OK;
 }
@@ -98,8 +84,7 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
     qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
     *out = (struct head_bank){
         .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
-    if (!fill(out, rows, entries, arena, err))
-        fill_lists(out, rows, entries, arena, err);
+    fill(out, rows, entries, arena, err);
     free(entries);
     return err->code;
 }

@@ -100,18 +100,14 @@ static void take_direction(struct lbfgs *lbfgs)
     }
 }
 
-static void forget_oldest(struct lbfgs *lbfgs)
-{
-    lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
-    lbfgs->pair_count--;
-}
-
 /* Stores the step from the current to the next point, unless rounding left it no curvature. If
  * there is no room it replaces the oldest one. */
 static void remember(struct lbfgs *lbfgs)
 {
-    if (lbfgs->pair_count == MEMORY)
-        forget_oldest(lbfgs);
+    if (lbfgs->pair_count == MEMORY) {
+        lbfgs->pair_first = (lbfgs->pair_first + 1) % MEMORY;
+        lbfgs->pair_count--;
+    }
     struct pair *pair = pair_at(lbfgs, lbfgs->pair_count);
     for (size_t i = 0; i < lbfgs->numbers; i++) {
         pair->point[i] = lbfgs->next[i] - lbfgs->point[i];

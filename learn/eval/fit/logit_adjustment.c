@@ -42,19 +42,14 @@ static unsigned winner(const struct search *search, size_t row, unsigned left_ou
     return best;
 }
 
-static double f1(const struct tally *tally)
-{
-    size_t sum = tally->support + tally->given;
-    return sum > 0 ? 2.0 * (double)tally->hits / (double)sum : 0;
-}
-
 /* Macro-F1 over the classes that occur as a label or as a winner (confusion.h). */
 static double macro_f1(const struct tally *tallies, unsigned labels)
 {
     double sum = 0, classes = 0;
     for (unsigned k = 0; k < labels; k++) {
-        sum += f1(&tallies[k]);
-        classes += tallies[k].support + tallies[k].given > 0;
+        const size_t both = tallies[k].support + tallies[k].given;
+        sum += both > 0 ? 2.0 * (double)tallies[k].hits / (double)both : 0;
+        classes += both > 0;
     }
     return classes > 0 ? sum / classes : 0;
 }
@@ -64,14 +59,6 @@ static void count(struct tally *tallies, unsigned label, unsigned given)
     tallies[label].support++;
     tallies[given].given++;
     tallies[given].hits += given == label;
-}
-
-static void move(struct tally *tallies, const struct crossing *input, unsigned c)
-{
-    tallies[input->rival].given--;
-    tallies[input->rival].hits -= input->rival == input->label;
-    tallies[c].given++;
-    tallies[c].hits += c == input->label;
 }
 
 static int by_margin(const void *a, const void *b)
@@ -102,17 +89,22 @@ static void leave_out(struct search *search, unsigned c)
 static double sweep(struct search *search, unsigned c, double current)
 {
     const struct crossing *inputs = search->crossings;
+    struct tally *tallies = search->tallies;
     size_t n = search->set->count;
     double best = current;
     float shift = search->shifts[c];
     leave_out(search, c);
     for (size_t i = 0; i < n; i++) {
-        move(search->tallies, &inputs[i], c);
+        const unsigned rival = inputs[i].rival, label = inputs[i].label;
+        tallies[rival].given--;
+        tallies[rival].hits -= rival == label;
+        tallies[c].given++;
+        tallies[c].hits += c == label;
         float next = i + 1 < n ? inputs[i + 1].margin : inputs[i].margin + 1;
         float between = inputs[i].margin + (next - inputs[i].margin) / 2;
         if (!(between > inputs[i].margin) || fabsf(between) > LOGIT_ADJUSTMENT_MAX)
             continue;
-        double value = macro_f1(search->tallies, search->set->label_count);
+        double value = macro_f1(tallies, search->set->label_count);
         if (value > best + 1e-9) {
             best = value;
             shift = between;
@@ -169,15 +161,6 @@ static double cross(struct search *search, size_t *half, struct tally *tallies)
     return macro_f1(tallies, set->label_count);
 }
 
-static void centre(float *shifts, unsigned labels)
-{
-    double sum = 0;
-    for (unsigned k = 0; k < labels; k++)
-        sum += shifts[k];
-    for (unsigned k = 0; k < labels; k++)
-        shifts[k] -= (float)(sum / labels);
-}
-
 enum err_code logit_adjustment_fit(struct logit_adjustment *out, const struct calibration_set *set,
                                    float *shifts, struct err *err)
 {
@@ -187,16 +170,21 @@ enum err_code logit_adjustment_fit(struct logit_adjustment *out, const struct ca
                             .tallies = calloc(2 * labels, sizeof(struct tally)),
                             .crossings = calloc(set->count + 1, sizeof(struct crossing))};
     size_t *half = calloc(set->count + 1, sizeof *half);
+    double sum = 0;
     *out = (struct logit_adjustment){0};
     if (search.tallies == NULL || search.crossings == NULL || half == NULL) {
         err_no_memory(err, set->count * sizeof(struct crossing));
-    } else {
-        out->crossed = cross(&search, half, search.tallies + labels);
-        memset(shifts, 0, labels * sizeof *shifts);
-        out->before = measure(&search);
-        out->after = ascend(&search);
-        centre(shifts, labels);
+        goto out;
     }
+    out->crossed = cross(&search, half, search.tallies + labels);
+    memset(shifts, 0, labels * sizeof *shifts);
+    out->before = measure(&search);
+    out->after = ascend(&search);
+    for (unsigned k = 0; k < labels; k++)
+        sum += shifts[k];
+    for (unsigned k = 0; k < labels; k++)
+        shifts[k] -= (float)(sum / labels);
+out:
     free(half);
     free(search.crossings);
     free(search.tallies);

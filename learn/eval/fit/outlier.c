@@ -53,16 +53,6 @@ static size_t least(size_t a, size_t b)
 
 /* ---- moments ---- */
 
-static void close_moments(struct moments *moments)
-{
-    free(moments->counts);
-    free(moments->shares);
-    free(moments->mean);
-    free(moments->class_means);
-    free(moments->within);
-    free(moments->row);
-}
-
 static enum err_code open_moments(struct moments *out, const struct outlier_data *data,
                                   struct err *err)
 {
@@ -94,12 +84,6 @@ static void count_classes(struct moments *moments, const struct outlier_data *da
         moments->shares[c] /= sum;
 }
 
-/* The weight of an input of a class. */
-static double weight_of(const struct moments *moments, unsigned class)
-{
-    return moments->shares[class] / (double)moments->counts[class];
-}
-
 static void find_means(struct moments *moments, const struct outlier_data *data)
 {
     size_t hidden = moments->hidden;
@@ -127,7 +111,8 @@ static void find_within(struct moments *moments, const struct outlier_data *data
         size_t row = row_of(data, i);
         const float *x = data->features + row * data->width;
         const double *class_mean = moments->class_means + data->classes[row] * hidden;
-        double weight = weight_of(moments, data->classes[row]);
+        double weight =
+            moments->shares[data->classes[row]] / (double)moments->counts[data->classes[row]];
         for (size_t d = 0; d < hidden; d++)
             difference[d] = (double)x[d] - moments->mean[d] - class_mean[d];
         for (size_t d = 0; d < hidden; d++)
@@ -146,24 +131,18 @@ static double trace(const double *a, size_t n)
     return sum;
 }
 
-/* The effective sample size (Kish 1965). */
-static double effective_count(const struct moments *moments)
-{
-    double sum = 0;
-    for (size_t c = 0; c < moments->label_count; c++)
-        if (moments->counts[c] > 0)
-            sum += moments->shares[c] * moments->shares[c] / (double)moments->counts[c];
-    return 1 / sum;
-}
-
 /* W = (1 - r) W + r tr(W) / D I with r of Chen, Wiesel, Eldar and Hero 2010, eq. 23. */
 static void shrink(struct moments *moments)
 {
     size_t hidden = moments->hidden;
-    double *within = moments->within, p = (double)hidden, all = trace(within, hidden);
+    double *within = moments->within, p = (double)hidden, all = trace(within, hidden), sum = 0;
+    for (size_t c = 0; c < moments->label_count; c++)
+        if (moments->counts[c] > 0)
+            sum += moments->shares[c] * moments->shares[c] / (double)moments->counts[c];
+    const double count = 1 / sum; /* the effective sample size (Kish 1965) */
     double square = eigen_dot(within, within, hidden * hidden);
     double up = (1 - 2 / p) * square + all * all;
-    double down = (effective_count(moments) + 1 - 2 / p) * (square - all * all / p);
+    double down = (count + 1 - 2 / p) * (square - all * all / p);
     double share = down > up ? up / down : 1;
     for (size_t i = 0; i < hidden * hidden; i++)
         within[i] *= 1 - share;
@@ -259,34 +238,6 @@ static enum err_code turn(const struct moments *moments, double *rows, size_t k,
     return ERR_OK;
 }
 
-/* total = W + B. */
-static void find_total(const struct moments *moments, double *total)
-{
-    size_t hidden = moments->hidden;
-    memcpy(total, moments->within, hidden * hidden * sizeof *total);
-    for (size_t c = 0; c < moments->label_count; c++) {
-        const double *class_mean = moments->class_means + c * hidden;
-        for (size_t d = 0; d < hidden; d++)
-            eigen_add(total + d * hidden, class_mean, moments->shares[c] * class_mean[d], hidden);
-    }
-}
-
-/* Sets v and s. Both have a floor relative to the mean variance, which bounds the effect of
- * rounding P to fp32: the rounding enters the distance along P squared, but the distance beside P
- * as a difference of squares. */
-static void set_variances(struct ood *out, const struct moments *moments, const double *values,
-                          double mean_variance)
-{
-    size_t hidden = moments->hidden, k = out->components;
-    double rest = trace(moments->within, hidden);
-    for (size_t i = 0; i < k; i++) {
-        rest -= values[i];
-        out->variances[i] = (float)fmax(values[i], 1e-9 * mean_variance);
-    }
-    double left = k < hidden ? rest / (double)(hidden - k) : mean_variance;
-    out->residual = (float)fmax(left, 1e-5 * mean_variance);
-}
-
 static enum err_code fit_mahalanobis(struct ood *out, const struct moments *moments,
                                      unsigned components_max, struct arena *arena, struct err *err)
 {
@@ -297,12 +248,28 @@ static enum err_code fit_mahalanobis(struct ood *out, const struct moments *mome
     double *values = rows + k * hidden, *scratch = values + k;
     if (total == NULL)
         return err_no_memory(err, numbers * sizeof *total);
-    find_total(moments, total);
-    if (!eigen_leading(total, hidden, k, values, rows, err) &&
-        !turn(moments, rows, k, values, scratch, err) && !take_statistics(out, k, arena, err)) {
-        set_variances(out, moments, values, trace(total, hidden) / (double)hidden);
-        set_statistics(out, moments, rows);
+    memcpy(total, moments->within, hidden * hidden * sizeof *total); /* total = W + B */
+    for (size_t c = 0; c < moments->label_count; c++) {
+        const double *class_mean = moments->class_means + c * hidden;
+        for (size_t d = 0; d < hidden; d++)
+            eigen_add(total + d * hidden, class_mean, moments->shares[c] * class_mean[d], hidden);
     }
+    if (eigen_leading(total, hidden, k, values, rows, err) ||
+        turn(moments, rows, k, values, scratch, err) || take_statistics(out, k, arena, err))
+        goto out;
+    /* v and s have a floor relative to the mean variance, which bounds the effect of rounding P to
+     * fp32: the rounding enters the distance along P squared, but the distance beside P as a
+     * difference of squares. */
+    const double mean_variance = trace(total, hidden) / (double)hidden;
+    double rest = trace(moments->within, hidden);
+    for (size_t i = 0; i < k; i++) {
+        rest -= values[i];
+        out->variances[i] = (float)fmax(values[i], 1e-9 * mean_variance);
+    }
+    double left = k < hidden ? rest / (double)(hidden - k) : mean_variance;
+    out->residual = (float)fmax(left, 1e-5 * mean_variance);
+    set_statistics(out, moments, rows);
+out:
     free(total);
     return err->code;
 }
@@ -340,58 +307,41 @@ static void find_directions(const struct moments *moments, const double *l, cons
     }
 }
 
-/* Number of directions in which the classes differ, at least a little. */
-static size_t count_directions(const struct moments *moments, const double *values,
-                               unsigned components_max)
-{
-    size_t limit = least(components_limit(moments, components_max), moments->seen - 1), count = 0;
-    while (count < limit && values[count] > 1e-9 * values[0] && values[count] > 0)
-        count++;
-    return count;
-}
-
 static enum err_code fit_relative(struct ood *out, struct moments *moments, unsigned components_max,
                                   struct arena *arena, struct err *err)
 {
-    size_t hidden = moments->hidden, labels = moments->label_count, k;
+    size_t hidden = moments->hidden, labels = moments->label_count, k = 0;
     size_t numbers = labels * (hidden + 2 * labels + 1) + OOD_COMPONENTS_MAX * hidden;
     double *whitened = calloc(numbers, sizeof *whitened), *gram = whitened + labels * hidden;
     double *vectors = gram + labels * labels, *values = vectors + labels * labels;
     double *rows = values + labels;
     if (whitened == NULL)
         return err_no_memory(err, numbers * sizeof *whitened);
-    if (!eigen_cholesky(moments->within, hidden, err)) {
-        whiten_means(moments, moments->within, whitened, gram);
-        eigen_all(gram, labels, values, vectors, err);
-    }
-    k = err->code == ERR_OK ? count_directions(moments, values, components_max) : 0;
-    if (err->code == ERR_OK && k == 0)
+    if (eigen_cholesky(moments->within, hidden, err))
+        goto out;
+    whiten_means(moments, moments->within, whitened, gram);
+    if (eigen_all(gram, labels, values, vectors, err))
+        goto out;
+    /* Directions in which the classes differ, at least a little. */
+    const size_t limit = least(components_limit(moments, components_max), moments->seen - 1);
+    while (k < limit && values[k] > 1e-9 * values[0] && values[k] > 0)
+        k++;
+    if (k == 0)
         err_set(err, ERR_UNUSABLE, "the features of the classes do not differ");
-    if (err->code == ERR_OK && !take_statistics(out, k, arena, err)) {
-        find_directions(moments, moments->within, whitened, values, vectors, k, rows);
-        for (size_t i = 0; i < k; i++) {
-            out->variances[i] = 1;
-            out->background[i] = (float)(1 + values[i]);
-        }
-        set_statistics(out, moments, rows);
+    if (k == 0 || take_statistics(out, k, arena, err))
+        goto out;
+    find_directions(moments, moments->within, whitened, values, vectors, k, rows);
+    for (size_t i = 0; i < k; i++) {
+        out->variances[i] = 1;
+        out->background[i] = (float)(1 + values[i]);
     }
+    set_statistics(out, moments, rows);
+out:
     free(whitened);
     return err->code;
 }
 
 /* ---- the interface ---- */
-
-static enum err_code fit(struct ood *out, struct moments *moments, const struct outlier_data *data,
-                         unsigned components_max, struct arena *arena, struct err *err)
-{
-    if (find_moments(moments, data, err))
-        return err->code;
-    if (out->method == OOD_MAHALANOBIS)
-        return fit_mahalanobis(out, moments, components_max, arena, err);
-    if (moments->seen < 2)
-        return err_set(err, ERR_UNUSABLE, "the inputs are of one class; at least 2 are needed");
-    return fit_relative(out, moments, components_max, arena, err);
-}
 
 enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct outlier_data *data,
                           unsigned components_max, struct arena *arena, struct err *err)
@@ -409,8 +359,21 @@ enum err_code outlier_fit(struct ood *out, enum ood_method method, const struct 
     if (data->label_count > OUTLIER_CLASSES_MAX)
         return err_set(err, ERR_UNUSABLE, "%u classes; at most %d can be told apart",
                        data->label_count, OUTLIER_CLASSES_MAX);
-    fit(out, &moments, data, components_max, arena, err);
-    close_moments(&moments);
+    if (find_moments(&moments, data, err))
+        goto out;
+    if (method == OOD_MAHALANOBIS)
+        fit_mahalanobis(out, &moments, components_max, arena, err);
+    else if (moments.seen < 2)
+        err_set(err, ERR_UNUSABLE, "the inputs are of one class; at least 2 are needed");
+    else
+        fit_relative(out, &moments, components_max, arena, err);
+out:
+    free(moments.counts);
+    free(moments.shares);
+    free(moments.mean);
+    free(moments.class_means);
+    free(moments.within);
+    free(moments.row);
     return err->code;
 }
 

@@ -65,24 +65,6 @@ enum err_code outlier_threshold_fit(struct ood *ood, const struct outlier_answer
     return ERR_OK;
 }
 
-/* Sets a label's threshold; NaN: the threshold for all. */
-static enum err_code spare_label(float *out, const struct ood *ood,
-                                 const struct outlier_answers *answers, unsigned label,
-                                 double share_max, struct err *err)
-{
-    size_t count;
-    float *sorted = sorted_scores(answers, label, ood->label_count, &count, err);
-    if (sorted == NULL)
-        return err->code;
-    *out = NAN;
-    if (count >= OUTLIER_ANSWERS_MIN) {
-        float own = covering(sorted, count, 1 - share_max);
-        *out = own > ood->threshold ? own : NAN;
-    }
-    free(sorted);
-    return ERR_OK;
-}
-
 enum err_code outlier_threshold_spare(struct ood *ood, const struct outlier_answers *answers,
                                       double share_max, struct arena *arena, struct err *err)
 {
@@ -91,9 +73,15 @@ enum err_code outlier_threshold_spare(struct ood *ood, const struct outlier_answ
     if (own == NULL)
         return err_no_memory(err, ood->label_count * sizeof *own);
     for (unsigned label = 0; label < ood->label_count; label++) {
-        if (spare_label(&own[label], ood, answers, label, share_max, err))
+        size_t count;
+        float *sorted = sorted_scores(answers, label, ood->label_count, &count, err);
+        if (sorted == NULL)
             return err->code;
+        own[label] = count >= OUTLIER_ANSWERS_MIN ? covering(sorted, count, 1 - share_max) : NAN;
+        if (!(own[label] > ood->threshold))
+            own[label] = NAN; /* the threshold for all */
         any = any || !isnan(own[label]);
+        free(sorted);
     }
     ood->label_thresholds = any ? own : NULL;
     return ERR_OK;

@@ -17,19 +17,6 @@ static int compare_entries(const void *left, const void *right)
     return strcmp(((const struct entry *)left)->text, ((const struct entry *)right)->text);
 }
 
-/* Labels with the same text get the share of all of them. */
-static void share_with_twins(struct drift_reference *out, const struct entry *entries)
-{
-    for (unsigned first = 0, end; first < out->label_count; first = end) {
-        size_t sum = 0;
-        for (end = first;
-             end < out->label_count && compare_entries(&entries[first], &entries[end]) == 0;)
-            sum += entries[end++].count;
-        for (unsigned i = first; i < end; i++)
-            out->label_shares[entries[i].label] = (float)((double)sum / out->count);
-    }
-}
-
 static enum err_code fit_labels(struct drift_reference *out,
                                 const struct reference_answers *answers, const char *const *labels,
                                 struct arena *arena, struct err *err)
@@ -46,7 +33,13 @@ static enum err_code fit_labels(struct drift_reference *out,
     for (size_t i = 0; i < answers->count; i++)
         entries[answers->verdicts[i].label].count++;
     qsort(entries, count, sizeof *entries, compare_entries);
-    share_with_twins(out, entries);
+    for (unsigned first = 0, end; first < count; first = end) {
+        size_t sum = 0; /* labels with the same text get the share of all of them */
+        for (end = first; end < count && compare_entries(&entries[first], &entries[end]) == 0;)
+            sum += entries[end++].count;
+        for (unsigned i = first; i < end; i++)
+            out->label_shares[entries[i].label] = (float)((double)sum / out->count);
+    }
     free(entries);
     return ERR_OK;
 }

@@ -1,7 +1,7 @@
-/* prior_fit.h: inputs drawn from a model that is known, x = normal about its label's mean, so that
+/* prior_estimate.h: inputs drawn from a model that is known, x = normal about its label's mean, so that
  * its scores are exact; then the same with biases on them. */
 #include "engine/base/rng.h"
-#include "learn/eval/fit/prior_fit.h"
+#include "learn/eval/prior_estimate.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -58,8 +58,8 @@ static double error_of(const double *biases, const double *shares)
     draw(&known, known_shares, biases, 1);
     draw(&stream, shares, biases, 2);
     const struct calibration_set labelled = set_of(&known), seen = set_of(&stream);
-    ck_assert_msg(!prior_fit(found, &labelled, &seen, 1, &steps, &err), "%s", err.text);
-    ck_assert_uint_lt(steps, PRIOR_FIT_STEPS_MAX);
+    ck_assert_msg(!prior_estimate_shares(found, &labelled, &seen, 1, &steps, &err), "%s", err.text);
+    ck_assert_uint_lt(steps, PRIOR_ESTIMATE_STEPS_MAX);
     for (unsigned c = 0; c < LABELS; c++)
         error += fabs(found[c] - stream.shares[c]);
     return error;
@@ -90,7 +90,7 @@ START_TEST(the_labelled_inputs_themselves_have_the_shares_that_they_have)
     unsigned steps;
     draw(&known, known_shares, tilted, 3);
     const struct calibration_set labelled = set_of(&known);
-    ck_assert(!prior_fit(found, &labelled, &labelled, 1, &steps, &err));
+    ck_assert(!prior_estimate_shares(found, &labelled, &labelled, 1, &steps, &err));
     ck_assert_uint_le(steps, 2);
     for (unsigned c = 0; c < LABELS; c++)
         ck_assert_double_eq_tol(found[c], known.shares[c], 1e-3);
@@ -106,15 +106,15 @@ START_TEST(no_label_becomes_impossible_and_no_input_is_refused)
     draw(&stream, one, none, 2);
     const struct calibration_set labelled = set_of(&known);
     struct calibration_set seen = set_of(&stream);
-    ck_assert(!prior_fit(found, &labelled, &seen, 1, &steps, &err));
+    ck_assert(!prior_estimate_shares(found, &labelled, &seen, 1, &steps, &err));
     for (unsigned c = 1; c < LABELS; c++)
         ck_assert(found[c] >= 0.5 / (COUNT + 1.5) && found[c] < 0.01);
     seen.count = 0;
-    ck_assert_int_eq(prior_fit(found, &labelled, &seen, 1, &steps, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(prior_estimate_shares(found, &labelled, &seen, 1, &steps, &err), ERR_UNUSABLE);
 }
 END_TEST
 
-SUITE("prior_fit", shares_of_a_stream_are_found_from_scores_alone,
+SUITE("prior_estimate", shares_of_a_stream_are_found_from_scores_alone,
       a_bias_on_the_scores_moves_no_estimate,
       the_labelled_inputs_themselves_have_the_shares_that_they_have,
       no_label_becomes_impossible_and_no_input_is_refused)

@@ -1,4 +1,4 @@
-#include "learn/eval/fit/foreign_threshold.h"
+#include "learn/eval/foreign.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
