@@ -216,18 +216,6 @@ static enum err_code read_mask(struct subject *subject, struct err *err)
 
 /* ---- one input ---- */
 
-static enum err_code explain_all(struct subject *subject, const struct scorer *scorer,
-                                 struct err *err)
-{
-    if (take_memory(subject, err) || run_whole(subject, err) ||
-        probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
-        return err->code;
-    for (unsigned method = 0; method < EXPLAIN_METHODS; method++)
-        if (explain(subject, method, err))
-            return err->code;
-    return occlude(subject, scorer, err);
-}
-
 static enum err_code run_input(struct subject *subject, struct err *err)
 {
     const struct explanations_source *source = &subject->out->source;
@@ -237,7 +225,13 @@ static enum err_code run_input(struct subject *subject, struct err *err)
                 &subject->input, err) ||
         perturbation_open(&subject->parts, &subject->input, info->patch_size, info->image_height,
                           subject->out->options.fill, subject->arena, err) ||
-        explain_all(subject, &scorer, err) || read_mask(subject, err))
+        take_memory(subject, err) || run_whole(subject, err) ||
+        probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
+        return err->code;
+    for (unsigned method = 0; method < EXPLAIN_METHODS; method++)
+        if (explain(subject, method, err))
+            return err->code;
+    if (occlude(subject, &scorer, err) || read_mask(subject, err))
         return err->code;
     subject->explained->parts = subject->parts.count;
     judge_all(subject, &scorer);
@@ -302,26 +296,6 @@ static enum err_code check_masks(const struct explanations *out, struct pictures
     return err->code;
 }
 
-static enum err_code run_inputs(struct explanations *out, struct probe *probe,
-                                struct pictures *pictures, struct err *err)
-{
-    for (size_t i = 0; i < out->count && err->code == ERR_OK; i++) {
-        struct arena arena;
-        arena_init(&arena);
-        struct subject subject = {.out = out,
-                                  .explained = &out->inputs[i],
-                                  .probe = probe,
-                                  .pictures = pictures,
-                                  .arena = &arena};
-        if (!run_input(&subject, err) && is_wanted(out, subject.explained))
-            exhibit(&subject, err);
-        arena_deinit(&arena);
-        if (out->options.progress != NULL)
-            out->options.progress(out->options.context, i + 1);
-    }
-    return err->code;
-}
-
 enum err_code explanations_run(struct explanations *out, const struct explanations_source *source,
                                const struct explanations_options *options, struct err *err)
 {
@@ -329,9 +303,24 @@ enum err_code explanations_run(struct explanations *out, const struct explanatio
     struct pictures pictures = {0};
     *out = (struct explanations){.source = *source, .options = *options};
     arena_init(&out->arena);
-    if (!choose(out, err) && !check_masks(out, &pictures, err) &&
-        !probe_open(&probe, source->model, options->threads, err))
-        run_inputs(out, &probe, &pictures, err);
+    if (choose(out, err) || check_masks(out, &pictures, err) ||
+        probe_open(&probe, source->model, options->threads, err))
+        goto out;
+    for (size_t i = 0; i < out->count && err->code == ERR_OK; i++) {
+        struct arena arena;
+        arena_init(&arena);
+        struct subject subject = {.out = out,
+                                  .explained = &out->inputs[i],
+                                  .probe = &probe,
+                                  .pictures = &pictures,
+                                  .arena = &arena};
+        if (!run_input(&subject, err) && is_wanted(out, subject.explained))
+            exhibit(&subject, err);
+        arena_deinit(&arena);
+        if (options->progress != NULL)
+            options->progress(options->context, i + 1);
+    }
+out:
     probe_close(&probe);
     pictures_close(&pictures);
     return err->code;

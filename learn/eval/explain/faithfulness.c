@@ -44,21 +44,18 @@ void faithfulness_order(const float *relevance, unsigned parts, uint64_t seed, u
 
 /* ---- curves ---- */
 
-/* Number of parts that make up step x 5 % of all parts. */
-static unsigned parts_at(unsigned step, unsigned parts)
-{
-    return (unsigned)(((uint64_t)parts * step + FAITHFULNESS_STEPS / 2) / FAITHFULNESS_STEPS);
-}
-
 /* Asks for a curve: all parts start in one state, and more and more of the order's first parts
  * change. */
 static void ask_curve(const struct scorer *scorer, const unsigned *order, unsigned parts,
                       bool inserted, bool *kept, struct score *points)
 {
+    const uint64_t all = parts;
     unsigned done = 0;
     memset(kept, !inserted, parts * sizeof *kept);
     for (unsigned step = 1; step < FAITHFULNESS_STEPS; step++) {
-        for (unsigned next = parts_at(step, parts); done < next; done++)
+        /* Number of parts that make up step x 5 % of all. */
+        const uint64_t next = (all * step + FAITHFULNESS_STEPS / 2) / FAITHFULNESS_STEPS;
+        for (; done < next; done++)
             kept[order[done]] = inserted;
         scorer->ask(scorer->context, kept, &points[step]);
     }

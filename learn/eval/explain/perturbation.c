@@ -1,18 +1,11 @@
-#include "learn/eval/explain/perturbation.h"
+#include "learn/eval/explain/probe.h"
 
-#include "engine/model/input.h"
 #include "engine/prepare/views.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- words ---- */
-
-/* Index of the first token of a window that the previous window lacks; special tokens count. */
-static unsigned first_new(const struct engine_input *input, unsigned window, unsigned seen)
-{
-    return input->windows > 0 ? 1 + seen - input->window_first[window] : 0;
-}
 
 /* Counts words as words_fold does. A token that two windows have is the same word in both. */
 static enum err_code find_words(struct perturbation *out, struct arena *arena, struct err *err)
@@ -25,7 +18,8 @@ static enum err_code find_words(struct perturbation *out, struct arena *arena, s
     out->part_of = part_of;
     for (unsigned w = 0; w < engine_input_windows(input); w++) {
         const struct engine_input window = engine_input_window(input, w);
-        const unsigned first = first_new(input, w, seen);
+        /* The first token that the window before lacks; special tokens count. */
+        const unsigned first = input->windows > 0 ? 1 + seen - input->window_first[w] : 0;
         for (unsigned t = 1; t < first; t++) /* the end of the window before, without its [SEP] */
             part_of[t] = part_of[(int)(t - first) - 1];
         for (unsigned t = 0; t < window.tokens; t++) {
@@ -87,41 +81,27 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Median of a channel: the lower of the two middle values, so that it is a value of the image.
- * scratch: [patches x pixels]. */
-static float median_of(const struct perturbation *parts, size_t channel, size_t pixels,
-                       float *scratch)
-{
-    size_t count = parts->count * pixels;
-    for (size_t p = 0; p < parts->count; p++)
-        memcpy(scratch + p * pixels,
-               parts->input->patches + p * parts->patch_numbers + channel * pixels,
-               pixels * sizeof *scratch);
-    qsort(scratch, count, sizeof *scratch, compare);
-    return scratch[(count - 1) / 2];
-}
-
+/* A removed patch becomes the median of each channel: the lower of the two middle values, so that
+ * it is a value of the image. */
 static enum err_code find_neutral(struct perturbation *out, enum perturbation_fill fill,
                                   struct arena *arena, struct err *err)
 {
-    size_t pixels = out->patch_numbers / PERTURBATION_CHANNELS;
+    const size_t pixels = out->patch_numbers / PERTURBATION_CHANNELS, all = out->count * pixels;
     float *neutral = arena_alloc_array(arena, out->patch_numbers, sizeof *neutral);
     float *scratch = arena_alloc_array(arena, out->count, pixels * sizeof *scratch);
     if (neutral == NULL || scratch == NULL)
-        return err_no_memory(err, out->count * pixels * sizeof *scratch);
+        return err_no_memory(err, all * sizeof *scratch);
     for (size_t c = 0; fill != PERTURBATION_MEAN && c < PERTURBATION_CHANNELS; c++) {
-        float median = median_of(out, c, pixels, scratch);
+        const float *channel = out->input->patches + c * pixels;
+        for (size_t p = 0; p < out->count; p++)
+            memcpy(scratch + p * pixels, channel + p * out->patch_numbers,
+                   pixels * sizeof *scratch);
+        qsort(scratch, all, sizeof *scratch, compare);
         for (size_t i = 0; i < pixels; i++)
-            neutral[c * pixels + i] = median;
+            neutral[c * pixels + i] = scratch[(all - 1) / 2];
     }
     out->neutral = neutral;
     return ERR_OK;
-}
-
-static void remove_patch(const struct perturbation *parts, const float *from, float *to)
-{
-    for (size_t i = 0; i < parts->patch_numbers; i++)
-        to[i] = parts->clips && from[i] < parts->neutral[i] ? from[i] : parts->neutral[i];
 }
 
 /* Replaces removed patches, in every view. */
@@ -130,13 +110,16 @@ static void keep_patches(const struct perturbation *parts, const bool *kept, flo
 {
     const struct engine_input *input = parts->input;
     const size_t numbers = parts->patch_numbers, all = engine_input_windows(input) * parts->count;
+    const float *neutral = parts->neutral;
     for (size_t i = 0; i < all; i++) {
         const unsigned view = (unsigned)(i / parts->count), place = (unsigned)(i % parts->count);
         const float *from = input->patches + i * numbers;
+        float *to = patches + i * numbers;
         if (kept[views_source(view, parts->across, place)])
-            memcpy(patches + i * numbers, from, numbers * sizeof *patches);
+            memcpy(to, from, numbers * sizeof *to);
         else
-            remove_patch(parts, from, patches + i * numbers);
+            for (size_t k = 0; k < numbers; k++)
+                to[k] = parts->clips && from[k] < neutral[k] ? from[k] : neutral[k];
     }
     out->patches = patches;
     out->view_numbers = input->view_numbers;

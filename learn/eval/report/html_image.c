@@ -15,34 +15,29 @@ static unsigned shrunk(unsigned side, unsigned longest)
     return small > 0 ? small : 1;
 }
 
-static enum err_code read_small(struct pictures *pictures, const char *path, struct arena *arena,
-                                struct image *out, struct err *err)
-{
-    const struct image_options options = {.pixels_max = PIXELS_MAX};
-    struct image image;
-    if (picture_read(pictures, path, &options, arena, &image, err))
-        return err->code;
-    unsigned longest = image.width > image.height ? image.width : image.height;
-    *out = image;
-    if (longest > SIDE_MAX)
-        resize_rgb(&image, shrunk(image.width, longest), shrunk(image.height, longest),
-                   RESAMPLE_BILINEAR, arena, out, err);
-    return err->code;
-}
-
 enum err_code html_image(FILE *file, struct pictures *pictures, const char *path,
                          struct html_image *shown, struct err *err)
 {
+    const struct image_options options = {.pixels_max = PIXELS_MAX};
     struct arena arena;
-    struct image image;
+    struct image image, small;
     char *png;
     size_t len;
     arena_init(&arena);
-    if (!read_small(pictures, path, &arena, &image, err) && !png_encode(&png, &len, &image, err)) {
-        html_image_png(file, png, len);
-        free(png);
-        *shown = (struct html_image){image.width, image.height};
-    }
+    if (picture_read(pictures, path, &options, &arena, &image, err))
+        goto out;
+    const unsigned longest = image.width > image.height ? image.width : image.height;
+    small = image;
+    if (longest > SIDE_MAX &&
+        resize_rgb(&image, shrunk(image.width, longest), shrunk(image.height, longest),
+                   RESAMPLE_BILINEAR, &arena, &small, err))
+        goto out;
+    if (png_encode(&png, &len, &small, err))
+        goto out;
+    html_image_png(file, png, len);
+    free(png);
+    *shown = (struct html_image){small.width, small.height};
+out:
     arena_deinit(&arena);
     return err->code;
 }

@@ -4,9 +4,10 @@
  * loads nothing. Everything that comes from a checkpoint or from data goes through html_text. */
 #include "learn/eval/report/chart.h"
 #include "learn/eval/report/html.h"
+#include "learn/eval/report/html_image.h"
 #include "learn/eval/report/report.h"
 #include "learn/eval/report/report_expected.h"
-#include "learn/eval/report/report_mistakes.h"
+
 #include "learn/eval/report/report_page.h"
 #include "learn/eval/report/report_remarks.h"
 #include "learn/eval/report/report_sizes.h"
@@ -14,6 +15,8 @@
 #include "learn/eval/report/report_tables.h"
 
 #include <string.h>
+
+enum { TEXT_LINES_MAX = 6, LINE_CHARACTERS_MAX = 160 }; /* of a mistake */
 
 /* ---- top ---- */
 
@@ -208,14 +211,57 @@ static void training(const struct report *report, FILE *file)
     report_page_end_section(file);
 }
 
+/* Writes an image (at most 128 pixels a side, a PNG inside the page) or the first lines of a text.
+ * An image that can no longer be read is only named. */
+static enum err_code show_mistake(const struct report *report, const struct verdict *mistake,
+                                  struct pictures *pictures, FILE *file, struct err *err)
+{
+    static const struct html_excerpt excerpt = {TEXT_LINES_MAX, LINE_CHARACTERS_MAX};
+    const struct engine_info *info = engine_describe(report->model);
+    const struct dataset_item *input = &report->dataset->items[mistake->item];
+    struct err unreadable = {0};
+    struct html_image shown;
+    fputs("<figure>", file);
+    if (report->dataset->kind == ENGINE_IMAGE)
+        html_image(file, pictures, input->input, &shown, &unreadable);
+    fputs("<figcaption class=\"mistake\"><b>", file);
+    html_text(file, info->labels[mistake->label]);
+    fprintf(file, "</b> %.3f, is <b>", (double)mistake->score);
+    html_text(file, info->labels[report->classes[mistake->item]]);
+    fputs("</b><br>", file);
+    html_text(file, input->name);
+    fputs("</figcaption>", file);
+    if (report->dataset->kind == ENGINE_TEXT) {
+        fputs("<pre>", file);
+        html_excerpt(file, input->input, input->input_len, &excerpt);
+        if (input->pair != NULL) {
+            fputs("&#8213;&#8213;&#8213;\n", file);
+            html_excerpt(file, input->pair, input->pair_len, &excerpt);
+        }
+        fputs("</pre>", file);
+    }
+    fputs("</figure>\n", file);
+    if (err_is_of_system(unreadable.code))
+        return err_set(err, unreadable.code, "%s", unreadable.text);
+    return ERR_OK;
+}
+
 static enum err_code mistakes(const struct report *report, FILE *file, struct err *err)
 {
-    if (report->findings->mistake_count == 0)
+    const struct findings *findings = report->findings;
+    bool images = report->dataset->kind == ENGINE_IMAGE;
+    unsigned count = findings->mistake_count, most = images ? FINDINGS_MISTAKES_MAX : 12;
+    struct pictures pictures = {0};
+    if (count == 0)
         return ERR_OK;
     report_page_section(
         file, "The surest mistakes",
         "Wrong answers with the highest scores. Look for labels that are wrong themselves.");
-    report_mistakes_print(report, file, err);
+    fprintf(file, "<div class=\"%s\">\n", images ? "images" : "texts");
+    for (unsigned i = 0; i < count && i < most && err->code == ERR_OK; i++)
+        show_mistake(report, &findings->mistakes[i], &pictures, file, err);
+    pictures_close(&pictures);
+    fputs("</div>\n", file);
     report_page_end_section(file);
     return err->code;
 }

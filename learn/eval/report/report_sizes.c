@@ -86,28 +86,9 @@ static void put_cell(const struct size_cell *cell, FILE *file)
             cell->support);
 }
 
-static void put_rows(const struct report *report, FILE *file)
-{
-    const struct engine_info *info = engine_describe(report->model);
-    const struct size_groups *sizes = report->sizes;
-    for (unsigned i = 0; i < info->label_count; i++) {
-        if (!has_row(report, i))
-            continue;
-        fputs("<tr><th scope=\"row\">", file);
-        html_text(file, info->labels[i]);
-        fputs("</th>", file);
-        for (unsigned g = 0; g < sizes->count; g++)
-            put_cell(size_groups_cell(sizes, g, i), file);
-        fputs("</tr>\n", file);
-    }
-    fputs("<tr><th scope=\"row\">all classes</th>", file);
-    for (unsigned g = 0; g < sizes->count; g++)
-        put_cell(&sizes->groups[g].all, file);
-    fputs("</tr>\n", file);
-}
-
 void report_sizes_html(const struct report *report, FILE *file)
 {
+    const struct engine_info *info = engine_describe(report->model);
     const struct size_groups *sizes = report->sizes;
     char about[400], text[RANGE_BYTES];
     if (!report_sizes_differ(report))
@@ -122,7 +103,19 @@ void report_sizes_html(const struct report *report, FILE *file)
     for (unsigned g = 0; g < sizes->count; g++)
         fprintf(file, "<th scope=\"col\">%s</th>", range(&sizes->groups[g], text));
     fputs("</tr></thead>\n<tbody>\n", file);
-    put_rows(report, file);
-    fputs("</tbody></table></div>\n", file);
+    for (unsigned i = 0; i < info->label_count; i++) {
+        if (!has_row(report, i))
+            continue;
+        fputs("<tr><th scope=\"row\">", file);
+        html_text(file, info->labels[i]);
+        fputs("</th>", file);
+        for (unsigned g = 0; g < sizes->count; g++)
+            put_cell(size_groups_cell(sizes, g, i), file);
+        fputs("</tr>\n", file);
+    }
+    fputs("<tr><th scope=\"row\">all classes</th>", file);
+    for (unsigned g = 0; g < sizes->count; g++)
+        put_cell(&sizes->groups[g].all, file);
+    fputs("</tr>\n</tbody></table></div>\n", file);
     report_page_end_section(file);
 }

@@ -1,7 +1,7 @@
 /* Parts taken out of images and texts that are made by hand, and of real ones. */
 #include "engine/engine.h"
 #include "engine/prepare/windows.h"
-#include "learn/eval/explain/perturbation.h"
+#include "learn/eval/explain/probe.h"
 #include "tests/support/run_logits.h"
 #include "tests/support/sources.h"
 #include "tests/support/suite.h"
