@@ -80,13 +80,6 @@ static bool make_room(struct aligned_builder *builder, size_t more, struct err *
     return true;
 }
 
-static size_t next_bytes(const struct aligned *from, size_t at)
-{
-    size_t end = at;
-    utf8_decode(from->bytes, &end);
-    return end - at;
-}
-
 bool aligned_put(struct aligned_builder *builder, uint32_t character, long change, struct err *err)
 {
     const struct aligned *from = builder->from;
@@ -103,7 +96,7 @@ bool aligned_put(struct aligned_builder *builder, uint32_t character, long chang
         out->ends[out->len] = from->ends[source];
     }
     for (; change <= 0 && builder->at < from->len; change++)
-        builder->at += next_bytes(from, builder->at);
+        utf8_decode(from->bytes, &builder->at);
     return true;
 }
 

@@ -1,13 +1,12 @@
-/* grapheme.c - see grapheme.h.
+/* grapheme.c - see unicode.h: grapheme clusters.
  *
  * A border between two characters depends on their classes. Three rules also depend on the
  * characters of the cluster before them. A cluster is read forwards from its border, so a small
  * state is enough: the number of regional indicators (GB12, GB13), a pictograph followed by Extend
  * only (GB11), and a consonant followed by a linker (GB9c). */
-#include "engine/text/grapheme.h"
-
 #include "engine/base/utf8.h"
 #include "engine/text/tables/form_tables.h"
+#include "engine/text/unicode.h"
 
 #include <stdbool.h>
 

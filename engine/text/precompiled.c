@@ -13,7 +13,7 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/utf8.h"
-#include "engine/text/grapheme.h"
+#include "engine/text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -271,11 +271,13 @@ static bool writer_replace(struct writer *writer, size_t characters, const char 
     return true;
 }
 
-static bool take_characters(struct writer *writer, const char *text, size_t len, struct err *err)
+static bool take_cluster(struct writer *writer, const char *text, size_t len, struct err *err)
 {
+    const char *replacement;
+    size_t bytes;
+    if (len <= CLUSTER_BYTES_MAX && find(writer->table, text, len, &replacement, &bytes))
+        return writer_replace(writer, utf8_count(text, len), replacement, bytes, err);
     for (size_t at = 0, next = 0; at < len; at = next) {
-        const char *replacement;
-        size_t bytes;
         uint32_t character = utf8_decode(text, &next);
         bool taken = find(writer->table, text + at, next - at, &replacement, &bytes)
                          ? writer_replace(writer, 1, replacement, bytes, err)
@@ -284,15 +286,6 @@ static bool take_characters(struct writer *writer, const char *text, size_t len,
             return false;
     }
     return true;
-}
-
-static bool take_cluster(struct writer *writer, const char *text, size_t len, struct err *err)
-{
-    const char *replacement;
-    size_t bytes;
-    if (len <= CLUSTER_BYTES_MAX && find(writer->table, text, len, &replacement, &bytes))
-        return writer_replace(writer, utf8_count(text, len), replacement, bytes, err);
-    return take_characters(writer, text, len, err);
 }
 
 /* Keeps the characters from *at on that do not change, if the extents are not late. */

@@ -26,16 +26,6 @@ const struct unicode_properties *unicode_properties(uint32_t character)
     return &unicode_tables_records[unicode_tables_blocks[(block << UNICODE_TABLES_SHIFT) + within]];
 }
 
-static unsigned decompose_hangul(uint32_t character, uint32_t *out)
-{
-    uint32_t syllable = character - HANGUL_FIRST;
-    uint32_t tail = syllable % TAIL_COUNT;
-    out[0] = LEAD_FIRST + syllable / SYLLABLES_PER_LEAD;
-    out[1] = VOWEL_FIRST + syllable % SYLLABLES_PER_LEAD / TAIL_COUNT;
-    out[2] = TAIL_BASE + tail;
-    return tail == 0 ? 2 : 3;
-}
-
 static const struct unicode_decomposition *find_decomposition(uint32_t character)
 {
     size_t low = 0, high = unicode_tables_decomposition_count;
@@ -52,8 +42,13 @@ static const struct unicode_decomposition *find_decomposition(uint32_t character
 
 unsigned unicode_decompose(uint32_t character, uint32_t out[UNICODE_DECOMPOSITION_MAX])
 {
-    if (character - HANGUL_FIRST < HANGUL_COUNT)
-        return decompose_hangul(character, out);
+    const uint32_t syllable = character - HANGUL_FIRST, tail = syllable % TAIL_COUNT;
+    if (syllable < HANGUL_COUNT) {
+        out[0] = LEAD_FIRST + syllable / SYLLABLES_PER_LEAD;
+        out[1] = VOWEL_FIRST + syllable % SYLLABLES_PER_LEAD / TAIL_COUNT;
+        out[2] = TAIL_BASE + tail;
+        return tail == 0 ? 2 : 3;
+    }
     out[0] = character;
     if (!(unicode_properties(character)->flags & UNICODE_DECOMPOSES))
         return 1;

@@ -1,4 +1,4 @@
-/* unicode_forms.c - see unicode_forms.h.
+/* unicode_forms.c - see unicode.h: normalisation forms.
  *
  * Each character is decomposed. Combining characters (class not 0) wait until a starter ends the
  * run, and are then sorted by class. Forms C and KC pass the result to the composer, which holds a
@@ -9,8 +9,6 @@
  *
  * Stretches of characters that no form changes are kept whole, except the last character of a
  * stretch: the next one may compose with it. */
-#include "engine/text/unicode_forms.h"
-
 #include "engine/base/utf8.h"
 #include "engine/text/tables/form_tables.h"
 #include "engine/text/unicode.h"
@@ -82,13 +80,6 @@ static unsigned decompose_compatible(uint32_t character, uint32_t out[DECOMPOSIT
     for (unsigned i = 0; i < found->count; i++)
         out[i] = form_tables_pool[found->at + i];
     return found->count;
-}
-
-static unsigned decompose(uint32_t character, bool is_compatible, uint32_t out[DECOMPOSITION_MAX])
-{
-    if (is_compatible && form_record(character) & FORM_COMPATIBILITY)
-        return decompose_compatible(character, out);
-    return unicode_decompose(character, out);
 }
 
 /* 0 if the two do not compose. */
@@ -269,7 +260,9 @@ static bool run_flush(struct forms *forms, struct err *err)
 static bool take(struct forms *forms, uint32_t character, struct err *err)
 {
     uint32_t parts[DECOMPOSITION_MAX];
-    unsigned count = decompose(character, forms->is_compatible, parts);
+    bool is_other = forms->is_compatible && form_record(character) & FORM_COMPATIBILITY;
+    unsigned count =
+        is_other ? decompose_compatible(character, parts) : unicode_decompose(character, parts);
     for (unsigned i = 0; i < count; i++) {
         struct item item = {parts[i], i > 0};
         bool taken = class_of(item) != 0 ? items_add(&forms->run, item, forms->arena, err)

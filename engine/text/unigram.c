@@ -194,11 +194,15 @@ static enum err_code vocab_read(struct unigram *model, const struct json_t *voca
     return err->code;
 }
 
-static enum err_code model_read(struct unigram *model, const struct json_t *json, const char *path,
-                                struct arena *arena, struct err *err)
+enum err_code unigram_read(struct unigram **out, const struct json_t *json, const char *path,
+                           struct arena *arena, struct err *err)
 {
     bool byte_fallback = false;
     long long unknown = UNIGRAM_NONE;
+    *out = NULL;
+    struct unigram *model = arena_alloc_array(arena, 1, sizeof *model);
+    if (model == NULL)
+        return err_no_memory(err, sizeof *model);
     if (doc_get_bool(json, path, "byte_fallback", &byte_fallback, err) ||
         doc_get_integer(json, path, "unk_id", 0, PIECES_MAX - 1, &unknown, err))
         return err->code;
@@ -215,19 +219,8 @@ static enum err_code model_read(struct unigram *model, const struct json_t *json
         return err_set(err, ERR_UNUSABLE, "%s.unk_id: %lld of %u pieces", path, unknown,
                        model->count);
     model->unknown = (int32_t)unknown;
+    *out = model;
     return ERR_OK;
-}
-
-enum err_code unigram_read(struct unigram **out, const struct json_t *model, const char *path,
-                           struct arena *arena, struct err *err)
-{
-    *out = NULL;
-    struct unigram *made = arena_alloc_array(arena, 1, sizeof *made);
-    if (made == NULL)
-        return err_no_memory(err, sizeof *made);
-    if (model_read(made, model, path, arena, err) == ERR_OK)
-        *out = made;
-    return err->code;
 }
 
 uint32_t unigram_count(const struct unigram *model)

@@ -28,11 +28,6 @@ static uint32_t hash_grow(uint32_t hash, char byte)
     return (hash ^ (unsigned char)byte) * fnv_prime;
 }
 
-static uint32_t slot_of(const struct vocab *vocab, uint32_t hash)
-{
-    return (hash ^ hash >> 15) * 2654435769u >> 7 & vocab->slot_mask;
-}
-
 enum err_code vocab_init(struct vocab *vocab, size_t pieces_max, struct arena *arena,
                          struct err *err)
 {
@@ -56,7 +51,8 @@ enum err_code vocab_init(struct vocab *vocab, size_t pieces_max, struct arena *a
 static struct vocab_slot *find_slot(const struct vocab *vocab, uint32_t hash, const char *piece,
                                     size_t len)
 {
-    for (uint32_t at = slot_of(vocab, hash);; at = (at + 1) & vocab->slot_mask) {
+    uint32_t at = (hash ^ hash >> 15) * 2654435769u >> 7 & vocab->slot_mask;
+    for (;; at = (at + 1) & vocab->slot_mask) {
         struct vocab_slot *slot = &vocab->slots[at];
         if (slot->number == 0)
             return slot;

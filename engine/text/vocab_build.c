@@ -122,54 +122,43 @@ static size_t spell(uint32_t character, bool continues, char out[PREFIX + UTF8_B
     return prefix + utf8_encode(character, out + prefix);
 }
 
-static void count_characters(const struct word_counts *words, uint64_t *counts)
-{
-    for (size_t i = 0; i < words->count; i++) {
-        const char *text = word_counts_text(words, i);
-        for (size_t at = 0; at < words->items[i].len;)
-            counts[utf8_decode(text, &at)] += words->items[i].count;
-    }
-}
-
-/* False for a character that is always a word of its own. */
-static bool can_continue(const struct builder *builder, uint32_t character)
-{
-    uint8_t flags = unicode_properties(character)->flags;
-    return !(flags & UNICODE_PUNCTUATION) && !(builder->spaced_cjk && flags & UNICODE_CJK);
-}
-
-/* True: the character becomes a piece. Printable ASCII always does: later logs may have letters
- * that these do not. */
-static bool is_wanted(const struct builder *builder, uint32_t character, uint64_t count)
-{
-    bool lowered = builder->words->flags.lower_case && character >= 'A' && character <= 'Z';
-    if (character > ' ' && character <= '~' && !lowered)
-        return true;
-    return count >= builder->options->character_min;
-}
-
+/* Adds the characters that become pieces. Printable ASCII always does: later logs may have letters
+ * that these do not. Some characters are always words of their own and continue none. */
 static enum err_code add_characters(struct builder *builder, const uint64_t *counts,
                                     struct err *err)
 {
+    const bool lower_case = builder->words->flags.lower_case;
     char text[PREFIX + UTF8_BYTES_MAX];
     for (int continues = 0; continues <= 1; continues++)
-        for (uint32_t character = 0; character < CHARACTERS; character++)
-            if (is_wanted(builder, character, counts[character]) &&
-                (!continues || can_continue(builder, character)) &&
+        for (uint32_t character = 0; character < CHARACTERS; character++) {
+            const bool lowered = lower_case && character >= 'A' && character <= 'Z';
+            const bool is_usual = character > ' ' && character <= '~' && !lowered;
+            if (!is_usual && counts[character] < builder->options->character_min)
+                continue;
+            const uint8_t flags = unicode_properties(character)->flags;
+            const bool is_alone =
+                flags & UNICODE_PUNCTUATION || (builder->spaced_cjk && flags & UNICODE_CJK);
+            if (!(continues && is_alone) &&
                 add_piece(builder, text, spell(character, continues, text), err))
                 return err->code;
+        }
     return ERR_OK;
 }
 
 static enum err_code add_alphabet(struct builder *builder, struct err *err)
 {
+    const struct word_counts *words = builder->words;
     for (size_t i = 0; i < sizeof specials / sizeof specials[0]; i++)
         if (add_piece(builder, specials[i], strlen(specials[i]), err))
             return err->code;
     uint64_t *counts = calloc(CHARACTERS, sizeof *counts);
     if (counts == NULL)
         return err_no_memory(err, CHARACTERS * sizeof *counts);
-    count_characters(builder->words, counts);
+    for (size_t i = 0; i < words->count; i++) {
+        const char *text = word_counts_text(words, i);
+        for (size_t at = 0; at < words->items[i].len;)
+            counts[utf8_decode(text, &at)] += words->items[i].count;
+    }
     add_characters(builder, counts, err);
     free(counts);
     return err->code;
@@ -177,16 +166,11 @@ static enum err_code add_alphabet(struct builder *builder, struct err *err)
 
 /* ---- pairs ---- */
 
-static size_t hash_pair(int32_t left, int32_t right)
-{
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    return (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> 24);
-}
-
 static uint32_t *find_slot(const struct builder *builder, int32_t left, int32_t right)
 {
-    for (size_t at = hash_pair(left, right) & builder->slot_mask;;
-         at = (at + 1) & builder->slot_mask) {
+    const uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    const size_t hash = (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15u >> 24);
+    for (size_t at = hash & builder->slot_mask;; at = (at + 1) & builder->slot_mask) {
         uint32_t *slot = &builder->slots[at];
         if (*slot == 0)
             return slot;
@@ -453,41 +437,32 @@ static enum err_code merge_all(struct builder *builder, struct err *err)
 
 /* ---- the whole ---- */
 
-static void close_builder(struct builder *builder)
-{
-    for (size_t i = 0; i < builder->pair_count; i++)
-        free(builder->pairs[i].words);
-    free(builder->pairs);
-    free(builder->slots);
-    free(builder->heap);
-    free(builder->touched);
-    free(builder->pieces);
-    free(builder->splits);
-    arena_deinit(&builder->arena);
-}
-
-static enum err_code open_list(struct vocab_list *list, size_t size, struct err *err)
-{
-    *list = (struct vocab_list){0};
-    arena_init(&list->arena);
-    if (size > PIECES_MAX)
-        return err_set(err, ERR_UNUSABLE, "%zu pieces; at most %d are supported", size, PIECES_MAX);
-    list->pieces = arena_alloc_array(&list->arena, size + 1, sizeof *list->pieces);
-    return list->pieces != NULL ? ERR_OK : err_no_memory(err, size * sizeof *list->pieces);
-}
-
 enum err_code vocab_build(struct vocab_list *out, const struct word_counts *words,
                           const struct vocab_build_options *options, struct err *err)
 {
+    const size_t size = options->size;
     struct builder builder = {
         .words = words, .options = options, .list = out, .spaced_cjk = words->flags.space_cjk};
-    if (open_list(out, options->size, err))
-        return err->code;
+    *out = (struct vocab_list){0};
+    arena_init(&out->arena);
+    if (size > PIECES_MAX)
+        return err_set(err, ERR_UNUSABLE, "%zu pieces; at most %d are supported", size, PIECES_MAX);
+    out->pieces = arena_alloc_array(&out->arena, size + 1, sizeof *out->pieces);
+    if (out->pieces == NULL)
+        return err_no_memory(err, size * sizeof *out->pieces);
     arena_init(&builder.arena);
-    if (!vocab_init(&builder.ids, options->size, &builder.arena, err) &&
-        !add_alphabet(&builder, err) && !split_words(&builder, err) && !count_pairs(&builder, err))
+    if (!vocab_init(&builder.ids, size, &builder.arena, err) && !add_alphabet(&builder, err) &&
+        !split_words(&builder, err) && !count_pairs(&builder, err))
         merge_all(&builder, err);
-    close_builder(&builder);
+    for (size_t i = 0; i < builder.pair_count; i++)
+        free(builder.pairs[i].words);
+    free(builder.pairs);
+    free(builder.slots);
+    free(builder.heap);
+    free(builder.touched);
+    free(builder.pieces);
+    free(builder.splits);
+    arena_deinit(&builder.arena);
     return err->code;
 }
 

@@ -268,19 +268,15 @@ const char *vocab_use_piece(const struct vocab_use *use, size_t id)
     return use->pieces[id];
 }
 
-static bool is_chosen(const struct vocab_use *use, const struct vocab_choice *choice, size_t id)
-{
-    if (choice->without_numbers && strpbrk(use->pieces[id], "0123456789") != NULL)
-        return false;
-    return use->kept[id] || (use->counts[id] > 0 && use->counts[id] >= choice->keep_min);
-}
-
 size_t vocab_use_choose(const struct vocab_use *use, const struct vocab_choice *choice,
                         int32_t *ids)
 {
     size_t count = 0;
-    for (size_t i = 0; i < use->size; i++)
-        if (is_chosen(use, choice, i))
+    for (size_t i = 0; i < use->size; i++) {
+        if (choice->without_numbers && strpbrk(use->pieces[i], "0123456789") != NULL)
+            continue;
+        if (use->kept[i] || (use->counts[i] > 0 && use->counts[i] >= choice->keep_min))
             ids[count++] = (int32_t)i;
+    }
     return count;
 }

@@ -38,15 +38,6 @@ const char *word_counts_text(const struct word_counts *words, size_t index)
 
 /* ---- the table ---- */
 
-/* FNV-1a, finished so that its low bits depend on all bits. */
-static uint32_t hash_word(const struct word *word)
-{
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < word->len; i++)
-        hash = (hash ^ (unsigned char)word->bytes[i]) * 16777619u;
-    return (hash ^ hash >> 15) * 2654435769u;
-}
-
 /* Returns the slot of a word, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct word_counts *words, const char *bytes, size_t len,
                            uint32_t hash)
@@ -84,8 +75,19 @@ static enum err_code grow_items(struct word_counts *words, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code keep_bytes(struct word_counts *words, const struct word *word, struct err *err)
+static enum err_code count_word(struct word_counts *words, const struct word *word, struct err *err)
 {
+    uint32_t hash = 2166136261u; /* FNV-1a, finished so that its low bits depend on all bits */
+    if (words->count == words->capacity && grow_items(words, err))
+        return err->code;
+    for (size_t i = 0; i < word->len; i++)
+        hash = (hash ^ (unsigned char)word->bytes[i]) * 16777619u;
+    hash = (hash ^ hash >> 15) * 2654435769u;
+    uint32_t *slot = find_slot(words, word->bytes, word->len, hash);
+    if (*slot > 0) {
+        words->items[*slot - 1].count++;
+        return ERR_OK;
+    }
     if (words->bytes_capacity - words->bytes_used < word->len) {
         size_t capacity = words->bytes_capacity == 0 ? BYTES_FIRST : 2 * words->bytes_capacity;
         char *bytes = realloc(words->bytes, capacity);
@@ -95,24 +97,10 @@ static enum err_code keep_bytes(struct word_counts *words, const struct word *wo
         words->bytes_capacity = capacity;
     }
     memcpy(words->bytes + words->bytes_used, word->bytes, word->len);
+    words->items[words->count++] = (struct word_count){
+        .offset = words->bytes_used, .len = (uint32_t)word->len, .hash = hash, .count = 1};
     words->bytes_used += word->len;
-    return ERR_OK;
-}
-
-static enum err_code count_word(struct word_counts *words, const struct word *word, struct err *err)
-{
-    if (words->count == words->capacity && grow_items(words, err))
-        return err->code;
-    uint32_t hash = hash_word(word);
-    uint32_t *slot = find_slot(words, word->bytes, word->len, hash);
-    if (*slot == 0) {
-        if (keep_bytes(words, word, err))
-            return err->code;
-        words->items[words->count++] = (struct word_count){
-            .offset = words->bytes_used - word->len, .len = (uint32_t)word->len, .hash = hash};
-        *slot = (uint32_t)words->count;
-    }
-    words->items[*slot - 1].count++;
+    *slot = (uint32_t)words->count;
     return ERR_OK;
 }
 

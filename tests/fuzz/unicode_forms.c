@@ -1,8 +1,7 @@
 /* Unicode forms and grapheme clusters of a text: valid, within their bounds, and stable. */
-#include "engine/text/unicode_forms.h"
+#include "engine/text/unicode.h"
 
 #include "engine/base/utf8.h"
-#include "engine/text/grapheme.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "engine/text/pipeline/added_read.h"
-
 #include "engine/base/doc.h"
+#include "engine/text/pipeline/added_tokens.h"
 #include "engine/text/pipeline/members.h"
+#include "engine/text/pipeline/text_model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,14 +25,6 @@ struct reader {
 
 /* ---- ids ---- */
 
-/* Returns the id that the reference gives to a token that is not in the vocabulary. */
-static int32_t next_id(const struct reader *reader)
-{
-    const struct added_tokens *added = reader->added;
-    unsigned pieces = reader->model->pieces;
-    return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
-}
-
 /* Returns the id of an added token or of a piece of the vocabulary; VOCAB_NONE: it is neither. */
 static int32_t known_id(const struct reader *reader, const char *content)
 {
@@ -41,10 +33,15 @@ static int32_t known_id(const struct reader *reader, const char *content)
     return id != VOCAB_NONE ? id : text_model_find(reader->model, reader->pieces, content, len);
 }
 
+/* Returns the id of a known token, else the id that the reference gives to a new one. */
 static int32_t id_of(const struct reader *reader, const char *content)
 {
-    int32_t id = known_id(reader, content);
-    return id != VOCAB_NONE ? id : next_id(reader);
+    const struct added_tokens *added = reader->added;
+    const unsigned pieces = reader->model->pieces;
+    const int32_t id = known_id(reader, content);
+    if (id != VOCAB_NONE)
+        return id;
+    return (int32_t)(added->count > 0 && added->vocab_size > pieces ? added->vocab_size : pieces);
 }
 
 /* ---- special tokens by name ---- */
@@ -207,16 +204,6 @@ static enum err_code add_listed(struct reader *reader, struct added_token *token
     return say(reader, token, err);
 }
 
-static enum err_code add_object(struct reader *reader, const struct json_t *json, double number,
-                                struct err *err)
-{
-    struct added_token token = {0};
-    if (doc_get_string(json, "added token", "content", &token.content, err) ||
-        read_flags(&token, json, err))
-        return err->code;
-    return add_listed(reader, &token, number, err);
-}
-
 /* Adds an entry of added_tokens_decoder. */
 static enum err_code add_decoded(struct reader *reader, const struct entry *decoded,
                                  struct err *err)
@@ -236,11 +223,13 @@ static enum err_code add_from_tokenizer(struct reader *reader, const struct json
     static const char *const known[] = {"id",     "content",    "single_word", "lstrip",
                                         "rstrip", "normalized", "special",     NULL};
     for (size_t i = 0; i < doc_array_count(list); i++) {
-        const struct json_t *token = doc_array_item(list, i);
+        const struct json_t *json = doc_array_item(list, i);
+        struct added_token token = {0};
         double id = -1;
-        if (members_check(token, "$.added_tokens[]", known, err) ||
-            doc_get_number(token, "$.added_tokens[]", "id", &id, err) ||
-            add_object(reader, token, id, err))
+        if (members_check(json, "$.added_tokens[]", known, err) ||
+            doc_get_number(json, "$.added_tokens[]", "id", &id, err) ||
+            doc_get_string(json, "added token", "content", &token.content, err) ||
+            read_flags(&token, json, err) || add_listed(reader, &token, id, err))
             return err->code;
     }
     return ERR_OK;
@@ -363,17 +352,11 @@ static bool says_nothing(const struct reader *reader, const char *key, const str
     return is_settled || !has_flags;
 }
 
-/* True: the token is matched in the normalised text. A slow tokenizer of older files copies the
- * flags of tokenizer_config.json before it makes the token special. */
-static bool is_copied(const struct tokenizer_files *files, const struct json_t *json)
-{
-    return files->older != OLDER_NONE && doc_member(json, "__type") != NULL;
-}
-
 static enum err_code add_special(void *context, const char *key, const struct json_t *json,
                                  const char *content, struct err *err)
 {
     struct reader *reader = context;
+    const struct tokenizer_files *files = reader->files;
     if (content == NULL || strlen(content) > VOCAB_PIECE_BYTES_MAX)
         return err_set(err, ERR_UNSUPPORTED, "$.%s: expected a string of at most %d bytes", key,
                        VOCAB_PIECE_BYTES_MAX);
@@ -383,8 +366,10 @@ static enum err_code add_special(void *context, const char *key, const struct js
     if (doc_member(json, "content") != NULL ? read_flags(&token, json, err) : ERR_OK)
         return err->code;
     if (doc_member(json, "content") == NULL && key == special_keys[MASK])
-        token.lstrip = reader->files->class->mask_takes_space;
-    if (!is_copied(reader->files, json))
+        token.lstrip = files->class->mask_takes_space;
+    /* A slow tokenizer of older files copies the flags of tokenizer_config.json before it makes the
+     * token special: then the token is matched in the normalised text. */
+    if (files->older == OLDER_NONE || doc_member(json, "__type") == NULL)
         token.normalized &= doc_member(json, "normalized") != NULL;
     token.is_special = true;
     token.is_usual = json == NULL && known_id(reader, content) == VOCAB_NONE;

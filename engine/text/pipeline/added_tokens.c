@@ -42,7 +42,7 @@ int32_t added_tokens_find(const struct added_tokens *added, const char *content,
     return entry != NULL ? entry->id : VOCAB_NONE;
 }
 
-static struct added_token *find_id(struct added_tokens *added, int32_t id)
+static struct added_token *find_id(const struct added_tokens *added, int32_t id)
 {
     for (size_t i = 0; i < added->count; i++)
         if (added->entries[i].id == id)
@@ -52,18 +52,7 @@ static struct added_token *find_id(struct added_tokens *added, int32_t id)
 
 bool added_tokens_has(const struct added_tokens *added, int32_t id)
 {
-    size_t i = 0;
-    while (i < added->count && added->entries[i].id != id)
-        i++;
-    return i < added->count;
-}
-
-static bool is_special_already(const struct added_tokens *added, const struct added_token *token)
-{
-    for (size_t i = 0; i < added->sought_count; i++)
-        if (added->sought[i]->is_special && is_same(added->sought[i], token->content, token->len))
-            return true;
-    return false;
+    return find_id(added, id) != NULL;
 }
 
 enum err_code added_tokens_add(struct added_tokens *added, const struct added_token *token,
@@ -75,7 +64,10 @@ enum err_code added_tokens_add(struct added_tokens *added, const struct added_to
             return err_set(err, ERR_INTERNAL, "more added tokens than announced");
         entry = &added->entries[added->count++];
     }
-    bool was_special = is_special_already(added, token);
+    bool was_special = false;
+    for (size_t i = 0; i < added->sought_count && !was_special; i++)
+        was_special =
+            added->sought[i]->is_special && is_same(added->sought[i], token->content, token->len);
     *entry = *token;
     entry->content = arena_copy(added->arena, token->content, token->len);
     if (entry->content == NULL)
@@ -191,18 +183,10 @@ void added_cursor_init(struct added_cursor *cursor, const struct added_set *set,
     *cursor = (struct added_cursor){.set = set, .text = text, .len = len};
 }
 
-static size_t before(const char *text, size_t at)
-{
-    do
-        at--;
-    while (((unsigned char)text[at] & 0xC0) == 0x80);
-    return at;
-}
-
 static bool is_single_word(const struct added_cursor *cursor, size_t at, size_t end)
 {
     const char *text = cursor->text;
-    size_t left = at > 0 ? before(text, at) : 0, right = end;
+    size_t left = at > 0 ? character_before(text, at) : 0, right = end;
     if (at > 0 && character_is_word(utf8_decode(text, &left)))
         return false;
     return end == cursor->len || !character_is_word(utf8_decode(text, &right));
@@ -212,7 +196,7 @@ static bool is_single_word(const struct added_cursor *cursor, size_t at, size_t 
 static size_t strip_left(const char *text, size_t at, size_t floor)
 {
     while (at > floor) {
-        size_t last = before(text, at), next = last;
+        size_t last = character_before(text, at), next = last;
         if (!character_is_space(utf8_decode(text, &next)))
             break;
         at = last;

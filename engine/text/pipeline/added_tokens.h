@@ -1,8 +1,8 @@
 /* added_tokens.h - tokens that are searched for in a text before the model gets it: some in the raw
  * text, others in the normalised text.
  *
- *     added_tokens_add(&added, &token, &names, &err);              in the order of the files
- *     added_tokens_build(&added, normalizer, &arena, &err);
+ *     added_read(&added, &files, &model, &pieces, &arena, &err);
+ *     added_tokens_build(&added, normalizer, &err);
  *     added_cursor_init(&cursor, &added.raw, text, len);
  *     while (added_next(&cursor, &match)) ... text[match.at .. match.end) is match.id
  *
@@ -56,6 +56,21 @@ struct added_cursor {
     size_t at;    /* the search continues here */
     size_t taken; /* end of the last match */
 };
+
+struct piece_list;
+struct text_model;
+
+/* Reads the tokens that the files of a checkpoint add to the vocabulary, in the order and with the
+ * ids of transformers 4.57: the tokens of tokenizer.json, then those of tokenizer_config.json's
+ * added_tokens_decoder or, without it, of added_tokens.json, then the special tokens by name,
+ * including the class's.
+ *
+ * Fills `out`, without added_tokens_build. ERR_UNSUPPORTED for a token whose id in a file is not
+ * the one that the reference gives it, and for a vocabulary of older files without cls_token or
+ * sep_token. Error texts begin with the file's name. */
+enum err_code added_read(struct added_tokens *out, const struct tokenizer_files *files,
+                         const struct text_model *model, const struct piece_list *pieces,
+                         struct arena *arena, struct err *err);
 
 enum err_code added_tokens_init(struct added_tokens *added, size_t room, struct arena *arena,
                                 struct err *err);

@@ -83,17 +83,12 @@ static void push_pair(const struct bpe *model, struct bpe_work *work, uint32_t a
 
 /* ---- symbols ---- */
 
-static void append_symbol(struct bpe_work *work, uint32_t *count, int32_t id, uint32_t len)
-{
-    work->symbols[*count] = (struct bpe_symbol){id, len, *count - 1, *count + 1};
-    ++*count;
-}
-
 /* Makes a symbol of each byte, or of each character; neighbouring unknown ones are one symbol if
  * the model fuses them. */
 static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, const char *text,
                              size_t len)
 {
+    struct bpe_symbol *symbols = work->symbols;
     uint32_t count = 0;
     bool was_unknown = false;
     for (size_t at = 0, next; at < len; at = next) {
@@ -106,14 +101,18 @@ static uint32_t make_symbols(const struct bpe *model, struct bpe_work *work, con
         int32_t id = next - at == 1
                          ? model->symbols[is_first][is_last][(unsigned char)text[at]]
                          : bpe_tables_symbol(model, text + at, next - at, is_first, is_last);
+        const uint32_t bytes = (uint32_t)(next - at);
         bool is_unknown = id == VOCAB_NONE;
-        if (is_unknown && was_unknown && model->fuses_unknown)
-            work->symbols[count - 1].len += (uint32_t)(next - at);
-        else
-            append_symbol(work, &count, is_unknown ? model->unknown : id, (uint32_t)(next - at));
+        if (is_unknown && was_unknown && model->fuses_unknown) {
+            symbols[count - 1].len += bytes;
+        } else {
+            symbols[count] =
+                (struct bpe_symbol){is_unknown ? model->unknown : id, bytes, count - 1, count + 1};
+            count++;
+        }
         was_unknown = is_unknown;
     }
-    work->symbols[count - 1].next = NOWHERE;
+    symbols[count - 1].next = NOWHERE;
     return count;
 }
 

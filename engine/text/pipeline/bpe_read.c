@@ -139,23 +139,15 @@ static bool split_merge(const struct json_t *item, struct merge_text *out)
     return true;
 }
 
-static void put_pair(struct bpe *model, struct bpe_pair pair)
-{
-    uint32_t at = bpe_tables_slot(model, pair.left, pair.right);
-    while (model->pairs[at].left != VOCAB_NONE &&
-           (model->pairs[at].left != pair.left || model->pairs[at].right != pair.right))
-        at = (at + 1) & model->pair_mask;
-    model->pairs[at] = pair;
-}
-
 /* Adds a merge. The merged piece is both pieces, without the second's prefix. */
 static enum err_code add_merge(struct reader *reader, const struct json_t *item, size_t number,
                                struct err *err)
 {
     const struct vocab *names = &reader->pieces->names;
+    struct bpe *model = reader->model;
     struct merge_text text;
     char both[2 * VOCAB_PIECE_BYTES_MAX];
-    size_t prefix_len = reader->model->prefix_len;
+    size_t prefix_len = model->prefix_len;
     if (!split_merge(item, &text))
         return err_set(err, ERR_UNSUPPORTED, "%s.merges[%zu]: expected \"a b\" or [\"a\", \"b\"]",
                        path, number);
@@ -175,7 +167,11 @@ static enum err_code add_merge(struct reader *reader, const struct json_t *item,
         return err_set(err, ERR_UNSUPPORTED,
                        "%s.merges[%zu]: a part or the whole is not in the vocabulary", path,
                        number);
-    put_pair(reader->model, pair);
+    uint32_t at = bpe_tables_slot(model, pair.left, pair.right);
+    while (model->pairs[at].left != VOCAB_NONE &&
+           (model->pairs[at].left != pair.left || model->pairs[at].right != pair.right))
+        at = (at + 1) & model->pair_mask;
+    model->pairs[at] = pair;
     return ERR_OK;
 }
 

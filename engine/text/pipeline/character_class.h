@@ -13,6 +13,7 @@
 #define ATTND_ENGINE_TEXT_PIPELINE_CHARACTER_CLASS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The classes that patterns distinguish; each character is in exactly one. */
@@ -29,5 +30,15 @@ bool character_is_word(uint32_t character);        /* \w */
 bool character_is_digit(uint32_t character);       /* "Digits": Nd, Nl, No */
 bool character_is_space(uint32_t character);       /* White_Space */
 bool character_is_punctuation(uint32_t character); /* P*, and every ASCII symbol */
+
+/* Returns the start of the character that ends at `at`, which is above 0; 0 if the text begins
+ * inside it, as behind a cut of a byte-level model. */
+static inline size_t character_before(const char *text, size_t at)
+{
+    do
+        at--;
+    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
+    return at;
+}
 
 #endif

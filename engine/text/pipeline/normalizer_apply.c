@@ -1,11 +1,10 @@
-/* normalizer_apply.c - see normalizer_apply.h. Unchanged characters are kept in runs; a text
- * without a change is shared. Extents follow the reference's NormalizedString: an insertion shares
- * the extent of the character before it, and a replacement that of the last character that it
- * replaces. */
-#include "engine/text/pipeline/normalizer_apply.h"
-
+/* normalizer_apply.c - see normalizer_step.h: the steps. Unchanged characters are kept in runs; a
+ * text without a change is shared. Extents follow the reference's NormalizedString: an insertion
+ * shares the extent of the character before it, and a replacement that of the last character that
+ * it replaces. */
 #include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
+#include "engine/text/pipeline/normalizer_step.h"
 #include "engine/text/unicode.h"
 
 enum { LOOK_BYTES = 4096 };
@@ -24,19 +23,6 @@ struct verdict {
     unsigned count;
 };
 
-static bool put_verdict(struct aligned_builder *builder, const struct verdict *verdict,
-                        size_t bytes, struct err *err)
-{
-    if (verdict->fate == DROPPED) {
-        aligned_drop(builder, bytes);
-        return true;
-    }
-    for (unsigned i = 0; i < verdict->count; i++)
-        if (!aligned_put(builder, verdict->characters[i], i > 0, err))
-            return false;
-    return true;
-}
-
 /* Applies a function to each character. */
 static enum err_code map_text(const struct aligned *in, struct aligned *out,
                               struct verdict (*judge)(uint32_t character),
@@ -52,9 +38,13 @@ static enum err_code map_text(const struct aligned *in, struct aligned *out,
         look = kept >= look ? kept + LOOK_BYTES : look;
         if (verdict.fate == KEPT)
             continue;
-        if (!aligned_keep(&builder, kept - builder.at, err) ||
-            !put_verdict(&builder, &verdict, next - kept, err))
+        if (!aligned_keep(&builder, kept - builder.at, err))
             return err->code;
+        if (verdict.fate == DROPPED)
+            aligned_drop(&builder, next - kept);
+        for (unsigned i = 0; verdict.fate == REPLACED && i < verdict.count; i++)
+            if (!aligned_put(&builder, verdict.characters[i], i > 0, err))
+                return err->code;
     }
     if (builder.at == 0) {
         *out = *in;
@@ -117,28 +107,15 @@ NORMALIZER_APPLY(normalizer_nmt)
 
 /* ---- ends ---- */
 
-static size_t spaces_at_start(const struct aligned *text)
-{
-    size_t at = 0;
-    for (size_t next = 0; at < text->len; at = next)
-        if (!character_is_space(utf8_decode(text->bytes, &next)))
-            break;
-    return at;
-}
-
-static size_t previous(const char *text, size_t at)
-{
-    do
-        at--;
-    while (((unsigned char)text[at] & 0xC0) == 0x80);
-    return at;
-}
-
 NORMALIZER_APPLY(normalizer_strip)
 {
-    size_t at = step->left && work->is_first ? spaces_at_start(in) : 0, end = in->len;
+    const bool strips_start = step->left && work->is_first;
+    size_t at = 0, end = in->len;
+    for (size_t next = 0; strips_start && at < end; at = next)
+        if (!character_is_space(utf8_decode(in->bytes, &next)))
+            break;
     while (step->right && work->is_last && end > at) {
-        size_t last = previous(in->bytes, end), next = last;
+        size_t last = character_before(in->bytes, end), next = last;
         if (!character_is_space(utf8_decode(in->bytes, &next)))
             break;
         end = last;
@@ -205,7 +182,7 @@ NORMALIZER_APPLY(normalizer_prepend)
     return err->code;
 }
 
-/* ---- steps of normalizer.h, unicode_forms.h and precompiled.h ---- */
+/* ---- steps of normalizer.h, unicode.h and precompiled.h ---- */
 
 NORMALIZER_APPLY(normalizer_form)
 {

@@ -2,7 +2,6 @@
 
 #include "engine/base/doc.h"
 #include "engine/text/pipeline/members.h"
-#include "engine/text/pipeline/normalizer_apply.h"
 
 #include <string.h>
 
@@ -186,14 +185,6 @@ static const struct row {
      {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"}},
 };
 
-static const struct row *find_row(const char *type)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].type, type) == 0)
-            return &rows[i];
-    return NULL;
-}
-
 static enum err_code read_sequence(struct reader *reader, const struct json_t *json,
                                    const char *path, struct err *err)
 {
@@ -225,9 +216,12 @@ static enum err_code read_any(struct reader *reader, const struct json_t *json, 
         return err->code;
     if (strcmp(type, "Sequence") == 0)
         return read_sequence(reader, json, path, err);
-    const struct row *row = find_row(type);
-    if (row == NULL)
+    size_t at = 0;
+    while (at < sizeof rows / sizeof *rows && strcmp(rows[at].type, type) != 0)
+        at++;
+    if (at == sizeof rows / sizeof *rows)
         return members_unknown_type(type, path, err);
+    const struct row *row = &rows[at];
     if (steps->count == NORMALIZER_STEPS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "%s: more than %d steps", path, NORMALIZER_STEPS_MAX);
     struct normalizer_step *step = &steps->items[steps->count++];

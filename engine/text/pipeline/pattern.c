@@ -68,11 +68,6 @@ static size_t run_end(const char *text, size_t len, size_t at, enum character_cl
     return at;
 }
 
-static bool is_word(uint32_t character)
-{
-    return character_is_word(character);
-}
-
 static bool is_symbol(uint32_t character)
 {
     return !character_is_word(character) && !character_is_space(character);
@@ -114,12 +109,10 @@ static size_t contraction(const char *text, size_t len, size_t at)
 /* \s+(?!\S)|\s+: white space, without its last character if something follows. */
 static size_t gpt2_spaces_end(const char *text, size_t len, size_t at)
 {
-    size_t end = run_end(text, len, at, CHARACTER_SPACE), last = end;
+    size_t end = run_end(text, len, at, CHARACTER_SPACE), last;
     if (end == len)
         return end;
-    do
-        last--;
-    while (((unsigned char)text[last] & 0xC0) == 0x80);
+    last = character_before(text, end);
     return last > at ? last : end;
 }
 
@@ -168,7 +161,7 @@ static bool words_next(const char *text, size_t len, size_t at, struct pattern_m
     out->at = at = run_end(text, len, at, CHARACTER_SPACE);
     if (at == len)
         return false;
-    out->end = run_end_of(text, len, at, is_word);
+    out->end = run_end_of(text, len, at, character_is_word);
     if (out->end == at)
         out->end = run_end_of(text, len, at, is_symbol);
     return true;

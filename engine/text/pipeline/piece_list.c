@@ -100,19 +100,13 @@ static size_t line_end(const char *text, size_t len, size_t at, size_t *next)
     return at;
 }
 
-static size_t count_lines(const char *text, size_t len)
-{
-    size_t count = 0;
-    for (size_t at = 0; at < len; count++)
-        line_end(text, len, at, &at);
-    return count;
-}
-
 enum err_code piece_list_read_lines(struct piece_list *out, const char *text, size_t len,
                                     struct arena *arena, struct err *err)
 {
     struct visit visit = {.list = out};
-    size_t offset, lines = count_lines(text, len);
+    size_t offset, lines = 0;
+    for (size_t at = 0; at < len; lines++)
+        line_end(text, len, at, &at);
     *out = (struct piece_list){0};
     if (!utf8_valid(text, len, &offset))
         return err_set(err, ERR_UNSUPPORTED, "invalid UTF-8 at byte %zu", offset);

@@ -1,8 +1,7 @@
-#include "engine/text/pipeline/post_processor.h"
-
 #include "engine/base/doc.h"
 #include "engine/text/pipeline/members.h"
 #include "engine/text/pipeline/piece_list.h"
+#include "engine/text/pipeline/steps.h"
 
 #include <string.h>
 

@@ -250,20 +250,17 @@ static bool cuts_words(const struct pretokenizer_step *step)
                              (step->behavior == SPLIT_REMOVED && step->is_inverted));
 }
 
-/* True if the step depends on single characters only: text behind a space changes nothing. */
-static bool is_local(const struct pretokenizer_step *step)
-{
-    return step->cuts &&
-           (step->pattern.kind == PATTERN_DIGIT || step->pattern.kind == PATTERN_PUNCTUATION) &&
-           step->behavior == SPLIT_ISOLATED;
-}
-
+/* True if a step cuts words, and those before it depend on single characters only: text behind a
+ * space changes nothing. */
 static bool all_cut_words(const struct pretokenizer_steps *steps)
 {
     for (size_t i = 0; i < steps->count; i++) {
-        if (cuts_words(&steps->items[i]))
+        const struct pretokenizer_step *step = &steps->items[i];
+        const enum pattern_kind kind = step->pattern.kind;
+        if (cuts_words(step))
             return true;
-        if (!is_local(&steps->items[i]))
+        if (!step->cuts || (kind != PATTERN_DIGIT && kind != PATTERN_PUNCTUATION) ||
+            step->behavior != SPLIT_ISOLATED)
             return false;
     }
     return false;

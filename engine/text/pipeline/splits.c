@@ -1,6 +1,6 @@
 /* splits.c - applies the steps of pretokenizer_step.h to a text. */
 #include "engine/base/utf8.h"
-#include "engine/text/pipeline/normalizer_apply.h"
+#include "engine/text/pipeline/normalizer_step.h"
 #include "engine/text/pipeline/pretokenizer_step.h"
 
 #include <string.h>
@@ -109,18 +109,13 @@ static enum err_code cut(const struct pretokenizer_step *step, struct splits *sp
 
 /* ---- marks ---- */
 
-static bool starts_with(const char *text, size_t len, const struct pretokenizer_step *step)
-{
-    return len >= step->mark_len && memcmp(text, step->mark, step->mark_len) == 0;
-}
-
 static bool needs_prefix(const struct pretokenizer_step *step, const struct aligned *text,
                          struct split split)
 {
     const char *bytes = text->bytes + split.at;
-    if (step->prefix == PREFIX_NEVER || starts_with(bytes, split.len, step))
+    if (step->prefix == PREFIX_NEVER || (step->marks_spaces && bytes[0] == ' '))
         return false;
-    if (step->marks_spaces && bytes[0] == ' ')
+    if (split.len >= step->mark_len && memcmp(bytes, step->mark, step->mark_len) == 0)
         return false;
     return step->prefix == PREFIX_ALWAYS || text->starts[split.at] == 0;
 }

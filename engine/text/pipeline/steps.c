@@ -1,7 +1,6 @@
 #include "engine/text/pipeline/steps.h"
 
 #include "engine/base/doc.h"
-#include "engine/text/pipeline/added_read.h"
 #include "engine/text/pipeline/members.h"
 
 #include <math.h>

@@ -11,25 +11,8 @@ static const char vocab_path[] = "$.model.vocab";
 
 /* ---- WordPiece ---- */
 
-/* Adds the pieces. Any piece of the list can begin a word. Pieces with the prefix can continue one,
- * without the prefix. */
-static enum err_code add_wordpieces(struct text_model *model, const struct piece_list *pieces,
-                                    const char *prefix, struct arena *arena, struct err *err)
-{
-    size_t prefix_len = strlen(prefix);
-    model->initial = pieces->names;
-    if (vocab_init(&model->continued, pieces->count, arena, err))
-        return err->code;
-    for (size_t i = 0; i < pieces->count; i++) {
-        const struct piece *piece = &pieces->items[i];
-        if (piece->len >= prefix_len && memcmp(piece->text, prefix, prefix_len) == 0 &&
-            vocab_add(&model->continued, piece->text + prefix_len, piece->len - prefix_len,
-                      piece->id, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
+/* Any piece of the list can begin a word. Pieces with the prefix can continue one, without the
+ * prefix. */
 static enum err_code read_wordpiece(struct text_model *model, const struct json_t *json,
                                     const struct piece_list *pieces, struct arena *arena,
                                     struct err *err)
@@ -45,11 +28,22 @@ static enum err_code read_wordpiece(struct text_model *model, const struct json_
         doc_get_integer(json, path, "max_input_chars_per_word", 1, TEXT_MODEL_WORD_CHARACTERS_MAX,
                         &characters_max, err))
         return err->code;
+    const size_t prefix_len = strlen(prefix);
     model->word_characters_max = (unsigned)characters_max;
     model->unknown = vocab_find(&pieces->names, unknown, strlen(unknown));
     if (model->unknown == VOCAB_NONE)
         return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no unk_token '%s'", unknown);
-    return add_wordpieces(model, pieces, prefix, arena, err);
+    model->initial = pieces->names;
+    if (vocab_init(&model->continued, pieces->count, arena, err))
+        return err->code;
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct piece *piece = &pieces->items[i];
+        if (piece->len >= prefix_len && memcmp(piece->text, prefix, prefix_len) == 0 &&
+            vocab_add(&model->continued, piece->text + prefix_len, piece->len - prefix_len,
+                      piece->id, err))
+            return err->code;
+    }
+    return ERR_OK;
 }
 
 /* Cuts greedily, longest piece first. A split that does not match, or is too long, is one unknown
@@ -77,30 +71,6 @@ static size_t cut_wordpiece(const struct text_model *model, struct model_cut *cu
     return 1;
 }
 
-/* ---- Unigram ---- */
-
-static enum err_code read_unigram(struct text_model *model, const struct json_t *json,
-                                  struct arena *arena, struct err *err)
-{
-    if (unigram_read(&model->unigram, json, path, arena, err))
-        return err->code;
-    model->unknown = unigram_unknown(model->unigram);
-    model->vocab_size = model->pieces = unigram_count(model->unigram);
-    return ERR_OK;
-}
-
-static size_t cut_unigram(struct text_model_work *work, const char *text, size_t len,
-                          struct err *err)
-{
-    struct unigram_piece piece;
-    size_t count = 0;
-    if (unigram_cut(&work->cursor, text, len, err))
-        return 0;
-    while (unigram_next(&work->cursor, &piece))
-        work->cuts[count++] = (struct model_cut){piece.id, (uint32_t)(piece.at + piece.len)};
-    return count;
-}
-
 /* ---- all models ---- */
 
 static enum err_code read_kind(struct text_model *out, const char *type, struct err *err)
@@ -123,8 +93,13 @@ enum err_code text_model_read(struct text_model *out, const struct json_t *json,
     if (is_byte_level && out->kind != MODEL_BPE)
         return err_set(err, ERR_UNSUPPORTED, "%s.type '%s' behind a ByteLevel is not supported",
                        path, type);
-    if (out->kind == MODEL_UNIGRAM)
-        return read_unigram(out, json, arena, err);
+    if (out->kind == MODEL_UNIGRAM) {
+        if (unigram_read(&out->unigram, json, path, arena, err))
+            return err->code;
+        out->unknown = unigram_unknown(out->unigram);
+        out->vocab_size = out->pieces = unigram_count(out->unigram);
+        return ERR_OK;
+    }
     if (pieces->items == NULL &&
         piece_list_read(pieces, doc_member(json, "vocab"), vocab_path, arena, err))
         return err->code;
@@ -165,6 +140,8 @@ enum err_code text_model_work_init(struct text_model_work *work, const struct te
 size_t text_model_cut(const struct text_model *model, struct text_model_work *work,
                       const char *text, size_t len, struct err *err)
 {
+    struct unigram_piece piece;
+    size_t count = 0;
     switch (model->kind) {
     case MODEL_BPE:
         return bpe_cut(model->bpe, &work->bpe, text, len, work->cuts, err);
@@ -173,5 +150,9 @@ size_t text_model_cut(const struct text_model *model, struct text_model_work *wo
     case MODEL_UNIGRAM:
         break;
     }
-    return cut_unigram(work, text, len, err);
+    if (unigram_cut(&work->cursor, text, len, err))
+        return 0;
+    while (unigram_next(&work->cursor, &piece))
+        work->cuts[count++] = (struct model_cut){piece.id, (uint32_t)(piece.at + piece.len)};
+    return count;
 }

@@ -56,14 +56,6 @@ static bool is_trimmed(const struct run *run, uint32_t character, bool is_added)
     return character == G_WITH_DOT || character_is_space(character);
 }
 
-static size_t previous(const char *text, size_t at)
-{
-    do
-        at--;
-    while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
-    return at;
-}
-
 static uint32_t count_leading(const struct run *run, const char *text, size_t len, bool is_added)
 {
     uint32_t count = 0;
@@ -80,7 +72,7 @@ static uint32_t count_trailing(const struct run *run, const char *text, size_t l
 {
     uint32_t count = 0;
     for (size_t at = len; at > 0; count++) {
-        size_t start = previous(text, at), next = start;
+        size_t start = character_before(text, at), next = start;
         bool is_byte = run->pipeline->steps->pretokenizer.is_byte_level && !is_added;
         if (is_byte ? text[at - 1] != ' ' : !is_trimmed(run, utf8_decode(text, &next), is_added))
             break;
@@ -117,22 +109,6 @@ static void put(struct run *run, const struct aligned *text, size_t at, size_t e
 
 /* ---- pieces ---- */
 
-static size_t longest_split(const struct splits *splits)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < splits->count; i++)
-        longest = splits->items[i].len > longest ? splits->items[i].len : longest;
-    return longest;
-}
-
-static void put_split(struct run *run, const struct splits *splits, struct split split,
-                      const struct model_cut *cuts, size_t count)
-{
-    for (size_t i = 0, at = 0; i < count && !run->is_full; at = cuts[i++].end)
-        put(run, &splits->text, split.at + at, split.at + cuts[i].end,
-            (struct token){.id = cuts[i].id, .continued = i > 0}, false);
-}
-
 /* Encodes text without added tokens. */
 static enum err_code encode_piece(struct run *run, const struct aligned *text, struct err *err)
 {
@@ -140,24 +116,29 @@ static enum err_code encode_piece(struct run *run, const struct aligned *text, s
     struct arena scratch;
     struct splits splits;
     struct text_model_work work;
+    size_t longest = 0;
     if (text->len == 0)
         return ERR_OK;
     arena_init(&scratch);
     if (splits_init(&splits, text, &scratch, err) ||
         pretokenizer_steps_apply(&steps->pretokenizer, &splits, run->interrupt, err) ||
-        splits.count == 0 ||
-        text_model_work_init(&work, &steps->model, longest_split(&splits), &scratch, run->interrupt,
-                             err))
+        splits.count == 0)
+        goto out;
+    for (size_t i = 0; i < splits.count; i++)
+        longest = splits.items[i].len > longest ? splits.items[i].len : longest;
+    if (text_model_work_init(&work, &steps->model, longest, &scratch, run->interrupt, err))
         goto out;
     for (size_t i = 0; i < splits.count && !run->is_full; i++) {
+        const struct split split = splits.items[i];
+        const char *bytes = splits.text.bytes + split.at;
         if (i % LOOK_SPLITS == LOOK_SPLITS - 1 && interrupt_look(run->interrupt, err))
             goto out;
-        struct split split = splits.items[i];
-        size_t count =
-            text_model_cut(&steps->model, &work, splits.text.bytes + split.at, split.len, err);
+        const size_t count = text_model_cut(&steps->model, &work, bytes, split.len, err);
         if (err->code != ERR_OK)
             goto out;
-        put_split(run, &splits, split, work.cuts, count);
+        for (size_t k = 0, at = 0; k < count && !run->is_full; at = work.cuts[k++].end)
+            put(run, &splits.text, split.at + at, split.at + work.cuts[k].end,
+                (struct token){.id = work.cuts[k].id, .continued = k > 0}, false);
     }
 out:
     arena_deinit(&scratch);
@@ -239,35 +220,30 @@ static enum err_code encode_segment(struct run *run, const char *text, size_t le
     return ERR_OK;
 }
 
-/* Appends an added token of the raw text: its extent is its characters. */
-static enum err_code put_raw(struct run *run, const char *text, size_t len, uint32_t *index,
-                             int32_t id)
-{
-    struct token token = {.id = id, .start = *index};
-    token.end = *index += (uint32_t)utf8_count(text, len);
-    if (run->pipeline->steps->post.trims)
-        trim(run, text, len, true, &token);
-    run->is_full = !token_list_append(run->list, token);
-    return ERR_OK;
-}
-
 static enum err_code encode(const struct tokenizer *tokenizer, const char *text, size_t len,
                             struct interrupt *interrupt, struct arena *arena,
                             struct token_list *list, struct err *err)
 {
     struct run run = {.pipeline = pipeline_of(tokenizer), .interrupt = interrupt, .list = list};
+    const struct steps *steps = run.pipeline->steps;
     struct added_cursor cursor;
     struct added_match match;
     size_t at = 0;
     uint32_t index = 0;
     (void)arena;
-    added_cursor_init(&cursor, &run.pipeline->steps->added.raw, text, len);
+    added_cursor_init(&cursor, &steps->added.raw, text, len);
     while (!run.is_full && added_next(&cursor, &match)) {
         if (match.at > at && encode_segment(&run, text + at, match.at - at, &index, err))
             return err->code;
-        if (!run.is_full)
-            put_raw(&run, text + match.at, match.end - match.at, &index, match.id);
         at = match.end;
+        if (run.is_full)
+            break;
+        /* an added token of the raw text: its extent is its characters */
+        struct token token = {.id = match.id, .start = index};
+        token.end = index += (uint32_t)utf8_count(text + match.at, match.end - match.at);
+        if (steps->post.trims)
+            trim(&run, text + match.at, match.end - match.at, true, &token);
+        run.is_full = !token_list_append(list, token);
     }
     return run.is_full ? ERR_OK : encode_segment(&run, text + at, len - at, &index, err);
 }
@@ -316,15 +292,23 @@ static const struct tokenizer_kind kinds[] = {
     [MODEL_UNIGRAM] = {"Unigram", encode, encode_bytes, tokens_max},
 };
 
-/* Computes the costs. A mark in front of a split is one more character, whatever bytes it has. */
-static void fill_costs(struct text_pipeline *pipeline)
+enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err)
 {
-    const struct pretokenizer_steps *splits = &pipeline->steps->pretokenizer;
+    const struct steps *steps = tokenizer->steps;
+    const struct pretokenizer_steps *splits = &steps->pretokenizer;
+    struct text_pipeline *pipeline = arena_alloc(&tokenizer->arena, sizeof *pipeline);
     struct text_cost cost = TEXT_COST_OF_TEXT;
     size_t marks = 1;
+    if (pipeline == NULL)
+        return err_no_memory(err, sizeof *pipeline);
+    *pipeline =
+        (struct text_pipeline){.steps = steps,
+                               .has_borders = steps->normalizer.keep_words && splits->cuts_words &&
+                                              steps->added.keep_words};
+    /* A mark in front of a split is one more character, whatever bytes it has. */
     for (size_t i = 0; i < splits->count; i++)
         marks += splits->items[i].prefix != PREFIX_NEVER;
-    normalizer_steps_cost(&pipeline->steps->normalizer, &cost);
+    normalizer_steps_cost(&steps->normalizer, &cost);
     for (int kind = 0; kind < TEXT_KINDS; kind++) {
         pipeline->normalized_size[kind] = cost.size[kind];
         pipeline->tokens[kind] = marks * cost.size[kind];
@@ -332,19 +316,6 @@ static void fill_costs(struct text_pipeline *pipeline)
     pretokenizer_steps_cost(splits, &cost);
     text_cost_add(&cost, TEXT_MODEL_WORK_BYTES);
     memcpy(pipeline->bytes, cost.bytes, sizeof pipeline->bytes);
-}
-
-enum err_code text_pipeline_init(struct tokenizer *tokenizer, struct err *err)
-{
-    const struct steps *steps = tokenizer->steps;
-    struct text_pipeline *pipeline = arena_alloc(&tokenizer->arena, sizeof *pipeline);
-    if (pipeline == NULL)
-        return err_no_memory(err, sizeof *pipeline);
-    *pipeline = (struct text_pipeline){.steps = steps,
-                                       .has_borders = steps->normalizer.keep_words &&
-                                                      steps->pretokenizer.cuts_words &&
-                                                      steps->added.keep_words};
-    fill_costs(pipeline);
     tokenizer->pipeline = pipeline;
     tokenizer->kind = &kinds[steps->model.kind];
     return ERR_OK;

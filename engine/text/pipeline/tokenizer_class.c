@@ -1,4 +1,4 @@
-#include "engine/text/pipeline/tokenizer_class.h"
+#include "engine/text/pipeline/tokenizer_files.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -235,18 +235,7 @@ static enum err_code write_piece(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-/* Writes the merges: each line except the first is a pair. */
-static void write_merges(struct writing *writing, const char *merges)
-{
-    writing->is_first = true;
-    merges += strcspn(merges, "\n");
-    for (const char *end; *merges != '\0' && (end = strchr(++merges, '\n')) != NULL; merges = end) {
-        size_t len = (size_t)(end - merges);
-        write_comma(writing);
-        doc_string_write(writing->file, merges, len > 0 && end[-1] == '\r' ? len - 1 : len);
-    }
-}
-
+/* Writes the pieces, and the merges: each line of merges.txt except the first is a pair. */
 static enum err_code write_bpe(struct writing *writing, const struct json_t *vocab,
                                const char *merges, struct err *err)
 {
@@ -256,7 +245,13 @@ static enum err_code write_bpe(struct writing *writing, const struct json_t *voc
     if (doc_each_member(vocab, write_piece, writing, err))
         return err->code;
     fprintf(writing->file, "},\"merges\":[");
-    write_merges(writing, merges);
+    writing->is_first = true;
+    merges += strcspn(merges, "\n");
+    for (const char *end; *merges != '\0' && (end = strchr(++merges, '\n')) != NULL; merges = end) {
+        size_t len = (size_t)(end - merges);
+        write_comma(writing);
+        doc_string_write(writing->file, merges, len > 0 && end[-1] == '\r' ? len - 1 : len);
+    }
     fprintf(writing->file, "]}}");
     return ERR_OK;
 }
@@ -273,7 +268,7 @@ static enum err_code read_merges(char **out, const char *dir, struct err *err)
 }
 
 /* Makes a tree like that of tokenizer.json, without special tokens: the class of tokenizer adds
- * those (tokenizer_class.h). As in the reference, the first line of merges.txt, a comment with the
+ * those (tokenizer_class.c). As in the reference, the first line of merges.txt, a comment with the
  * version, and all after its last line end are ignored. */
 static enum err_code read_bpe(struct json_t **out, const char *dir, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* Rules GB3 to GB13 of UAX 29, a line each, and the borders of the reference. */
-#include "engine/text/grapheme.h"
+#include "engine/text/unicode.h"
 
 #include "engine/base/utf8.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* Characters and extents of Hugging Face tokenizers 0.22.2, and what must hold of every text. */
-#include "engine/text/unicode_forms.h"
+#include "engine/text/unicode.h"
 
 #include "engine/text/unicode.h"
 #include "tests/support/look_counter.h"
