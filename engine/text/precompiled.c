@@ -310,34 +310,27 @@ static bool take_plain(struct writer *writer, const struct aligned *in, size_t *
     return kept;
 }
 
-static enum err_code take_all(struct writer *writer, const struct aligned *in,
-                              struct interrupt *interrupt, struct err *err)
-{
-    size_t looked = 0;
-    for (size_t at = 0; at < in->len;) {
-        if (looked++ % LOOK_CLUSTERS == 0 && interrupt_look(interrupt, err))
-            return err->code;
-        if (!take_plain(writer, in, &at, err))
-            return err->code;
-        if (at == in->len)
-            break;
-        size_t end = grapheme_end(in->bytes, in->len, at);
-        if (!take_cluster(writer, in->bytes + at, end - at, err))
-            return err->code;
-        at = end;
-    }
-    writer_flush(writer, err);
-    return err->code;
-}
-
 enum err_code precompiled_apply(const struct precompiled *table, const struct aligned *in,
                                 struct aligned *out, struct arena *arena,
                                 struct interrupt *interrupt, struct err *err)
 {
     struct writer writer = {.table = table};
+    size_t looked = 0;
     *out = *in;
     aligned_builder_init(&writer.builder, in, arena);
-    if (take_all(&writer, in, interrupt, err) == ERR_OK && writer.is_changed)
+    for (size_t at = 0; at < in->len;) {
+        if (looked++ % LOOK_CLUSTERS == 0 && interrupt_look(interrupt, err))
+            return err->code;
+        if (!take_plain(&writer, in, &at, err))
+            return err->code;
+        if (at == in->len)
+            break;
+        size_t end = grapheme_end(in->bytes, in->len, at);
+        if (!take_cluster(&writer, in->bytes + at, end - at, err))
+            return err->code;
+        at = end;
+    }
+    if (writer_flush(&writer, err) && writer.is_changed)
         *out = writer.builder.out;
     return err->code;
 }

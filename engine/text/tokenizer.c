@@ -29,23 +29,6 @@ void tokenizer_fit(struct tokenizer *tokenizer, unsigned rows)
                                     steps->model.unknown, steps->pad, steps->mask};
 }
 
-static enum err_code build(struct tokenizer *tokenizer, struct steps *steps, unsigned tokens_max,
-                           struct err *err)
-{
-    const struct tokenizer_template *single = &steps->post.single;
-    tokenizer->steps = steps;
-    tokenizer_fit(tokenizer, UINT_MAX);
-    tokenizer->keeps_end = steps->keeps_end;
-    tokenizer->single = *single;
-    tokenizer->pair = steps->post.pair;
-    if (steps_limit(&tokenizer->limit, steps, tokens_max, err))
-        return err->code;
-    if (!steps->is_plain)
-        return text_pipeline_init(tokenizer, err);
-    wordpiece_init(tokenizer);
-    return ERR_OK;
-}
-
 /* Reads the files. A tokenizer lives in one arena, which it holds itself. */
 static enum err_code read_files(struct tokenizer **out, const struct tokenizer_files *files,
                                 unsigned tokens_max, struct err *err)
@@ -58,10 +41,19 @@ static enum err_code read_files(struct tokenizer **out, const struct tokenizer_f
         arena_deinit(&arena);
         return err_no_memory(err, sizeof *tokenizer + sizeof *steps);
     }
-    *tokenizer = (struct tokenizer){.arena = arena};
-    if (!steps_read(steps, files, &tokenizer->arena, err) &&
-        build(tokenizer, steps, tokens_max, err))
+    *tokenizer = (struct tokenizer){.arena = arena, .steps = steps};
+    if (steps_read(steps, files, &tokenizer->arena, err))
+        goto out;
+    tokenizer_fit(tokenizer, UINT_MAX);
+    tokenizer->keeps_end = steps->keeps_end;
+    tokenizer->single = steps->post.single;
+    tokenizer->pair = steps->post.pair;
+    if (steps_limit(&tokenizer->limit, steps, tokens_max, err) ||
+        (!steps->is_plain && text_pipeline_init(tokenizer, err)))
         err_prefix(err, "%s: ", tokenizer_files_name(files));
+    else if (steps->is_plain)
+        wordpiece_init(tokenizer);
+out:
     if (err->code == ERR_OK)
         *out = tokenizer;
     else

@@ -300,22 +300,6 @@ static bool take_plain(struct forms *forms, const struct aligned *in, size_t *at
     return kept;
 }
 
-static enum err_code take_all(struct forms *forms, const struct aligned *in, struct err *err)
-{
-    size_t looked = 0;
-    for (size_t at = 0; at < in->len;) {
-        if (looked++ % LOOK_CHARACTERS == 0 && interrupt_look(forms->interrupt, err))
-            return err->code;
-        if (!take_plain(forms, in, &at, err))
-            return err->code;
-        if (at < in->len && !take(forms, utf8_decode(in->bytes, &at), err))
-            return err->code;
-    }
-    if (run_flush(forms, err))
-        composer_flush(forms, err);
-    return err->code;
-}
-
 enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *in,
                                   struct aligned *out, struct arena *arena,
                                   struct interrupt *interrupt, struct err *err)
@@ -324,11 +308,20 @@ enum err_code unicode_forms_apply(enum unicode_form form, const struct aligned *
                           .interrupt = interrupt,
                           .is_compatible = form == UNICODE_NFKC || form == UNICODE_NFKD,
                           .composes = form == UNICODE_NFC || form == UNICODE_NFKC};
+    size_t looked = 0;
     *out = *in;
     if (plain_end(&forms, in, 0) == in->len)
         return ERR_OK;
     aligned_builder_init(&forms.builder, in, arena);
-    if (take_all(&forms, in, err) == ERR_OK)
+    for (size_t at = 0; at < in->len;) {
+        if (looked++ % LOOK_CHARACTERS == 0 && interrupt_look(interrupt, err))
+            return err->code;
+        if (!take_plain(&forms, in, &at, err))
+            return err->code;
+        if (at < in->len && !take(&forms, utf8_decode(in->bytes, &at), err))
+            return err->code;
+    }
+    if (run_flush(&forms, err) && composer_flush(&forms, err))
         *out = forms.builder.out;
     return err->code;
 }

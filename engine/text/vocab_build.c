@@ -388,28 +388,21 @@ static enum err_code merge_in_word(struct builder *builder, uint32_t word, int32
     return ERR_OK;
 }
 
-/* Joins two pieces. Another pair may have made the same piece before ("a" "##bc", "ab" "##c"). */
-static enum err_code join(struct builder *builder, int32_t left, int32_t right, int32_t *merged,
-                          struct err *err)
-{
-    char text[PREFIX + UTF8_BYTES_MAX * WORD_CHARACTERS_MAX + 1];
-    const char *head = builder->list->pieces[left], *tail = builder->list->pieces[right] + PREFIX;
-    size_t head_len = strlen(head), len = head_len + strlen(tail);
-    memcpy(text, head, head_len);
-    memcpy(text + head_len, tail, len - head_len);
-    *merged = vocab_find(&builder->ids, text, len);
-    if (*merged != VOCAB_NONE)
-        return ERR_OK;
-    *merged = (int32_t)builder->list->count;
-    return add_piece(builder, text, len, err);
-}
-
 static enum err_code merge(struct builder *builder, uint32_t index, struct err *err)
 {
     struct pair pair = builder->pairs[index];
-    int32_t merged;
-    if (join(builder, pair.left, pair.right, &merged, err))
-        return err->code;
+    const char *head = builder->list->pieces[pair.left];
+    const char *tail = builder->list->pieces[pair.right] + PREFIX;
+    const size_t head_len = strlen(head), len = head_len + strlen(tail);
+    char text[PREFIX + UTF8_BYTES_MAX * WORD_CHARACTERS_MAX + 1];
+    memcpy(text, head, head_len);
+    memcpy(text + head_len, tail, len - head_len);
+    int32_t merged = vocab_find(&builder->ids, text, len);
+    if (merged == VOCAB_NONE) { /* else another pair made it before ("a" "##bc", "ab" "##c") */
+        merged = (int32_t)builder->list->count;
+        if (add_piece(builder, text, len, err))
+            return err->code;
+    }
     builder->pairs[index].words = NULL;
     builder->pairs[index].word_count = builder->pairs[index].word_capacity = 0;
     builder->touched_count = 0;

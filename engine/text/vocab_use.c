@@ -29,17 +29,6 @@ struct vocab_use {
 
 /* ---- vocab.txt ---- */
 
-/* Lines end as Python's text files do: with \n, \r or \r\n. */
-static size_t next_line(char *bytes, size_t len, size_t at)
-{
-    while (at < len && bytes[at] != '\n' && bytes[at] != '\r')
-        at++;
-    bool two = at + 1 < len && bytes[at] == '\r' && bytes[at + 1] == '\n';
-    if (at < len)
-        bytes[at] = '\0';
-    return at + 1 + two;
-}
-
 static enum err_code read_pieces(struct vocab_use *use, const char *dir, struct err *err)
 {
     char path[PATH_MAX];
@@ -51,8 +40,17 @@ static enum err_code read_pieces(struct vocab_use *use, const char *dir, struct 
     use->pieces = calloc(len + 1, sizeof *use->pieces);
     if (use->pieces == NULL)
         return err_no_memory(err, len * sizeof *use->pieces);
-    for (size_t at = 0; at < len; at = next_line(use->bytes, len, at))
-        use->pieces[use->size++] = use->bytes + at;
+    char *bytes = use->bytes;
+    for (size_t at = 0; at < len; at++) {
+        use->pieces[use->size++] = bytes + at;
+        while (at < len && bytes[at] != '\n' && bytes[at] != '\r')
+            at++;
+        /* Lines end as Python's text files do: with \n, \r or \r\n. */
+        const bool two = at + 1 < len && bytes[at] == '\r' && bytes[at + 1] == '\n';
+        if (at < len)
+            bytes[at] = '\0';
+        at += two;
+    }
     return ERR_OK;
 }
 
@@ -188,26 +186,12 @@ struct word {
     char bytes[UTF8_BYTES_MAX * TEXT_MODEL_WORD_CHARACTERS_MAX];
 };
 
-/* Counts the pieces of the word up to the first missing one. */
-static void count_way(struct vocab_use *use, const struct word *word)
-{
-    if (word->characters > use->steps->model.word_characters_max)
-        return;
-    for (size_t at = 0, taken; at < word->len; at += taken) {
-        const struct vocab *vocab =
-            at == 0 ? &use->steps->model.initial : &use->steps->model.continued;
-        int32_t id = vocab_longest(vocab, word->bytes + at, word->len - at, &taken);
-        if (id == VOCAB_NONE)
-            return;
-        use->counts[id]++;
-    }
-}
-
-/* Counts an unknown word in text[0..len). White space around it, which normalising may add, does
- * not belong to it. */
+/* Counts an unknown word in text[0..len): its pieces up to the first missing one. White space
+ * around it, which normalising may add, does not belong to it. */
 static enum err_code count_unknown(struct vocab_use *use, const char *text, size_t len,
                                    struct arena *arena, struct err *err)
 {
+    const struct text_model *model = &use->steps->model;
     struct normalizer normalizer;
     struct word word = {.characters = 0};
     normalizer_init(&normalizer, steps_flags(use->steps), text, len, 0, arena);
@@ -217,9 +201,16 @@ static enum err_code count_unknown(struct vocab_use *use, const char *text, size
         if (word.characters++ < TEXT_MODEL_WORD_CHARACTERS_MAX)
             word.len += utf8_encode(next.character, word.bytes + word.len);
     }
-    if (err->code == ERR_OK)
-        count_way(use, &word);
-    return err->code;
+    if (err->code != ERR_OK || word.characters > model->word_characters_max)
+        return err->code;
+    for (size_t at = 0, taken; at < word.len; at += taken) {
+        const struct vocab *vocab = at == 0 ? &model->initial : &model->continued;
+        int32_t id = vocab_longest(vocab, word.bytes + at, word.len - at, &taken);
+        if (id == VOCAB_NONE)
+            break;
+        use->counts[id]++;
+    }
+    return ERR_OK;
 }
 
 /* Returns the byte offset of character `to`; character *from is at byte `at`. */

@@ -147,24 +147,6 @@ static size_t find_special(const struct encoder *encoder, const char *text, size
     return len;
 }
 
-static void encode_text(struct encoder *encoder, const char *text, size_t len, struct err *err)
-{
-    uint32_t index = 0;
-    for (size_t at = 0; at < len;) {
-        int32_t id;
-        size_t taken, end = find_special(encoder, text, len, at, &id, &taken, err);
-        if (err->code != ERR_OK || !encode_segment(encoder, text + at, end - at, &index, err))
-            return;
-        if (end == len)
-            return;
-        uint32_t after = index + (uint32_t)utf8_count(text + end, taken);
-        if (!token_list_append(encoder->list, (struct token){id, index, after, false}))
-            return;
-        index = after;
-        at = end + taken;
-    }
-}
-
 /* ---- the whole ---- */
 
 static enum err_code encode(const struct tokenizer *tokenizer, const char *text, size_t len,
@@ -176,10 +158,23 @@ static enum err_code encode(const struct tokenizer *tokenizer, const char *text,
                               .interrupt = interrupt,
                               .word = arena_alloc(arena, sizeof *encoder.word),
                               .list = list};
+    uint32_t index = 0;
     if (encoder.word == NULL)
         return err_no_memory(err, sizeof *encoder.word);
     encoder.word->characters = encoder.word->len = 0;
-    encode_text(&encoder, text, len, err);
+    for (size_t at = 0; at < len;) {
+        int32_t id;
+        size_t taken, end = find_special(&encoder, text, len, at, &id, &taken, err);
+        if (err->code != ERR_OK || !encode_segment(&encoder, text + at, end - at, &index, err))
+            break;
+        if (end == len)
+            break;
+        uint32_t after = index + (uint32_t)utf8_count(text + end, taken);
+        if (!token_list_append(list, (struct token){id, index, after, false}))
+            break;
+        index = after;
+        at = end + taken;
+    }
     return err->code;
 }
 

@@ -195,20 +195,6 @@ static enum err_code add_merges(struct reader *reader, const struct json_t *merg
 
 /* ---- the whole ---- */
 
-static enum err_code check_dropout(const struct json_t *json, struct err *err)
-{
-    double dropout = 0;
-    bool falls_back = false;
-    if (doc_get_number(json, path, "dropout", &dropout, err) ||
-        doc_get_bool(json, path, "byte_fallback", &falls_back, err))
-        return err->code;
-    if (dropout != 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s.dropout: only 0 is supported", path);
-    if (falls_back)
-        return err_set(err, ERR_UNSUPPORTED, "%s.byte_fallback is not supported", path);
-    return ERR_OK;
-}
-
 static enum err_code read_unknown(struct reader *reader, const struct json_t *json, struct err *err)
 {
     const char *name = NULL;
@@ -259,11 +245,20 @@ enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct
                                         NULL};
     struct bpe *model = *out = arena_alloc_array(arena, 1, sizeof *model);
     struct reader reader = {model, pieces, arena};
+    double dropout = 0;
+    bool falls_back = false;
     if (model == NULL)
         return err_no_memory(err, sizeof *model);
     model->is_byte_level = is_byte_level;
-    if (members_check(json, path, known, err) || check_dropout(json, err) ||
-        doc_get_bool(json, path, "fuse_unk", &model->fuses_unknown, err) ||
+    if (members_check(json, path, known, err) ||
+        doc_get_number(json, path, "dropout", &dropout, err) ||
+        doc_get_bool(json, path, "byte_fallback", &falls_back, err))
+        return err->code;
+    if (dropout != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s.dropout: only 0 is supported", path);
+    if (falls_back)
+        return err_set(err, ERR_UNSUPPORTED, "%s.byte_fallback is not supported", path);
+    if (doc_get_bool(json, path, "fuse_unk", &model->fuses_unknown, err) ||
         doc_get_bool(json, path, "ignore_merges", &model->ignores_merges, err) ||
         read_affix(&reader, json, "continuing_subword_prefix", model->prefix, &model->prefix_len,
                    err) ||

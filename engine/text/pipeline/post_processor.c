@@ -34,22 +34,6 @@ static enum err_code read_id(int32_t *out, const struct json_t *json, const char
 
 /* ---- TemplateProcessing ---- */
 
-static enum err_code append_special(struct tokenizer_template *order, const struct json_t *tokens,
-                                    const char *name, uint8_t type, struct err *err)
-{
-    const struct json_t *ids = doc_member(name != NULL ? doc_member(tokens, name) : NULL, "ids");
-    if (doc_array_count(ids) == 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s: the template's '%s' has no ids in special_tokens",
-                       path, name != NULL ? name : "");
-    for (size_t i = 0; i < doc_array_count(ids); i++) {
-        int32_t id = 0;
-        if (read_id(&id, doc_array_item(ids, i), "special_tokens", err) ||
-            append(order, TEMPLATE_SPECIAL, type, id, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
 /* {"SpecialToken": {"id": name, "type_id": n}} or {"Sequence": {"id": "A", "type_id": n}} */
 static enum err_code append_item(struct tokenizer_template *order, const struct json_t *item,
                                  const struct json_t *tokens, struct err *err)
@@ -63,11 +47,21 @@ static enum err_code append_item(struct tokenizer_template *order, const struct 
         return err_set(err, ERR_UNSUPPORTED, "%s: expected a SpecialToken or a Sequence", path);
     if (doc_get_integer(either, path, "type_id", 0, UINT8_MAX, &type, err))
         return err->code;
-    if (special != NULL)
-        return append_special(order, tokens, id, (uint8_t)type, err);
-    if (strcmp(id, "A") != 0 && strcmp(id, "B") != 0)
+    if (special == NULL && strcmp(id, "A") != 0 && strcmp(id, "B") != 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: the sequence '%s' is not A or B", path, id);
-    return append(order, id[0] == 'A' ? TEMPLATE_TEXT : TEMPLATE_PAIR, (uint8_t)type, 0, err);
+    if (special == NULL)
+        return append(order, id[0] == 'A' ? TEMPLATE_TEXT : TEMPLATE_PAIR, (uint8_t)type, 0, err);
+    const struct json_t *ids = doc_member(doc_member(tokens, id), "ids");
+    if (doc_array_count(ids) == 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s: the template's '%s' has no ids in special_tokens",
+                       path, id);
+    for (size_t i = 0; i < doc_array_count(ids); i++) {
+        int32_t number = 0;
+        if (read_id(&number, doc_array_item(ids, i), "special_tokens", err) ||
+            append(order, TEMPLATE_SPECIAL, (uint8_t)type, number, err))
+            return err->code;
+    }
+    return ERR_OK;
 }
 
 static unsigned count_source(const struct tokenizer_template *order, enum template_source source)

@@ -64,24 +64,12 @@ static enum err_code read_length(struct steps *steps, const struct json_t *confi
     return ERR_OK;
 }
 
-/* Reads the list of the model's inputs: without token types, both texts have type 0. */
-static void read_types(struct steps *steps, const struct tokenizer_files *files)
-{
-    const struct json_t *names = doc_member(files->config, "model_input_names");
-    bool has_types = names == NULL && !files->class->has_no_types;
-    for (size_t i = 0; i < doc_array_count(names); i++) {
-        const char *name = doc_as_string(doc_array_item(names, i));
-        has_types |= name != NULL && strcmp(name, "token_type_ids") == 0;
-    }
-    for (unsigned i = 0; i < steps->post.pair.count && !has_types; i++)
-        steps->post.pair.items[i].type = 0;
-}
-
 static enum err_code read_config(struct steps *steps, const struct tokenizer_files *files,
                                  struct err *err)
 {
     const struct json_t *root = files->root, *config = files->config;
-    bool splits_specials = false;
+    const struct json_t *names = doc_member(config, "model_input_names");
+    bool splits_specials = false, has_types = names == NULL && !files->class->has_no_types;
     if (read_length(steps, config, err) || read_side(steps, files, err) ||
         doc_get_bool(config, "$", "split_special_tokens", &splits_specials, err) ||
         normalizer_steps_override(&steps->normalizer, doc_member(root, "normalizer"), files, err) ||
@@ -91,7 +79,12 @@ static enum err_code read_config(struct steps *steps, const struct tokenizer_fil
         return err->code;
     if (splits_specials)
         return err_set(err, ERR_UNSUPPORTED, "$.split_special_tokens: true is not supported");
-    read_types(steps, files);
+    for (size_t i = 0; i < doc_array_count(names); i++) {
+        const char *name = doc_as_string(doc_array_item(names, i));
+        has_types |= name != NULL && strcmp(name, "token_type_ids") == 0;
+    }
+    for (unsigned i = 0; i < steps->post.pair.count && !has_types; i++)
+        steps->post.pair.items[i].type = 0; /* without token types both texts have type 0 */
     return ERR_OK;
 }
 

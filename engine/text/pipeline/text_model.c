@@ -73,23 +73,20 @@ static size_t cut_wordpiece(const struct text_model *model, struct model_cut *cu
 
 /* ---- all models ---- */
 
-static enum err_code read_kind(struct text_model *out, const char *type, struct err *err)
-{
-    static const char *const names[] = {"BPE", "WordPiece", "Unigram"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], type) == 0) {
-            *out = (struct text_model){.kind = (enum text_model_kind)i, .name = names[i]};
-            return ERR_OK;
-        }
-    return members_unknown_type(type, path, err);
-}
-
 enum err_code text_model_read(struct text_model *out, const struct json_t *json, bool is_byte_level,
                               struct piece_list *pieces, struct arena *arena, struct err *err)
 {
+    static const char *const names[] = {"BPE", "WordPiece", "Unigram"};
+    enum { KINDS = sizeof names / sizeof *names };
     const char *type;
-    if (members_type(&type, json, path, err) || read_kind(out, type, err))
+    size_t kind = 0;
+    if (members_type(&type, json, path, err))
         return err->code;
+    while (kind < KINDS && strcmp(names[kind], type) != 0)
+        kind++;
+    if (kind == KINDS)
+        return members_unknown_type(type, path, err);
+    *out = (struct text_model){.kind = (enum text_model_kind)kind, .name = names[kind]};
     if (is_byte_level && out->kind != MODEL_BPE)
         return err_set(err, ERR_UNSUPPORTED, "%s.type '%s' behind a ByteLevel is not supported",
                        path, type);

@@ -312,20 +312,10 @@ static enum err_code read_older(struct tokenizer_files *files, const char *dir, 
                                            : read_bpe(&files->root, dir, err);
 }
 
-/* Reads the older files, from before tokenizer_config.json listed added tokens. */
-static enum err_code read_legacy(struct tokenizer_files *files, const char *dir, struct err *err)
-{
-    if (doc_member(files->config, "added_tokens_decoder") != NULL ||
-        doc_has_null(files->config, "added_tokens_decoder"))
-        return ERR_OK;
-    return parse(&files->special_map, dir, "special_tokens_map.json", err)
-               ? err->code
-               : parse(&files->added, dir, "added_tokens.json", err);
-}
-
 enum err_code tokenizer_files_open(struct tokenizer_files *out, const char *dir,
                                    enum tokenizer_json_use use, struct err *err)
 {
+    static const char decoder[] = "added_tokens_decoder";
     bool has_json = false;
     *out = (struct tokenizer_files){0};
     if (parse(&out->config, dir, config_name, err) || find_class(out, dir, err) ||
@@ -334,7 +324,12 @@ enum err_code tokenizer_files_open(struct tokenizer_files *out, const char *dir,
     has_json = has_json && use == TOKENIZER_JSON_COUNTS;
     if (check_config(out, &has_json, err))
         return err_prefix(err, "%s: ", config_name);
-    if ((out->class == NULL && choose_class(out, dir, has_json, err)) || read_legacy(out, dir, err))
+    if (out->class == NULL && choose_class(out, dir, has_json, err))
+        return err->code;
+    /* The older files, from before tokenizer_config.json listed added tokens. */
+    if (doc_member(out->config, decoder) == NULL && !doc_has_null(out->config, decoder) &&
+        (parse(&out->special_map, dir, "special_tokens_map.json", err) ||
+         parse(&out->added, dir, "added_tokens.json", err)))
         return err->code;
     return has_json ? parse(&out->root, dir, json_name, err) : read_older(out, dir, err);
 }
