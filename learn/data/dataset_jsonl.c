@@ -123,39 +123,30 @@ static enum err_code take_input(struct dataset *dataset, const struct json_t *ob
     return err->code;
 }
 
-static bool is_learnt(const struct json_t *object)
-{
-    size_t len;
-    const char *part = doc_text(doc_member(object, "part"), &len);
-    return part != NULL && strcmp(part, "train") == 0;
-}
-
-static enum err_code begin_split(struct form *form, const struct json_t *object, struct err *err)
-{
-    double version;
-    if (!doc_as_number(doc_member(object, "attnd_split"), &version) || version != 1)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "a split of another version than 1, which this program reads");
-    form->is_split = true;
-    form->fields.text_field = "text";
-    form->fields.image_field = "image";
-    form->fields.label_field = "label";
-    return ERR_OK;
-}
-
 /* record->input stays NULL if the line is none of an input that is wanted. */
 static enum err_code parse_line(struct dataset *dataset, const char *bytes, size_t len,
                                 struct form *form, struct dataset_record *record, struct err *err)
 {
     struct json_t *object;
+    double version;
+    size_t part_len;
     if (doc_parse(&object, bytes, len, &line_limits, err))
         return err->code;
-    if (strcmp(doc_type_name(object), "an object") != 0)
+    const char *part = doc_text(doc_member(object, "part"), &part_len);
+    const bool is_learnt = part != NULL && strcmp(part, "train") == 0;
+    if (strcmp(doc_type_name(object), "an object") != 0) {
         err_set(err, ERR_UNUSABLE, "expected an object, found %s", doc_type_name(object));
-    else if (record->line == 1 && doc_member(object, "attnd_split") != NULL)
-        begin_split(form, object, err);
-    else if (!form->is_split || !is_learnt(object))
+    } else if (record->line == 1 && doc_member(object, "attnd_split") != NULL) {
+        if (!doc_as_number(doc_member(object, "attnd_split"), &version) || version != 1)
+            err_set(err, ERR_UNSUPPORTED,
+                    "a split of another version than 1, which this program reads");
+        form->is_split = true;
+        form->fields.text_field = "text";
+        form->fields.image_field = "image";
+        form->fields.label_field = "label";
+    } else if (!form->is_split || !is_learnt) {
         take_input(dataset, object, form, record, err);
+    }
     doc_free(object);
     return err->code;
 }

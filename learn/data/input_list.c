@@ -169,35 +169,30 @@ static enum err_code add_existing(struct input_list *list, const char *path,
     return add_folder(list, path, &folder, depth, err);
 }
 
-static enum err_code add_matches(struct input_list *list, const char *pattern, struct err *err)
-{
-    glob_t found;
-    int failed = glob(pattern, 0, NULL, &found);
-    for (size_t i = 0; failed == 0 && i < found.gl_pathc && err->code == ERR_OK; i++)
-        add_existing(list, found.gl_pathv[i], NULL, 0, err);
-    if (failed == 0)
-        globfree(&found);
-    if (failed == GLOB_NOSPACE)
-        return err_no_memory(err, strlen(pattern));
-    return failed == 0 ? err->code
-                       : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder", pattern);
-}
-
 enum err_code input_list_add_path(struct input_list *list, const char *path, struct err *err)
 {
     unsigned before = list->count;
     size_t file_len;
     const char *wafer;
-    bool is_wafer = picture_is_stdf(path, &file_len, &wafer) && wafer != NULL;
-    if (is_wafer)
+    glob_t found;
+    if (picture_is_stdf(path, &file_len, &wafer) && wafer != NULL)
         return add_file(list, path, true, err);
-    if (access(path, F_OK) != 0)
-        return add_matches(list, path, err);
-    if (add_existing(list, path, NULL, 0, err))
-        return err->code;
-    if (list->count == before)
-        return err_set(err, ERR_UNUSABLE, "%s: there is no file in it", path);
-    return ERR_OK;
+    if (access(path, F_OK) == 0) {
+        if (add_existing(list, path, NULL, 0, err))
+            return err->code;
+        return list->count > before
+                   ? ERR_OK
+                   : err_set(err, ERR_UNUSABLE, "%s: there is no file in it", path);
+    }
+    int failed = glob(path, 0, NULL, &found); /* a pattern */
+    for (size_t i = 0; failed == 0 && i < found.gl_pathc && err->code == ERR_OK; i++)
+        add_existing(list, found.gl_pathv[i], NULL, 0, err);
+    if (failed == 0)
+        globfree(&found);
+    if (failed == GLOB_NOSPACE)
+        return err_no_memory(err, strlen(path));
+    return failed == 0 ? err->code
+                       : err_set(err, ERR_UNUSABLE, "%s: there is no such file or folder", path);
 }
 
 /* ---- lines ---- */

@@ -42,20 +42,6 @@ static int compare_keys(const void *a, const void *b)
     return left->digest < right->digest ? -1 : left->digest > right->digest;
 }
 
-/* Index of the first key that is not below this one. */
-static size_t place_of(const struct reader *reader, const struct key *key)
-{
-    size_t low = 0, high = reader->list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_keys(&reader->keys[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* ---- a line ---- */
 
 /* Index of a label; label_count: there is none. Most files have the labels in the same order on
@@ -153,8 +139,15 @@ static enum err_code place_row(struct reader *reader, const struct key *key,
                                const struct logit_list_entry *entry, struct err *err)
 {
     struct logit_list *list = reader->list;
-    for (size_t at = place_of(reader, key);
-         at < list->count && compare_keys(&reader->keys[at], key) == 0; at++) {
+    size_t low = 0, high = list->count; /* of the first key that is not below this one */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_keys(&reader->keys[middle], key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t at = low; at < list->count && compare_keys(&reader->keys[at], key) == 0; at++) {
         size_t item = reader->keys[at].item;
         if (list->entries[item].line != 0 && reader->by_digest)
             return ERR_OK;
@@ -190,19 +183,6 @@ static enum err_code take_object(struct reader *reader, const struct json_t *obj
                      &entry, err);
 }
 
-static enum err_code read_line(struct reader *reader, const char *bytes, size_t len, size_t line,
-                               struct err *err)
-{
-    struct json_t *object;
-    if (dataset_is_blank(bytes, len))
-        return ERR_OK;
-    if (!doc_parse(&object, bytes, len, &doc_limits_file, err)) {
-        take_object(reader, object, line, err);
-        doc_free(object);
-    }
-    return err->code != ERR_OK ? err_prefix(err, "line %zu: ", line) : ERR_OK;
-}
-
 /* ---- open and close ---- */
 
 static enum err_code open_room(struct reader *reader, struct err *err)
@@ -228,13 +208,20 @@ static enum err_code read_file(struct reader *reader, const char *path, struct e
     size_t len, line = 1;
     qsort(reader->keys, reader->list->count, sizeof *reader->keys, compare_keys);
     if (dataset_read_file(&bytes, &len, path, err))
-        len = 0;
+        goto out;
     for (size_t at = dataset_mark_bytes(bytes, len); at < len && err->code == ERR_OK; line++) {
         const char *end = memchr(bytes + at, '\n', len - at);
         size_t count = end != NULL ? (size_t)(end - bytes) - at : len - at;
-        read_line(reader, bytes + at, count, line, err);
+        struct json_t *object = NULL;
+        if (!dataset_is_blank(bytes + at, count) &&
+            !doc_parse(&object, bytes + at, count, &doc_limits_file, err))
+            take_object(reader, object, line, err);
+        doc_free(object);
+        if (err->code != ERR_OK)
+            err_prefix(err, "line %zu: ", line);
         at += count + (end != NULL);
     }
+out:
     free(bytes);
     return err->code;
 }

@@ -41,34 +41,31 @@ static bool is_utf8(const struct dataset *dataset, const struct dataset_item *it
             utf8_is_valid(item->pair, item->pair_len));
 }
 
-static void put_item(FILE *file, const struct dataset *dataset, const struct dataset_item *item,
-                     enum split_part part)
-{
-    bool is_held_back = part == SPLIT_VALIDATION, is_text = dataset->kind == ENGINE_TEXT;
-    if (!is_utf8(dataset, item, is_held_back))
-        return;
-    fprintf(file, "{\"part\":\"%s\"", is_held_back ? "validation" : "train");
-    put(file, "name", item->name, strlen(item->name));
-    if (item->label != NULL)
-        put(file, "label", item->label, strlen(item->label));
-    if (!is_text)
-        put_image(file, item->input);
-    else if (is_held_back)
-        put(file, "text", item->input, item->input_len);
-    if (is_held_back && item->pair != NULL)
-        put(file, "text_pair", item->pair, item->pair_len);
-    fputs("}\n", file);
-}
-
 enum err_code split_write(const char *path, const struct dataset *dataset,
                           const enum split_part *parts, struct err *err)
 {
+    const bool is_text = dataset->kind == ENGINE_TEXT;
     struct memory_file text;
     if (memory_file_open(&text, err))
         return err->code;
-    fputs("{\"attnd_split\":1}\n", text.stream);
-    for (size_t i = 0; i < dataset->count; i++)
-        if (parts[i] != SPLIT_NONE)
-            put_item(text.stream, dataset, &dataset->items[i], parts[i]);
+    FILE *file = text.stream;
+    fputs("{\"attnd_split\":1}\n", file);
+    for (size_t i = 0; i < dataset->count; i++) {
+        const struct dataset_item *item = &dataset->items[i];
+        const bool is_held_back = parts[i] == SPLIT_VALIDATION;
+        if (parts[i] == SPLIT_NONE || !is_utf8(dataset, item, is_held_back))
+            continue;
+        fprintf(file, "{\"part\":\"%s\"", is_held_back ? "validation" : "train");
+        put(file, "name", item->name, strlen(item->name));
+        if (item->label != NULL)
+            put(file, "label", item->label, strlen(item->label));
+        if (!is_text)
+            put_image(file, item->input);
+        else if (is_held_back)
+            put(file, "text", item->input, item->input_len);
+        if (is_held_back && item->pair != NULL)
+            put(file, "text_pair", item->pair, item->pair_len);
+        fputs("}\n", file);
+    }
     return memory_file_save(&text, path, err);
 }
