@@ -61,30 +61,11 @@ static enum err_code take_file(struct taking *taking, unsigned file, struct err 
     return err->code != ERR_OK ? err_prefix(err, "%s: ", taking->paths[file]) : ERR_OK;
 }
 
-/* Checks that every input has an answer, and that all inputs or none have OOD scores. */
-static enum err_code check(struct taking *taking, struct err *err)
-{
-    struct evaluation *evaluation = &taking->assessment->evaluation;
-    const size_t usable = evaluation->count - evaluation->failed;
-    for (size_t i = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] == NULL && taking->file[i] == 0)
-            return err_set(err, ERR_UNUSABLE, "'%.80s' has no answer there, by its digest",
-                           taking->assessment->dataset->items[i].name);
-    if (taking->scored == usable)
-        return ERR_OK;
-    if (taking->scored > 0 || taking->has_others)
-        return err_set(err, ERR_UNUSABLE,
-                       "%zu of %zu inputs have an OOD score by '%s', as this model's is",
-                       taking->scored, usable, info_of(taking)->ood_method);
-    free(evaluation->ood);
-    evaluation->ood = NULL;
-    return ERR_OK;
-}
-
 enum err_code out_of_fold_take(struct assessment *assessment, const char *const *paths,
                                unsigned count, struct err *err)
 {
     struct evaluation *evaluation = &assessment->evaluation;
+    const size_t usable = evaluation->count - evaluation->failed;
     struct taking taking = {.assessment = assessment, .paths = paths};
     const struct engine_info *info = info_of(&taking);
     taking.file = calloc(evaluation->count + 1, sizeof *taking.file);
@@ -94,11 +75,23 @@ enum err_code out_of_fold_take(struct assessment *assessment, const char *const 
         err_no_memory(err, evaluation->count * sizeof *evaluation->ood);
     for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
         take_file(&taking, i, err);
-    if (err->code == ERR_OK)
-        check(&taking, err);
+    /* Every input must have an answer, and all inputs or none an OOD score. */
+    for (size_t i = 0; i < evaluation->count && err->code == ERR_OK; i++)
+        if (evaluation->problems[i] == NULL && taking.file[i] == 0)
+            err_set(err, ERR_UNUSABLE, "'%.80s' has no answer there, by its digest",
+                    assessment->dataset->items[i].name);
     free(taking.file);
-    if (err->code != ERR_OK ||
-        evaluation_shift(evaluation, info->class_prior->shifts, info->temperature, err))
+    if (err->code != ERR_OK)
+        return err->code;
+    if (taking.scored != usable && (taking.scored > 0 || taking.has_others))
+        return err_set(err, ERR_UNUSABLE,
+                       "%zu of %zu inputs have an OOD score by '%s', as this model's is",
+                       taking.scored, usable, info->ood_method);
+    if (taking.scored != usable) {
+        free(evaluation->ood);
+        evaluation->ood = NULL;
+    }
+    if (evaluation_shift(evaluation, info->class_prior->shifts, info->temperature, err))
         return err->code;
     assessment->options.folds = count;
     return assessment_measure(assessment, err);

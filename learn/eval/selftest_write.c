@@ -55,44 +55,41 @@ static unsigned winner_of(const struct evaluation *evaluation, size_t item)
     return argmax(evaluation_logits(evaluation, item), evaluation->label_count);
 }
 
-static void put_scores(struct writer *writer, size_t item)
-{
-    const struct engine_info *info = writer->info;
-    const unsigned winner = winner_of(&writer->assessment->evaluation, item);
-    fprintf(writer->file, ",\n     \"scores\": {");
-    for (unsigned i = 0, put = 0; i < info->label_count; i++) {
-        if (info->label_count > LABELS_MAX && i != winner)
-            continue;
-        fputs(put++ > 0 ? ", " : "", writer->file);
-        doc_string_write(writer->file, info->labels[i], strlen(info->labels[i]));
-        fprintf(writer->file, ": %.9g", (double)writer->scores[i]);
-    }
-    fprintf(writer->file, "}, \"label\": ");
-    doc_string_write(writer->file, info->labels[winner], strlen(info->labels[winner]));
-    fprintf(writer->file, "}");
-}
-
 static enum err_code put_case(struct writer *writer, size_t item, const char *bytes, size_t len,
                               struct err *err)
 {
-    const struct dataset_item *input = &writer->assessment->dataset->items[item];
-    fprintf(writer->file, "%s\n    {", writer->count > 0 ? "," : "");
-    if (writer->info->kind == ENGINE_TEXT) {
-        fprintf(writer->file, "\"text\": ");
-        doc_string_write(writer->file, bytes, len);
+    const struct assessment *assessment = writer->assessment;
+    const struct engine_info *info = writer->info;
+    const struct dataset_item *input = &assessment->dataset->items[item];
+    const unsigned winner = winner_of(&assessment->evaluation, item);
+    FILE *file = writer->file;
+    fprintf(file, "%s\n    {", writer->count > 0 ? "," : "");
+    if (info->kind == ENGINE_TEXT) {
+        fprintf(file, "\"text\": ");
+        doc_string_write(file, bytes, len);
         if (input->pair != NULL) {
-            fprintf(writer->file, ", \"text_pair\": ");
-            doc_string_write(writer->file, input->pair, input->pair_len);
+            fprintf(file, ", \"text_pair\": ");
+            doc_string_write(file, input->pair, input->pair_len);
         }
     } else {
         char *text = malloc(base64_encoded_size(len));
         if (text == NULL)
             return err_no_memory(err, base64_encoded_size(len));
         base64_encode(text, bytes, len);
-        fprintf(writer->file, "\"image\": \"%s\"", text);
+        fprintf(file, "\"image\": \"%s\"", text);
         free(text);
     }
-    put_scores(writer, item);
+    fprintf(file, ",\n     \"scores\": {");
+    for (unsigned i = 0, put = 0; i < info->label_count; i++) {
+        if (info->label_count > LABELS_MAX && i != winner)
+            continue;
+        fputs(put++ > 0 ? ", " : "", file);
+        doc_string_write(file, info->labels[i], strlen(info->labels[i]));
+        fprintf(file, ": %.9g", (double)writer->scores[i]);
+    }
+    fprintf(file, "}, \"label\": ");
+    doc_string_write(file, info->labels[winner], strlen(info->labels[winner]));
+    fprintf(file, "}");
     writer->input_bytes += len + input->pair_len;
     writer->is_taken[item] = true;
     writer->count++;
@@ -134,33 +131,26 @@ static bool take_of_label(struct writer *writer, unsigned label, struct err *err
     return false;
 }
 
-static enum err_code take_all(struct writer *writer, unsigned count, struct err *err)
-{
-    bool has_more = true;
-    while (has_more && writer->count < count && err->code == ERR_OK) {
-        has_more = false;
-        for (unsigned label = 0; label < writer->info->label_count && writer->count < count;
-             label++)
-            has_more = take_of_label(writer, label, err) || has_more;
-    }
-    if (err->code == ERR_OK && writer->count == 0)
-        err_set(err, ERR_UNUSABLE,
-                "no input can be a case of the self-test: the model answers none of them right");
-    return err->code;
-}
-
 /* ---- the file ---- */
 
 static enum err_code write_file(struct writer *writer, unsigned count, struct err *err)
 {
     char path[PATH_MAX], *text = NULL;
     size_t len = 0;
+    bool has_more = true;
     FILE *file = writer->file = open_memstream(&text, &len);
     if (file == NULL)
         return err_no_memory(err, SELFTEST_FILE_BYTES_MAX);
     fprintf(file, "{\"format\": %d, \"tolerance\": %g, \"cases\": [", SELFTEST_FORMAT,
             SELFTEST_TOLERANCE);
-    take_all(writer, count, err);
+    while (has_more && writer->count < count && err->code == ERR_OK) {
+        has_more = false; /* the labels take turns */
+        for (unsigned c = 0; c < writer->info->label_count && writer->count < count; c++)
+            has_more = take_of_label(writer, c, err) || has_more;
+    }
+    if (err->code == ERR_OK && writer->count == 0)
+        err_set(err, ERR_UNUSABLE,
+                "no input can be a case of the self-test: the model answers none of them right");
     fprintf(file, "\n]}\n");
     bool is_whole = !ferror(file);
     is_whole = fclose(file) == 0 && is_whole;

@@ -78,20 +78,6 @@ static enum err_code prepare(const struct explanations_source *source, size_t it
 
 /* ---- relevance ---- */
 
-static enum err_code take_memory(struct subject *subject, struct err *err)
-{
-    unsigned parts = subject->parts.count;
-    subject->kept = arena_alloc_array(subject->arena, parts, sizeof *subject->kept);
-    subject->order = arena_alloc_array(subject->arena, parts, sizeof *subject->order);
-    float *relevance =
-        arena_alloc_array(subject->arena, (size_t)parts * EXPLANATIONS_METHODS, sizeof *relevance);
-    if (subject->kept == NULL || subject->order == NULL || relevance == NULL)
-        return err_no_memory(err, (size_t)parts * EXPLANATIONS_METHODS * sizeof *relevance);
-    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
-        subject->relevance[method] = relevance + (size_t)method * parts;
-    return ERR_OK;
-}
-
 /* Runs the whole input with a capture of everything that the methods read. */
 static enum err_code run_whole(struct subject *subject, struct err *err)
 {
@@ -224,8 +210,17 @@ static enum err_code run_input(struct subject *subject, struct err *err)
     if (prepare(source, subject->explained->item, subject->pictures, subject->arena,
                 &subject->input, err) ||
         perturbation_open(&subject->parts, &subject->input, info->patch_size, info->image_height,
-                          subject->out->options.fill, subject->arena, err) ||
-        take_memory(subject, err) || run_whole(subject, err) ||
+                          subject->out->options.fill, subject->arena, err))
+        return err->code;
+    const size_t parts = subject->parts.count, numbers = parts * EXPLANATIONS_METHODS;
+    subject->kept = arena_alloc_array(subject->arena, parts, sizeof *subject->kept);
+    subject->order = arena_alloc_array(subject->arena, parts, sizeof *subject->order);
+    float *relevance = arena_alloc_array(subject->arena, numbers, sizeof *relevance);
+    if (subject->kept == NULL || subject->order == NULL || relevance == NULL)
+        return err_no_memory(err, numbers * sizeof *relevance);
+    for (unsigned method = 0; method < EXPLANATIONS_METHODS; method++)
+        subject->relevance[method] = relevance + method * parts;
+    if (run_whole(subject, err) ||
         probe_take(subject->probe, &subject->parts, subject->explained->winner, err))
         return err->code;
     for (unsigned method = 0; method < EXPLAIN_METHODS; method++)

@@ -20,23 +20,6 @@ static int by_class_and_digest(const void *a, const void *b)
     return left->digest < right->digest ? -1 : left->digest > right->digest;
 }
 
-/* Moves the kept entries to the front, sorted by class. Returns their number. */
-static size_t choose(struct entry *entries, size_t count)
-{
-    size_t kept = 0, of_class = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_other = kept == 0 || entries[kept - 1].class != entries[i].class;
-        if (is_other)
-            of_class = 0;
-        if (of_class == EXAMPLE_BANK_ROWS ||
-            (!is_other && entries[kept - 1].digest == entries[i].digest))
-            continue;
-        entries[kept++] = entries[i];
-        of_class++;
-    }
-    return kept;
-}
-
 /* Copies the chosen rows, with their n-grams if they have any. */
 static enum err_code fill(struct head_bank *out, const struct example_rows *rows,
                           const struct entry *entries, struct arena *arena, struct err *err)
@@ -75,6 +58,7 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
                                   struct arena *arena, struct err *err)
 {
     struct entry *entries = calloc(rows->count + 1, sizeof *entries);
+    size_t kept = 0, of_class = 0;
     if (entries == NULL)
         return err_no_memory(err, rows->count * sizeof *entries);
     for (size_t i = 0; i < rows->count; i++) {
@@ -82,8 +66,17 @@ enum err_code example_bank_choose(struct head_bank *out, const struct example_ro
         entries[i] = (struct entry){rows->classes[row], rows->digests[row], row};
     }
     qsort(entries, rows->count, sizeof *entries, by_class_and_digest);
-    *out = (struct head_bank){
-        .count = choose(entries, rows->count), .width = rows->width, .labels = rows->labels};
+    for (size_t i = 0; i < rows->count; i++) { /* moves the kept entries to the front */
+        bool is_other = kept == 0 || entries[kept - 1].class != entries[i].class;
+        if (is_other)
+            of_class = 0;
+        if (of_class == EXAMPLE_BANK_ROWS ||
+            (!is_other && entries[kept - 1].digest == entries[i].digest))
+            continue;
+        entries[kept++] = entries[i];
+        of_class++;
+    }
+    *out = (struct head_bank){.count = kept, .width = rows->width, .labels = rows->labels};
     fill(out, rows, entries, arena, err);
     free(entries);
     return err->code;

@@ -53,23 +53,6 @@ static size_t least(size_t a, size_t b)
 
 /* ---- moments ---- */
 
-static enum err_code open_moments(struct moments *out, const struct outlier_data *data,
-                                  struct err *err)
-{
-    size_t hidden = data->hidden, labels = data->label_count;
-    *out = (struct moments){.count = data->count, .hidden = hidden, .label_count = labels};
-    out->counts = calloc(labels, sizeof *out->counts);
-    out->shares = calloc(labels, sizeof *out->shares);
-    out->mean = calloc(hidden, sizeof *out->mean);
-    out->class_means = calloc(labels, hidden * sizeof *out->class_means);
-    out->within = calloc(hidden, hidden * sizeof *out->within);
-    out->row = calloc(hidden, sizeof *out->row);
-    if (out->counts == NULL || out->shares == NULL || out->mean == NULL ||
-        out->class_means == NULL || out->within == NULL || out->row == NULL)
-        return err_no_memory(err, (hidden + labels) * hidden * sizeof *out->within);
-    return ERR_OK;
-}
-
 static void count_classes(struct moments *moments, const struct outlier_data *data)
 {
     double sum = 0;
@@ -150,18 +133,28 @@ static void shrink(struct moments *moments)
         within[d * hidden + d] += share * all / p;
 }
 
+/* The caller frees the numbers of *out, also after a failure. */
 static enum err_code find_moments(struct moments *out, const struct outlier_data *data,
                                   struct err *err)
 {
-    if (open_moments(out, data, err))
-        return err->code;
+    const size_t hidden = data->hidden, labels = data->label_count;
+    *out = (struct moments){.count = data->count, .hidden = hidden, .label_count = labels};
+    out->counts = calloc(labels, sizeof *out->counts);
+    out->shares = calloc(labels, sizeof *out->shares);
+    out->mean = calloc(hidden, sizeof *out->mean);
+    out->class_means = calloc(labels, hidden * sizeof *out->class_means);
+    out->within = calloc(hidden, hidden * sizeof *out->within);
+    out->row = calloc(hidden, sizeof *out->row);
+    if (out->counts == NULL || out->shares == NULL || out->mean == NULL ||
+        out->class_means == NULL || out->within == NULL || out->row == NULL)
+        return err_no_memory(err, (hidden + labels) * hidden * sizeof *out->within);
     count_classes(out, data);
     find_means(out, data);
     find_within(out, data);
-    double all = trace(out->within, out->hidden);
+    double all = trace(out->within, hidden);
     if (!isfinite(all))
         return err_set(err, ERR_UNUSABLE, "features are not finite");
-    if (!(all > (double)out->hidden * 1e-12))
+    if (!(all > (double)hidden * 1e-12))
         return err_set(err, ERR_UNUSABLE, "the features do not vary within their classes");
     shrink(out);
     return ERR_OK;

@@ -57,18 +57,9 @@ void chart_close(const struct chart *chart)
     fputs("</svg>\n", chart->file);
 }
 
-static void x_ticks(const struct chart *chart)
+void chart_axes(const struct chart *chart, const char *x_label, const char *y_label)
 {
-    double step = round_step(chart->x.max - chart->x.min);
-    for (double at = ceil(chart->x.min / step - 1e-9) * step; at <= chart->x.max + step * 1e-6;
-         at += step)
-        fprintf(chart->file,
-                "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n",
-                x_of(chart, at), CHART_HEIGHT - BOTTOM + 18, fabs(at) < step / 2 ? 0 : at);
-}
-
-static void y_ticks(const struct chart *chart)
-{
+    const double middle = (TOP + CHART_HEIGHT - BOTTOM) / 2.0;
     double step = round_step(chart->y.max - chart->y.min);
     for (double at = ceil(chart->y.min / step - 1e-9) * step; at <= chart->y.max + step * 1e-6;
          at += step)
@@ -77,13 +68,12 @@ static void y_ticks(const struct chart *chart)
                 "text-anchor=\"end\">%.4g</text>\n",
                 LEFT, y_of(chart, at), CHART_WIDTH - RIGHT, LEFT - 8, y_of(chart, at) + 4,
                 fabs(at) < step / 2 ? 0 : at);
-}
-
-void chart_axes(const struct chart *chart, const char *x_label, const char *y_label)
-{
-    double middle = (TOP + CHART_HEIGHT - BOTTOM) / 2.0;
-    y_ticks(chart);
-    x_ticks(chart);
+    step = round_step(chart->x.max - chart->x.min);
+    for (double at = ceil(chart->x.min / step - 1e-9) * step; at <= chart->x.max + step * 1e-6;
+         at += step)
+        fprintf(chart->file,
+                "<text class=\"tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.4g</text>\n",
+                x_of(chart, at), CHART_HEIGHT - BOTTOM + 18, fabs(at) < step / 2 ? 0 : at);
     fprintf(chart->file, "<path class=\"axis\" d=\"M%d %dH%d\"/>\n", LEFT, CHART_HEIGHT - BOTTOM,
             CHART_WIDTH - RIGHT);
     fprintf(chart->file,
@@ -99,11 +89,6 @@ void chart_axes(const struct chart *chart, const char *x_label, const char *y_la
 
 /* ---- shapes ---- */
 
-static bool is_finite(struct chart_point point)
-{
-    return isfinite(point.x) && isfinite(point.y);
-}
-
 void chart_line(const struct chart *chart, const char *class, const struct chart_point *points,
                 unsigned count)
 {
@@ -111,7 +96,7 @@ void chart_line(const struct chart *chart, const char *class, const struct chart
     struct chart_point last = {0};
     fprintf(chart->file, "<path class=\"line %s\" d=\"", class);
     for (unsigned i = 0; i < count; i++) {
-        if (!is_finite(points[i]))
+        if (!isfinite(points[i].x) || !isfinite(points[i].y))
             continue;
         last = points[i];
         fprintf(chart->file, "%c%.1f %.1f", drawn++ == 0 ? 'M' : 'L', x_of(chart, last.x),

@@ -15,24 +15,19 @@ static json_t *with(json_t *object, const char *key, json_t *value)
     return NULL;
 }
 
-/* The share of the inputs that have the label. */
-static double counted_share(const struct report *report, unsigned label)
-{
-    const struct confusion *confusion = report->run.confusion;
-    return report_percent(confusion->classes[label].support, confusion->count) / 100;
-}
-
 /* ---- what to expect ---- */
 
 static json_t *labels_of(const struct report *report)
 {
     const struct engine_info *info = engine_describe(report->model);
+    const struct confusion *confusion = report->run.confusion;
     json_t *labels = json_object();
     for (unsigned i = 0; i < info->label_count && labels != NULL; i++) {
         const struct expectation_class *class = &report->expectation->classes[i];
-        json_t *row =
-            json_pack("{s:f, s:f, s:f, s:f}", "share", counted_share(report, i), "expected_share",
-                      class->share, "precision", class->precision, "f1", class->f1);
+        const double counted =
+            report_percent(confusion->classes[i].support, confusion->count) / 100;
+        json_t *row = json_pack("{s:f, s:f, s:f, s:f}", "share", counted, "expected_share",
+                                class->share, "precision", class->precision, "f1", class->f1);
         labels = with(labels, info->labels[i], row);
     }
     return labels;
