@@ -21,41 +21,33 @@ static unsigned place_of(const struct fit_labels *labels, const char *name)
 
 /* ---- names ---- */
 
-/* Adds each label that the model lacks to out->name, or to `rare` if it has too few inputs. Both
- * lists have room for every input. */
-static enum err_code add_new(struct fit_labels *out, struct fit_rare *rare, const char **sorted,
-                             size_t count, struct err *err)
-{
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && strcmp(sorted[end], sorted[first]) == 0;)
-            end++;
-        if (end - first < FIT_EXAMPLES_MIN) {
-            rare[out->rare_count++] = (struct fit_rare){sorted[first], end - first};
-            continue;
-        }
-        if (out->count == SPEC_LABELS_MAX)
-            return err_set(err, ERR_TOO_LARGE, "more than %d labels", (int)SPEC_LABELS_MAX);
-        out->name[out->count++] = sorted[first];
-    }
-    return ERR_OK;
-}
-
+/* Adds each label that the model lacks to out->name, or to out->rare if it has too few inputs. */
 static enum err_code collect(struct fit_labels *out, const struct dataset *dataset,
                              struct arena *arena, struct err *err)
 {
     struct fit_rare *rare = arena_alloc_array(arena, dataset->count, sizeof *rare);
     const char **sorted = calloc(dataset->count, sizeof *sorted);
     size_t count = 0;
-    if (rare == NULL || sorted == NULL)
+    if (rare == NULL || sorted == NULL) {
         err_no_memory(err, dataset->count * sizeof *rare);
-    for (size_t i = 0; err->code == ERR_OK && i < dataset->count; i++)
+        goto out;
+    }
+    for (size_t i = 0; i < dataset->count; i++)
         if (place_of(out, dataset->items[i].label) == out->count)
             sorted[count++] = dataset->items[i].label;
-    if (err->code == ERR_OK) {
-        qsort(sorted, count, sizeof *sorted, by_text);
-        out->rare = rare;
-        add_new(out, rare, sorted, count, err);
+    qsort(sorted, count, sizeof *sorted, by_text);
+    out->rare = rare;
+    for (size_t first = 0, end; first < count && err->code == ERR_OK; first = end) {
+        for (end = first + 1; end < count && strcmp(sorted[end], sorted[first]) == 0;)
+            end++;
+        if (end - first < FIT_EXAMPLES_MIN)
+            rare[out->rare_count++] = (struct fit_rare){sorted[first], end - first};
+        else if (out->count == SPEC_LABELS_MAX)
+            err_set(err, ERR_TOO_LARGE, "more than %d labels", (int)SPEC_LABELS_MAX);
+        else
+            out->name[out->count++] = sorted[first];
     }
+out:
     free(sorted);
     return err->code;
 }

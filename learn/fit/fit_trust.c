@@ -39,39 +39,39 @@ static enum err_code keep_ood(const struct fit *fit, struct ood *out, struct are
     return ERR_OK;
 }
 
-/* Extends the model's reference: the share of answers with a new label is 0. */
-static enum err_code keep_reference(const struct fit *fit, struct drift_reference *out,
-                                    struct arena *arena, struct err *err)
-{
-    const size_t labels = fit->labels.count, known = fit->labels.old_count;
-    *out = *fit->old.reference;
-    out->label_count = fit->labels.count;
-    out->label_shares = arena_alloc_array(arena, labels, sizeof *out->label_shares);
-    if (out->label_shares == NULL)
-        return err_no_memory(err, labels * sizeof *out->label_shares);
-    memset(out->label_shares, 0, labels * sizeof *out->label_shares);
-    memcpy(out->label_shares, fit->old.reference->label_shares, known * sizeof *out->label_shares);
-    return ERR_OK;
-}
-
 enum err_code fit_trust_keep(const struct fit *fit, const char *dir,
                              const struct calibrate_kept *kept, const double *fitted,
                              struct err *err)
 {
     const struct policy *old = &fit->old.policy;
+    const size_t labels = fit->labels.count, known = fit->labels.old_count;
     struct drift_reference reference;
     struct spec spec;
     struct arena arena;
     arena_init(&arena);
-    if (!spec_read(&spec, dir, &arena, err) && !keep_ood(fit, &spec.policy.ood, &arena, err) &&
-        (fit->old.reference == NULL || !keep_reference(fit, &reference, &arena, err)) &&
-        !class_prior_refit(&spec.class_prior, fitted, fit->labels.count, &arena, err)) {
-        spec.temperature = kept->temperature;
-        spec.policy.target_precision = old->target_precision;
-        spec.policy.thresholds = kept->thresholds;
-        spec.reference = fit->old.reference != NULL ? &reference : NULL;
-        attnd_json_write(dir, &spec, err);
+    if (spec_read(&spec, dir, &arena, err) || keep_ood(fit, &spec.policy.ood, &arena, err))
+        goto out;
+    spec.reference = NULL;
+    if (fit->old.reference != NULL) { /* the share of answers with a new label is 0 */
+        reference = *fit->old.reference;
+        float *shares = arena_alloc_array(&arena, labels, sizeof *shares);
+        if (shares == NULL) {
+            err_no_memory(err, labels * sizeof *shares);
+            goto out;
+        }
+        memset(shares, 0, labels * sizeof *shares);
+        memcpy(shares, reference.label_shares, known * sizeof *shares);
+        reference.label_count = fit->labels.count;
+        reference.label_shares = shares;
+        spec.reference = &reference;
     }
+    if (class_prior_refit(&spec.class_prior, fitted, fit->labels.count, &arena, err))
+        goto out;
+    spec.temperature = kept->temperature;
+    spec.policy.target_precision = old->target_precision;
+    spec.policy.thresholds = kept->thresholds;
+    attnd_json_write(dir, &spec, err);
+out:
     arena_deinit(&arena);
     return err->code;
 }

@@ -59,18 +59,6 @@ static enum err_code make_beside(struct writing *writing, struct err *err)
     return ERR_OK;
 }
 
-/* Removes the temporary directory, which has only files. */
-static void remove_beside(const struct writing *writing)
-{
-    DIR *dir = writing->dir[0] != '\0' ? opendir(writing->dir) : NULL;
-    if (dir == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-        unlinkat(dirfd(dir), entry->d_name, 0);
-    closedir(dir);
-    rmdir(writing->dir);
-}
-
 /* ---- the checkpoint ---- */
 
 /* Makes the new model's spec: the old one with other labels and without decisions. */
@@ -103,31 +91,14 @@ static enum err_code make_spec(struct writing *writing, struct err *err)
     return ERR_OK;
 }
 
-/* Writes fit->plain to the classifier. A distilled model answers by the mean of two classifiers;
- * the head was fitted on the features of the first, so that is doubled and the other set to zero.
- */
-static void put_head(const struct fit *fit, struct parameters *parameters)
-{
-    const struct parameters_map *map = &parameters->map;
-    size_t width = spec_features(&fit->old), labels = fit->labels.count;
-    bool is_distilled = map->distillation_weight != SIZE_MAX;
-    float times = is_distilled ? 2 : 1;
-    for (size_t c = 0; c < labels; c++) {
-        const float *row = fit->plain + c * (width + 1);
-        for (size_t j = 0; j < width; j++)
-            parameters->values[map->classifier_weight + c * width + j] = times * row[j];
-        parameters->values[map->classifier_bias + c] = times * row[width];
-    }
-    if (!is_distilled)
-        return;
-    memset(parameters->values + map->distillation_weight, 0, labels * width * sizeof(float));
-    memset(parameters->values + map->distillation_bias, 0, labels * sizeof(float));
-}
-
+/* Writes the weights, with fit->plain as the classifier. A distilled model answers by the mean of
+ * two classifiers; the head was fitted on the features of the first, so that is doubled and the
+ * other set to zero. */
 static enum err_code export_weights(struct writing *writing, struct err *err)
 {
     const struct fit *fit = writing->fit;
     const bool is_f16 = strcmp(engine_describe(fit->model)->stored_dtype, "F16") == 0;
+    const size_t width = spec_features(&fit->old), labels = fit->labels.count;
     struct parameters parameters;
     struct parameters_loaded loaded;
     struct checkpoint *checkpoint = NULL;
@@ -139,11 +110,23 @@ static enum err_code export_weights(struct writing *writing, struct err *err)
     }
     if (parameters_load(&parameters, checkpoint, &loaded, err))
         goto out;
+    const struct parameters_map *map = &parameters.map;
+    const bool is_distilled = map->distillation_weight != SIZE_MAX;
+    const float times = is_distilled ? 2 : 1;
+    for (size_t c = 0; c < labels; c++) {
+        const float *row = fit->plain + c * (width + 1);
+        for (size_t j = 0; j < width; j++)
+            parameters.values[map->classifier_weight + c * width + j] = times * row[j];
+        parameters.values[map->classifier_bias + c] = times * row[width];
+    }
+    if (is_distilled) {
+        memset(parameters.values + map->distillation_weight, 0, labels * width * sizeof(float));
+        memset(parameters.values + map->distillation_bias, 0, labels * sizeof(float));
+    }
     const struct export what = {.parameters = &parameters,
                                 .values = parameters.values,
                                 .dtype = is_f16 ? DTYPE_F16 : DTYPE_F32,
                                 .source_dir = fit->options.model};
-    put_head(fit, &parameters);
     export_checkpoint(writing->dir, &what, err);
 out:
     checkpoint_close(checkpoint);
@@ -256,7 +239,13 @@ enum err_code fit_write(struct fit *fit, FILE *shown, struct err *err)
         rename(writing.dir, out) != 0)
         err_set(err, errno == ENOTEMPTY || errno == EEXIST ? ERR_UNUSABLE : ERR_IO,
                 "%s: cannot be put there: %s", out, strerror(errno));
-    if (err->code != ERR_OK)
-        remove_beside(&writing);
+    /* After a failure the temporary directory is removed, which has only files. */
+    DIR *dir = err->code != ERR_OK && writing.dir[0] != '\0' ? opendir(writing.dir) : NULL;
+    if (dir == NULL)
+        return err->code;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    closedir(dir);
+    rmdir(writing.dir);
     return err->code;
 }

@@ -69,21 +69,6 @@ static void fit_folds(void *context, unsigned thread, unsigned threads)
     }
 }
 
-/* Fits all folds at cross->strength and computes the mean left-out loss of all inputs. */
-static enum err_code run_strength(struct cross *cross, double *loss, struct err *err)
-{
-    atomic_store_explicit(&cross->next, 0, memory_order_relaxed);
-    thread_pool_run(cross->pool, fit_folds, cross);
-    *loss = 0;
-    for (unsigned f = 0; f < FOLDS; f++) {
-        if (cross->fold[f].err.code != ERR_OK)
-            return *err = cross->fold[f].err, err->code;
-        *loss += cross->fold[f].loss;
-    }
-    *loss /= (double)cross->rows->count;
-    return ERR_OK;
-}
-
 /* ---- all strengths ---- */
 
 static enum err_code search(struct cross *cross, struct head_cross *out,
@@ -99,9 +84,16 @@ static enum err_code search(struct cross *cross, struct head_cross *out,
     out->loss = INFINITY;
     for (cross->strength = 1; cross->strength > HEAD_CROSS_STRENGTH_MIN && worse < WORSE_MAX;
          cross->strength /= HEAD_CROSS_STEP) {
-        double loss;
-        if (run_strength(cross, &loss, err))
-            return err->code;
+        double loss = 0; /* the mean left-out loss of all inputs */
+        atomic_store_explicit(&cross->next, 0, memory_order_relaxed);
+        thread_pool_run(cross->pool, fit_folds, cross);
+        for (unsigned f = 0; f < FOLDS; f++) {
+            *err = cross->fold[f].err;
+            if (err->code != ERR_OK)
+                return err->code;
+            loss += cross->fold[f].loss;
+        }
+        loss /= (double)rows->count;
         worse = loss < out->loss - earned ? 0 : worse + 1;
         if (worse == 0) {
             out->loss = loss;

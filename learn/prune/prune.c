@@ -88,26 +88,6 @@ static bool has_label(const char *const *labels, unsigned count, const char *wan
     return false;
 }
 
-/* Checks that data and model have the same labels; the corpus then has them in the model's order.
- */
-static enum err_code check_labels(const struct pruning *pruning, struct err *err)
-{
-    const struct labels *found = &pruning->corpus.labels;
-    const struct spec *spec = &pruning->spec;
-    const char *data = pruning->options->train.data;
-    for (unsigned i = 0; i < found->count; i++)
-        if (!has_label(spec->labels, spec->label_count, found->name[i]))
-            return err_set(err, ERR_UNUSABLE, "%s: the model has no label '%.80s'", data,
-                           found->name[i]);
-    for (unsigned i = 0; i < spec->label_count; i++)
-        if (!has_label(found->name, found->count, spec->labels[i]))
-            return err_set(err, ERR_UNUSABLE,
-                           "%s: no input has the model's label '%.80s', which nothing would "
-                           "speak for",
-                           data, spec->labels[i]);
-    return ERR_OK;
-}
-
 static void tell_reading(void *context, size_t done, size_t total)
 {
     const struct pruning *pruning = context;
@@ -118,14 +98,27 @@ static void tell_reading(void *context, size_t done, size_t total)
         hooks->progress(hooks->context, &progress);
 }
 
+/* Opens data and model, which must have the same labels; the corpus then has them in the model's
+ * order. */
 static enum err_code open_data(struct pruning *pruning, struct err *err)
 {
     const struct corpus_progress progress = {tell_reading, pruning};
     const struct train_options *options = &pruning->options->train;
-    if (corpus_open(&pruning->corpus, options, &pruning->spec, options->model, pruning->threads,
-                    &progress, err) ||
-        check_labels(pruning, err))
+    const struct labels *found = &pruning->corpus.labels;
+    const struct spec *spec = &pruning->spec;
+    if (corpus_open(&pruning->corpus, options, spec, options->model, pruning->threads, &progress,
+                    err))
         return err->code;
+    for (unsigned i = 0; i < found->count; i++)
+        if (!has_label(spec->labels, spec->label_count, found->name[i]))
+            return err_set(err, ERR_UNUSABLE, "%s: the model has no label '%.80s'", options->data,
+                           found->name[i]);
+    for (unsigned i = 0; i < spec->label_count; i++)
+        if (!has_label(found->name, found->count, spec->labels[i]))
+            return err_set(err, ERR_UNUSABLE,
+                           "%s: no input has the model's label '%.80s', which nothing would "
+                           "speak for",
+                           options->data, spec->labels[i]);
     return corpus_view(&pruning->corpus, &pruning->corpus.validation, &pruning->validation, err);
 }
 
