@@ -4,7 +4,7 @@
  *     struct fit_options options = {.model = dir, .data = path, .out = new_dir, .threads = 2, ...};
  *     fit_open(&fit, &options, &err);              reports what is wrong with the inputs
  *     fit_features(&fit, &progress, &err);         one pass of the encoder over all inputs
- *     fit_head(&fit, &progress, &err);             head_cross.h
+ *     fit_head(&fit, &progress, &err);             head_fit.h
  *     fit_accept(&fit, &err);                      fails if the new head is worse than the old one
  *     fit_write(&fit, &err);                       fit_write.h
  *     fit_close(&fit);

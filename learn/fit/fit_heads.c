@@ -2,7 +2,7 @@
 
 #include "engine/format/checkpoint.h"
 #include "learn/fit/feature_basis.h"
-#include "learn/fit/head_cross.h"
+#include "learn/fit/head_fit.h"
 #include "learn/train/network/parameters.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* fit_heads.h - the three steps of a fit after the features. fit_heads fits two heads, each by
- * multinomial logistic regression (head_cross.h):
+ * multinomial logistic regression (head_fit.h):
  *
  *   plain   on the features of the family's classifier: for model.safetensors, which anyone can
  *           read

@@ -51,22 +51,6 @@ static enum err_code open_columns(struct columns *columns, struct fit *fit, stru
     return folds_deal(fit->rows.digests, fit->rows.classes, rows, columns->folds, err);
 }
 
-/* ---- old labels ---- */
-
-static void take_scores(struct columns *columns)
-{
-    const struct fit *fit = columns->fit;
-    const unsigned old = columns->old_labels;
-    for (size_t i = 0; i < fit->rows.count; i++) {
-        float *scores = columns->scores + i * old;
-        ngram_table_add_up(&fit->table, &fit->rows.ngrams[i], scores);
-        for (unsigned c = 0; c < old; c++) {
-            scores[c] = (float)((double)scores[c] / fit->table.scale);
-            columns->evidence[i * fit->labels.count + c] = scores[c];
-        }
-    }
-}
-
 /* ---- new labels ---- */
 
 static size_t learnt_of(const struct columns *columns, unsigned class, unsigned left_out)
@@ -195,7 +179,7 @@ static enum err_code make_table(const struct columns *columns, double scale, str
 enum err_code fit_ngrams(struct fit *fit, struct err *err)
 {
     const struct fit_rows *rows = &fit->rows;
-    const unsigned threads = fit->options.threads;
+    const unsigned threads = fit->options.threads, old = fit->labels.old_count;
     double scale = fit->table.scale;
     struct thread_pool *pool;
     struct columns columns;
@@ -203,7 +187,14 @@ enum err_code fit_ngrams(struct fit *fit, struct err *err)
         return ERR_OK;
     if (open_columns(&columns, fit, err))
         goto out;
-    take_scores(&columns);
+    for (size_t i = 0; i < rows->count; i++) {
+        float *scores = columns.scores + i * old; /* the old labels' evidence */
+        ngram_table_add_up(&fit->table, &rows->ngrams[i], scores);
+        for (unsigned c = 0; c < old; c++) {
+            scores[c] = (float)((double)scores[c] / fit->table.scale);
+            columns.evidence[i * rows->labels + c] = scores[c];
+        }
+    }
     if (columns.new_labels > 0) {
         if (thread_pool_open(&pool, threads < FITS ? threads : FITS, err))
             goto out;
@@ -216,7 +207,7 @@ enum err_code fit_ngrams(struct fit *fit, struct err *err)
     }
     if (!fit->adds) {
         const double now = spread(&columns, rows->after, rows->labels, NULL);
-        const double was = spread(&columns, rows->before, columns.old_labels, columns.scores);
+        const double was = spread(&columns, rows->before, old, columns.scores);
         scale *= now > 0 && was > 0 ? sqrt(now / was) : 1;
     }
     for (size_t i = 0; i < rows->count * rows->labels; i++)

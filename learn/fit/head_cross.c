@@ -1,7 +1,6 @@
-#include "learn/fit/head_cross.h"
-
 #include "engine/base/thread_pool.h"
 #include "learn/fit/folds.h"
+#include "learn/fit/head_fit.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
-/* head_cross.h: no input is answered by what has learnt it, and what tells nothing is not believed.
+/* head_cross.c: no input is answered by what has learnt it, and what tells nothing is not believed.
  */
 #include "engine/base/rng.h"
 #include "learn/fit/folds.h"
-#include "learn/fit/head_cross.h"
+#include "learn/fit/head_fit.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
