@@ -416,18 +416,6 @@ static enum err_code merge(struct builder *builder, uint32_t index, struct err *
     return err->code;
 }
 
-static enum err_code merge_all(struct builder *builder, struct err *err)
-{
-    while (builder->heap_count > 0 && builder->list->count < builder->options->size) {
-        struct candidate top = pop(builder);
-        int64_t count = builder->pairs[top.pair].count;
-        if (count == top.count ? merge(builder, top.pair, err)
-                               : count < top.count && push(builder, top.pair, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
 /* ---- the whole ---- */
 
 enum err_code vocab_build(struct vocab_list *out, const struct word_counts *words,
@@ -444,9 +432,18 @@ enum err_code vocab_build(struct vocab_list *out, const struct word_counts *word
     if (out->pieces == NULL)
         return err_no_memory(err, size * sizeof *out->pieces);
     arena_init(&builder.arena);
-    if (!vocab_init(&builder.ids, size, &builder.arena, err) && !add_alphabet(&builder, err) &&
-        !split_words(&builder, err) && !count_pairs(&builder, err))
-        merge_all(&builder, err);
+    if (vocab_init(&builder.ids, size, &builder.arena, err) || add_alphabet(&builder, err) ||
+        split_words(&builder, err) || count_pairs(&builder, err))
+        goto out;
+    while (builder.heap_count > 0 && out->count < size && err->code == ERR_OK) {
+        struct candidate top = pop(&builder);
+        int64_t count = builder.pairs[top.pair].count;
+        if (count == top.count)
+            merge(&builder, top.pair, err);
+        else if (count < top.count)
+            push(&builder, top.pair, err);
+    }
+out:
     for (size_t i = 0; i < builder.pair_count; i++)
         free(builder.pairs[i].words);
     free(builder.pairs);

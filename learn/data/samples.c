@@ -22,34 +22,31 @@ struct round {
     size_t first, end;
 };
 
-static void load(struct samples_loader *loader, const struct dataset_item *item, struct sample *out)
-{
-    struct err err = {0};
-    if (loader->samples->spec.family->kind == ENGINE_IMAGE)
-        samples_load_image(loader, item, out, &err);
-    else
-        samples_load_text(loader, item, out, &err);
-    arena_deinit(&loader->scratch);
-    if (err.code == ERR_OK)
-        return;
-    if (!err_is_of_system(err.code)) {
-        *out = (struct sample){.problem = arena_copy(loader->kept, err.text, strlen(err.text))};
-        if (out->problem == NULL)
-            err_no_memory(&loader->err, strlen(err.text));
-        return;
-    }
-    err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
-}
-
-/* A pool's task. */
+/* A pool's task. An item that cannot be used has a problem; a failure of the system ends the task.
+ */
 static void load_block(void *context, unsigned index, unsigned count)
 {
     struct round *round = context;
-    size_t items = round->end - round->first;
-    size_t end = round->first + items * (index + 1) / count;
     struct samples_loader *loader = &round->loaders[index];
-    for (size_t i = round->first + items * index / count; i < end && !loader->err.code; i++)
-        load(loader, &round->dataset->items[i], &round->items[i]);
+    const size_t items = round->end - round->first;
+    const size_t end = round->first + items * (index + 1) / count;
+    for (size_t i = round->first + items * index / count; i < end && !loader->err.code; i++) {
+        const struct dataset_item *item = &round->dataset->items[i];
+        struct sample *out = &round->items[i];
+        struct err err = {0};
+        if (loader->samples->spec.family->kind == ENGINE_IMAGE)
+            samples_load_image(loader, item, out, &err);
+        else
+            samples_load_text(loader, item, out, &err);
+        arena_deinit(&loader->scratch);
+        if (err_is_of_system(err.code)) {
+            err_set(&loader->err, err.code, "%.80s: %s", item->name, err.text);
+        } else if (err.code != ERR_OK) {
+            *out = (struct sample){.problem = arena_copy(loader->kept, err.text, strlen(err.text))};
+            if (out->problem == NULL)
+                err_no_memory(&loader->err, strlen(err.text));
+        }
+    }
 }
 
 static enum err_code load_all(struct samples *samples, const struct dataset *dataset,

@@ -26,37 +26,34 @@ static bool is_of_model(const struct taking *taking, const char *method)
     return own != NULL && strcmp(own, method) == 0;
 }
 
-static enum err_code take_row(struct taking *taking, const struct logit_list *list, unsigned file,
-                              size_t item, struct err *err)
-{
-    struct evaluation *evaluation = &taking->assessment->evaluation;
-    const unsigned labels = evaluation->label_count;
-    const float *row = logit_list_row(list, item);
-    if (row == NULL || evaluation->problems[item] != NULL)
-        return ERR_OK;
-    if (taking->file[item] > 0)
-        return err_set(err, ERR_UNUSABLE, "line %zu: the input has an answer in %s, too",
-                       list->entries[item].line, taking->paths[taking->file[item] - 1]);
-    taking->file[item] = file + 1;
-    memcpy(evaluation->logits + item * labels, row, labels * sizeof *row);
-    if (is_of_model(taking, list->ood_method) && !isnan(list->ood[item])) {
-        evaluation->ood[item] = list->ood[item];
-        taking->scored++;
-    }
-    return ERR_OK;
-}
-
 static enum err_code take_file(struct taking *taking, unsigned file, struct err *err)
 {
-    const struct evaluation *evaluation = &taking->assessment->evaluation;
+    struct evaluation *evaluation = &taking->assessment->evaluation;
     const struct engine_info *info = info_of(taking);
+    const unsigned labels = evaluation->label_count;
     struct logit_list list;
-    if (!logit_list_open_digests(&list, taking->paths[file], evaluation->digests, evaluation->count,
-                                 info->labels, info->label_count, err))
-        for (size_t i = 0; i < evaluation->count && err->code == ERR_OK; i++)
-            take_row(taking, &list, file, i, err);
+    if (logit_list_open_digests(&list, taking->paths[file], evaluation->digests, evaluation->count,
+                                info->labels, info->label_count, err))
+        goto out;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        const float *row = logit_list_row(&list, i);
+        if (row == NULL || evaluation->problems[i] != NULL)
+            continue;
+        if (taking->file[i] > 0) {
+            err_set(err, ERR_UNUSABLE, "line %zu: the input has an answer in %s, too",
+                    list.entries[i].line, taking->paths[taking->file[i] - 1]);
+            goto out;
+        }
+        taking->file[i] = file + 1;
+        memcpy(evaluation->logits + i * labels, row, labels * sizeof *row);
+        if (is_of_model(taking, list.ood_method) && !isnan(list.ood[i])) {
+            evaluation->ood[i] = list.ood[i];
+            taking->scored++;
+        }
+    }
     if (list.ood_method[0] != '\0' && info->ood_method != NULL)
         taking->has_others = taking->has_others || !is_of_model(taking, list.ood_method);
+out:
     logit_list_close(&list);
     return err->code != ERR_OK ? err_prefix(err, "%s: ", taking->paths[file]) : ERR_OK;
 }

@@ -63,18 +63,6 @@ static bool is_left_out(const struct cli_option *row)
     return false;
 }
 
-static void change(struct cli_option *row)
-{
-    for (size_t i = 0; row->name != NULL && i < sizeof changed / sizeof changed[0]; i++) {
-        if (strcmp(changed[i].name, row->name) != 0)
-            continue;
-        if (changed[i].fallback != NULL)
-            row->fallback = changed[i].fallback;
-        if (changed[i].help != NULL)
-            row->help = changed[i].help;
-    }
-}
-
 void prune_options_default(struct prune_options *options)
 {
     struct err err = {0};
@@ -95,8 +83,14 @@ const struct cli_option *prune_cli_options(size_t *count)
     for (size_t i = 0; i < train_cli_option_count && at < ROWS_MAX; i++) {
         if (is_left_out(&train_cli_options[i]))
             continue;
-        rows[at] = train_cli_options[i];
-        change(&rows[at++]);
+        struct cli_option *row = &rows[at++];
+        *row = train_cli_options[i];
+        for (size_t k = 0; row->name != NULL && k < sizeof changed / sizeof changed[0]; k++) {
+            if (strcmp(changed[k].name, row->name) != 0)
+                continue;
+            row->fallback = changed[k].fallback != NULL ? changed[k].fallback : row->fallback;
+            row->help = changed[k].help != NULL ? changed[k].help : row->help;
+        }
     }
     *count = at;
     return rows;
