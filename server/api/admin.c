@@ -9,8 +9,7 @@ enum http_next admin_reload_begin(struct service *service, struct request *reque
     struct reloader_order *order = arena_alloc_array(&request->exchange->arena, 1, sizeof *order);
     if (order == NULL) {
         err_no_memory(&request->err, sizeof *order);
-        reply_problem(request);
-        return HTTP_REPLY;
+        return reply_problem(request);
     }
     order->request = request;
     request->state = order;
@@ -28,10 +27,5 @@ void admin_reload_finish(struct service *service, struct request *request)
     const char *json = request->err.code == ERR_OK
                            ? codec_encode_reload(&order->result, &request->exchange->arena, &len)
                            : NULL;
-    if (request->err.code == ERR_OK && json == NULL)
-        err_set(&request->err, ERR_NO_MEMORY, "reloaded, but out of memory for the reply");
-    if (json != NULL)
-        reply_fill(request, 200, "application/json", json, len);
-    else
-        reply_problem(request);
+    reply_json(request, 200, json, len, "reloaded, but out of memory for the reply");
 }

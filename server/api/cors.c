@@ -1,4 +1,14 @@
-#include "server/api/cors.h"
+/* cors.c - which pages of other origins may read answers: those that cors_origins lists, of routes
+ * that change nothing. guard.h still refuses pages of other origins wherever something changes,
+ * whatever the option says.
+ *
+ * A browser asks before it sends JSON or a key from another origin (OPTIONS, the preflight): that
+ * is answered here, without a key, since a browser sends none with it. Every answer, also a
+ * refusal, then says which origin may read it, and that caches must not mix them. No cookies are
+ * allowed, since attnd has none.
+ *
+ * Source: the Fetch standard, section 3.2 (CORS protocol). */
+#include "server/api/handlers.h"
 
 #include "server/api/reply.h"
 #include "server/api/route.h"
@@ -31,21 +41,13 @@ static const char *listed_origin(const struct request *request)
     return NULL;
 }
 
-/* The reply's own headers and these, whose names end with NULL. */
-static void add_headers(struct request *request, const struct http_field *fields, size_t count)
+/* Adds to the reply's own headers. */
+static void add_headers(struct request *request, const struct http_field *fields)
 {
-    const struct http_field *own = request->exchange->reply.more;
-    size_t had = 0;
-    while (own != NULL && own[had].name != NULL)
-        had++;
-    struct http_field *all =
-        arena_alloc_array(&request->exchange->arena, had + count + 1, sizeof *all);
-    if (all == NULL)
-        return;
-    if (had > 0)
-        memcpy(all, own, had * sizeof *all);
-    memcpy(all + had, fields, count * sizeof *all);
-    request->exchange->reply.more = all;
+    struct http_reply *reply = &request->exchange->reply;
+    const struct http_field *all = reply_fields(reply->more, fields, &request->exchange->arena);
+    if (all != NULL)
+        reply->more = all;
 }
 
 bool cors_preflight(struct request *request, const char *allow)
@@ -66,19 +68,23 @@ bool cors_preflight(struct request *request, const char *allow)
     const char *methods = arena_copy(&request->exchange->arena, allow, strlen(allow));
     const struct http_field fields[] = {{"Access-Control-Allow-Methods", methods},
                                         {"Access-Control-Allow-Headers", HEADERS},
-                                        {"Access-Control-Max-Age", SECONDS}};
+                                        {"Access-Control-Max-Age", SECONDS},
+                                        {NULL, NULL}};
     reply_fill(request, 204, NULL, "", 0);
     if (methods != NULL)
-        add_headers(request, fields, sizeof fields / sizeof fields[0]);
+        add_headers(request, fields);
     return true;
 }
 
 void cors_add(struct request *request)
 {
-    const struct http_field fields[] = {{"Vary", "Origin"},
-                                        {"Access-Control-Allow-Origin", listed_origin(request)},
-                                        {"Access-Control-Expose-Headers", EXPOSED}};
     const bool changes = request->route != NULL && route_changes_state(request->route);
+    const char *origin = changes ? NULL : listed_origin(request);
+    const struct http_field fields[] = {
+        {"Vary", "Origin"},
+        {origin != NULL ? "Access-Control-Allow-Origin" : NULL, origin},
+        {"Access-Control-Expose-Headers", EXPOSED},
+        {NULL, NULL}};
     if (origins_of(request)[0] != '\0')
-        add_headers(request, fields, fields[1].value != NULL && !changes ? 3 : 1);
+        add_headers(request, fields);
 }

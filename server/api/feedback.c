@@ -15,6 +15,8 @@
 
 enum { REMOVAL_BYTES = 64 * 1024 };
 
+static const char no_memory[] = "out of memory for the reply";
+
 /* The types and encodings that /predict takes JSON as. */
 enum err_code feedback_head(struct service *service, struct request *request)
 {
@@ -27,45 +29,25 @@ enum err_code feedback_head(struct service *service, struct request *request)
     return ERR_OK;
 }
 
-static void learn_models(struct service *service, const struct request *request)
-{
-    const struct snapshot *snapshot = request->snapshot;
-    for (unsigned i = 0; i < snapshot->model_count; i++) {
-        const struct served_model *model = snapshot->models[i];
-        feedback_learn(service->feedback, model->name, model->info->version, model->info->labels,
-                       model->info->label_count, snapshot->generation);
-    }
-}
-
-static enum err_code read_call(struct service *service, struct request *request,
-                               struct feedback_call *call)
-{
-    struct arena *arena = &request->exchange->arena;
-    unsigned most = request->snapshot->config.inputs_max;
-    size_t bytes = codec_feedback_bytes(content_len_max(request), most);
-    if (claim_reading(service, request, memory_sum(content_bytes(request), bytes)) ||
-        content_decode(request))
-        return request->err.code;
-    if (request->body != REQUEST_JSON)
-        return err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as JSON, not as a picture");
-    return codec_feedback_parse(call, request->content, request->content_len, most, arena,
-                                &request->err);
-}
-
 /* Each error gets its place; that of the only label is the request's. */
 static enum err_code give(struct service *service, struct request *request,
                           struct feedback_call *call)
 {
     char place[CODEC_FEEDBACK_PLACE_BYTES];
+    const struct snapshot *snapshot = request->snapshot;
     struct arena *arena = &request->exchange->arena;
     bool *is_placed = arena_alloc_array(arena, call->count, sizeof *is_placed);
     if (is_placed == NULL)
         return err_no_memory(&request->err, call->count);
-    for (unsigned i = 0; i < call->count; i++)
+    for (unsigned i = 0; i < call->count; i++) {
         is_placed[i] = call->items[i].err.code != ERR_OK;
-    for (unsigned i = 0; i < call->count; i++)
         call->items[i].key = request->grant.name;
-    learn_models(service, request);
+    }
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        const struct served_model *model = snapshot->models[i];
+        feedback_learn(service->feedback, model->name, model->info->version, model->info->labels,
+                       model->info->label_count, snapshot->generation);
+    }
     if (feedback_give(service->feedback, call->items, call->count, arena, &request->err))
         return request->err.code;
     for (unsigned i = 0; i < call->count; i++) {
@@ -78,25 +60,26 @@ static enum err_code give(struct service *service, struct request *request,
     return request->err.code;
 }
 
-static enum http_next reply(struct request *request, const char *json, size_t len)
-{
-    if (request->err.code == ERR_OK && json == NULL)
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
-    if (request->err.code == ERR_OK)
-        reply_fill(request, 200, "application/json", json, len);
-    else
-        reply_problem(request);
-    return HTTP_REPLY;
-}
-
 enum http_next feedback_post(struct service *service, struct request *request)
 {
+    struct arena *arena = &request->exchange->arena;
     struct feedback_call call;
-    const char *json = NULL;
     size_t len = 0;
-    if (read_call(service, request, &call) == ERR_OK && give(service, request, &call) == ERR_OK)
-        json = codec_feedback_encode(&call, &request->exchange->arena, &len);
-    return reply(request, json, len);
+    const unsigned most = request->snapshot->config.inputs_max;
+    const size_t bytes = codec_feedback_bytes(content_len_max(request), most);
+    if (claim_reading(service, request, memory_sum(content_bytes(request), bytes)) ||
+        content_decode(request))
+        return reply_problem(request);
+    if (request->body != REQUEST_JSON) {
+        err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as JSON, not as a picture");
+        return reply_problem(request);
+    }
+    if (codec_feedback_parse(&call, request->content, request->content_len, most, arena,
+                             &request->err) ||
+        give(service, request, &call))
+        return reply_problem(request);
+    const char *json = codec_feedback_encode(&call, arena, &len);
+    return reply_json(request, 200, json, len, no_memory);
 }
 
 /* ---- taking back ---- */
@@ -108,11 +91,11 @@ enum http_next feedback_delete(struct service *service, struct request *request)
     const char *json = NULL;
     size_t len = 0;
     if (claim_reply(service, request, REMOVAL_BYTES) || input_name_read(&name, request))
-        return reply(request, NULL, 0);
+        return reply_problem(request);
     struct feedback_item item = {.id = name.id, .index = name.index, .key = request->grant.name};
     if (feedback_give(service->feedback, &item, 1, arena, &request->err) == ERR_OK)
         request->err = item.err;
     if (request->err.code == ERR_OK)
         json = codec_feedback_encode_removed(&item, arena, &len);
-    return reply(request, json, len);
+    return reply_json(request, 200, json, len, no_memory);
 }

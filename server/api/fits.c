@@ -21,12 +21,6 @@ enum err_code fits_read_head(struct service *service, struct request *request)
     return guard_check(request);
 }
 
-static enum http_next problem(struct request *request)
-{
-    reply_problem(request);
-    return HTTP_REPLY;
-}
-
 static enum err_code check_there(const struct service *service, struct request *request,
                                  enum err_code code)
 {
@@ -43,12 +37,9 @@ static enum http_next tell(struct request *request, unsigned status, const struc
     struct arena *arena = &request->exchange->arena;
     size_t len = 0;
     const char *json = codec_fit_encode(row, arena, &len);
-    if (json == NULL) {
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
-        return problem(request);
-    }
-    reply_fill(request, status, "application/json", json, len);
-    struct http_field *more = status == 202 ? arena_alloc_array(arena, 2, sizeof *more) : NULL;
+    reply_json(request, status, json, len, "out of memory for the reply");
+    struct http_field *more =
+        json != NULL && status == 202 ? arena_alloc_array(arena, 2, sizeof *more) : NULL;
     if (more != NULL) {
         more[0] = (struct http_field){
             "Location", arena_format(arena, "/admin/fits/%llu", (unsigned long long)row->number)};
@@ -59,28 +50,21 @@ static enum http_next tell(struct request *request, unsigned status, const struc
 
 /* ---- asking ---- */
 
-static enum err_code read_call(struct service *service, struct request *request,
-                               struct fits_call *call)
-{
-    if (claim_reading(service, request, memory_sum(content_bytes(request), codec_fit_bytes(1))) ||
-        content_decode(request))
-        return request->err.code;
-    if (codec_fit_parse(call, request->content, request->content_len, &request->exchange->arena,
-                        &request->err))
-        return request->err.code;
-    call->key = request->grant.name;
-    return ERR_OK;
-}
-
 enum http_next fits_post(struct service *service, struct request *request)
 {
+    struct arena *arena = &request->exchange->arena;
     struct fits_call call;
     struct fits_row row;
     uint64_t number;
-    if (check_there(service, request, ERR_CONFLICT) || read_call(service, request, &call) ||
-        fits_submit(service->fits, request->snapshot, &call, &number, &request->err) ||
-        fits_read(service->fits, number, &request->exchange->arena, &row, &request->err))
-        return problem(request);
+    if (check_there(service, request, ERR_CONFLICT) ||
+        claim_reading(service, request, memory_sum(content_bytes(request), codec_fit_bytes(1))) ||
+        content_decode(request) ||
+        codec_fit_parse(&call, request->content, request->content_len, arena, &request->err))
+        return reply_problem(request);
+    call.key = request->grant.name;
+    if (fits_submit(service->fits, request->snapshot, &call, &number, &request->err) ||
+        fits_read(service->fits, number, arena, &row, &request->err))
+        return reply_problem(request);
     return tell(request, 202, &row);
 }
 
@@ -94,14 +78,9 @@ enum http_next fits_list_begin(struct service *service, struct request *request)
     size_t len = 0;
     if (claim_reply(service, request, codec_fit_bytes(FITS_KEPT)) ||
         (service->fits != NULL && fits_list(service->fits, arena, &rows, &count, &request->err)))
-        return problem(request);
+        return reply_problem(request);
     const char *json = codec_fit_encode_list(rows, count, arena, &len);
-    if (json == NULL) {
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the list");
-        return problem(request);
-    }
-    reply_fill(request, 200, "application/json", json, len);
-    return HTTP_REPLY;
+    return reply_json(request, 200, json, len, "out of memory for the list");
 }
 
 /* The number in the path. */
@@ -127,7 +106,7 @@ static enum http_next one(struct service *service, struct request *request,
     if (read_number(service, request, &number) ||
         claim_reply(service, request, codec_fit_bytes(1)) ||
         get(service->fits, number, &request->exchange->arena, &row, &request->err))
-        return problem(request);
+        return reply_problem(request);
     return tell(request, 200, &row);
 }
 
@@ -162,7 +141,7 @@ enum http_next fits_report_begin(struct service *service, struct request *reques
         claim_reply(service, request, fits_report_page_bytes(service->fits, number)) ||
         fits_report_page(service->fits, number, &request->exchange->arena, &html, &len,
                          &request->err))
-        return problem(request);
+        return reply_problem(request);
     reply_fill(request, 200, "text/html; charset=utf-8", html, len);
     request->exchange->reply.more = report_headers;
     return HTTP_REPLY;

@@ -11,7 +11,7 @@
  * use for one here. Without keys, requests that a proxy of this machine forwards, as its headers
  * tell, are refused too.
  *
- * Pages that cors_origins names are no exception (cors.h).
+ * Pages that cors_origins names are no exception (cors.c).
  *
  * Threads: the owner of the request.
  */

@@ -60,6 +60,15 @@ enum http_next openapi_one(struct service *service, struct request *request);
 /* page_files.c */
 enum http_next page_files_one(struct service *service, struct request *request);
 
+/* cors.c: pages of other origins.
+ * From the head, before the route's method is judged: answers a preflight of a path that there is.
+ * `allow`: what the path's routes that change nothing answer to, "GET, HEAD". False: it is none, or
+ * the option is empty. */
+bool cors_preflight(struct request *request, const char *allow);
+/* Adds to a reply that is filled in what a page of another origin needs; nothing if the option is
+ * empty. Without memory the page cannot read the answer. */
+void cors_add(struct request *request);
+
 /* status.c */
 enum http_next status_alive(struct service *service, struct request *request);
 enum http_next status_ready(struct service *service, struct request *request);

@@ -14,20 +14,16 @@
 
 enum { PAIR_BYTES = 512 }; /* of a confusion: in the tree, and twice in the text */
 
-static enum http_next reply(struct request *request, const char *json, size_t len)
-{
-    if (json != NULL) {
-        reply_fill(request, 200, "application/json", json, len);
-    } else {
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the list of models");
-        reply_problem(request);
-    }
-    return HTTP_REPLY;
-}
+static const char no_memory[] = "out of memory for the list of models";
 
-static struct model_row row_of(const struct snapshot *snapshot, const struct served_model *model)
+/* Without feedback there is no accuracy. */
+static enum err_code fill_row(struct service *service, struct request *request,
+                              const struct served_model *model, bool whole, struct model_row *row)
 {
-    return (struct model_row){
+    const struct snapshot *snapshot = request->snapshot;
+    struct arena *arena = &request->exchange->arena;
+    struct drift_figures *drift = arena_alloc_array(arena, 1, sizeof *drift);
+    *row = (struct model_row){
         .name = model->name,
         .version = model->info->version,
         .digest = served_model_digest(model),
@@ -38,28 +34,10 @@ static struct model_row row_of(const struct snapshot *snapshot, const struct ser
         .image_pixels_max = snapshot->config.image_pixels_max,
         .request_pixels_max = snapshot->config.request_pixels_max,
     };
-}
-
-static enum err_code read_drift(struct service *service, struct request *request,
-                                struct model_row *row)
-{
-    struct drift_figures *figures =
-        arena_alloc_array(&request->exchange->arena, 1, sizeof *figures);
-    if (figures == NULL)
-        return err_no_memory(&request->err, sizeof *figures);
-    if (service->drift != NULL && drift_read(service->drift, row->name, row->info, figures))
-        row->drift = figures;
-    return ERR_OK;
-}
-
-/* Without feedback there is no accuracy. */
-static enum err_code fill_row(struct service *service, struct request *request,
-                              const struct served_model *model, bool whole, struct model_row *row)
-{
-    struct arena *arena = &request->exchange->arena;
-    *row = row_of(request->snapshot, model);
-    if (read_drift(service, request, row))
-        return request->err.code;
+    if (drift == NULL)
+        return err_no_memory(&request->err, sizeof *drift);
+    if (service->drift != NULL && drift_read(service->drift, row->name, row->info, drift))
+        row->drift = drift;
     if (service->feedback == NULL)
         return ERR_OK;
     struct feedback_accuracy *accuracy = arena_alloc_array(arena, 1, sizeof *accuracy);
@@ -70,31 +48,6 @@ static enum err_code fill_row(struct service *service, struct request *request,
                              accuracy, &request->err);
 }
 
-static enum err_code fill_versions(struct service *service, struct request *request,
-                                   const char *name, struct model_row *row)
-{
-    struct version_row *versions;
-    if (versions_list(service, request->snapshot, name, &request->exchange->arena, &versions,
-                      &row->version_count, &request->err))
-        return request->err.code;
-    row->versions = versions;
-    return ERR_OK;
-}
-
-static enum err_code fill_label_shares(struct service *service, struct request *request,
-                                       struct model_row *row)
-{
-    struct label_shares_figures *figures =
-        arena_alloc_array(&request->exchange->arena, 1, sizeof *figures);
-    if (figures == NULL)
-        return err_no_memory(&request->err, sizeof *figures);
-    row->with_label_shares = service->label_shares != NULL;
-    if (row->with_label_shares &&
-        label_shares_read(service->label_shares, row->name, row->info, figures))
-        row->label_shares = figures;
-    return ERR_OK;
-}
-
 enum http_next models_list(struct service *service, struct request *request)
 {
     struct arena *arena = &request->exchange->arena;
@@ -102,17 +55,17 @@ enum http_next models_list(struct service *service, struct request *request)
     const unsigned count = snapshot->model_count;
     struct model_row *rows = arena_alloc_array(arena, count, sizeof *rows);
     if (rows == NULL)
-        return reply(request, NULL, 0);
+        return reply_json(request, 200, NULL, 0, no_memory);
     unsigned names = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct served_model *model = snapshot->models[i];
         if (snapshot_find(snapshot, model->name) == model &&
             fill_row(service, request, model, false, &rows[names++]))
-            return reply(request, NULL, 0);
+            return reply_problem(request);
     }
     size_t len = 0;
     const char *json = codec_encode_models(rows, names, arena, &len);
-    return reply(request, json, len);
+    return reply_json(request, 200, json, len, no_memory);
 }
 
 struct options {
@@ -150,40 +103,48 @@ static const struct served_model *find_model(struct request *request, const char
         err_no_memory(&request->err, strlen(request->exchange->path));
         return NULL;
     }
-    const struct served_model *primary = snapshot_find(snapshot, name);
-    if (primary == NULL)
+    const struct served_model *model = snapshot_find(snapshot, name);
+    if (model == NULL)
         err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
-    if (primary == NULL || version == NULL)
-        return primary;
-    for (unsigned i = 0; i < snapshot->model_count; i++)
-        if (strcmp(snapshot->models[i]->name, name) == 0 &&
-            strcmp(snapshot->models[i]->info->version, version) == 0)
-            return snapshot->models[i];
-    err_set(
-        &request->err, ERR_NOT_FOUND,
-        "?version: the model has no such version; without it \"versions\" of the reply lists them");
-    return NULL;
+    if (model == NULL || version == NULL)
+        return model;
+    model = versions_find(snapshot, name, version);
+    if (model == NULL)
+        err_set(&request->err, ERR_NOT_FOUND,
+                "?version: the model has no such version; without it \"versions\" of the reply "
+                "lists them");
+    return model;
 }
 
 enum http_next models_one(struct service *service, struct request *request)
 {
-    struct options options = {.arena = &request->exchange->arena, .err = &request->err};
+    struct arena *arena = &request->exchange->arena;
+    struct options options = {.arena = arena, .err = &request->err};
     http_query_each(request->exchange, visit_option, &options);
     const struct served_model *model =
         request->err.code == ERR_OK ? find_model(request, options.version) : NULL;
     size_t pairs = service->feedback != NULL ? feedback_series(service->feedback) : 0;
     if (model == NULL ||
-        (options.with_confusion && claim_reply(service, request, pairs * PAIR_BYTES))) {
-        reply_problem(request);
-        return HTTP_REPLY;
-    }
+        (options.with_confusion && claim_reply(service, request, pairs * PAIR_BYTES)))
+        return reply_problem(request);
     struct model_row row;
+    struct version_row *versions;
     size_t len = 0;
     if (fill_row(service, request, model, true, &row) ||
-        fill_versions(service, request, model->name, &row) ||
-        fill_label_shares(service, request, &row))
-        return reply(request, NULL, 0);
+        versions_list(service, request->snapshot, model->name, arena, &versions, &row.version_count,
+                      &request->err))
+        return reply_problem(request);
+    row.versions = versions;
+    struct label_shares_figures *shares = arena_alloc_array(arena, 1, sizeof *shares);
+    if (shares == NULL) {
+        err_no_memory(&request->err, sizeof *shares);
+        return reply_problem(request);
+    }
+    row.with_label_shares = service->label_shares != NULL;
+    if (row.with_label_shares &&
+        label_shares_read(service->label_shares, row.name, row.info, shares))
+        row.label_shares = shares;
     row.with_confusion = options.with_confusion;
-    const char *json = codec_encode_model(&row, &request->exchange->arena, &len);
-    return reply(request, json, len);
+    const char *json = codec_encode_model(&row, arena, &len);
+    return reply_json(request, 200, json, len, no_memory);
 }

@@ -29,7 +29,5 @@ enum http_next page_files_one(struct service *service, struct request *request)
     else
         reply_tagged(request, file->media_type, file->begin, (size_t)(file->end - file->begin),
                      headers);
-    if (request->err.code != ERR_OK)
-        reply_problem(request);
-    return HTTP_REPLY;
+    return request->err.code == ERR_OK ? HTTP_REPLY : reply_problem(request);
 }

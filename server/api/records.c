@@ -83,23 +83,6 @@ static int only_model(const struct request *request)
     return model == NULL ? METRICS_NO_MODEL : (int)model->slot;
 }
 
-/* A client that left is counted once, whatever the number of its rows. */
-static bool client_has_left(const struct request *request)
-{
-    bool has_left = request->is_abandoned;
-    for (unsigned i = 0; i < request->good_count; i++)
-        has_left = has_left || request->good[i]->is_abandoned;
-    return has_left;
-}
-
-static uint64_t last_done_ns(const struct request *request)
-{
-    uint64_t last = 0;
-    for (unsigned i = 0; i < request->good_count; i++)
-        last = request->good[i]->done_ns > last ? request->good[i]->done_ns : last;
-    return last;
-}
-
 void records_request(const struct service *service, const struct request *request, int route_index)
 {
     const struct http_exchange *exchange = request->exchange;
@@ -114,8 +97,15 @@ void records_request(const struct service *service, const struct request *reques
         .status = exchange->reply.status,
         .reason = request->err.code,
         .inputs = request->call.item_count,
-        .has_left = client_has_left(request),
+        .has_left = request->is_abandoned,
     };
+    uint64_t last_done_ns = 0;
+    /* A client that left is counted once, whatever the number of its rows. */
+    for (unsigned i = 0; i < request->good_count; i++) {
+        const struct row *row = request->good[i];
+        record.has_left = record.has_left || row->is_abandoned;
+        last_done_ns = row->done_ns > last_done_ns ? row->done_ns : last_done_ns;
+    }
     if (exchange->head_ns != 0)
         record.total_s = seconds_between(exchange->head_ns, clock_now_ns());
     /* Parsing, preparing and encoding are the whole request's. */
@@ -123,7 +113,7 @@ void records_request(const struct service *service, const struct request *reques
         record.stage_model = (int)request->good[0]->model->slot;
     record.parse_s = stage_s(request->begun_ns, request->parsed_ns);
     record.prepare_s = stage_s(request->parsed_ns, request->prepared_ns);
-    record.explain_s = stage_s(last_done_ns(request), request->explained_ns);
+    record.explain_s = stage_s(last_done_ns, request->explained_ns);
     record.encode_s = stage_s(request->encode_ns, request->encoded_ns);
     struct trace_record trace;
     if (request->trace != NULL) {

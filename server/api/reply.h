@@ -16,7 +16,17 @@ void reply_fill(struct request *request, unsigned status, const char *content_ty
 enum err_code reply_tagged(struct request *request, const char *content_type, const char *body,
                            size_t len, const struct http_field *more);
 
+/* The fields of `first` and then those of `more`, each ended by a NULL name; `first` may be NULL.
+ * The list is the arena's. NULL: out of memory. */
+const struct http_field *reply_fields(const struct http_field *first, const struct http_field *more,
+                                      struct arena *arena);
+
 /* request->err as application/problem+json, with Retry-After where the status calls for it. */
-void reply_problem(struct request *request);
+enum http_next reply_problem(struct request *request);
+
+/* How a handler ends: `json` with the status, or the request's error. Without json and without an
+ * error the reply is ERR_NO_MEMORY with the text `no_memory`. */
+enum http_next reply_json(struct request *request, unsigned status, const char *json, size_t len,
+                          const char *no_memory);
 
 #endif

@@ -40,12 +40,6 @@ static enum err_code check_kept(const struct service *service, struct request *r
                    "them");
 }
 
-static enum http_next problem(struct request *request)
-{
-    reply_problem(request);
-    return HTTP_REPLY;
-}
-
 /* ---- the list ---- */
 
 struct list_query {
@@ -68,72 +62,52 @@ enum http_next review_list_begin(struct service *service, struct request *reques
     struct review_page page;
     size_t len = 0;
     if (check_kept(service, request))
-        return problem(request);
+        return reply_problem(request);
     http_query_each(request->exchange, visit_filter, &query);
     if (request->err.code != ERR_OK ||
         claim_reply(service, request, review_list_bytes(query.filter.limit)) ||
         review_list(service->review, &query.filter, arena, &page, &request->err))
-        return problem(request);
+        return reply_problem(request);
     const char *json = codec_review_encode(&page, arena, &len);
-    if (json == NULL) {
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the list");
-        return problem(request);
-    }
-    reply_fill(request, 200, "application/json", json, len);
-    return HTTP_REPLY;
+    return reply_json(request, 200, json, len, "out of memory for the list");
 }
 
 /* ---- one input ---- */
-
-static const char *ending_of(const char *media_type)
-{
-    const struct input_format *format = input_format_of_media_type(media_type, strlen(media_type));
-    if (format != NULL)
-        return format->endings[0];
-    return strcmp(media_type, "application/json") == 0 ? ".json" : ".txt";
-}
 
 /* A browser must not take a text for a page, nor show what somebody sent as one of ours. The name
  * of the file is no client's. The fields are the arena's; NULL: out of memory. */
 static const struct http_field *headers_of(const char *media_type, struct arena *arena)
 {
+    const struct input_format *format = input_format_of_media_type(media_type, strlen(media_type));
+    const char *ending = strcmp(media_type, "application/json") == 0 ? ".json" : ".txt";
+    if (format != NULL)
+        ending = format->endings[0];
     const struct http_field fields[] = {
-        {"Content-Disposition",
-         arena_format(arena, "attachment; filename=\"input%s\"", ending_of(media_type))},
+        {"Content-Disposition", arena_format(arena, "attachment; filename=\"input%s\"", ending)},
         {"X-Content-Type-Options", "nosniff"},
         {"Content-Security-Policy", "default-src 'none'; sandbox"},
         {"Cache-Control", "no-store"},
         {NULL, NULL},
     };
-    struct http_field *copy = arena_alloc(arena, sizeof fields);
-    if (fields[0].value == NULL || copy == NULL)
-        return NULL;
-    memcpy(copy, fields, sizeof fields);
-    return copy;
-}
-
-static enum err_code read_input(struct service *service, struct request *request,
-                                struct kept_input *input)
-{
-    struct err *err = &request->err;
-    struct input_name name;
-    struct review_place place;
-    if (input_name_read(&name, request) ||
-        review_look(service->review, name.id, name.index, &place, err) ||
-        claim_reply(service, request, place.bytes))
-        return err->code;
-    return review_read(service->review, &place, &request->exchange->arena, input, err);
+    return fields[0].value != NULL ? reply_fields(NULL, fields, arena) : NULL;
 }
 
 enum http_next review_input_begin(struct service *service, struct request *request)
 {
+    struct arena *arena = &request->exchange->arena;
+    struct err *err = &request->err;
+    struct input_name name;
+    struct review_place place;
     struct kept_input input;
-    if (check_kept(service, request) || read_input(service, request, &input))
-        return problem(request);
-    const struct http_field *headers = headers_of(input.media_type, &request->exchange->arena);
+    if (check_kept(service, request) || input_name_read(&name, request) ||
+        review_look(service->review, name.id, name.index, &place, err) ||
+        claim_reply(service, request, place.bytes) ||
+        review_read(service->review, &place, arena, &input, err))
+        return reply_problem(request);
+    const struct http_field *headers = headers_of(input.media_type, arena);
     if (headers == NULL) {
-        err_set(&request->err, ERR_NO_MEMORY, "out of memory for the headers of an input");
-        return problem(request);
+        err_set(err, ERR_NO_MEMORY, "out of memory for the headers of an input");
+        return reply_problem(request);
     }
     reply_fill(request, 200, input.media_type, input.bytes, input.len);
     request->exchange->reply.more = headers;
@@ -153,9 +127,19 @@ static void visit_question(void *context, const char *name, const char *value)
     codec_groups_option(query->question, name, value, query->err);
 }
 
-static enum err_code find_model(const struct request *request, struct review_question *question,
-                                struct err *err)
+static enum err_code read_question(struct service *service, struct request *request)
 {
+    struct err *err = &request->err;
+    struct review_question *question =
+        arena_alloc_array(&request->exchange->arena, 1, sizeof *question);
+    struct groups_query query = {.question = question, .err = err};
+    if (question == NULL)
+        return err_no_memory(err, sizeof *question);
+    *question = (struct review_question){
+        .decisions = REVIEW_NOT_AUTO, .limit = GROUPS_DEFAULT, .feedback = service->feedback};
+    http_query_each(request->exchange, visit_question, &query);
+    if (err->code != ERR_OK)
+        return err->code;
     if (question->model == NULL)
         return err_set(err, ERR_UNUSABLE, "?model: expected the name of a model, found none");
     const struct served_model *model = snapshot_find(request->snapshot, question->model);
@@ -163,21 +147,6 @@ static enum err_code find_model(const struct request *request, struct review_que
         return err_set(err, ERR_NOT_FOUND,
                        "?model: no model of this name is served; GET /models lists them");
     question->likeness_size = model->info->classifier_size;
-    return ERR_OK;
-}
-
-static enum err_code read_question(struct service *service, struct request *request)
-{
-    struct review_question *question =
-        arena_alloc_array(&request->exchange->arena, 1, sizeof *question);
-    struct groups_query query = {.question = question, .err = &request->err};
-    if (question == NULL)
-        return err_no_memory(&request->err, sizeof *question);
-    *question = (struct review_question){
-        .decisions = REVIEW_NOT_AUTO, .limit = GROUPS_DEFAULT, .feedback = service->feedback};
-    http_query_each(request->exchange, visit_question, &query);
-    if (request->err.code != ERR_OK || find_model(request, question, &request->err))
-        return request->err.code;
     request->state = question;
     request->deadline_ns = clock_now_ns() + (uint64_t)GROUPS_MS_MAX * CLOCK_NS_PER_MS;
     return ERR_OK;
@@ -187,10 +156,10 @@ enum http_next review_groups_begin(struct service *service, struct request *requ
 {
     struct prepare *prepare = atomic_load(&service->prepare);
     if (check_kept(service, request) || read_question(service, request))
-        return problem(request);
+        return reply_problem(request);
     if (prepare == NULL) {
         err_set(&request->err, ERR_NOT_READY, "the models are being loaded");
-        return problem(request);
+        return reply_problem(request);
     }
     http_suspend(request->exchange);
     if (prepare_submit(prepare, request, PREPARE_GROUPS, review_groups_units(service->review),

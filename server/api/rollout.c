@@ -28,18 +28,6 @@ enum err_code rollout_head(struct service *service, struct request *request)
     return ERR_OK;
 }
 
-static enum err_code read_body(struct service *service, struct request *request,
-                               struct rollout_call *call)
-{
-    if (claim_reading(service, request,
-                      memory_sum(content_bytes(request), (size_t)CODEC_ROLLOUT_BYTES)))
-        return request->err.code;
-    if (request->route->has_body && request->exchange->body_len > 0 && content_decode(request))
-        return request->err.code;
-    return codec_rollout_parse(call, request->content, request->content_len,
-                               &request->exchange->arena, &request->err);
-}
-
 /* The elements of the path, where the route has them. */
 static enum err_code read_path(struct request *request, struct rollout_change *change)
 {
@@ -55,13 +43,17 @@ static enum err_code read_path(struct request *request, struct rollout_change *c
     return ERR_OK;
 }
 
-/* By few labels a worse model looks better too often. */
+/* By few labels a worse model looks better too often. A version that is not served is refused
+ * later, by the reloader. */
 static enum err_code check_labels(struct service *service, struct request *request,
                                   const struct rollout_call *call)
 {
+    const struct rollout_change *change = &call->change;
     const unsigned least = request->snapshot->config.promote_min_feedback;
-    const uint64_t labels = versions_labels(service, call->change.name, call->change.version);
-    if (call->force || labels >= least)
+    if (call->force || versions_find(request->snapshot, change->name, change->version) == NULL)
+        return ERR_OK;
+    const uint64_t labels = versions_labels(service, change->name, change->version);
+    if (labels >= least)
         return ERR_OK;
     return err_set(&request->err, ERR_CONFLICT,
                    "this version has %llu right labels by POST /feedback, a promotion needs %u "
@@ -69,27 +61,23 @@ static enum err_code check_labels(struct service *service, struct request *reque
                    (unsigned long long)labels, least);
 }
 
-static bool is_served(const struct snapshot *snapshot, const struct rollout_change *change)
-{
-    for (unsigned i = 0; i < snapshot->model_count; i++)
-        if (strcmp(snapshot->models[i]->name, change->name) == 0 &&
-            strcmp(snapshot->models[i]->info->version, change->version) == 0)
-            return true;
-    return false;
-}
-
 static enum err_code read_call(struct service *service, struct request *request,
                                enum rollout_action action)
 {
-    struct rollout_request *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
+    struct arena *arena = &request->exchange->arena;
+    struct rollout_request *state = arena_alloc_array(arena, 1, sizeof *state);
     if (state == NULL)
         return err_no_memory(&request->err, sizeof *state);
     struct rollout_call *call = &state->call;
     call->change.action = action;
-    if (read_body(service, request, call) || read_path(request, &call->change))
+    if (claim_reading(service, request,
+                      memory_sum(content_bytes(request), (size_t)CODEC_ROLLOUT_BYTES)))
         return request->err.code;
-    if (action == ROLLOUT_PROMOTE && is_served(request->snapshot, &call->change) &&
-        check_labels(service, request, call))
+    if (request->route->has_body && request->exchange->body_len > 0 && content_decode(request))
+        return request->err.code;
+    if (codec_rollout_parse(call, request->content, request->content_len, arena, &request->err) ||
+        read_path(request, &call->change) ||
+        (action == ROLLOUT_PROMOTE && check_labels(service, request, call)))
         return request->err.code;
     state->order.request = request;
     state->order.change = &call->change;
@@ -100,10 +88,8 @@ static enum err_code read_call(struct service *service, struct request *request,
 static enum http_next begin(struct service *service, struct request *request,
                             enum rollout_action action)
 {
-    if (read_call(service, request, action)) {
-        reply_problem(request);
-        return HTTP_REPLY;
-    }
+    if (read_call(service, request, action))
+        return reply_problem(request);
     struct rollout_request *state = request->state;
     http_suspend(request->exchange);
     if (reloader_submit(service->reloader, &state->order, &request->err))
@@ -136,37 +122,30 @@ enum http_next rollout_unload(struct service *service, struct request *request)
     return begin(service, request, ROLLOUT_UNLOAD);
 }
 
-/* Encodes the models that are served now. Another change may have replaced ours already. */
-static const char *encode(struct service *service, struct request *request, size_t *len)
-{
-    struct arena *arena = &request->exchange->arena;
-    const struct snapshot *now = snapshots_acquire(service->snapshots);
-    const struct reload_result *result = &((struct rollout_request *)request->state)->order.result;
-    struct rollout_told told = {
-        .generation = result->generation, .name = result->model, .version = result->version};
-    struct version_row *rows;
-    const char *json = NULL;
-    if (versions_list(service, now, told.name, arena, &rows, &told.row_count, &request->err) ==
-        ERR_OK) {
-        told.rows = rows;
-        json = codec_rollout_encode(&told, arena, len);
-    }
-    snapshots_release(service->snapshots, now);
-    return json;
-}
-
+/* Tells of the models that are served now. Another change may have replaced ours already. */
 void rollout_finish(struct service *service, struct request *request)
 {
     static const unsigned statuses[] = {[ROLLOUT_LOAD] = 201, [ROLLOUT_UNLOAD] = 202};
     const struct rollout_request *state = request->state;
+    if (request->err.code != ERR_OK) {
+        reply_problem(request);
+        return;
+    }
+    struct arena *arena = &request->exchange->arena;
     const enum rollout_action action = state->call.change.action;
     const unsigned status = statuses[action] != 0 ? statuses[action] : 200;
+    const struct reload_result *result = &state->order.result;
+    struct rollout_told told = {
+        .generation = result->generation, .name = result->model, .version = result->version};
+    const struct snapshot *now = snapshots_acquire(service->snapshots);
+    struct version_row *rows;
+    const char *json = NULL;
     size_t len = 0;
-    const char *json = request->err.code == ERR_OK ? encode(service, request, &len) : NULL;
-    if (request->err.code == ERR_OK && json == NULL)
-        err_set(&request->err, ERR_NO_MEMORY, "changed, but out of memory for the reply");
-    if (request->err.code == ERR_OK)
-        reply_fill(request, status, "application/json", json, len);
-    else
-        reply_problem(request);
+    if (versions_list(service, now, told.name, arena, &rows, &told.row_count, &request->err) ==
+        ERR_OK) {
+        told.rows = rows;
+        json = codec_rollout_encode(&told, arena, &len);
+    }
+    snapshots_release(service->snapshots, now);
+    reply_json(request, status, json, len, "changed, but out of memory for the reply");
 }

@@ -5,7 +5,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/nearest.h"
-#include "server/api/cors.h"
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
@@ -299,12 +298,6 @@ static struct request *open_request(struct service *service, struct http_exchang
     return request;
 }
 
-static enum http_next problem(struct request *request)
-{
-    reply_problem(request);
-    return HTTP_REPLY;
-}
-
 /* The key that the request sends, or the certificate of its connection, against the scope of its
  * route. */
 static enum err_code check_key(struct service *service, struct request *request)
@@ -330,21 +323,11 @@ static enum http_next not_authorized(struct request *request)
 {
     const char *challenge = request->grant.challenge;
     struct http_field *more = arena_alloc_array(&request->exchange->arena, 2, sizeof *more);
-    problem(request);
+    reply_problem(request);
     if (challenge != NULL && more != NULL) {
         more[0] = (struct http_field){"WWW-Authenticate", challenge}; /* the last name is NULL */
         request->exchange->reply.more = more;
     }
-    return HTTP_REPLY;
-}
-
-/* The Allow header of a 405; without memory for it there is none. */
-static enum http_next not_allowed(struct request *request, const char *allow)
-{
-    struct http_exchange *exchange = request->exchange;
-    problem(request);
-    exchange->reply.allow =
-        allow[0] != '\0' ? arena_copy(&exchange->arena, allow, strlen(allow)) : NULL;
     return HTTP_REPLY;
 }
 
@@ -375,16 +358,6 @@ static enum err_code find_route(const struct service *service, struct request *r
                    exchange->is_admin
                        ? "there is nothing at this path here: it is on the main address"
                        : "there is nothing at this path here: it is where admin_listen says");
-}
-
-/* A client that gives no length may still send a body: nothing more is read. */
-static enum http_next without_length(struct request *request)
-{
-    err_set(&request->err, ERR_LENGTH,
-            "request head: this POST needs Content-Length or Transfer-Encoding: chunked");
-    problem(request);
-    request->exchange->reply.close = true;
-    return HTTP_REPLY;
 }
 
 /* A body that is not needed is read and dropped, if it is short. One without inputs is unpacked,
@@ -435,19 +408,6 @@ static void refuse_second(void *context, const char *name, const char *value)
         options->names[options->count++] = name;
 }
 
-/* Something that changes the state, and that asks for more than it would get; and what asks
- * twice. */
-static enum err_code check_query(struct request *request)
-{
-    const struct route *route = request->route;
-    struct named_options options = {.request = request};
-    if (route_changes_state(route) && route->protocol == NULL && route->says.option == NULL)
-        http_query_each(request->exchange, refuse_option, request);
-    else if (route->protocol != NULL || route->says.option != NULL)
-        http_query_each(request->exchange, refuse_second, &options);
-    return request->err.code;
-}
-
 static enum http_next judge_head(struct service *service, struct request *request)
 {
     struct http_exchange *exchange = request->exchange;
@@ -456,18 +416,35 @@ static enum http_next judge_head(struct service *service, struct request *reques
     allowed_to_pages(pages, exchange->path);
     if (code == ERR_METHOD && cors_preflight(request, pages))
         return HTTP_REPLY;
-    if (code != ERR_OK)
-        return not_allowed(request, allow);
+    if (code != ERR_OK) { /* a 405 has the Allow header, unless there is no memory for it */
+        reply_problem(request);
+        exchange->reply.allow =
+            allow[0] != '\0' ? arena_copy(&exchange->arena, allow, strlen(allow)) : NULL;
+        return HTTP_REPLY;
+    }
     const struct route *route = request->route;
-    if (route->has_body && !route->is_body_optional && !exchange->has_length)
-        return without_length(request);
+    if (route->has_body && !route->is_body_optional && !exchange->has_length) {
+        err_set(&request->err, ERR_LENGTH,
+                "request head: this POST needs Content-Length or Transfer-Encoding: chunked");
+        reply_problem(request);
+        exchange->reply.close = true; /* it may still send a body: nothing more is read */
+        return HTTP_REPLY;
+    }
     exchange->body_bytes_max = body_bytes_max(request);
     if (check_key(service, request))
         return not_authorized(request);
-    if ((route_changes_state(route) && guard_check(request)) || check_query(request))
-        return problem(request);
-    if (route->head != NULL && route->head(service, request))
-        return problem(request);
+    const bool changes = route_changes_state(route);
+    if (changes && guard_check(request))
+        return reply_problem(request);
+    /* A route that changes something refuses options that it does not take. */
+    struct named_options options = {.request = request};
+    const bool has_options = route->protocol != NULL || route->says.option != NULL;
+    if (has_options)
+        http_query_each(exchange, refuse_second, &options);
+    else if (changes)
+        http_query_each(exchange, refuse_option, request);
+    if (request->err.code != ERR_OK || (route->head != NULL && route->head(service, request)))
+        return reply_problem(request);
     return HTTP_CONTINUE;
 }
 
@@ -508,25 +485,18 @@ static void app_refuse(void *context, struct http_exchange *exchange, const stru
     if (request == NULL)
         return;
     request->err = *err;
-    problem(request);
+    reply_problem(request);
     cors_add(request);
 }
 
-/* Under ids that are nobody else's: a copy would be judged, or labelled, as the other's input. */
-static bool is_own(const struct service *service, const struct request *request)
+/* Offers inputs to those who take copies, since their reply is out; but not under an id that is
+ * somebody else's: a copy would be judged, or labelled, as the other's input. */
+static void offer_inputs(struct service *service, const struct request *request)
 {
     for (unsigned i = 0; service->feedback != NULL && i < request->good_count; i++)
         if (!feedback_is_own(service->feedback, request_reply_id(request),
                              (unsigned)(request->good[i] - request->rows), request->grant.name))
-            return false;
-    return true;
-}
-
-/* To who takes copies of inputs, since their reply is out. */
-static void offer_inputs(struct service *service, const struct request *request)
-{
-    if (!is_own(service, request))
-        return;
+            return;
     shadow_offer(service->shadow, request);
     if (service->review != NULL)
         review_offer(service->review, request);

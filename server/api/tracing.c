@@ -19,14 +19,6 @@ static void see_parent(void *context, const char *value)
     parents->count++;
 }
 
-/* Two traceparents are none (section 3.2). */
-static bool read_parent(struct trace_context *out, const struct request *request)
-{
-    struct parents parents = {0};
-    http_header_each(request->exchange, "traceparent", see_parent, &parents);
-    return parents.count == 1 && trace_context_parse(out, parents.header);
-}
-
 /* Several lines of one list are one list (RFC 9110, section 5.3). What is longer than may be passed
  * on is not kept: a head has room for thousands of lines. */
 struct state {
@@ -60,34 +52,26 @@ static const char *read_state(const struct request *request)
     return arena_copy(&request->exchange->arena, state.text, state.len);
 }
 
-static bool begins_traces(const struct request *request)
-{
-    const enum http_method method = request->exchange->method;
-    return request->service->otlp != NULL && method != HTTP_GET && method != HTTP_HEAD;
-}
-
-static bool place(struct trace_context *out, const struct request *request)
-{
-    uint64_t random[3];
-    bool has_parent = read_parent(out, request);
-    if (!has_parent && !begins_traces(request))
-        return false;
-    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
-        return false;
-    if (!has_parent) {
-        trace_context_begin(out, random);
-        return true;
-    }
-    trace_context_begin_span(out, random[0]);
-    out->state = read_state(request);
-    return true;
-}
-
 const struct tracing *tracing_begin(const struct request *request)
 {
+    const enum http_method method = request->exchange->method;
+    const bool begins = request->service->otlp != NULL && method != HTTP_GET && method != HTTP_HEAD;
     struct trace_context context;
-    if (!place(&context, request))
+    struct parents parents = {0};
+    uint64_t random[3];
+    http_header_each(request->exchange, "traceparent", see_parent, &parents);
+    /* Two traceparents are none (section 3.2). */
+    const bool has_parent = parents.count == 1 && trace_context_parse(&context, parents.header);
+    if (!has_parent && !begins)
         return NULL;
+    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        return NULL;
+    if (has_parent) {
+        trace_context_begin_span(&context, random[0]);
+        context.state = read_state(request);
+    } else {
+        trace_context_begin(&context, random);
+    }
     struct tracing *tracing = arena_alloc(&request->exchange->arena, sizeof *tracing);
     if (tracing == NULL)
         return NULL;
@@ -109,15 +93,6 @@ static void widen(struct trace_times *times, uint64_t start_ns, uint64_t end_ns)
         times->end_ns = end_ns;
 }
 
-static void put_rows(struct trace_times stages[TRACE_STAGES], const struct request *request)
-{
-    for (unsigned i = 0; i < request->good_count; i++) {
-        const struct row *row = request->good[i];
-        widen(&stages[TRACE_QUEUE], row->submitted_ns, row->started_ns);
-        widen(&stages[TRACE_INFERENCE], row->started_ns, row->done_ns);
-    }
-}
-
 void tracing_record(struct trace_record *out, const struct request *request)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -130,7 +105,11 @@ void tracing_record(struct trace_record *out, const struct request *request)
     };
     widen(&out->stages[TRACE_PARSE], request->begun_ns, request->parsed_ns);
     widen(&out->stages[TRACE_PREPARE], request->parsed_ns, request->prepared_ns);
-    put_rows(out->stages, request);
+    for (unsigned i = 0; i < request->good_count; i++) {
+        const struct row *row = request->good[i];
+        widen(&out->stages[TRACE_QUEUE], row->submitted_ns, row->started_ns);
+        widen(&out->stages[TRACE_INFERENCE], row->started_ns, row->done_ns);
+    }
     widen(&out->stages[TRACE_EXPLAIN], out->stages[TRACE_INFERENCE].end_ns, request->explained_ns);
     widen(&out->stages[TRACE_ENCODE], request->encode_ns, request->encoded_ns);
 }

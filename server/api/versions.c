@@ -9,27 +9,14 @@ static uint64_t shadowed(const struct served_model *model, enum shadow_result re
     return atomic_load_explicit(&model->shadowed[result], memory_order_relaxed);
 }
 
-static struct version_row row_of(const struct snapshot *snapshot, unsigned index)
+const struct served_model *versions_find(const struct snapshot *snapshot, const char *name,
+                                         const char *version)
 {
-    const struct served_model *model = snapshot->models[index];
-    return (struct version_row){
-        .version = model->info->version,
-        .digest = served_model_digest(model),
-        .role = version_role_name(versions_role(snapshot, index)),
-        .share = versions_share(snapshot, index),
-        .shadow = snapshot->config.models[index].shadow,
-        .predictions = atomic_load_explicit(&model->answered, memory_order_relaxed),
-        .agrees = shadowed(model, SHADOW_AGREES),
-        .disagrees = shadowed(model, SHADOW_DISAGREES),
-        .skipped = shadowed(model, SHADOW_SKIPPED),
-        .failed = shadowed(model, SHADOW_FAILED),
-        .waiting = atomic_load_explicit(&model->shadow_waiting, memory_order_relaxed),
-    };
-}
-
-static uint64_t paired_count(const struct feedback_paired *paired)
-{
-    return paired->both + paired->answer_only + paired->shadow_only + paired->neither;
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (strcmp(snapshot->models[i]->name, name) == 0 &&
+            strcmp(snapshot->models[i]->info->version, version) == 0)
+            return snapshot->models[i];
+    return NULL;
 }
 
 /* Accuracy over the inputs that the version answered and those that it judged as a shadow. No input
@@ -38,14 +25,16 @@ static enum err_code add_accuracy(struct service *service, const char *name,
                                   struct version_row *row, struct arena *arena, struct err *err)
 {
     struct feedback_accuracy accuracy;
+    const struct feedback_paired *paired = &accuracy.paired;
     if (service->feedback == NULL)
         return ERR_OK;
     if (feedback_accuracy(service->feedback, name, row->version, false, arena, &accuracy, err))
         return err->code;
-    row->paired = accuracy.paired;
-    row->accuracy = (struct feedback_share){
-        .right = accuracy.all.right + accuracy.paired.both + accuracy.paired.shadow_only,
-        .count = accuracy.all.count + paired_count(&accuracy.paired)};
+    row->paired = *paired;
+    row->accuracy =
+        (struct feedback_share){.right = accuracy.all.right + paired->both + paired->shadow_only,
+                                .count = accuracy.all.count + paired->both + paired->answer_only +
+                                         paired->shadow_only + paired->neither};
     return ERR_OK;
 }
 
@@ -59,10 +48,24 @@ enum err_code versions_list(struct service *service, const struct snapshot *snap
     if (rows == NULL)
         return err_no_memory(err, snapshot->model_count * sizeof *rows);
     for (unsigned i = 0; i < snapshot->model_count; i++) {
-        if (strcmp(snapshot->models[i]->name, name) != 0)
+        const struct served_model *model = snapshot->models[i];
+        if (strcmp(model->name, name) != 0)
             continue;
-        rows[*count] = row_of(snapshot, i);
-        if (add_accuracy(service, name, &rows[(*count)++], arena, err))
+        struct version_row *row = &rows[(*count)++];
+        *row = (struct version_row){
+            .version = model->info->version,
+            .digest = served_model_digest(model),
+            .role = version_role_name(versions_role(snapshot, i)),
+            .share = versions_share(snapshot, i),
+            .shadow = snapshot->config.models[i].shadow,
+            .predictions = atomic_load_explicit(&model->answered, memory_order_relaxed),
+            .agrees = shadowed(model, SHADOW_AGREES),
+            .disagrees = shadowed(model, SHADOW_DISAGREES),
+            .skipped = shadowed(model, SHADOW_SKIPPED),
+            .failed = shadowed(model, SHADOW_FAILED),
+            .waiting = atomic_load_explicit(&model->shadow_waiting, memory_order_relaxed),
+        };
+        if (add_accuracy(service, name, row, arena, err))
             return err->code;
     }
     return ERR_OK;

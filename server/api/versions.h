@@ -12,6 +12,10 @@ enum err_code versions_list(struct service *service, const struct snapshot *snap
                             const char *name, struct arena *arena, struct version_row **out,
                             unsigned *count, struct err *err);
 
+/* The version of a model in a snapshot; NULL: it is not served. */
+const struct served_model *versions_find(const struct snapshot *snapshot, const char *name,
+                                         const char *version);
+
 /* Labels that a version has got, for what it answered or judged as a shadow. */
 uint64_t versions_labels(struct service *service, const char *name, const char *version);
 

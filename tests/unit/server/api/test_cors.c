@@ -1,6 +1,6 @@
 /* Pages of other origins, over the application's functions: the answers that they may read. None of
  * them can change anything. */
-#include "server/api/cors.h"
+#include "server/api/handlers.h"
 
 #include "tests/unit/server/stage.h"
 
