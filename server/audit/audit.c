@@ -70,16 +70,6 @@ struct audit {
 
 /* ---- one batch ---- */
 
-/* By the writer, without the lock. */
-static enum err_code write_batch(struct audit *audit, const struct batch *batch, struct err *err)
-{
-    if (audit_files_write(&audit->files, batch->bytes, batch->len, err))
-        return err->code;
-    if (audit->options.sync == AUDIT_EACH && audit_files_sync(&audit->files, err))
-        audit_files_undo(&audit->files, batch->len);
-    return err->code;
-}
-
 static void tell(struct waiter *list, const struct err *err)
 {
     for (struct waiter *next; list != NULL; list = next) {
@@ -115,56 +105,45 @@ static void empty(struct batch *batch)
     batch->lines = batch->lost = 0;
 }
 
-static void drop_locked(struct audit *audit, const struct batch *batch, struct waiter *waiting,
-                        const struct err *err)
-{
-    uint64_t lines = own_lines(batch) + own_lines(audit->next);
-    const struct err outcome = count_locked(audit, lines, err);
-    tell(waiting, &outcome);
-    tell(audit->waiting, &outcome);
-    audit->waiting = NULL;
-    empty(audit->next);
-    audit->chain = audit->kept;
-}
-
-static void keep_locked(struct audit *audit, const struct batch *batch,
-                        const struct audit_chain *with, struct waiter *waiting)
-{
-    struct err none = {0};
-    audit->kept = *with;
-    audit->state.written += batch->lines;
-    audit->untold -= batch->lost;
-    if (audit->options.sync == AUDIT_GROUP && audit->unsynced_ns == 0) {
-        audit->unsynced_ns = batch->since_ns;
-        pthread_cond_signal(&audit->unsynced);
-    }
-    tell(waiting, &none);
-}
-
 /* Without a writer: the files are the writer's. */
 static void look_at_file_locked(struct audit *audit)
 {
     audit->must_rotate = audit->files.fd < 0 || audit->files.bytes >= audit->options.rotate_bytes;
 }
 
-/* Takes `next` and writes it. */
+/* Takes `next` and writes it. If it cannot be written, what was appended since is dropped with it:
+ * its chain goes on from the lines that are lost. */
 static void lead_locked(struct audit *audit)
 {
     struct batch *batch = audit->next;
     struct waiter *waiting = audit->waiting;
     struct audit_chain with = audit->chain;
-    struct err err = {0};
+    struct err err = {0}, outcome = {0};
     audit->next = audit->spare;
     audit->spare = NULL;
     audit->waiting = NULL;
     audit->is_writing = true;
     pthread_mutex_unlock(&audit->lock);
-    write_batch(audit, batch, &err);
+    if (audit_files_write(&audit->files, batch->bytes, batch->len, &err) == ERR_OK &&
+        audit->options.sync == AUDIT_EACH && audit_files_sync(&audit->files, &err))
+        audit_files_undo(&audit->files, batch->len);
     pthread_mutex_lock(&audit->lock);
-    if (err.code != ERR_OK)
-        drop_locked(audit, batch, waiting, &err);
-    else
-        keep_locked(audit, batch, &with, waiting);
+    if (err.code != ERR_OK) {
+        outcome = count_locked(audit, own_lines(batch) + own_lines(audit->next), &err);
+        tell(audit->waiting, &outcome);
+        audit->waiting = NULL;
+        empty(audit->next);
+        audit->chain = audit->kept;
+    } else {
+        audit->kept = with;
+        audit->state.written += batch->lines;
+        audit->untold -= batch->lost;
+        if (audit->options.sync == AUDIT_GROUP && audit->unsynced_ns == 0) {
+            audit->unsynced_ns = batch->since_ns;
+            pthread_cond_signal(&audit->unsynced);
+        }
+    }
+    tell(waiting, &outcome);
     empty(batch);
     audit->spare = batch;
     audit->is_writing = false;
@@ -278,39 +257,22 @@ static void wait_ms_locked(struct audit *audit, unsigned ms)
     pthread_cond_timedwait(&audit->unsynced, &audit->lock, &at);
 }
 
-/* If it fails the lag goes on growing, and the next turn tries again. */
-static void sync_locked(struct audit *audit)
-{
-    struct err err = {0};
-    uint64_t since = audit->unsynced_ns;
-    audit->unsynced_ns = 0;
-    pthread_mutex_unlock(&audit->lock);
-    audit_files_sync(&audit->files, &err);
-    pthread_mutex_lock(&audit->lock);
-    if (err.code != ERR_OK)
-        audit->unsynced_ns = since;
-}
-
 /* That lines are gone stands in the log itself. Files that stay for another day are unusual: a long
  * pause, or a clock that is wrong. */
-static void tell_expired(struct audit *audit, const struct audit_expiry *expiry)
-{
-    char members[64];
-    const int len =
-        snprintf(members, sizeof members, "\"type\":\"expired\",\"files\":%u", expiry->removed);
-    log_event(expiry->later > 0 ? LOG_WARN : LOG_INFO, "audit_expired",
-              LOG_NUMBER("files", expiry->removed), LOG_NUMBER("later", expiry->later));
-    audit_append(audit, &(struct audit_members){members, (size_t)len}, 1, &(struct err){0});
-}
-
 static void expire_locked(struct audit *audit)
 {
+    char members[64];
     if (audit->options.keep_days == 0)
         return;
     pthread_mutex_unlock(&audit->lock);
     const struct audit_expiry expiry = audit_files_expire(&audit->files, audit->options.keep_days);
-    if (expiry.removed > 0)
-        tell_expired(audit, &expiry);
+    if (expiry.removed > 0) {
+        const int len =
+            snprintf(members, sizeof members, "\"type\":\"expired\",\"files\":%u", expiry.removed);
+        log_event(expiry.later > 0 ? LOG_WARN : LOG_INFO, "audit_expired",
+                  LOG_NUMBER("files", expiry.removed), LOG_NUMBER("later", expiry.later));
+        audit_append(audit, &(struct audit_members){members, (size_t)len}, 1, &(struct err){0});
+    }
     pthread_mutex_lock(&audit->lock);
 }
 
@@ -331,7 +293,14 @@ static void *run_syncer(void *context)
         if (audit->is_closing || audit->unsynced_ns == 0)
             continue;
         wait_ms_locked(audit, AUDIT_GROUP_MS / 2);
-        sync_locked(audit);
+        struct err err = {0};
+        const uint64_t since_ns = audit->unsynced_ns;
+        audit->unsynced_ns = 0;
+        pthread_mutex_unlock(&audit->lock);
+        audit_files_sync(&audit->files, &err);
+        pthread_mutex_lock(&audit->lock);
+        if (err.code != ERR_OK) /* the lag goes on growing, and the next turn tries again */
+            audit->unsynced_ns = since_ns;
     }
     pthread_mutex_unlock(&audit->lock);
     return NULL;
@@ -349,22 +318,12 @@ static void audit_free(struct audit *audit)
     free(audit);
 }
 
-static void init_sync(struct audit *audit)
-{
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&audit->lock, NULL);
-    pthread_cond_init(&audit->changed, NULL);
-    pthread_cond_init(&audit->unsynced, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-}
-
 /* With a copy of the key, in constant memory as long as the audit lives. */
 static struct audit *audit_alloc(const struct audit_options *options, struct err *err)
 {
     size_t bytes = sizeof(struct audit) + options->key.len;
     struct audit *audit = calloc(1, bytes);
+    pthread_condattr_t monotonic;
     if (audit == NULL) {
         err_no_memory(err, bytes);
         return NULL;
@@ -372,7 +331,12 @@ static struct audit *audit_alloc(const struct audit_options *options, struct err
     audit->options = *options;
     if (options->key.bytes != NULL)
         audit->options.key.bytes = memcpy(audit->key, options->key.bytes, options->key.len);
-    init_sync(audit);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&audit->lock, NULL);
+    pthread_cond_init(&audit->changed, NULL);
+    pthread_cond_init(&audit->unsynced, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     audit->next = calloc(1, sizeof *audit->next);
     audit->spare = calloc(1, sizeof *audit->spare);
     if (audit->next != NULL && audit->spare != NULL)
@@ -380,16 +344,6 @@ static struct audit *audit_alloc(const struct audit_options *options, struct err
     audit_free(audit);
     err_no_memory(err, sizeof *audit->next);
     return NULL;
-}
-
-static enum err_code start(struct audit *audit, struct err *err)
-{
-    if (audit->files.fd < 0 && audit_files_begin(&audit->files, &audit->chain, err))
-        return err->code;
-    audit->kept = audit->chain;
-    look_at_file_locked(audit);
-    int failure = pthread_create(&audit->syncer, NULL, run_syncer, audit);
-    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
 }
 
 enum err_code audit_open(struct audit **out, const struct audit_options *options, struct err *err)
@@ -404,13 +358,21 @@ enum err_code audit_open(struct audit **out, const struct audit_options *options
         audit_free(audit);
         return err->code;
     }
-    if (start(audit, err)) {
+    if (audit->files.fd < 0 && audit_files_begin(&audit->files, &audit->chain, err))
+        goto out;
+    audit->kept = audit->chain;
+    look_at_file_locked(audit);
+    int failure = pthread_create(&audit->syncer, NULL, run_syncer, audit);
+    if (failure == 0)
+        *out = audit;
+    else
+        err_no_thread(err, failure);
+out:
+    if (*out == NULL) {
         audit_files_close(&audit->files);
         audit_free(audit);
-        return err->code;
     }
-    *out = audit;
-    return ERR_OK;
+    return err->code;
 }
 
 void audit_close(struct audit *audit)

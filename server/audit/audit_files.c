@@ -404,35 +404,11 @@ static unsigned removed_on(const char *path, long long day)
     return (unsigned)removed;
 }
 
-/* Without room on the disk for it files must still go: then only this call is bounded. */
-static void write_removed(const char *path, long long day, unsigned removed)
-{
-    char text[96];
-    const int len = snprintf(text, sizeof text, "{\"format\":%d,\"day\":%lld,\"removed\":%u}\n",
-                             EXPIRED_FORMAT, day, removed);
-    replace_file(path, text, (size_t)len, &(struct err){0});
-}
-
-static unsigned expired_count(char *const *paths, size_t count, time_t now, unsigned days)
-{
-    unsigned expired = 0;
-    struct stat status;
-    while (expired + 1 < count && stat(paths[expired], &status) == 0 &&
-           now - status.st_mtime > (time_t)days * SECONDS_PER_DAY)
-        expired++;
-    return expired;
-}
-
-static unsigned per_day(size_t count, unsigned days)
-{
-    const size_t twice = 2 * ((count + days - 1) / days), half = count / 2;
-    return (unsigned)(twice < half ? twice : half);
-}
-
 struct audit_expiry audit_files_expire(const struct audit_files *files, unsigned days)
 {
-    char **paths, path[PATH_MAX];
+    char **paths, path[PATH_MAX], text[96];
     size_t count;
+    struct stat status;
     struct audit_expiry expiry = {0};
     const time_t now = time(NULL);
     const long long day = (long long)now / SECONDS_PER_DAY;
@@ -440,13 +416,21 @@ struct audit_expiry audit_files_expire(const struct audit_files *files, unsigned
     if (file_path(path, files->dir, "expired", &ignored) ||
         audit_files_list(&paths, &count, files->dir, &ignored))
         return expiry;
-    const unsigned expired = expired_count(paths, count, now, days);
+    unsigned expired = 0;
+    while (expired + 1 < count && stat(paths[expired], &status) == 0 &&
+           now - status.st_mtime > (time_t)days * SECONDS_PER_DAY)
+        expired++;
     const unsigned before = expired > 0 ? removed_on(path, day) : 0;
-    const unsigned most = per_day(count + before, days);
+    const size_t twice_a_day = 2 * ((count + before + days - 1) / days);
+    const size_t half = (count + before) / 2;
+    const unsigned most = (unsigned)(twice_a_day < half ? twice_a_day : half);
     const unsigned left = most > before ? most - before : 0;
     const unsigned goes = expired < left ? expired : left;
-    if (goes > 0)
-        write_removed(path, day, before + goes);
+    if (goes > 0) { /* files must go also without room for it: then only this call is bounded */
+        const int len = snprintf(text, sizeof text, "{\"format\":%d,\"day\":%lld,\"removed\":%u}\n",
+                                 EXPIRED_FORMAT, day, before + goes);
+        replace_file(path, text, (size_t)len, &(struct err){0});
+    }
     while (expiry.removed < goes && unlink(paths[expiry.removed]) == 0)
         expiry.removed++;
     expiry.later = expired - expiry.removed;

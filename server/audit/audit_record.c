@@ -5,33 +5,11 @@
 
 enum { MEMBERS_BYTES = 8 * 1024 }; /* of one prediction: twice what its longest parts take */
 
-static void put_model(struct json_line *line, const struct answer *answer)
-{
-    json_line_text(line, "model", answer->model_name);
-    json_line_text(line, "version", answer->model_version);
-    json_line_text(line, "digest", answer->model_digest);
-}
-
-static void put_decision(struct json_line *line, const struct answer *answer)
-{
-    const struct engine_result *result = &answer->result;
-    if (result->task == ENGINE_CLASSIFY)
-        json_line_text(line, "label", answer_label(answer));
-    json_line_number(line, result->task == ENGINE_CLASSIFY ? "score" : "value",
-                     (double)result->number);
-    json_line_text(line, "decision", decision_name(result->judgement.decision));
-    if (result->judgement.has_ood)
-        json_line_number(line, "ood_score", (double)result->judgement.ood_score);
-    if (result->truncated)
-        json_line_json(line, "truncated", "true");
-    if (answer->info->has_given_labels) { /* their number, and the sentence they were put into */
-        json_line_number(line, "candidate_labels", answer->info->label_count);
-        json_line_text(line, "hypothesis_template", answer->info->hypothesis);
-    }
-}
-
 static size_t put_prediction(const struct prediction_record *record, char bytes[MEMBERS_BYTES])
 {
+    const struct answer *answer = record->answer;
+    const struct engine_result *result = &answer->result;
+    const bool has_label = result->task == ENGINE_CLASSIFY;
     struct json_line line = {.bytes = bytes, .size = MEMBERS_BYTES, .is_inside = true};
     json_line_text(&line, "type", "prediction");
     json_line_text(&line, "id", record->id);
@@ -43,8 +21,21 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     if (record->trace_id != NULL)
         json_line_text(&line, "trace_id", record->trace_id);
     json_line_text(&line, "input", record->input_digest);
-    put_model(&line, record->answer);
-    put_decision(&line, record->answer);
+    json_line_text(&line, "model", answer->model_name);
+    json_line_text(&line, "version", answer->model_version);
+    json_line_text(&line, "digest", answer->model_digest);
+    if (has_label)
+        json_line_text(&line, "label", answer_label(answer));
+    json_line_number(&line, has_label ? "score" : "value", (double)result->number);
+    json_line_text(&line, "decision", decision_name(result->judgement.decision));
+    if (result->judgement.has_ood)
+        json_line_number(&line, "ood_score", (double)result->judgement.ood_score);
+    if (result->truncated)
+        json_line_json(&line, "truncated", "true");
+    if (answer->info->has_given_labels) { /* their number, and the sentence they were put into */
+        json_line_number(&line, "candidate_labels", answer->info->label_count);
+        json_line_text(&line, "hypothesis_template", answer->info->hypothesis);
+    }
     if (record->is_sampled)
         json_line_json(&line, "sampled", "true");
     if (record->context != NULL)
@@ -119,23 +110,19 @@ static void put_changed(struct json_line *line, const struct change_record *reco
     json_line_json(line, "changed", list);
 }
 
-static void put_action(struct json_line *line, const struct change_record *record)
-{
-    json_line_text(line, "action", record->action);
-    json_line_text(line, "model", record->model);
-    if (record->version != NULL)
-        json_line_text(line, "version", record->version);
-    if (record->told != NULL)
-        json_line_text(line, "reason", record->told);
-}
-
 static void append_change(void *context, const struct change_record *record)
 {
     char bytes[MEMBERS_BYTES];
     struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
     json_line_text(&line, "type", record->action != NULL ? "rollout" : "reload");
-    if (record->action != NULL)
-        put_action(&line, record);
+    if (record->action != NULL) {
+        json_line_text(&line, "action", record->action);
+        json_line_text(&line, "model", record->model);
+        if (record->version != NULL)
+            json_line_text(&line, "version", record->version);
+        if (record->told != NULL)
+            json_line_text(&line, "reason", record->told);
+    }
     if (record->key != NULL)
         json_line_text(&line, "key", record->key);
     if (record->reason != NULL) {

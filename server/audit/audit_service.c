@@ -15,13 +15,6 @@ static enum audit_sync sync_of(const char *word)
                                        : AUDIT_GROUP;
 }
 
-static void tell_opened(struct audit *audit)
-{
-    const struct audit_state state = audit_state(audit);
-    log_event(LOG_INFO, "audit_opened", LOG_NUMBER("seq", state.seq), LOG_TEXT("head", state.head),
-              LOG_NUMBER("cut_bytes", state.cut_bytes));
-}
-
 static enum err_code read_key(struct audit_key *out, const struct config *config, struct err *err)
 {
     *out = (struct audit_key){0};
@@ -71,7 +64,9 @@ enum err_code audit_service_open(struct audit **out, const struct config *config
         audit_open(out, &options, err);
     }
     if (err->code == ERR_OK) {
-        tell_opened(*out);
+        const struct audit_state state = audit_state(*out);
+        log_event(LOG_INFO, "audit_opened", LOG_NUMBER("seq", state.seq),
+                  LOG_TEXT("head", state.head), LOG_NUMBER("cut_bytes", state.cut_bytes));
         audit_start(*out);
     } else {
         blame_dir(err);
