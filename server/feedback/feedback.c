@@ -9,7 +9,6 @@
 #include "engine/base/clock.h"
 #include "engine/base/nearest.h"
 #include "server/feedback/feedback_line.h"
-#include "server/feedback/feedback_past.h"
 #include "server/observe/log.h"
 
 #include <stdlib.h>
@@ -299,28 +298,6 @@ static void judge_locked(struct feedback *feedback, struct feedback_item *item, 
     outcomes_hold(feedback->outcomes, step->entry.version, step->after.label, 1);
 }
 
-static enum err_code write_line(const struct feedback *feedback, const struct feedback_item *item,
-                                const struct step *step, struct audit_members *out,
-                                struct arena *arena, struct err *err)
-{
-    const struct outcomes_version *version = &feedback->outcomes->versions[step->entry.version];
-    const struct feedback_line line = {
-        .kind = item->label != NULL ? FEEDBACK_LINE_GIVEN : FEEDBACK_LINE_REMOVED,
-        .id = item->id,
-        .index = item->index,
-        .model = version->model,
-        .version = version->version,
-        .predicted = item->predicted,
-        .decision = (enum decision)step->entry.decision,
-        .label = item->label != NULL ? item->label : item->replaced,
-        .is_new = step->after.is_other != 0,
-        .source = item->source,
-        .key = item->key,
-        .replaced = item->label != NULL ? item->replaced : NULL,
-    };
-    return feedback_line_write(out, &line, arena, err);
-}
-
 /* Writes the items to the audit log: an item is accepted once it is there. Without `lock`. */
 static enum err_code append(struct feedback *feedback, const struct feedback_item *items,
                             const struct step *steps, unsigned count, struct arena *arena,
@@ -332,10 +309,30 @@ static enum err_code append(struct feedback *feedback, const struct feedback_ite
     struct audit_members *lines = arena_alloc_array(arena, count, sizeof *lines);
     if (lines == NULL)
         return err_no_memory(err, count * sizeof *lines);
-    for (unsigned i = 0; i < count; i++)
-        if (steps[i].is_done &&
-            write_line(feedback, &items[i], &steps[i], &lines[used++], arena, err))
+    for (unsigned i = 0; i < count; i++) {
+        const struct window_entry *entry = &steps[i].entry;
+        const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
+        const struct feedback_item *item = &items[i];
+        const bool is_given = item->label != NULL;
+        if (!steps[i].is_done)
+            continue;
+        const struct feedback_line line = {
+            .kind = is_given ? FEEDBACK_LINE_GIVEN : FEEDBACK_LINE_REMOVED,
+            .id = item->id,
+            .index = item->index,
+            .model = version->model,
+            .version = version->version,
+            .predicted = item->predicted,
+            .decision = (enum decision)entry->decision,
+            .label = is_given ? item->label : item->replaced,
+            .is_new = steps[i].after.is_other != 0,
+            .source = item->source,
+            .key = item->key,
+            .replaced = is_given ? item->replaced : NULL,
+        };
+        if (feedback_line_write(&lines[used++], &line, arena, err))
             return err->code;
+    }
     return used > 0 ? audit_append(feedback->audit, lines, used, err) : ERR_OK;
 }
 
@@ -526,18 +523,6 @@ void feedback_close(struct feedback *feedback)
     free(feedback);
 }
 
-static enum err_code start_reader(struct feedback *feedback, const char *dir, struct err *err)
-{
-    feedback->audit_dir = strdup(dir);
-    if (feedback->audit_dir == NULL)
-        return err_no_memory(err, strlen(dir));
-    feedback->past_seq = audit_state(feedback->audit).seq;
-    feedback->is_reading_past = true;
-    int failure = pthread_create(&feedback->reader, NULL, read_past, feedback);
-    feedback->has_reader = failure == 0;
-    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
-}
-
 enum err_code feedback_open(struct feedback **out, const struct feedback_options *options,
                             struct err *err)
 {
@@ -548,22 +533,32 @@ enum err_code feedback_open(struct feedback **out, const struct feedback_options
     feedback->audit = options->audit;
     pthread_mutex_init(&feedback->order, NULL);
     pthread_mutex_init(&feedback->lock, NULL);
-    /* An audit log that begins now has none: there is no moment in which an id is not known yet. */
-    const bool has_past =
-        options->audit != NULL && options->window > 0 && audit_state(options->audit).seq > 0;
     if (window_open(&feedback->window, options->window, err) ||
         window_open(&feedback->shadows, options->window, err) ||
         window_open(&feedback->given, given_size(options->window, options->keeps_labels), err) ||
-        outcomes_open(&feedback->outcomes, err)) {
-        feedback_close(feedback);
-        return err->code;
-    }
+        outcomes_open(&feedback->outcomes, err))
+        goto out;
     feedback->window.left = feedback->given.left = let_label_go;
     feedback->window.context = feedback->given.context = feedback->outcomes;
-    if (has_past && start_reader(feedback, options->audit_dir, err)) {
-        feedback_close(feedback);
-        return err->code;
+    /* An audit log that begins now has none: there is no moment in which an id is not known yet. */
+    const uint64_t past_seq = options->audit != NULL ? audit_state(options->audit).seq : 0;
+    if (options->window > 0 && past_seq > 0) {
+        feedback->audit_dir = strdup(options->audit_dir);
+        if (feedback->audit_dir == NULL) {
+            err_no_memory(err, strlen(options->audit_dir));
+            goto out;
+        }
+        feedback->past_seq = past_seq;
+        feedback->is_reading_past = true;
+        int failure = pthread_create(&feedback->reader, NULL, read_past, feedback);
+        feedback->has_reader = failure == 0;
+        if (failure != 0)
+            err_no_thread(err, failure);
     }
-    *out = feedback;
-    return ERR_OK;
+out:
+    if (err->code == ERR_OK)
+        *out = feedback;
+    else
+        feedback_close(feedback);
+    return err->code;
 }

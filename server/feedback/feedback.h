@@ -20,7 +20,7 @@
  * feedback_given tells the one of a prediction, by a key that kept inputs are found by, too.
  *
  * With an audit log each label is a line there before it is accepted, and after a restart the
- * predictions and their labels are read from it (feedback_past.h) by a thread; until that is done
+ * predictions and their labels are read from it (feedback_past.c) by a thread; until that is done
  * nobody knows whether an id is unknown.
  *
  * Threads: any, but for open and close.

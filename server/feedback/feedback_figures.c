@@ -30,14 +30,6 @@ static struct feedback_weighted weighted_of(const struct outcomes_version *versi
     return out;
 }
 
-static uint64_t standing(const struct outcomes_cell *cell)
-{
-    uint64_t sum = 0;
-    for (unsigned i = 0; i < DECISION_COUNT; i++)
-        sum += cell->now[i];
-    return sum;
-}
-
 /* Two cells may be one pair: a model's own "other", and what it lacks. The texts are the classes'
  * own. */
 static void add_pair(struct feedback_accuracy *out, const char *label, const char *predicted,
@@ -56,20 +48,15 @@ static void add_pair(struct feedback_accuracy *out, const char *label, const cha
 static void add_cell(struct feedback_accuracy *out, unsigned other,
                      const struct outcomes_cell *cell)
 {
-    uint64_t count = standing(cell);
     unsigned label = cell->label != OUTCOMES_OTHER ? cell->label : other;
+    uint64_t count = 0;
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        count += cell->now[i];
     out->classes[label].told += count;
     out->classes[cell->predicted].predicted += count;
     out->classes[label].right += cell->label == cell->predicted ? count : 0;
     if (count > 0)
         add_pair(out, out->classes[label].label, out->classes[cell->predicted].label, count);
-}
-
-static void drop_empty_classes(struct feedback_accuracy *out, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (out->classes[i].told + out->classes[i].predicted > 0)
-            out->classes[out->class_count++] = out->classes[i];
 }
 
 static enum err_code fill_whole_locked(const struct outcomes *outcomes,
@@ -89,7 +76,9 @@ static enum err_code fill_whole_locked(const struct outcomes *outcomes,
     for (unsigned i = 0; i < SLOTS; i++)
         if (outcomes->cells[i].is_used && outcomes->cells[i].version == at)
             add_cell(out, other, &outcomes->cells[i]);
-    drop_empty_classes(out, labels + 1);
+    for (unsigned i = 0; i < labels + 1; i++)
+        if (out->classes[i].told + out->classes[i].predicted > 0)
+            out->classes[out->class_count++] = out->classes[i];
     return ERR_OK;
 }
 
@@ -142,30 +131,6 @@ size_t feedback_series(struct feedback *feedback)
     return count;
 }
 
-static void write_weighted_locked(const struct outcomes *outcomes, struct metrics_text *out)
-{
-    for (unsigned i = 0; i < outcomes->version_count; i++) {
-        const struct outcomes_version *version = &outcomes->versions[i];
-        const struct feedback_weighted weighted = weighted_of(version);
-        const char *const values[] = {version->model, version->version};
-        if (weighted.is_known)
-            metrics_text_value(out, METRIC_ACCURACY_WEIGHTED, values, weighted.value);
-    }
-}
-
-static void write_accuracy_locked(const struct outcomes *outcomes, struct metrics_text *out)
-{
-    for (unsigned i = 0; i < outcomes->version_count; i++) {
-        const struct outcomes_version *version = &outcomes->versions[i];
-        struct feedback_share all = {0};
-        for (unsigned d = 0; d < DECISION_COUNT; d++)
-            add_share(&all, (struct feedback_share){version->right[d], version->count[d]});
-        const char *const values[] = {version->model, version->version};
-        if (all.count > 0)
-            metrics_text_value(out, METRIC_ACCURACY, values, (double)all.right / (double)all.count);
-    }
-}
-
 /* A model may have a label "other" of its own: then one series has both. True: the cell is told
  * with that one. */
 static bool is_told_elsewhere(const struct outcomes *outcomes, const struct outcomes_cell *cell,
@@ -193,30 +158,25 @@ struct series {
     uint64_t total;
 };
 
-static unsigned collect_series_locked(const struct outcomes *outcomes, struct series *out)
+/* The series are written without the lock, under which predictions wait. Texts stay. */
+static void write_labels(struct feedback *feedback, struct metrics_text *out)
 {
+    const struct outcomes *outcomes = feedback->outcomes;
+    struct series *series = calloc(OUTCOMES_CELLS, sizeof *series);
     unsigned count = 0;
+    if (series == NULL)
+        return;
+    pthread_mutex_lock(&feedback->lock);
     for (unsigned i = 0; i < SLOTS; i++) {
         const struct outcomes_cell *cell = &outcomes->cells[i];
         uint64_t more = 0;
         if (!cell->is_used || is_told_elsewhere(outcomes, cell, &more))
             continue;
-        out[count++] = (struct series){
+        series[count++] = (struct series){
             outcomes->versions[cell->version].model, outcomes->versions[cell->version].version,
             outcomes_text(outcomes, cell->version, cell->label),
             outcomes_text(outcomes, cell->version, cell->predicted), cell->total + more};
     }
-    return count;
-}
-
-/* The series are written without the lock, under which predictions wait. Texts stay. */
-static void write_labels(struct feedback *feedback, struct metrics_text *out)
-{
-    struct series *series = calloc(OUTCOMES_CELLS, sizeof *series);
-    if (series == NULL)
-        return;
-    pthread_mutex_lock(&feedback->lock);
-    unsigned count = collect_series_locked(feedback->outcomes, series);
     pthread_mutex_unlock(&feedback->lock);
     for (unsigned i = 0; i < count; i++) {
         const char *const values[] = {series[i].model, series[i].version, series[i].label,
@@ -229,15 +189,24 @@ static void write_labels(struct feedback *feedback, struct metrics_text *out)
 static void collect(void *context, enum metric_id id, struct metrics_text *out)
 {
     struct feedback *feedback = context;
+    const struct outcomes *outcomes = feedback->outcomes;
     if (id == METRIC_FEEDBACK) {
         write_labels(feedback, out);
         return;
     }
     pthread_mutex_lock(&feedback->lock);
-    if (id == METRIC_ACCURACY)
-        write_accuracy_locked(feedback->outcomes, out);
-    else
-        write_weighted_locked(feedback->outcomes, out);
+    for (unsigned i = 0; i < outcomes->version_count; i++) {
+        const struct outcomes_version *version = &outcomes->versions[i];
+        const char *const values[] = {version->model, version->version};
+        const struct feedback_weighted weighted = weighted_of(version);
+        struct feedback_share all = {0};
+        for (unsigned d = 0; d < DECISION_COUNT; d++)
+            add_share(&all, (struct feedback_share){version->right[d], version->count[d]});
+        if (id == METRIC_ACCURACY_WEIGHTED && weighted.is_known)
+            metrics_text_value(out, id, values, weighted.value);
+        if (id == METRIC_ACCURACY && all.count > 0)
+            metrics_text_value(out, id, values, (double)all.right / (double)all.count);
+    }
     pthread_mutex_unlock(&feedback->lock);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/decide/decision.h"
 #include "server/audit/audit.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,5 +53,32 @@ enum feedback_line_kind feedback_line_glance(const char *text, size_t len);
  * its kind has is of no interest. */
 enum err_code feedback_line_read(struct feedback_line *out, const char *text, size_t len,
                                  struct arena *arena, struct err *err);
+
+/* ---- feedback_past.c: predictions and right labels of the log from before this start ----
+ *
+ *     struct feedback_past past = {.dir = dir, .until = seq, .predictions_max = 100000,
+ *                                  .visit = take, .context = feedback};
+ *     feedback_past_read(&past, &err);
+ *
+ * Only the newest files are read that hold the last predictions_max predictions, twice: to count,
+ * and to visit. 100000 predictions in 53 MB take 0.85 s (x86-64, files in memory). The chain is not
+ * followed: attnd-audit does that. A reading belongs to one thread; `stop` may be set by any. */
+
+struct feedback_past {
+    const char *dir;
+    uint64_t until;           /* lines with greater numbers are of this process */
+    unsigned predictions_max; /* at least 1 */
+    /* Each line of interest, in order; number: of a prediction, from 1, the last of all being
+     * predictions_max; 0: an older one, whose id may be that of a label before it. */
+    void (*visit)(void *context, const struct feedback_line *line, uint64_t number);
+    void *context;
+    const atomic_bool *stop; /* NULL: never */
+
+    /* Lines that were visited. */
+    uint64_t predictions, labels;
+};
+
+/* ERR_IO, ERR_NO_MEMORY; ERR_NOT_READY: stopped. */
+enum err_code feedback_past_read(struct feedback_past *past, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "server/feedback/feedback_past.h"
+#include "server/feedback/feedback_line.h"
 
 #include "engine/base/file.h"
 #include "server/audit/audit_files.h"
@@ -16,14 +16,6 @@ struct walk {
     uint64_t found;  /* predictions */
     bool is_visiting;
 };
-
-static uint64_t seq_of(const char *line)
-{
-    static const char before[] = "{\"seq\":";
-    return strncmp(line, before, sizeof before - 1) == 0
-               ? strtoull(line + sizeof before - 1, NULL, 10)
-               : 0;
-}
 
 static enum err_code visit(struct walk *walk, const char *text, size_t len, struct err *err)
 {
@@ -45,9 +37,12 @@ static enum err_code visit(struct walk *walk, const char *text, size_t len, stru
 
 static enum err_code see(struct walk *walk, const char *text, size_t len, struct err *err)
 {
+    static const char before[] = "{\"seq\":";
     const struct feedback_past *past = walk->past;
     enum feedback_line_kind kind = feedback_line_glance(text, len);
-    uint64_t seq = seq_of(text);
+    uint64_t seq = strncmp(text, before, sizeof before - 1) == 0
+                       ? strtoull(text + sizeof before - 1, NULL, 10)
+                       : 0;
     if (past->stop != NULL && atomic_load_explicit(past->stop, memory_order_relaxed))
         return err_set(err, ERR_NOT_READY, "the server is stopping");
     if (kind == FEEDBACK_LINE_OTHER || seq == 0 || seq > past->until)
@@ -74,15 +69,6 @@ static enum err_code walk_file(struct walk *walk, const char *path, struct err *
     return err->code;
 }
 
-/* Counts from the newest file back, to find the oldest file that is needed. */
-static enum err_code count(struct walk *walk, char *const *paths, size_t *from, struct err *err)
-{
-    while (*from > 0 && walk->found < walk->past->predictions_max)
-        if (walk_file(walk, paths[--*from], err))
-            return err->code;
-    return ERR_OK;
-}
-
 enum err_code feedback_past_read(struct feedback_past *past, struct err *err)
 {
     struct walk walk = {.past = past};
@@ -91,13 +77,14 @@ enum err_code feedback_past_read(struct feedback_past *past, struct err *err)
     if (audit_files_list(&paths, &all, past->dir, err))
         return err->code;
     arena_init(&walk.arena);
+    /* Counts from the newest file back, to find the oldest file that is needed. */
     size_t from = all;
-    if (count(&walk, paths, &from, err) == ERR_OK) {
-        walk.is_visiting = true;
-        walk.number = (uint64_t)past->predictions_max - walk.found + 1; /* may be below 1 */
-        for (; from < all && err->code == ERR_OK; from++)
-            walk_file(&walk, paths[from], err);
-    }
+    while (from > 0 && walk.found < past->predictions_max && err->code == ERR_OK)
+        walk_file(&walk, paths[--from], err);
+    walk.is_visiting = true;
+    walk.number = (uint64_t)past->predictions_max - walk.found + 1; /* may be below 1 */
+    for (; from < all && err->code == ERR_OK; from++)
+        walk_file(&walk, paths[from], err);
     arena_deinit(&walk.arena);
     audit_files_free(paths, all);
     return err->code;

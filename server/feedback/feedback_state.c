@@ -105,27 +105,6 @@ void feedback_shadow_judge_locked(struct feedback *feedback, const struct window
     }
 }
 
-/* The label may have come before the shadow had its turn. */
-static void note_locked(struct feedback *feedback, const struct shadow_record *record,
-                        const uint64_t key[2])
-{
-    /* First: the version that makes room may be the answer's. */
-    int at = feedback_version_locked(feedback, record->model, record->version, false);
-    const struct window_entry *answer = window_find(&feedback->window, key);
-    if (answer == NULL || at < 0 ||
-        !outcomes_learn(feedback->outcomes, (unsigned)at, record->labels, record->label_count))
-        return;
-    struct window_entry shadow = {
-        .label = number_of(answer),
-        .version = (uint16_t)at,
-        .predicted = (uint32_t)outcomes_label(feedback->outcomes, (unsigned)at, record->label, 0)};
-    key_of(key, (unsigned)at, shadow.key);
-    feedback->outcomes->versions[at].is_shadow = true;
-    window_put(&feedback->shadows, &shadow);
-    if (answer->label != WINDOW_NO_LABEL)
-        count_locked(feedback, answer, &shadow, answer->label, 1);
-}
-
 void feedback_shadow_note(struct feedback *feedback, const struct shadow_record *record)
 {
     uint64_t key[2];
@@ -133,6 +112,21 @@ void feedback_shadow_note(struct feedback *feedback, const struct shadow_record 
         return;
     window_key(&feedback->window, record->id, record->index, key);
     pthread_mutex_lock(&feedback->lock);
-    note_locked(feedback, record, key);
+    struct outcomes *outcomes = feedback->outcomes;
+    /* First: the version that makes room may be the answer's. */
+    int at = feedback_version_locked(feedback, record->model, record->version, false);
+    const struct window_entry *answer = window_find(&feedback->window, key);
+    if (answer != NULL && at >= 0 &&
+        outcomes_learn(outcomes, (unsigned)at, record->labels, record->label_count)) {
+        struct window_entry shadow = {
+            .label = number_of(answer),
+            .version = (uint16_t)at,
+            .predicted = (uint32_t)outcomes_label(outcomes, (unsigned)at, record->label, 0)};
+        key_of(key, (unsigned)at, shadow.key);
+        outcomes->versions[at].is_shadow = true;
+        window_put(&feedback->shadows, &shadow);
+        if (answer->label != WINDOW_NO_LABEL) /* it may have come before the shadow's turn */
+            count_locked(feedback, answer, &shadow, answer->label, 1);
+    }
     pthread_mutex_unlock(&feedback->lock);
 }

@@ -236,26 +236,20 @@ static unsigned free_place(const struct outcomes_version *version)
     return version->label_count;
 }
 
-/* A model has the label that people had made up. */
-static bool learn_new(struct outcomes *outcomes, struct outcomes_version *of,
-                      struct outcomes_label *label)
-{
-    const char *copy = intern(outcomes, label->text);
-    if (copy == NULL)
-        return false;
-    free(label->own);
-    *label = (struct outcomes_label){.text = copy, .hash = label->hash};
-    of->new_count--;
-    return true;
-}
-
 int64_t outcomes_add_label(struct outcomes *outcomes, unsigned version, const char *text,
                            bool is_new, unsigned hint)
 {
     struct outcomes_version *of = &outcomes->versions[version];
     int64_t found = outcomes_label(outcomes, version, text, hint);
-    if (found >= 0 && of->labels[found].is_new && !is_new)
-        return learn_new(outcomes, of, &of->labels[found]) ? found : -1;
+    if (found >= 0 && of->labels[found].is_new && !is_new) { /* people had made it up */
+        struct outcomes_label *label = &of->labels[found];
+        const char *copy = intern(outcomes, label->text);
+        if (copy == NULL)
+            return -1;
+        free(label->own);
+        *label = (struct outcomes_label){.text = copy, .hash = label->hash};
+        of->new_count--;
+    }
     if (found >= 0)
         return found;
     const unsigned at = is_new ? free_place(of) : of->label_count;
@@ -329,35 +323,14 @@ static struct outcomes_cell *cell_of(struct outcomes *outcomes, unsigned version
     }
 }
 
-/* NULL: there are too many to make one. */
-static struct outcomes_cell *made_cell(struct outcomes *outcomes, unsigned version,
-                                       const struct outcomes_mark *mark)
-{
-    struct outcomes_cell *cell = cell_of(outcomes, version, mark);
-    if (cell->is_used)
-        return cell;
-    if (outcomes->cell_count == OUTCOMES_CELLS)
-        return NULL;
-    *cell = (struct outcomes_cell){.is_used = true,
-                                   .version = (uint16_t)version,
-                                   .label = mark->label,
-                                   .predicted = mark->predicted};
-    outcomes->cell_count++;
-    return cell;
-}
-
-static unsigned home_of(const struct outcomes_cell *cell)
-{
-    return home(cell->version, cell->label, cell->predicted);
-}
-
 /* Later cells move up into the hole (Knuth, volume 3, algorithm 6.4R). */
 static void remove_cell(struct outcomes *outcomes, unsigned hole)
 {
     outcomes->cells[hole].is_used = false;
     outcomes->cell_count--;
     for (unsigned at = (hole + 1) % SLOTS; outcomes->cells[at].is_used; at = (at + 1) % SLOTS) {
-        const unsigned from = home_of(&outcomes->cells[at]);
+        const struct outcomes_cell *cell = &outcomes->cells[at];
+        const unsigned from = home(cell->version, cell->label, cell->predicted);
         if ((at + SLOTS - from) % SLOTS < (at + SLOTS - hole) % SLOTS)
             continue;
         outcomes->cells[hole] = outcomes->cells[at];
@@ -386,7 +359,14 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
                     int step)
 {
     struct outcomes_version *of = &outcomes->versions[version];
-    struct outcomes_cell *cell = made_cell(outcomes, version, mark);
+    struct outcomes_cell *cell = cell_of(outcomes, version, mark);
+    if (!cell->is_used && outcomes->cell_count < OUTCOMES_CELLS) {
+        *cell = (struct outcomes_cell){.is_used = true,
+                                       .version = (uint16_t)version,
+                                       .label = mark->label,
+                                       .predicted = mark->predicted};
+        outcomes->cell_count++;
+    }
     of->count[mark->decision] += (uint64_t)(int64_t)step;
     if (mark->label == mark->predicted)
         of->right[mark->decision] += (uint64_t)(int64_t)step;
@@ -394,7 +374,7 @@ void outcomes_count(struct outcomes *outcomes, unsigned version, const struct ou
         of->sampled_count += (uint64_t)(int64_t)step;
     if (mark->is_sampled && mark->label == mark->predicted)
         of->sampled_right += (uint64_t)(int64_t)step;
-    if (cell != NULL && (step > 0 || cell->now[mark->decision] > 0))
+    if (cell->is_used && (step > 0 || cell->now[mark->decision] > 0))
         cell->now[mark->decision] += (uint32_t)step;
 }
 

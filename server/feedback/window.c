@@ -63,34 +63,26 @@ uint16_t window_owner(const struct window *window, const char *key_name)
 
 /* ---- the table ---- */
 
-static bool has_key(const struct window_entry *entry, const uint64_t key[2])
-{
-    return entry->key[0] == key[0] && entry->key[1] == key[1];
-}
-
 /* The place that names the key, or the empty one where it belongs. */
 static uint32_t probe(const struct window *window, const uint64_t key[2])
 {
     uint32_t at = (uint32_t)key[0] & window->mask;
-    while (window->places[at] != 0 && !has_key(&window->entries[window->places[at] - 1], key))
-        at = (at + 1) & window->mask;
+    for (; window->places[at] != 0; at = (at + 1) & window->mask) {
+        const struct window_entry *entry = &window->entries[window->places[at] - 1];
+        if (entry->key[0] == key[0] && entry->key[1] == key[1])
+            break;
+    }
     return at;
-}
-
-/* True if a walk from `home` comes to `hole` no later than to `at`. */
-static bool passes(const struct window *window, uint32_t home, uint32_t hole, uint32_t at)
-{
-    return ((at - home) & window->mask) >= ((at - hole) & window->mask);
 }
 
 static void empty(struct window *window, uint32_t hole)
 {
+    const uint32_t mask = window->mask;
     window->places[hole] = 0;
-    for (uint32_t at = (hole + 1) & window->mask; window->places[at] != 0;
-         at = (at + 1) & window->mask) {
-        uint32_t home = (uint32_t)window->entries[window->places[at] - 1].key[0] & window->mask;
-        if (!passes(window, home, hole, at))
-            continue;
+    for (uint32_t at = (hole + 1) & mask; window->places[at] != 0; at = (at + 1) & mask) {
+        uint32_t home = (uint32_t)window->entries[window->places[at] - 1].key[0] & mask;
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue; /* a walk from `home` comes to `at` before it comes to `hole` */
         window->places[hole] = window->places[at];
         window->places[at] = 0;
         hole = at;

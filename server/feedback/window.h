@@ -11,7 +11,7 @@
  * with a probability below 10^-14; nothing is compared beyond it.
  *
  * Predictions have numbers. Those of this process count from size + 1; 1 to size are kept for the
- * ones before a restart, which are read while new ones come already (feedback_past.h). Of two with
+ * ones before a restart, which are read while new ones come already (feedback_past.c). Of two with
  * one key the higher number is found, in whichever order they were put.
  *
  * Measured (100000 predictions, x86-64): 50 bytes each, 40 of the entry and 10 of the table; 190 ns

@@ -3,7 +3,7 @@
 #include "server/feedback/feedback_state.h"
 
 #include "server/audit/audit_files.h"
-#include "server/feedback/feedback_past.h"
+#include "server/feedback/feedback_line.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 #include "tests/unit/server/metrics_samples.h"
