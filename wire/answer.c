@@ -41,12 +41,17 @@ static void add(struct builder *builder, const char *key, json_t *value)
         builder->failed = true;
 }
 
+static json_t *whole(json_t *object, bool failed)
+{
+    if (!failed)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *built(const struct builder *builder)
 {
-    if (!builder->failed)
-        return builder->object;
-    json_decref(builder->object);
-    return NULL;
+    return whole(builder->object, builder->failed);
 }
 
 static json_t *text_or_null(const char *text)
@@ -107,19 +112,7 @@ static json_t *sorted_predictions(const struct answer *answer, unsigned rows_max
     for (unsigned i = 0; !failed && i < rows_max; i++)
         failed = json_array_append_new(rows, scored_label(answer, ranked[i].index)) != 0;
     free(ranked);
-    if (!failed)
-        return rows;
-    json_decref(rows);
-    return NULL;
-}
-
-static json_t *model_of(const struct answer *answer)
-{
-    struct builder model = build();
-    add(&model, "name", json_string(answer->model_name));
-    add(&model, "version", text_or_null(answer->model_version));
-    add(&model, "digest", text_or_null(answer->model_digest));
-    return built(&model);
+    return whole(rows, failed);
 }
 
 /* A sentence that tells a person why the decision is not auto. */
@@ -153,18 +146,6 @@ static json_t *reason_of(const struct answer *answer)
                         threshold);
 }
 
-static void add_judgement(struct builder *reply, const struct answer *answer)
-{
-    const struct judgement *judgement = &answer->result.judgement;
-    add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
-    if (judgement->decision != DECISION_AUTO)
-        add(reply, "reason", reason_of(answer));
-    if (judgement->has_ood)
-        add(reply, "ood_score", json_real((double)judgement->ood_score));
-    if (judgement->has_rank)
-        add(reply, "ood_rank", json_real((double)judgement->ood_rank));
-}
-
 /* ---- an explanation ---- */
 
 static void append(json_t *array, bool *failed, json_t *value)
@@ -185,10 +166,7 @@ static json_t *excerpts(const struct excerpt *list, unsigned count, const char *
             add(&part, "of", json_string_nocheck("text_pair"));
         append(array, &failed, built(&part));
     }
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return whole(array, failed);
 }
 
 static json_t *reals(const float *numbers, size_t count)
@@ -197,10 +175,7 @@ static json_t *reals(const float *numbers, size_t count)
     bool failed = array == NULL;
     for (size_t i = 0; !failed && i < count; i++)
         append(array, &failed, json_real((double)numbers[i]));
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return whole(array, failed);
 }
 
 static json_t *boxes(const struct patch_box *list, unsigned count)
@@ -216,10 +191,7 @@ static json_t *boxes(const struct patch_box *list, unsigned count)
         add(&box, "relevance", json_real((double)list[i].relevance));
         append(array, &failed, built(&box));
     }
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return whole(array, failed);
 }
 
 static json_t *explanation_of(const struct answer *answer)
@@ -269,10 +241,7 @@ static json_t *per_head(const struct explanation *explanation, size_t at)
         }
         append(layers, &failed, heads);
     }
-    if (!failed)
-        return layers;
-    json_decref(layers);
-    return NULL;
+    return whole(layers, failed);
 }
 
 static json_t *stats_of(const struct explanation *explanation)
@@ -284,14 +253,6 @@ static json_t *stats_of(const struct explanation *explanation)
     add(&out, "neighbour", per_head(explanation, offsetof(struct attention_stats, neighbour)));
     add(&out, "sparsity", per_head(explanation, offsetof(struct attention_stats, sparsity)));
     return built(&out);
-}
-
-static void add_label(struct builder *reply, const struct answer *answer)
-{
-    const struct engine_result *result = &answer->result;
-    add(reply, "label", json_string(answer->info->labels[result->label]));
-    add_class_code(reply, answer, result->label);
-    add(reply, "score", json_real((double)result->number));
 }
 
 /* The number of a regression; of one with several a member for each, by its name. */
@@ -310,28 +271,41 @@ static void add_values(struct builder *reply, const struct answer *answer)
 
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
+    const struct engine_result *result = &answer->result;
+    const struct judgement *judgement = &result->judgement;
     unsigned count = answer->info->label_count;
     unsigned rows = top_k == 0 || top_k > count ? count : top_k;
     if (count == 0)
         return NULL;
-    struct builder reply = build();
-    add(&reply, "model", model_of(answer));
-    if (answer->result.task == ENGINE_REGRESS)
+    struct builder reply = build(), model = build();
+    add(&model, "name", json_string(answer->model_name));
+    add(&model, "version", text_or_null(answer->model_version));
+    add(&model, "digest", text_or_null(answer->model_digest));
+    add(&reply, "model", built(&model));
+    if (result->task == ENGINE_REGRESS) {
         add_values(&reply, answer);
-    else
-        add_label(&reply, answer);
-    add_judgement(&reply, answer);
-    if (answer->result.task == ENGINE_CLASSIFY)
+    } else {
+        add(&reply, "label", json_string(answer->info->labels[result->label]));
+        add_class_code(&reply, answer, result->label);
+        add(&reply, "score", json_real((double)result->number));
+    }
+    add(&reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
+    if (judgement->decision != DECISION_AUTO)
+        add(&reply, "reason", reason_of(answer));
+    if (judgement->has_ood)
+        add(&reply, "ood_score", json_real((double)judgement->ood_score));
+    if (judgement->has_rank)
+        add(&reply, "ood_rank", json_real((double)judgement->ood_rank));
+    if (result->task == ENGINE_CLASSIFY)
         add(&reply, "predictions",
             rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
-    if (answer->result.truncated)
+    if (result->truncated)
         add(&reply, "truncated", json_true());
-    if (answer->result.windows > 0 && answer->info->kind == ENGINE_TEXT)
-        add(&reply, "windows", json_integer(answer->result.windows));
+    if (result->windows > 0 && answer->info->kind == ENGINE_TEXT)
+        add(&reply, "windows", json_integer(result->windows));
     if (answer->info->full_layers > 0)
         add(&reply, "tokens",
-            json_pack("{s:i,s:i}", "of", (int)answer->result.tokens, "kept",
-                      (int)answer->result.kept_tokens));
+            json_pack("{s:i,s:i}", "of", (int)result->tokens, "kept", (int)result->kept_tokens));
     if (answer->explanation != NULL)
         add(&reply, "explanation", explanation_of(answer));
     if (answer->explanation != NULL && answer->explanation->stats != NULL)
@@ -347,10 +321,7 @@ static json_t *texts(const char *const *list, unsigned count)
     bool failed = array == NULL;
     for (unsigned i = 0; !failed && i < count; i++)
         failed = json_array_append_new(array, json_string(list[i])) != 0;
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return whole(array, failed);
 }
 
 static void add_count(struct builder *builder, const char *key, size_t count)

@@ -1,9 +1,9 @@
 /* codec.c - JSON request bodies -> struct predict_call. codec_raw.c has the raw bodies,
  * codec_reply.c the replies, codec_check.c the checks of values in both kinds of request.
  *
- * Checks are made in three places. check_members: an object has only known members, and an error
- * names the nearest one. The read_* functions: one member each, its type and its bounds, the error
- * starting with its JSON path. read_input: exactly one of text and image.
+ * Checks are made in three places. codec_check_members: an object has only known members, and an
+ * error names the nearest one. The read_* functions: one member each, its type and its bounds, the
+ * error starting with its JSON path. read_input: exactly one of text and image.
  *
  * Errors of the envelope stop the call; those of an element of `inputs` are kept in its item and do
  * not affect the others. The only input of a call without `inputs` is read through the same
@@ -23,7 +23,6 @@
 #include "engine/vision/input_formats.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
-#include "wire/codec_inputs.h"
 #include "wire/codec_labels.h"
 #include "wire/codec_query.h"
 #include "wire/elide.h"
@@ -121,17 +120,6 @@ static bool equals(struct string string, const char *word)
 static unsigned clamp_to_unsigned(long long value)
 {
     return value > (long long)UINT_MAX ? UINT_MAX : (unsigned)value;
-}
-
-static enum err_code check_members(json_t *object, const char *path,
-                                   const struct codec_names *known, struct err *err)
-{
-    for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
-        const char *name = json_object_iter_key(at);
-        if (!codec_check_listed(name, known))
-            return codec_check_unknown(path, name, "member", known, err);
-    }
-    return ERR_OK;
 }
 
 /* ---- options ---- */
@@ -352,7 +340,7 @@ static enum err_code check_item_members(json_t *object, const char *path, struct
                            "%s.%s: options are for the whole call; put it beside \"inputs\"", path,
                            name);
     }
-    return check_members(object, path, &codec_names_item, err);
+    return codec_check_members(object, path, &codec_names_item, err);
 }
 
 /* Which of the fab's things it is: a person who reads the answers looks for that. */
@@ -442,7 +430,8 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     const struct codec_names *members =
         limits->members != NULL ? limits->members : &codec_names_call;
-    if (read_id(reader, err) || check_members(root, "$", members, err) || read_options(reader, err))
+    if (read_id(reader, err) || codec_check_members(root, "$", members, err) ||
+        read_options(reader, err))
         return err->code;
     const json_t *inputs = doc_member(root, "inputs");
     if (inputs != NULL)

@@ -25,32 +25,47 @@ bool codec_check_listed(const char *name, const struct codec_names *known)
     return false;
 }
 
-static bool can_be_shown(const char *name)
-{
-    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-    return name[len] == '\0' && len > 0 && len <= SHOWN_NAME_BYTES;
-}
-
 /* The only place where a client's bytes reach an error text: "unknown member" alone does not help,
  * so a name that looks like an identifier is repeated. */
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const struct codec_names *known, struct err *err)
 {
-    if (!can_be_shown(key))
+    static const char shown[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const size_t len = strspn(key, shown);
+    if (key[len] != '\0' || len == 0 || len > SHOWN_NAME_BYTES)
         return err_set(err, ERR_UNUSABLE, "%s: an unknown %s", path, what);
     const char *nearest = nearest_name(key, known->list, known->count);
-    if (nearest == NULL) {
-        char few[96] = "";
-        for (size_t i = 0; known->count <= FEW_NAMES && i < known->count; i++) {
-            const size_t len = strlen(few);
-            snprintf(few + len, sizeof few - len, "%s%s", i == 0 ? "; known: " : ", ",
-                     known->list[i]);
-        }
-        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s%s", path, joint(path), key, what,
-                       few);
+    if (nearest != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path,
+                       joint(path), key, what, nearest);
+    char few[96] = "";
+    for (size_t i = 0; known->count <= FEW_NAMES && i < known->count; i++) {
+        const size_t used = strlen(few);
+        snprintf(few + used, sizeof few - used, "%s%s", i == 0 ? "; known: " : ", ",
+                 known->list[i]);
     }
-    return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s; did you mean \"%s\"?", path, joint(path),
-                   key, what, nearest);
+    return err_set(err, ERR_UNUSABLE, "%s%s%s: unknown %s%s", path, joint(path), key, what, few);
+}
+
+struct members {
+    const char *path;
+    const struct codec_names *known;
+};
+
+static enum err_code check_member(void *context, const char *key, const struct json_t *value,
+                                  struct err *err)
+{
+    const struct members *members = context;
+    (void)value;
+    if (codec_check_listed(key, members->known))
+        return ERR_OK;
+    return codec_check_unknown(members->path, key, "member", members->known, err);
+}
+
+enum err_code codec_check_members(const struct json_t *object, const char *path,
+                                  const struct codec_names *known, struct err *err)
+{
+    return doc_each_member(object, check_member, &(struct members){path, known}, err);
 }
 
 /* No control characters: C0, DEL, and C1 (U+0080 to U+009F). */

@@ -24,16 +24,25 @@ bool codec_check_listed(const char *name, const struct codec_names *known);
 enum err_code codec_check_unknown(const char *path, const char *key, const char *what,
                                   const struct codec_names *known, struct err *err);
 
+struct json_t; /* jansson's */
+
+/* An object of a request has none but the known members. */
+enum err_code codec_check_members(const struct json_t *object, const char *path,
+                                  const struct codec_names *known, struct err *err);
+
 /* At most bytes_max bytes without control characters; the label is valid UTF-8. */
 enum err_code codec_check_label(const char *label, size_t len, size_t bytes_max, const char *path,
                                 const char *key, struct err *err);
-
-struct json_t; /* jansson's */
 
 /* The member $.key of an object, checked like a label, into the arena; *out stays if there is none.
  */
 enum err_code codec_check_text(const struct json_t *root, const char *key, size_t bytes_max,
                                struct arena *arena, const char **out, struct err *err);
+
+/* codec_inputs.c: how many elements the member "inputs" of a JSON body has, without a parser: of a
+ * body with more tokens than the parser takes. 0 if there is no such array at the top of the
+ * object; of what is not JSON, any number. */
+size_t codec_inputs_count(const char *text, size_t len);
 
 /* The word of an `explain`. */
 enum err_code codec_check_method(const char *word, size_t len, const char *path,

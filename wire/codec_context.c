@@ -23,23 +23,17 @@ static int survives(double value, int digits)
     return strtod(text, NULL) == value;
 }
 
-static enum err_code check_string(const json_t *value, const char *path, const char *key,
-                                  const struct elided *elided, struct err *err)
-{
-    const char *bytes = json_string_value(value);
-    size_t len = json_string_length(value);
-    const struct elided_span *span = elide_find(elided, bytes, len);
-    if (span != NULL)
-        return codec_check_label(span->bytes, span->len, LIMIT_CONTEXT_BYTES, path, key, err);
-    return codec_check_label(bytes, len, LIMIT_CONTEXT_BYTES, path, key, err);
-}
-
 static enum err_code check_value(const json_t *value, const char *path, const char *key,
                                  const struct elided *elided, enum codec_context_place place,
                                  struct err *err)
 {
-    if (json_is_string(value))
-        return check_string(value, path, key, elided, err);
+    if (json_is_string(value)) {
+        const char *bytes = json_string_value(value);
+        size_t len = json_string_length(value);
+        const struct elided_span *span = elide_find(elided, bytes, len);
+        return codec_check_label(span != NULL ? span->bytes : bytes, span != NULL ? span->len : len,
+                                 LIMIT_CONTEXT_BYTES, path, key, err);
+    }
     if (json_is_real(value) && place == CODEC_CONTEXT_OF_ITEM &&
         !survives(json_real_value(value), ANSWER_DIGITS))
         return err_set(err, ERR_UNUSABLE, "%s.%s: at most %d digits; send more as a string", path,

@@ -1,4 +1,4 @@
-#include "wire/codec_inputs.h"
+#include "wire/codec_check.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -59,11 +59,6 @@ static const char *text_at(const struct predict_call *call, const struct option 
     return text;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static bool have_same_labels(const struct engine_labels *a, const struct engine_labels *b)
 {
     unsigned i = 0;
@@ -75,9 +70,12 @@ static bool have_same_labels(const struct engine_labels *a, const struct engine_
 static bool is_same(const struct predict_call *a, const struct predict_call *b,
                     const struct option *option)
 {
+    const char *text_a, *text_b;
     switch (option->kind) {
     case TEXT:
-        return is_same_text(text_at(a, option), text_at(b, option));
+        text_a = text_at(a, option);
+        text_b = text_at(b, option);
+        return text_a == NULL || text_b == NULL ? text_a == text_b : strcmp(text_a, text_b) == 0;
     case LABELS:
         return have_same_labels(&a->labels, &b->labels);
     case EXPLAIN:
@@ -102,12 +100,6 @@ static void take(struct predict_call *call, const struct predict_call *asked,
     }
 }
 
-/* An empty id in the body counts as none. */
-static bool is_in_body(const struct predict_call *call, const struct json_t *body, const char *name)
-{
-    return strcmp(name, "id") == 0 ? call->id != NULL : doc_member(body, name) != NULL;
-}
-
 /* ---- all of them ---- */
 
 enum err_code codec_query_merge(struct predict_call *call, const struct codec_query *query,
@@ -121,7 +113,10 @@ enum err_code codec_query_merge(struct predict_call *call, const struct codec_qu
         const struct option *option = &options[i];
         if ((query->given & 1u << i) == 0)
             continue;
-        if (!is_in_body(call, body, option->name))
+        const bool is_in_body = strcmp(option->name, "id") == 0 /* an empty one counts as none */
+                                    ? call->id != NULL
+                                    : doc_member(body, option->name) != NULL;
+        if (!is_in_body)
             take(call, &query->asked, option);
         else if (!is_same(call, &query->asked, option))
             return err_set(err, ERR_UNUSABLE, "?%s: the body has another value; send one of them",

@@ -37,10 +37,7 @@ static json_t *timing_json(const struct predict_call *call, const struct codec_t
     if (call->explain)
         failed |= codec_add(object, "explain", milliseconds(timing->explain_ms));
     failed |= codec_add(object, "total", milliseconds(timing->total_ms));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
 /* One of several: a row that failed becomes a problem and does not affect the others. */

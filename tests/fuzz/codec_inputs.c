@@ -1,5 +1,5 @@
 /* Counts the inputs of a JSON text without a parser: at most one more than it has commas. */
-#include "wire/codec_inputs.h"
+#include "wire/codec_check.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

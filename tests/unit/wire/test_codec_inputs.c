@@ -1,5 +1,5 @@
 #include "tests/support/suite.h"
-#include "wire/codec_inputs.h"
+#include "wire/codec_check.h"
 
 #include <stdlib.h>
 #include <string.h>
