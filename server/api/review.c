@@ -11,7 +11,6 @@
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/json/codec_feedback.h"
-#include "server/json/codec_groups.h"
 #include "server/json/codec_review.h"
 #include "server/review/review_groups.h"
 #include "server/serve/claim.h"

@@ -19,26 +19,8 @@ enum { TOKENS_PER_ITEM = 16 }; /* all members take thirteen */
 
 struct reader {
     const char *path; /* of the object that is read */
-    const struct codec_names *known;
     struct arena *arena;
 };
-
-static enum err_code check_member(void *context, const char *key, const struct json_t *value,
-                                  struct err *err)
-{
-    const struct reader *reader = context;
-    (void)value;
-    if (codec_check_listed(key, reader->known))
-        return ERR_OK;
-    return codec_check_unknown(reader->path, key, "member", reader->known, err);
-}
-
-static enum err_code check_members(const char *path, const struct codec_names *known,
-                                   const json_t *object, struct err *err)
-{
-    struct reader reader = {.path = path, .known = known};
-    return doc_each_member(object, check_member, &reader, err);
-}
 
 /* A printable string, or the text of a number that is an id or a label; *out stays NULL if there is
  * none. */
@@ -77,7 +59,7 @@ static enum err_code read_item(const struct reader *reader, const json_t *object
     if (!json_is_object(object))
         return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", reader->path,
                        doc_type_name(object));
-    if (check_members(reader->path, &codec_names_feedback, object, err) ||
+    if (codec_check_members(object, reader->path, &codec_names_feedback, err) ||
         read_needed(reader, object, "id", LIMIT_ID_BYTES, &item->id, err) ||
         read_needed(reader, object, "label", LIMIT_LABEL_BYTES, &item->label, err) ||
         doc_get_integer(object, reader->path, "index", 0, CODEC_FEEDBACK_INDEX_MAX, &index, err) ||
@@ -133,22 +115,6 @@ static enum err_code read_list(struct feedback_call *out, const json_t *list, un
     return ERR_OK;
 }
 
-static enum err_code read_body(struct feedback_call *out, const json_t *root, unsigned inputs_max,
-                               struct arena *arena, struct err *err)
-{
-    const json_t *list = json_object_get(root, "feedback");
-    const struct reader reader = {.path = "$", .arena = arena};
-    if (!json_is_object(root))
-        return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
-    if (list != NULL)
-        return check_members("$", &codec_names_labels, root, err)
-                   ? err->code
-                   : read_list(out, list, inputs_max, arena, err);
-    if (make_items(out, 1, arena, err))
-        return err->code;
-    return read_item(&reader, root, &out->items[0], err);
-}
-
 static struct doc_limits limits_of(unsigned inputs_max)
 {
     struct doc_limits limits = doc_limits_request;
@@ -162,10 +128,19 @@ enum err_code codec_feedback_parse(struct feedback_call *out, const char *body, 
                                    unsigned inputs_max, struct arena *arena, struct err *err)
 {
     const struct doc_limits limits = limits_of(inputs_max);
+    const struct reader reader = {.path = "$", .arena = arena};
     json_t *root = NULL;
     *out = (struct feedback_call){0};
-    if (doc_parse(&root, body, len, &limits, err) == ERR_OK)
-        read_body(out, root, inputs_max, arena, err);
+    if (doc_parse(&root, body, len, &limits, err))
+        goto out;
+    const json_t *list = json_object_get(root, "feedback");
+    if (!json_is_object(root))
+        err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
+    else if (list == NULL && make_items(out, 1, arena, err) == ERR_OK)
+        read_item(&reader, root, &out->items[0], err);
+    else if (list != NULL && codec_check_members(root, "$", &codec_names_labels, err) == ERR_OK)
+        read_list(out, list, inputs_max, arena, err);
+out:
     doc_free(root);
     return err->code;
 }
@@ -246,29 +221,6 @@ static json_t *share_json(const struct feedback_share *share)
     return codec_whole(object, failed);
 }
 
-/* null where it cannot be said. */
-static json_t *weighted_json(const struct feedback_weighted *weighted)
-{
-    if (!weighted->is_known)
-        return json_null();
-    json_t *object = json_object();
-    int failed = codec_add(object, "value", json_real(weighted->value));
-    failed |= codec_add(object, "low", json_real(weighted->interval.low));
-    failed |= codec_add(object, "high", json_real(weighted->interval.high));
-    failed |= codec_add(object, "n", json_integer((json_int_t)weighted->count));
-    return codec_whole(object, failed);
-}
-
-static json_t *decisions_json(const struct feedback_accuracy *accuracy)
-{
-    json_t *object = json_object();
-    int failed = 0;
-    for (unsigned i = 0; i < DECISION_COUNT; i++)
-        failed |= codec_add(object, decision_name((enum decision)i),
-                            share_json(&accuracy->by_decision[i]));
-    return codec_whole(object, failed);
-}
-
 static json_t *classes_json(const struct feedback_accuracy *accuracy)
 {
     json_t *object = json_object();
@@ -302,9 +254,21 @@ static json_t *confusion_json(const struct feedback_accuracy *accuracy)
 struct json_t *codec_feedback_accuracy(const struct feedback_accuracy *accuracy,
                                        bool with_confusion)
 {
-    json_t *object = share_json(&accuracy->all);
-    int failed = codec_add(object, "by_decision", decisions_json(accuracy));
-    failed |= codec_add(object, "weighted", weighted_json(&accuracy->weighted));
+    const struct feedback_weighted *weighted = &accuracy->weighted;
+    json_t *object = share_json(&accuracy->all), *decisions = json_object();
+    json_t *estimate = weighted->is_known ? json_object() : json_null(); /* cannot be said: null */
+    int failed = 0;
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        failed |= codec_add(decisions, decision_name((enum decision)i),
+                            share_json(&accuracy->by_decision[i]));
+    if (weighted->is_known) {
+        failed |= codec_add(estimate, "value", json_real(weighted->value));
+        failed |= codec_add(estimate, "low", json_real(weighted->interval.low));
+        failed |= codec_add(estimate, "high", json_real(weighted->interval.high));
+        failed |= codec_add(estimate, "n", json_integer((json_int_t)weighted->count));
+    }
+    failed |= codec_add(object, "by_decision", decisions);
+    failed |= codec_add(object, "weighted", estimate);
     if (accuracy->classes != NULL)
         failed |= codec_add(object, "per_class", classes_json(accuracy));
     if (with_confusion)

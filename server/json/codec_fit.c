@@ -11,16 +11,6 @@
 
 /* ---- reading ---- */
 
-static enum err_code check_member(void *context, const char *key, const struct json_t *value,
-                                  struct err *err)
-{
-    (void)context;
-    (void)value;
-    if (codec_check_listed(key, &codec_names_fit))
-        return ERR_OK;
-    return codec_check_unknown("$", key, "member", &codec_names_fit, err);
-}
-
 static enum err_code read_number(const json_t *root, const char *key, double max, double *out,
                                  struct err *err)
 {
@@ -31,29 +21,22 @@ static enum err_code read_number(const json_t *root, const char *key, double max
     return err_set(err, ERR_UNUSABLE, "$.%s: %.9g is not from 0 to %g", key, *out, max);
 }
 
-static enum err_code read_prior(const json_t *root, bool *is_equal, struct err *err)
-{
-    const char *word = "natural";
-    if (doc_get_string(root, "$", "prior", &word, err))
-        return err->code;
-    *is_equal = strcmp(word, "equal") == 0;
-    if (*is_equal || strcmp(word, "natural") == 0)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "$.prior: expected \"natural\" or \"equal\"");
-}
-
 static enum err_code read_members(struct fits_call *call, const json_t *root, struct arena *arena,
                                   struct err *err)
 {
     const double least = 1e-9; /* attnd-fit's */
+    const char *prior = "natural";
     if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &call->name, err) ||
         codec_check_text(root, "version", FITS_VERSION_BYTES, arena, &call->version, err) ||
         codec_check_text(root, "reason", LIMIT_REASON_BYTES, arena, &call->reason, err) ||
         read_number(root, "loss_max", 100, &call->loss_max, err) ||
         read_number(root, "target_precision", 1, &call->target_precision, err) ||
         read_number(root, "shadow", 1, &call->shadow, err) ||
-        read_prior(root, &call->is_prior_equal, err))
+        doc_get_string(root, "$", "prior", &prior, err))
         return err->code;
+    call->is_prior_equal = strcmp(prior, "equal") == 0;
+    if (!call->is_prior_equal && strcmp(prior, "natural") != 0)
+        return err_set(err, ERR_UNUSABLE, "$.prior: expected \"natural\" or \"equal\"");
     if (call->name == NULL)
         return err_set(err, ERR_UNUSABLE, "$: expected \"name\", found none");
     if (call->target_precision < least)
@@ -70,7 +53,7 @@ enum err_code codec_fit_parse(struct fits_call *out, const char *body, size_t le
     *out = (struct fits_call){.loss_max = 2, .target_precision = 0.95, .shadow = 1};
     if (doc_parse(&root, body, len, &limits, err) == ERR_OK && !json_is_object(root))
         err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
-    if (err->code == ERR_OK && doc_each_member(root, check_member, NULL, err) == ERR_OK)
+    if (err->code == ERR_OK && codec_check_members(root, "$", &codec_names_fit, err) == ERR_OK)
         read_members(out, root, arena, err);
     doc_free(root);
     return err->code;

@@ -1,5 +1,4 @@
-#include "server/json/codec_groups.h"
-
+/* codec_groups.c - GET /review/groups, see codec_review.h. */
 #include "server/json/codec_review.h"
 #include "wire/codec_check.h"
 #include "wire/codec_dump.h"
@@ -25,18 +24,6 @@ static enum err_code read_decisions(const char *value, unsigned *out, struct err
     return err_set(err, ERR_UNUSABLE, "?decision: expected auto, review, unknown or any");
 }
 
-static enum err_code read_limit(const char *value, unsigned *out, struct err *err)
-{
-    const bool is_number = value != NULL && value[0] != '\0' && strlen(value) <= 9 &&
-                           value[strspn(value, "0123456789")] == '\0';
-    const unsigned long number = is_number ? strtoul(value, NULL, 10) : 0;
-    if (number < 1 || number > REVIEW_GROUPS_MAX)
-        return err_set(err, ERR_UNUSABLE, "?limit: expected an integer from 1 to %d",
-                       REVIEW_GROUPS_MAX);
-    *out = (unsigned)number;
-    return ERR_OK;
-}
-
 enum err_code codec_groups_option(struct review_question *question, const char *name,
                                   const char *value, struct err *err)
 {
@@ -47,23 +34,21 @@ enum err_code codec_groups_option(struct review_question *question, const char *
     }
     if (strcmp(name, known[1]) == 0)
         return read_decisions(value, &question->decisions, err);
-    if (strcmp(name, known[2]) == 0)
-        return read_limit(value, &question->limit, err);
-    return codec_check_unknown(CODEC_CHECK_QUERY, name, "option",
-                               &(struct codec_names){known, sizeof known / sizeof known[0]}, err);
+    if (strcmp(name, known[2]) != 0)
+        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option",
+                                   &(struct codec_names){known, sizeof known / sizeof known[0]},
+                                   err);
+    const bool is_number = value != NULL && value[0] != '\0' && strlen(value) <= 9 &&
+                           value[strspn(value, "0123456789")] == '\0';
+    const unsigned long number = is_number ? strtoul(value, NULL, 10) : 0;
+    if (number < 1 || number > REVIEW_GROUPS_MAX)
+        return err_set(err, ERR_UNUSABLE, "?limit: expected an integer from 1 to %d",
+                       REVIEW_GROUPS_MAX);
+    question->limit = (unsigned)number;
+    return ERR_OK;
 }
 
 /* ---- the groups ---- */
-
-static json_t *decisions_json(const struct review_group *group)
-{
-    json_t *object = json_object();
-    int failed = 0;
-    for (unsigned i = 0; i < DECISION_COUNT; i++)
-        failed |= codec_add(object, decision_name((enum decision)i),
-                            json_integer((json_int_t)group->decisions[i]));
-    return codec_whole(object, failed);
-}
 
 /* An input that was deleted since, to make room, has no id any more. */
 static json_t *nearest_json(const struct review_nearest *nearest)
@@ -81,11 +66,15 @@ static json_t *nearest_json(const struct review_nearest *nearest)
 
 static json_t *group_json(const struct review_group *group)
 {
-    json_t *object = json_object(), *items = json_array(), *nearest = json_array();
+    json_t *object = json_object(), *decisions = json_object();
+    json_t *items = json_array(), *nearest = json_array();
     int failed = codec_add(object, "size", json_integer((json_int_t)group->size));
     failed |=
         codec_add(object, "label", group->label != NULL ? json_string(group->label) : json_null());
-    failed |= codec_add(object, "decisions", decisions_json(group));
+    for (unsigned i = 0; i < DECISION_COUNT; i++)
+        failed |= codec_add(decisions, decision_name((enum decision)i),
+                            json_integer((json_int_t)group->decisions[i]));
+    failed |= codec_add(object, "decisions", decisions);
     for (unsigned i = 0; i < group->input_count; i++)
         failed |= json_array_append_new(items, codec_review_input(&group->inputs[i]));
     for (unsigned i = 0; i < group->nearest_count; i++)
@@ -95,29 +84,22 @@ static json_t *group_json(const struct review_group *group)
     return codec_whole(object, failed);
 }
 
-static json_t *labels_json(const struct review_found *found)
+const char *codec_groups_encode(const char *model, const struct review_found *found,
+                                struct arena *arena, size_t *len)
 {
-    json_t *labels = json_array();
-    int failed = labels == NULL;
+    json_t *reply = json_object(), *groups = json_array(), *labels = json_array();
+    int failed = codec_add(reply, "model", json_string(model));
+    for (unsigned i = 0; i < found->count; i++)
+        failed |= json_array_append_new(groups, group_json(&found->groups[i]));
     for (unsigned i = 0; i < found->label_count; i++)
         failed |=
             json_array_append_new(labels, json_pack("{s:s, s:i}", "label", found->labels[i].label,
                                                     "count", (int)found->labels[i].count));
-    return codec_whole(labels, failed);
-}
-
-const char *codec_groups_encode(const char *model, const struct review_found *found,
-                                struct arena *arena, size_t *len)
-{
-    json_t *reply = json_object(), *groups = json_array();
-    int failed = codec_add(reply, "model", json_string(model));
-    for (unsigned i = 0; i < found->count; i++)
-        failed |= json_array_append_new(groups, group_json(&found->groups[i]));
     failed |= codec_add(reply, "groups", groups);
     failed |= codec_add(reply, "groups_total", json_integer((json_int_t)found->total));
     failed |= codec_add(reply, "inputs", json_integer((json_int_t)found->inputs));
     failed |= codec_add(reply, "ungrouped_total", json_integer((json_int_t)found->ungrouped));
     failed |= codec_add(reply, "forgotten", json_integer((json_int_t)found->forgotten));
-    failed |= codec_add(reply, "labels", labels_json(found));
+    failed |= codec_add(reply, "labels", labels);
     return codec_finish(codec_whole(reply, failed), "", arena, len);
 }

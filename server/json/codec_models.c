@@ -37,10 +37,7 @@ static json_t *drift_json(const struct drift_figures *drift)
         failed |= codec_add(object, drift_kind_name(kind),
                             drift->has_psi ? json_real(drift->psi[kind]) : json_null());
     failed |= codec_add(object, "count", json_integer((json_int_t)drift->count));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
 static json_t *shares_json(const double *shares, const struct engine_info *info)
@@ -49,10 +46,7 @@ static json_t *shares_json(const double *shares, const struct engine_info *info)
     int failed = 0;
     for (unsigned c = 0; c < info->label_count; c++)
         failed |= codec_add(object, info->labels[c], json_real(shares[c]));
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
 /* {"count", "expected", "estimated"}: null while there are too few inputs. */
@@ -67,10 +61,7 @@ static json_t *label_shares_json(const struct label_shares_figures *figures,
     failed |=
         codec_add(object, "estimated",
                   figures->has_estimate ? shares_json(figures->estimated, info) : json_null());
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
 static json_t *row_json(const struct model_row *row)
@@ -101,10 +92,7 @@ static json_t *row_json(const struct model_row *row)
             codec_add(object, "label_shares", label_shares_json(row->label_shares, row->info));
     failed |= codec_add(object, "drift", drift_json(row->drift));
     json_decref(model);
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    return codec_whole(object, failed);
 }
 
 const char *codec_encode_models(const struct model_row *rows, unsigned count, struct arena *arena,
@@ -134,10 +122,7 @@ static json_t *texts(const char *const *list, unsigned count)
     int failed = array == NULL;
     for (unsigned i = 0; i < count; i++)
         failed |= json_array_append_new(array, json_string(list[i]));
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return codec_whole(array, failed);
 }
 
 const char *codec_encode_reload(const struct reload_result *result, struct arena *arena,

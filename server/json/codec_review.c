@@ -25,23 +25,19 @@ static enum err_code read_whole(const char *name, const char *value, uint64_t ma
     return ERR_OK;
 }
 
-static enum err_code read_decision(const char *value, enum decision *out, struct err *err)
-{
-    for (unsigned i = 0; value != NULL && i < DECISION_COUNT; i++)
-        if (strcmp(value, decision_name((enum decision)i)) == 0) {
-            *out = (enum decision)i;
-            return ERR_OK;
-        }
-    return err_set(err, ERR_UNUSABLE, "?decision: expected auto, review or unknown");
-}
-
 enum err_code codec_review_option(struct review_filter *filter, const char *name, const char *value,
                                   struct err *err)
 {
     static const char *const known[] = {"decision", "limit", "before"};
     uint64_t number = 0;
-    if (strcmp(name, known[0]) == 0)
-        return read_decision(value, &filter->decision, err);
+    if (strcmp(name, known[0]) == 0) {
+        for (unsigned i = 0; value != NULL && i < DECISION_COUNT; i++)
+            if (strcmp(value, decision_name((enum decision)i)) == 0) {
+                filter->decision = (enum decision)i;
+                return ERR_OK;
+            }
+        return err_set(err, ERR_UNUSABLE, "?decision: expected auto, review or unknown");
+    }
     if (strcmp(name, known[1]) == 0) {
         if (read_whole(name, value, REVIEW_LIMIT_MAX, &number, err) == ERR_OK)
             filter->limit = (unsigned)number;

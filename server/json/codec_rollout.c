@@ -13,27 +13,6 @@
 
 /* ---- reading ---- */
 
-static const struct codec_names *names_of(enum rollout_action action)
-{
-    static const struct codec_names none = {NULL, 0};
-    return action == ROLLOUT_LOAD      ? &codec_names_load
-           : action == ROLLOUT_SHARES  ? &codec_names_shares
-           : action == ROLLOUT_PROMOTE ? &codec_names_promote
-                                       : &none;
-}
-
-static enum err_code check_member(void *context, const char *key, const struct json_t *value,
-                                  struct err *err)
-{
-    const struct codec_names *known = context;
-    (void)value;
-    if (known->count == 0)
-        return err_set(err, ERR_UNUSABLE, "$: expected no members");
-    if (codec_check_listed(key, known))
-        return ERR_OK;
-    return codec_check_unknown("$", key, "member", known, err);
-}
-
 static enum err_code read_share(const json_t *root, const char *key, bool *has, double *out,
                                 struct err *err)
 {
@@ -45,20 +24,21 @@ static enum err_code read_share(const json_t *root, const char *key, bool *has, 
     return ERR_OK;
 }
 
-static enum err_code check_load(const struct rollout_change *change, struct err *err)
-{
-    if (change->name == NULL)
-        return err_set(err, ERR_UNUSABLE, "$: expected \"name\", found none");
-    if (change->dir == NULL)
-        return err_set(err, ERR_UNUSABLE, "$: expected \"dir\", found none");
-    return ERR_OK;
-}
-
 /* A member that the action does not take is an error. */
 static enum err_code read_members(struct rollout_call *call, const json_t *root,
                                   struct arena *arena, struct err *err)
 {
+    static const struct codec_names *const known[] = {[ROLLOUT_LOAD] = &codec_names_load,
+                                                      [ROLLOUT_SHARES] = &codec_names_shares,
+                                                      [ROLLOUT_PROMOTE] = &codec_names_promote,
+                                                      [ROLLOUT_ROLLBACK] = NULL,
+                                                      [ROLLOUT_UNLOAD] = NULL};
     struct rollout_change *change = &call->change;
+    const struct codec_names *names = known[change->action];
+    if (names == NULL && json_object_size(root) > 0)
+        return err_set(err, ERR_UNUSABLE, "$: expected no members");
+    if (names != NULL && codec_check_members(root, "$", names, err))
+        return err->code;
     if (codec_check_text(root, "name", LIMIT_MODEL_NAME_BYTES, arena, &change->name, err) ||
         codec_check_text(root, "dir", LIMIT_DIRECTORY_BYTES, arena, &change->dir, err) ||
         codec_check_text(root, "dtype", LIMIT_MODEL_NAME_BYTES, arena, &change->dtype, err) ||
@@ -67,8 +47,11 @@ static enum err_code read_members(struct rollout_call *call, const json_t *root,
         read_share(root, "shadow", &change->has_shadow, &change->shadow, err) ||
         doc_get_bool(root, "$", "force", &call->force, err))
         return err->code;
-    if (change->action == ROLLOUT_LOAD)
-        return check_load(change, err);
+    const bool is_load = change->action == ROLLOUT_LOAD;
+    if (is_load && change->name == NULL)
+        return err_set(err, ERR_UNUSABLE, "$: expected \"name\", found none");
+    if (is_load && change->dir == NULL)
+        return err_set(err, ERR_UNUSABLE, "$: expected \"dir\", found none");
     if (change->action == ROLLOUT_SHARES && !change->has_split && !change->has_shadow)
         return err_set(err, ERR_UNUSABLE, "$: expected \"split\", \"shadow\" or both, found none");
     if (call->force && (change->reason == NULL || change->reason[0] == '\0'))
@@ -87,9 +70,7 @@ enum err_code codec_rollout_parse(struct rollout_call *call, const char *body, s
         root = json_object();
     else if (doc_parse(&root, body, len, &limits, err) == ERR_OK && !json_is_object(root))
         err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
-    if (err->code == ERR_OK &&
-        doc_each_member(root, check_member, (void *)(uintptr_t)names_of(call->change.action),
-                        err) == ERR_OK)
+    if (err->code == ERR_OK)
         read_members(call, root, arena, err);
     doc_free(root);
     return err->code;
