@@ -60,10 +60,10 @@ void json_line_element(struct json_line *line, const char *text)
 }
 
 /* Characters that are not ASCII stand inside a string of the JSON, where they may be escaped. */
-static bool add_json(struct json_line *line, const char *json)
+void json_line_json(struct json_line *line, const char *name, const char *json)
 {
-    size_t len = strlen(json);
-    bool fits = true;
+    const size_t start = line->len, len = strlen(json);
+    bool fits = add_name(line, name);
     for (size_t at = 0; at < len && fits;) {
         size_t plain = 0;
         while (at + plain < len && json[at + plain] > 0 && json[at + plain] < 0x7F)
@@ -74,13 +74,7 @@ static bool add_json(struct json_line *line, const char *json)
         fits = add(line, json + at, plain, 0) && add(line, piece.bytes, piece.len, 0);
         at += plain + piece.taken;
     }
-    return fits;
-}
-
-void json_line_json(struct json_line *line, const char *name, const char *json)
-{
-    size_t start = line->len;
-    if (!add_name(line, name) || !add_json(line, json))
+    if (!fits)
         line->len = start;
 }
 

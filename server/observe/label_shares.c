@@ -74,20 +74,10 @@ static double share_of(const struct sums *sums, unsigned label, unsigned labels)
     return (sums->of[label] + UNSEEN) / (sums->mass + UNSEEN * labels);
 }
 
-/* Reduces the weight of older inputs before a new one is added. */
-static void forget(struct sums *sums, unsigned labels)
-{
-    const double kept = 1 - 1.0 / LABEL_SHARES_WINDOW;
-    if (sums->mass < LABEL_SHARES_WINDOW)
-        return;
-    sums->mass *= kept;
-    for (unsigned c = 0; c < labels; c++)
-        sums->of[c] *= kept;
-}
-
 /* expected [labels], above 0. */
 static void put(struct sums *sums, const float *scores, const double *expected, unsigned labels)
 {
+    const double kept = 1 - 1.0 / LABEL_SHARES_WINDOW;
     double parts[LABEL_SHARES_LABELS], sum = 0;
     if (sums->mass == 0)
         for (unsigned c = 0; c < labels; c++)
@@ -97,7 +87,11 @@ static void put(struct sums *sums, const float *scores, const double *expected, 
         parts[c] = (double)scores[c] * share_of(sums, c, labels) / expected[c];
         sum += parts[c];
     }
-    forget(sums, labels);
+    if (sums->mass >= LABEL_SHARES_WINDOW) { /* older inputs weigh less */
+        sums->mass *= kept;
+        for (unsigned c = 0; c < labels; c++)
+            sums->of[c] *= kept;
+    }
     for (unsigned c = 0; c < labels; c++)
         sums->of[c] += parts[c] / sum; /* scores are finite, and one is at least 1 / labels */
     sums->mass++;

@@ -57,14 +57,6 @@ bool log_enabled(enum log_level level)
     return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
 }
 
-static void add_field(struct json_line *line, const struct log_field *field)
-{
-    if (field->value.type == LOG_IS_NUMBER)
-        json_line_number(line, field->name, field->value.number);
-    else
-        json_line_text(line, field->name, field->value.text);
-}
-
 /* Room for either ending is always left. */
 static struct json_line build_line(char bytes[LINE_BYTES], enum log_level level, const char *event,
                                    const struct log_field *fields, unsigned count)
@@ -76,7 +68,10 @@ static struct json_line build_line(char bytes[LINE_BYTES], enum log_level level,
     json_line_text(&line, "level", level_names[level]);
     json_line_text(&line, "event", event);
     for (unsigned i = 0; i < count && !line.is_cut; i++)
-        add_field(&line, &fields[i]);
+        if (fields[i].value.type == LOG_IS_NUMBER)
+            json_line_number(&line, fields[i].name, fields[i].value.number);
+        else
+            json_line_text(&line, fields[i].name, fields[i].value.text);
     const char *ending = line.is_cut ? cut_ending : "}\n";
     memcpy(line.bytes + line.len, ending, strlen(ending));
     line.len += strlen(ending);
@@ -96,26 +91,20 @@ static bool write_line(const struct json_line *line)
     return written == (ssize_t)line->len;
 }
 
-static void tell_lost_locked(void)
-{
-    char bytes[LINE_BYTES];
-    const struct log_field count = LOG_NUMBER("lines", lost);
-    const struct json_line line = build_line(bytes, LOG_WARN, "log_lines_lost", &count, 1);
-    if (write_line(&line))
-        lost = 0;
-}
-
 void log_fields(enum log_level level, const char *event, const struct log_field *fields,
                 unsigned count)
 {
     if (!log_enabled(level))
         return;
-    char bytes[LINE_BYTES];
+    char bytes[LINE_BYTES], lost_bytes[LINE_BYTES];
     int saved = errno;
     const struct json_line line = build_line(bytes, level, event, fields, count);
     pthread_mutex_lock(&lock);
-    if (lost > 0)
-        tell_lost_locked();
+    if (lost > 0) {
+        const struct log_field lines = LOG_NUMBER("lines", lost);
+        const struct json_line told = build_line(lost_bytes, LOG_WARN, "log_lines_lost", &lines, 1);
+        lost = write_line(&told) ? 0 : lost;
+    }
     if (lost > 0 || !write_line(&line))
         lost++;
     pthread_mutex_unlock(&lock);

@@ -1,6 +1,5 @@
-#include "server/observe/log_observer.h"
-
 #include "server/observe/log.h"
+#include "server/observe/record.h"
 
 static void on_request(void *context, const struct request_record *record)
 {

@@ -115,36 +115,31 @@ static bool copy_labels(struct metrics_series *series, const struct engine_info 
     return find_same_labels(series);
 }
 
-static bool copy_routes(struct metrics *metrics, const struct metrics_setup *setup)
+static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setup)
 {
-    unsigned count = setup->route_count;
+    struct arena *arena = &metrics->arena;
+    const unsigned count = setup->route_count;
+    metrics->start_seconds = metrics_process_start();
+    metrics->queue_limit = setup->queue_limit;
+    metrics->memory_max_bytes = setup->memory_max_bytes;
+    metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
+    metrics->linear_backend = metrics_copy(arena, setup->linear_backend);
+    metrics->blas_core = metrics_copy(arena, setup->blas_core);
     metrics->route_count = count;
-    metrics->routes =
-        arena_alloc_array(&metrics->arena, (size_t)count + 1, sizeof *metrics->routes);
+    metrics->routes = arena_alloc_array(arena, (size_t)count + 1, sizeof *metrics->routes);
     metrics->takes_model =
-        arena_alloc_array(&metrics->arena, (size_t)count + 1, sizeof *metrics->takes_model);
-    if (metrics->routes == NULL || metrics->takes_model == NULL)
+        arena_alloc_array(arena, (size_t)count + 1, sizeof *metrics->takes_model);
+    if (metrics->linear_backend == NULL || metrics->blas_core == NULL || metrics->routes == NULL ||
+        metrics->takes_model == NULL)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        metrics->routes[i] = metrics_copy(&metrics->arena, setup->routes[i]);
+        metrics->routes[i] = metrics_copy(arena, setup->routes[i]);
         metrics->takes_model[i] = setup->route_takes_model == NULL || setup->route_takes_model[i];
         if (metrics->routes[i] == NULL)
             return false;
     }
     metrics->routes[count] = "other";
     return true;
-}
-
-static bool copy_setup(struct metrics *metrics, const struct metrics_setup *setup)
-{
-    metrics->start_seconds = metrics_process_start();
-    metrics->queue_limit = setup->queue_limit;
-    metrics->memory_max_bytes = setup->memory_max_bytes;
-    metrics->memory_fixed_bytes = setup->memory_fixed_bytes;
-    metrics->linear_backend = metrics_copy(&metrics->arena, setup->linear_backend);
-    metrics->blas_core = metrics_copy(&metrics->arena, setup->blas_core);
-    return metrics->linear_backend != NULL && metrics->blas_core != NULL &&
-           copy_routes(metrics, setup);
 }
 
 /* ---- series ---------------------------------------------------------------- */
@@ -188,18 +183,6 @@ size_t metrics_bytes(size_t routes, size_t models, size_t labels)
     return cells * METRIC_SHARDS * sizeof(uint64_t) + labels * LABEL_BYTES + SMALL_BYTES;
 }
 
-/* calloc, so that shards of cores that never count take no memory. */
-static bool allocate_cells(struct metrics_series *series)
-{
-    size_t count = series->cell_count * METRIC_SHARDS + CELLS_PER_LINE;
-    series->memory = calloc(count, sizeof *series->cells);
-    if (series->memory == NULL)
-        return false;
-    size_t past = (uintptr_t)series->memory % CACHE_LINE;
-    series->cells = (void *)((char *)series->memory + (past > 0 ? CACHE_LINE - past : 0));
-    return true;
-}
-
 void metrics_series_close(struct metrics_series *series)
 {
     if (series == NULL)
@@ -221,10 +204,16 @@ struct metrics_series *metrics_series_open(const struct metrics *metrics, const 
     series->name = metrics_copy(&series->arena, name);
     bool is_whole = series->name != NULL && (info == NULL || copy_labels(series, info));
     lay_out(series, metrics->route_count);
-    if (is_whole && allocate_cells(series))
-        return series;
-    metrics_series_close(series);
-    return NULL;
+    /* calloc, so that shards of cores that never count take no memory. */
+    size_t count = series->cell_count * METRIC_SHARDS + CELLS_PER_LINE;
+    series->memory = is_whole ? calloc(count, sizeof *series->cells) : NULL;
+    if (series->memory == NULL) {
+        metrics_series_close(series);
+        return NULL;
+    }
+    size_t past = (uintptr_t)series->memory % CACHE_LINE;
+    series->cells = (void *)((char *)series->memory + (past > 0 ? CACHE_LINE - past : 0));
+    return series;
 }
 
 enum err_code metrics_open(struct metrics **out, const struct metrics_setup *setup, struct err *err)
@@ -280,20 +269,6 @@ static void observe(struct metrics_series *series, enum metric_id id, size_t ind
     count(series, first + metric->bound_count + 1, (uint64_t)llround(value * metric->scale));
 }
 
-static unsigned status_index(unsigned status)
-{
-    unsigned i = 0;
-    while (i < METRIC_STATUSES - 1 && metric_statuses[i] != status)
-        i++;
-    return i;
-}
-
-/* A refusal is quick and would make the rest look so. */
-static bool is_refusal(unsigned status)
-{
-    return (status >= 400 && status < 500) || status == 503;
-}
-
 void metrics_request_begin(struct metrics *metrics)
 {
     atomic_fetch_add_explicit(&metrics->in_flight, 1, memory_order_relaxed);
@@ -304,11 +279,15 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
 {
     unsigned index = route < 0 || (unsigned)route > metrics->route_count ? metrics->route_count
                                                                          : (unsigned)route;
+    unsigned status_index = 0;
+    while (status_index < METRIC_STATUSES - 1 && metric_statuses[status_index] != status)
+        status_index++;
     struct metrics_series *series = model < 0 ? NULL : metrics_series_at(metrics, (unsigned)model);
     if (series == NULL)
         series = metrics->none;
-    count(series, metrics_request_cell(series, index, status_index(status)), 1);
-    if (!is_refusal(status))
+    count(series, metrics_request_cell(series, index, status_index), 1);
+    /* A refusal is quick and would make the rest look so. */
+    if (status < 400 || (status >= 500 && status != 503))
         observe(series, METRIC_REQUEST_DURATION, index, seconds);
     /* Last: on a page, a request is counted or in flight, and may be both, never neither. */
     atomic_fetch_sub_explicit(&metrics->in_flight, 1, memory_order_release);

@@ -156,25 +156,20 @@ static bool is_written(const struct metrics_series *first, const struct metrics_
     return series->same[label] != label;
 }
 
-static uint64_t label_sum(const struct metrics_series *series, const char *text, size_t decision)
-{
-    uint64_t sum = 0;
-    for (; series != NULL; series = series->sibling) {
-        const size_t label = metrics_find_label(series, text);
-        if (label < series->label_count)
-            sum += metrics_cell_sum(series, series->first[METRIC_PREDICTIONS] +
-                                                label * DECISION_COUNT + decision);
-    }
-    return sum;
-}
-
-static void write_label(struct metrics_text *text, const struct metrics_series *series,
+static void write_label(struct metrics_text *text, const struct metrics_series *first,
                         const char *label)
 {
     for (size_t decision = 0; decision < DECISION_COUNT; decision++) {
-        const char *const values[] = {series->name, label, decision_name((enum decision)decision)};
-        metrics_text_value(text, METRIC_PREDICTIONS, values,
-                           (double)label_sum(series, label, decision));
+        const char *const values[] = {first->name, label, decision_name((enum decision)decision)};
+        uint64_t sum = 0;
+        for (const struct metrics_series *series = first; series != NULL;
+             series = series->sibling) {
+            const size_t at = metrics_find_label(series, label);
+            if (at < series->label_count)
+                sum += metrics_cell_sum(series, series->first[METRIC_PREDICTIONS] +
+                                                    at * DECISION_COUNT + decision);
+        }
+        metrics_text_value(text, METRIC_PREDICTIONS, values, (double)sum);
     }
 }
 
@@ -358,61 +353,48 @@ void metrics_expose_models(const struct metrics *metrics, struct metrics_text *o
         metrics_text_value(out, id, &series->name, value(context, slot - 1));
 }
 
-/* Lines for the series of the collectors: each counts twice, since its labels may be long, and new
- * series may come before the scrape. */
-static size_t collected_lines(const struct metrics *metrics)
-{
-    enum { NEW = 16 };
-    size_t lines = 0;
-    for (int id = 0; id < METRIC_TOTAL; id++) {
-        const struct metrics_collector *collector = &metrics->collectors[id];
-        if (collector->series != NULL)
-            lines += 2 * collector->series(collector->context, (enum metric_id)id) + NEW;
-    }
-    return lines;
-}
-
 /* ---- the page -------------------------------------------------------------- */
 
 /* A cell is at most a line; names of models and labels are short. The text doubles as it grows, so
  * that all its copies together take up to four times its length. */
 size_t metrics_expose_bytes(struct metrics *metrics)
 {
-    enum { LINE_BYTES = 192 };
-    size_t cells = 0;
+    enum { LINE_BYTES = 192, NEW = 16 };
+    size_t lines = 0;
     unsigned slot = 0;
     pthread_mutex_lock(&metrics->lock);
     for (const struct metrics_series *series; (series = next_series(metrics, &slot, true)) != NULL;)
         for (; series != NULL; series = series->sibling)
-            cells += series->cell_count + 8; /* and lines without a cell, as model_info */
+            lines += series->cell_count + 8; /* and lines without a cell, as model_info */
     pthread_mutex_unlock(&metrics->lock);
-    return 2 * (size_t)METRICS_TEXT_BYTES_FIRST +
-           4 * (cells + collected_lines(metrics)) * LINE_BYTES;
+    /* Each series of a collector counts twice, since its labels may be long, and new series may
+     * come before the scrape. */
+    for (int id = 0; id < METRIC_TOTAL; id++) {
+        const struct metrics_collector *collector = &metrics->collectors[id];
+        if (collector->series != NULL)
+            lines += 2 * collector->series(collector->context, (enum metric_id)id) + NEW;
+    }
+    return 2 * (size_t)METRICS_TEXT_BYTES_FIRST + 4 * lines * LINE_BYTES;
 }
 
 /* Models come and go under the lock, which a scrape holds from its first line to its last. */
-static void write_all_locked(struct metrics_text *text, struct metrics *metrics)
-{
-    for (int id = 0; id < METRIC_TOTAL; id++)
-        if (metrics->collectors[id].begin != NULL)
-            metrics->collectors[id].begin(metrics->collectors[id].context);
-    for (enum metric_id id = 0; !is_of_process(id); id++) {
-        const struct metrics_collector *collector = &metrics->collectors[id];
-        metrics_text_family(text, id);
-        if (writers[id] != NULL)
-            writers[id](text, metrics, id);
-        else if (collector->collect != NULL)
-            collector->collect(collector->context, id, text);
-    }
-}
-
 const char *metrics_expose(struct metrics *metrics, struct arena *arena, size_t *len)
 {
     struct metrics_text text = {
         .arena = arena,
         .in_flight = atomic_load_explicit(&metrics->in_flight, memory_order_acquire)};
     pthread_mutex_lock(&metrics->lock);
-    write_all_locked(&text, metrics);
+    for (int id = 0; id < METRIC_TOTAL; id++)
+        if (metrics->collectors[id].begin != NULL)
+            metrics->collectors[id].begin(metrics->collectors[id].context);
+    for (enum metric_id id = 0; !is_of_process(id); id++) {
+        const struct metrics_collector *collector = &metrics->collectors[id];
+        metrics_text_family(&text, id);
+        if (writers[id] != NULL)
+            writers[id](&text, metrics, id);
+        else if (collector->collect != NULL)
+            collector->collect(collector->context, id, &text);
+    }
     pthread_mutex_unlock(&metrics->lock);
     write_process(&text, metrics);
     return metrics_text_end(&text, len);

@@ -1,4 +1,5 @@
-#include "server/observe/metrics_observer.h"
+#include "server/observe/metrics.h"
+#include "server/observe/record.h"
 
 static void on_begun(void *context)
 {

@@ -48,15 +48,19 @@ static double read_fds(void)
     return count;
 }
 
-/* Reading the directory takes 10 ms where there are 12 000 connections, so scrapes in quick
- * succession would block an I/O thread: it is read once a second. */
-static double read_fds_lately(void)
+/* Since Linux 6.2 the directory's size is their number (proc_pid_fd(5)); before, it is 0. Reading
+ * the directory takes 10 ms where there are 12 000 connections, so scrapes in quick succession
+ * would block an I/O thread: it is read once a second. */
+static double count_fds(void)
 {
     static struct {
         pthread_mutex_t lock;
         uint64_t until_ns;
         double count;
     } lately = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct stat status;
+    if (stat("/proc/self/fd", &status) == 0 && status.st_size > 0)
+        return (double)status.st_size;
     pthread_mutex_lock(&lately.lock);
     uint64_t now_ns = clock_now_ns();
     if (now_ns >= lately.until_ns) {
@@ -66,21 +70,6 @@ static double read_fds_lately(void)
     double count = lately.count;
     pthread_mutex_unlock(&lately.lock);
     return count;
-}
-
-/* Since Linux 6.2 the directory's size is their number (proc_pid_fd(5)); before, it is 0. */
-static double count_fds(void)
-{
-    struct stat status;
-    if (stat("/proc/self/fd", &status) == 0 && status.st_size > 0)
-        return (double)status.st_size;
-    return read_fds_lately();
-}
-
-static double fds_limit(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : -1;
 }
 
 /* /proc/self/statm: size and resident set, in pages (proc(5)). */
@@ -114,8 +103,9 @@ double metrics_process_start(void)
 
 void metrics_process_read(struct metrics_process *out)
 {
+    struct rlimit limit;
     out->cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     out->open_fds = count_fds();
-    out->max_fds = fds_limit();
+    out->max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : -1;
     read_memory(out);
 }

@@ -37,28 +37,6 @@ static void put_string(struct metrics_text *text, const char *string)
     put(text, string, strlen(string));
 }
 
-/* 15 digits print every count below 1e15 and every sum of nanoseconds as what it is. */
-static void put_number(struct metrics_text *text, double number)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.15g", number);
-    put_string(text, digits);
-}
-
-/* "Label values: the backslash, double-quote and line-feed characters have to be escaped". */
-static void put_escaped(struct metrics_text *text, const char *value)
-{
-    while (*value != '\0') {
-        size_t plain = strcspn(value, "\\\"\n");
-        put(text, value, plain);
-        value += plain;
-        if (*value == '\0')
-            return;
-        put_string(text, *value == '\n' ? "\\n" : *value == '"' ? "\\\"" : "\\\\");
-        value++;
-    }
-}
-
 void metrics_text_family(struct metrics_text *text, enum metric_id id)
 {
     const struct metric *metric = &metric_table[id];
@@ -74,7 +52,13 @@ static void put_label(struct metrics_text *text, bool first, const char *name, c
     put_string(text, first ? "{" : ",");
     put_string(text, name);
     put_string(text, "=\"");
-    put_escaped(text, value);
+    /* "Label values: the backslash, double-quote and line-feed characters have to be escaped". */
+    for (size_t plain; *value != '\0'; value += plain + (value[plain] != '\0')) {
+        plain = strcspn(value, "\\\"\n");
+        put(text, value, plain);
+        if (value[plain] != '\0')
+            put_string(text, value[plain] == '\n' ? "\\n" : value[plain] == '"' ? "\\\"" : "\\\\");
+    }
     put_string(text, "\"");
 }
 
@@ -84,6 +68,7 @@ void metrics_text_sample(struct metrics_text *text, enum metric_id id, const cha
 {
     const char *const *labels = metric_table[id].labels;
     bool bare = labels[0] == NULL && le == NULL;
+    char digits[32];
     put_string(text, metric_table[id].name);
     put_string(text, suffix);
     for (size_t i = 0; labels[i] != NULL; i++)
@@ -91,7 +76,9 @@ void metrics_text_sample(struct metrics_text *text, enum metric_id id, const cha
     if (le != NULL)
         put_label(text, labels[0] == NULL, "le", le);
     put_string(text, bare ? " " : "} ");
-    put_number(text, number);
+    /* 15 digits print every count below 1e15 and every sum of nanoseconds as what it is. */
+    snprintf(digits, sizeof digits, "%.15g", number);
+    put_string(text, digits);
     put_string(text, "\n");
 }
 

@@ -92,6 +92,11 @@ struct observers {
     unsigned count;
 };
 
+/* The observers that are always there. */
+struct observer log_observer(void); /* the events "request" and "prediction" at level debug */
+struct metrics;
+struct observer metrics_observer(struct metrics *metrics); /* which must outlive it */
+
 static inline void observers_add(struct observers *observers, struct observer observer)
 {
     assert(observers->count < OBSERVERS_MAX);

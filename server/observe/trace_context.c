@@ -135,14 +135,6 @@ struct key {
     size_t len;
 };
 
-static bool is_new(const struct key *keys, size_t count, const char *text, size_t len)
-{
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].len == len && memcmp(keys[i].text, text, len) == 0)
-            return false;
-    return true;
-}
-
 /* One member, without the blanks around it. */
 static bool is_member(const char *text, size_t len, struct key *keys, size_t *count)
 {
@@ -150,9 +142,11 @@ static bool is_member(const char *text, size_t len, struct key *keys, size_t *co
     if (equals == NULL || *count == TRACE_STATE_MEMBERS)
         return false;
     size_t key = (size_t)(equals - text);
-    if (!is_key(text, key) || !is_value(equals + 1, len - key - 1) ||
-        !is_new(keys, *count, text, key))
+    if (!is_key(text, key) || !is_value(equals + 1, len - key - 1))
         return false;
+    for (size_t i = 0; i < *count; i++)
+        if (keys[i].len == key && memcmp(keys[i].text, text, key) == 0)
+            return false; /* a key stands once */
     keys[(*count)++] = (struct key){text, key};
     return true;
 }

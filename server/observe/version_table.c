@@ -37,19 +37,7 @@ void *version_table_find(const struct version_table *table, const char *model, c
     return found != NULL ? found->kept : NULL;
 }
 
-/* A free place, or that of the version which was longest without a use. */
-static struct version_entry **place(struct version_table *table)
-{
-    unsigned oldest = 0;
-    if (table->count < VERSION_TABLE_MAX)
-        return &table->entries[table->count++];
-    for (unsigned i = 1; i < VERSION_TABLE_MAX; i++)
-        if (table->entries[i]->used < table->entries[oldest]->used)
-            oldest = i;
-    free(table->entries[oldest]);
-    return &table->entries[oldest];
-}
-
+/* In a free place, or that of the version which was longest without a use. */
 static struct version_entry *add(struct version_table *table, const char *model,
                                  const char *version, uint64_t digest)
 {
@@ -62,7 +50,17 @@ static struct version_entry *add(struct version_table *table, const char *model,
     added->digest = digest;
     added->model = memcpy(names, model, model_bytes);
     added->version = memcpy(names + model_bytes, version_text(version), version_bytes);
-    *place(table) = added;
+    unsigned at = table->count;
+    if (at < VERSION_TABLE_MAX) {
+        table->count++;
+    } else {
+        at = 0;
+        for (unsigned i = 1; i < VERSION_TABLE_MAX; i++)
+            if (table->entries[i]->used < table->entries[at]->used)
+                at = i;
+        free(table->entries[at]);
+    }
+    table->entries[at] = added;
     return added;
 }
 

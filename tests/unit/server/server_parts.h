@@ -1,6 +1,6 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines config_copy and the functions of
- * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_text.h, metrics_observer.h, http.h,
+ * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_text.h, record.h, http.h,
  * worker.h, prepare.h, routes.h, plan.h, review.h, fits.h and memory_plan.h that server.c calls, so
  * include it in one file of a test program.
  *
@@ -17,8 +17,8 @@
 #include "server/fits/fits.h"
 #include "server/http/http.h"
 #include "server/memory_plan.h"
-#include "server/observe/metrics_observer.h"
 #include "server/observe/metrics_text.h"
+#include "server/observe/record.h"
 #include "server/restore.h"
 #include "server/review/review.h"
 #include "server/serve/versions.h"

@@ -8,7 +8,6 @@
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
 #include "server/check.h"
-#include "server/observe/log_observer.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/server_parts.h"

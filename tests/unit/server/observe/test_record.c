@@ -2,7 +2,7 @@
  * record. */
 #include "server/observe/record.h"
 
-#include "server/observe/metrics_observer.h"
+#include "server/observe/metrics.h"
 #include "tests/support/exposition.h"
 #include "tests/support/suite.h"
 
