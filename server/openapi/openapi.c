@@ -6,7 +6,6 @@
 
 #include "engine/base/doc.h"
 #include "engine/embed.h"
-#include "server/openapi/openapi_values.h"
 #include "wire/codec_dump.h"
 #include "wire/codec_names.h"
 #include "wire/media_type.h"
@@ -88,19 +87,6 @@ static void context_option(char out[OPTION_BYTES], size_t index)
     snprintf(out, OPTION_BYTES, "context.%s", codec_names_context.list[index]);
 }
 
-static int add_options(json_t *parameters)
-{
-    char name[OPTION_BYTES];
-    int failed = 0;
-    for (size_t i = 0; i < codec_names_query.count; i++)
-        failed |= add_option(parameters, codec_names_query.list[i], codec_names_query.list[i]);
-    for (size_t i = 0; i < codec_names_context.count; i++) {
-        context_option(name, i);
-        failed |= add_option(parameters, name, "context_value");
-    }
-    return failed;
-}
-
 /* References to all parameters of a raw body's query, at the end of an array. */
 static int append_options(json_t *parameters)
 {
@@ -120,7 +106,15 @@ static int append_options(json_t *parameters)
 static int add_names(json_t *components)
 {
     json_t *schemas = json_object_get(components, "schemas");
-    int failed = add_options(json_object_get(components, "parameters"));
+    json_t *parameters = json_object_get(components, "parameters");
+    char name[OPTION_BYTES];
+    int failed = 0;
+    for (size_t i = 0; i < codec_names_query.count; i++)
+        failed |= add_option(parameters, codec_names_query.list[i], codec_names_query.list[i]);
+    for (size_t i = 0; i < codec_names_context.count; i++) {
+        context_option(name, i);
+        failed |= add_option(parameters, name, "context_value");
+    }
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++)
         failed |= add_members(schemas, &shapes[i]);
     return failed;
@@ -133,11 +127,6 @@ enum { STATUS_MIN = 400, STATUS_MAX = 599, NAME_BYTES = 16 };
 static void problem_name(unsigned status, char out[NAME_BYTES])
 {
     snprintf(out, NAME_BYTES, "Problem%u", status);
-}
-
-static unsigned all_errors(void)
-{
-    return OPENAPI_CAN(ERR_CODE_COUNT) - 1 - OPENAPI_CAN(ERR_OK);
 }
 
 /* The errors in `can` whose replies have the status. */
@@ -159,19 +148,7 @@ static json_t *reply_headers(const char *const *others)
     int failed = json_object_set_new(headers, id, reference("headers", id));
     for (; *others != NULL; others++)
         failed |= json_object_set_new(headers, *others, reference("headers", *others));
-    if (failed == 0)
-        return headers;
-    json_decref(headers);
-    return NULL;
-}
-
-static json_t *problem_headers(unsigned status)
-{
-    const char *other = problem_is_passing(status)                   ? "Retry-After"
-                        : status == problem_status(ERR_METHOD)       ? "Allow"
-                        : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
-                                                                     : NULL;
-    return reply_headers((const char *const[]){other, NULL});
+    return codec_whole(headers, failed);
 }
 
 /* "Unsupported model; Input or output failed; ...", and the names of the same errors. */
@@ -189,24 +166,25 @@ static int describe_problem(unsigned errors, char *titles, size_t size, json_t *
     return failed;
 }
 
-static json_t *problem_schema(unsigned status, json_t *names)
-{
-    return json_pack("{s:[o], s:{s:{s:i}, s:{s:o}}, s:b}", "allOf", reference("schemas", "Problem"),
-                     "properties", "status", "const", (int)status, "error_type", "enum", names,
-                     "unevaluatedProperties", 0);
-}
-
 static json_t *problem_reply(unsigned status, unsigned errors)
 {
+    const char *header = problem_is_passing(status)                   ? "Retry-After"
+                         : status == problem_status(ERR_METHOD)       ? "Allow"
+                         : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
+                                                                      : NULL;
     char titles[256] = "";
     json_t *names = json_array();
     if (describe_problem(errors, titles, sizeof titles, names) != 0) {
         json_decref(names);
         return NULL;
     }
+    json_t *schema =
+        json_pack("{s:[o], s:{s:{s:i}, s:{s:o}}, s:b}", "allOf", reference("schemas", "Problem"),
+                  "properties", "status", "const", (int)status, "error_type", "enum", names,
+                  "unevaluatedProperties", 0);
     return json_pack("{s:s, s:o, s:{s:{s:o}}}", "description", titles, "headers",
-                     problem_headers(status), "content", "application/problem+json", "schema",
-                     problem_schema(status, names));
+                     reply_headers((const char *const[]){header, NULL}), "content",
+                     "application/problem+json", "schema", schema);
 }
 
 static int add_problems(json_t *components)
@@ -214,7 +192,8 @@ static int add_problems(json_t *components)
     json_t *responses = json_object_get(components, "responses");
     int failed = 0;
     for (unsigned status = STATUS_MIN; status <= STATUS_MAX; status++) {
-        const unsigned errors = errors_with(status, all_errors());
+        const unsigned all = OPENAPI_CAN(ERR_CODE_COUNT) - 1 - OPENAPI_CAN(ERR_OK);
+        const unsigned errors = errors_with(status, all);
         char name[NAME_BYTES];
         problem_name(status, name);
         if (errors != 0)
@@ -256,48 +235,39 @@ static json_t *path_parameters(const char *pattern)
             parameters, json_pack("{s:s%, s:s, s:b, s:{s:s}}", "name", at + 1, (size_t)len, "in",
                                   "path", "required", 1, "schema", "type", "string"));
     }
-    if (failed == 0)
-        return parameters;
-    json_decref(parameters);
-    return NULL;
-}
-
-static int refer_options(json_t *parameters, const char *options)
-{
-    char name[32];
-    int failed = 0;
-    for (size_t len; options[0] != '\0'; options += len + (options[len] == ' ')) {
-        len = strcspn(options, " ");
-        snprintf(name, sizeof name, "%.*s", (int)len, options);
-        failed |= refer(parameters, name);
-    }
-    return failed;
+    return codec_whole(parameters, failed);
 }
 
 static json_t *parameters_of(const struct openapi_route *route)
 {
+    const char *options = route->says->option != NULL ? route->says->option : "";
     json_t *parameters = json_array();
+    char name[32];
     int failed = parameters == NULL;
     if (route->says->is_tagged)
         failed |= refer(parameters, "If-None-Match");
     if (route->has_body)
         failed |= refer(parameters, "Content-Encoding");
-    if (route->says->option != NULL)
-        failed |= refer_options(parameters, route->says->option);
+    for (size_t len; options[0] != '\0'; options += len + (options[len] == ' ')) {
+        len = strcspn(options, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, options);
+        failed |= refer(parameters, name);
+    }
     if (route->has_body && route->says->takes == NULL)
         failed |= append_options(parameters);
-    if (failed == 0)
-        return parameters;
-    json_decref(parameters);
-    return NULL;
+    return codec_whole(parameters, failed);
 }
 
-/* A body of each type that is read, by what it is read as. */
-static json_t *prediction_body(void)
+/* The JSON that the route takes; of a prediction a body of each type that is read. */
+static json_t *body_of(const struct openapi_route *route)
 {
     static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
                                           [REQUEST_TEXT] = "TextBody",
                                           [REQUEST_IMAGE] = "ImageBody"};
+    const struct openapi_operation *says = route->says;
+    if (says->takes != NULL)
+        return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
+                         "application/json", "schema", reference("schemas", says->takes));
     json_t *content = json_object();
     enum request_body body;
     int failed = 0;
@@ -305,19 +275,7 @@ static json_t *prediction_body(void)
         failed |=
             json_object_set_new(content, media_type_proper(i, &body),
                                 json_pack("{s:o}", "schema", reference("schemas", schemas[body])));
-    if (failed == 0)
-        return json_pack("{s:b, s:o}", "required", 1, "content", content);
-    json_decref(content);
-    return NULL;
-}
-
-static json_t *body_of(const struct openapi_route *route)
-{
-    const struct openapi_operation *says = route->says;
-    if (says->takes == NULL)
-        return prediction_body();
-    return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
-                     "application/json", "schema", reference("schemas", says->takes));
+    return json_pack("{s:b, s:o}", "required", 1, "content", codec_whole(content, failed));
 }
 
 /* ---- what it is answered with ---- */
@@ -341,33 +299,26 @@ static unsigned errors_of(const struct openapi_route *route)
     return can | route->says->can;
 }
 
-static json_t *media_of(const struct openapi_operation *says)
-{
-    return says->schema == NULL ? json_object()
-                                : json_pack("{s:o}", "schema", reference("schemas", says->schema));
-}
-
 static json_t *responses_of(const struct openapi_route *route)
 {
     const struct openapi_operation *says = route->says;
     const char *const others[] = {says->is_tagged ? "ETag" : NULL, NULL};
     json_t *responses = json_object();
     char status[16];
+    json_t *media = says->schema == NULL
+                        ? json_object()
+                        : json_pack("{s:o}", "schema", reference("schemas", says->schema));
     snprintf(status, sizeof status, "%u", says->status != 0 ? says->status : 200);
     int failed = json_object_set_new(
         responses, status,
         json_pack("{s:s, s:o, s:{s:o}}", "description", "OK", "headers", reply_headers(others),
-                  "content", says->schema != NULL ? "application/json" : says->media_type,
-                  media_of(says)));
+                  "content", says->schema != NULL ? "application/json" : says->media_type, media));
     if (says->is_tagged)
         failed |= json_object_set_new(responses, "304",
                                       json_pack("{s:s, s:o}", "description", "Not modified",
                                                 "headers", reply_headers(others)));
     failed |= refer_problems(responses, errors_of(route));
-    if (failed == 0)
-        return responses;
-    json_decref(responses);
-    return NULL;
+    return codec_whole(responses, failed);
 }
 
 /* ---- operations ---- */
@@ -394,19 +345,7 @@ static json_t *operation_of(const struct openapi_route *route, bool has_keys)
         failed |= json_object_set_new(operation, "security", security_of(route, has_keys));
     if (route->changes_state)
         failed |= json_object_set_new(operation, "x-changes-state", json_true());
-    if (failed == 0)
-        return operation;
-    json_decref(operation);
-    return NULL;
-}
-
-/* The object of a path, which routes of several methods share; NULL if there is no memory. */
-static json_t *path_of(json_t *paths, const char *pattern)
-{
-    if (json_object_get(paths, pattern) == NULL)
-        json_object_set_new(paths, pattern,
-                            json_pack("{s:o}", "parameters", path_parameters(pattern)));
-    return json_object_get(paths, pattern);
+    return codec_whole(operation, failed);
 }
 
 /* has_keys: the server takes nothing without a key. */
@@ -415,9 +354,14 @@ static int add_paths(json_t *document, const struct openapi_route *routes, unsig
 {
     json_t *paths = json_object_get(document, "paths");
     int failed = paths == NULL;
-    for (const struct openapi_route *route = routes; route < routes + count; route++)
-        failed |= json_object_set_new(path_of(paths, route->pattern), route->method,
+    for (const struct openapi_route *route = routes; route < routes + count; route++) {
+        const char *pattern = route->pattern;
+        if (json_object_get(paths, pattern) == NULL) /* routes of several methods share one */
+            failed |= json_object_set_new(
+                paths, pattern, json_pack("{s:o}", "parameters", path_parameters(pattern)));
+        failed |= json_object_set_new(json_object_get(paths, pattern), route->method,
                                       operation_of(route, has_keys));
+    }
     return failed;
 }
 

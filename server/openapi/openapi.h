@@ -59,4 +59,10 @@ enum { OPENAPI_BYTES = 1536 * 1024 };
  * about a millisecond. */
 const char *openapi_document(const struct openapi_source *source, struct arena *arena, size_t *len);
 
+/* Private to openapi (openapi_values.c). Replaces every string that begins with '@' in all of the
+ * tree: by limits of the code, limits of the configuration in service, and lists of words. 0, or
+ * not: there is no memory, or no value of the name. */
+struct json_t; /* jansson's */
+int openapi_values_fill(struct json_t *tree, const struct snapshot *snapshot);
+
 #endif

@@ -1,9 +1,10 @@
-#include "server/openapi/openapi_values.h"
+#include "server/openapi/openapi.h"
 
 #include "engine/decide/decision.h"
 #include "engine/explain/explanation.h"
 #include "server/json/codec_feedback.h"
 #include "wire/codec_check.h"
+#include "wire/codec_dump.h"
 #include "wire/limits.h"
 #include "wire/problem.h"
 
@@ -73,10 +74,7 @@ static json_t *words(const struct snapshot *snapshot, unsigned count, word_at *a
     int failed = array == NULL;
     for (unsigned i = 0; i < count; i++)
         failed |= json_array_append_new(array, json_string(at(snapshot, i, room)));
-    if (failed == 0)
-        return array;
-    json_decref(array);
-    return NULL;
+    return codec_whole(array, failed);
 }
 
 /* ---- by name ---- */
@@ -139,19 +137,15 @@ static json_t *value_of(const char *name, const struct snapshot *snapshot)
 
 /* ---- all of a tree ---- */
 
-static bool is_place(const json_t *value)
-{
-    return json_is_string(value) && json_string_value(value)[0] == '@';
-}
-
 int openapi_values_fill(json_t *tree, const struct snapshot *snapshot)
 {
     int failed = 0;
     for (void *at = json_object_iter(tree); at != NULL; at = json_object_iter_next(tree, at)) {
         json_t *value = json_object_iter_value(at);
-        failed |= is_place(value) ? json_object_iter_set_new(
-                                        tree, at, value_of(json_string_value(value) + 1, snapshot))
-                                  : openapi_values_fill(value, snapshot);
+        const char *text = json_string_value(value);
+        failed |= text != NULL && text[0] == '@'
+                      ? json_object_iter_set_new(tree, at, value_of(text + 1, snapshot))
+                      : openapi_values_fill(value, snapshot);
     }
     for (size_t i = 0; i < json_array_size(tree); i++)
         failed |= openapi_values_fill(json_array_get(tree, i), snapshot);
