@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static bool is_same(const struct cli_option *option, const struct config *a, const struct config *b)
-{
-    if (cli_option_is_whole(option))
-        return cli_option_whole(option, a) == cli_option_whole(option, b);
-    if (cli_option_is_real(option))
-        return cli_option_real(option, a) == cli_option_real(option, b);
-    return strcmp(cli_option_text(option, a), cli_option_text(option, b)) == 0;
-}
-
 /* The option's value in `from`, put into `to`. */
 static enum err_code take_value(const struct cli_option *option, struct config *to,
                                 const struct config *from, struct err *err)
@@ -25,49 +16,41 @@ static enum err_code take_value(const struct cli_option *option, struct config *
                : option_set_text(option, to, cli_option_text(option, from), err);
 }
 
-static bool is_changed(const struct cli_option *option, const struct config *old,
-                       const struct config *next)
+static bool is_changed(const struct cli_option *option, const struct config *a,
+                       const struct config *b)
 {
-    return !option_is_models(option) && !is_same(option, old, next);
-}
-
-static enum err_code keep_what_waits(struct config_change *out, const struct config *old,
-                                     struct config *next, struct err *err)
-{
-    for (const struct cli_option *option = option_table; option < option_table + OPTION_TOTAL;
-         option++)
-        if (option->tag == OPTION_RESTART && is_changed(option, old, next)) {
-            out->restart[out->restart_count++] = option_key(option);
-            if (take_value(option, next, old, err))
-                return err->code;
-        }
-    return ERR_OK;
-}
-
-/* Compared with the queue in use, which may differ from the requested one. */
-static enum err_code fit_inputs(struct config *next, struct err *err)
-{
-    const struct cli_option *option = option_find("inputs_max");
-    if (!next->inputs_max_given && option_set_text(option, next, option->fallback, err))
-        return err->code;
-    if (next->inputs_max > next->queue_limit)
-        next->inputs_max = next->queue_limit;
-    return ERR_OK;
+    if (option_is_models(option))
+        return false;
+    if (cli_option_is_whole(option))
+        return cli_option_whole(option, a) != cli_option_whole(option, b);
+    if (cli_option_is_real(option))
+        return cli_option_real(option, a) != cli_option_real(option, b);
+    return strcmp(cli_option_text(option, a), cli_option_text(option, b)) != 0;
 }
 
 enum err_code config_change_find(struct config_change *out, const struct config *old,
                                  struct config *next, struct arena *arena, struct err *err)
 {
+    const struct cli_option *end = option_table + OPTION_TOTAL;
     *out = (struct config_change){
         .live = arena_alloc_array(arena, OPTION_TOTAL, sizeof(const char *)),
         .restart = arena_alloc_array(arena, OPTION_TOTAL, sizeof(const char *)),
     };
     if (out->live == NULL || out->restart == NULL)
         return err_no_memory(err, OPTION_TOTAL * sizeof(const char *));
-    if (keep_what_waits(out, old, next, err) || fit_inputs(next, err))
+    for (const struct cli_option *option = option_table; option < end; option++)
+        if (option->tag == OPTION_RESTART && is_changed(option, old, next)) {
+            out->restart[out->restart_count++] = option_key(option);
+            if (take_value(option, next, old, err))
+                return err->code;
+        }
+    /* Compared with the queue in use, which may differ from the requested one. */
+    const struct cli_option *inputs_max = option_find("inputs_max");
+    if (!next->inputs_max_given && option_set_text(inputs_max, next, inputs_max->fallback, err))
         return err->code;
-    for (const struct cli_option *option = option_table; option < option_table + OPTION_TOTAL;
-         option++)
+    if (next->inputs_max > next->queue_limit)
+        next->inputs_max = next->queue_limit;
+    for (const struct cli_option *option = option_table; option < end; option++)
         if (option->tag == OPTION_LIVE && is_changed(option, old, next))
             out->live[out->live_count++] = option_key(option);
     return ERR_OK;

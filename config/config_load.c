@@ -48,31 +48,26 @@ static enum err_code scan_flags(struct loader *loader, int argc, char *const *ar
     return ERR_OK;
 }
 
-static enum err_code apply_flag(struct loader *loader, const struct cli_argument *argument,
-                                struct err *err)
-{
-    char name[CLI_NAME_BYTES];
-    if (option_index(argument->option) >= OPTION_TOTAL)
-        return ERR_OK;
-    loader->given[option_index(argument->option)] = true;
-    if (option_is_models(argument->option)) /* the directory may hold blanks */
-        option_add_model_text(loader->config, argument->value, strlen(argument->value), err);
-    else
-        option_set_text(argument->option, loader->config, argument->value, err);
-    if (err->code == ERR_OK)
-        return ERR_OK;
-    cli_spell(argument->option, name);
-    return err_prefix(err, "--%s: ", name);
-}
-
 static enum err_code apply_flags(struct loader *loader, int argc, char *const *argv,
                                  struct err *err)
 {
     for (int at = 1; at < argc;) {
         struct cli_argument argument;
-        if (cli_next(&option_cli, argc, argv, &at, &argument, err) ||
-            apply_flag(loader, &argument, err))
+        char name[CLI_NAME_BYTES];
+        if (cli_next(&option_cli, argc, argv, &at, &argument, err))
             return err->code;
+        const struct cli_option *option = argument.option;
+        if (option_index(option) >= OPTION_TOTAL)
+            continue;
+        loader->given[option_index(option)] = true;
+        if (option_is_models(option)) /* the directory may hold blanks */
+            option_add_model_text(loader->config, argument.value, strlen(argument.value), err);
+        else
+            option_set_text(option, loader->config, argument.value, err);
+        if (err->code != ERR_OK) {
+            cli_spell(option, name);
+            return err_prefix(err, "--%s: ", name);
+        }
     }
     return ERR_OK;
 }
@@ -225,36 +220,28 @@ static enum err_code read_models(struct config *config, const json_t *value, str
     return ERR_OK;
 }
 
-static enum err_code read_text(const struct cli_option *option, struct config *config,
-                               const json_t *root, struct err *err)
+static enum err_code read_value(const struct cli_option *option, struct config *config,
+                                const json_t *root, struct err *err)
 {
-    const char *text = NULL;
-    if (doc_get_string(root, "$", option_key(option), &text, err) || text == NULL)
-        return err->code;
-    if (option_set_text(option, config, text, err))
-        return err_prefix(err, "$.%s: ", option_key(option));
-    return ERR_OK;
-}
-
-static enum err_code read_number(const struct cli_option *option, struct config *config,
-                                 const json_t *root, struct err *err)
-{
-    long long number = (long long)cli_option_whole(option, config);
-    if (doc_get_integer(root, "$", option_key(option), (long long)option->min,
-                        (long long)option->max, &number, err))
-        return err->code;
-    return cli_option_set_whole(option, config, (size_t)number, err);
-}
-
-static enum err_code read_real(const struct cli_option *option, struct config *config,
-                               const json_t *root, struct err *err)
-{
-    double number = cli_option_real(option, config);
-    if (doc_get_number(root, "$", option_key(option), &number, err))
-        return err->code;
-    if (cli_option_set_real(option, config, number, err))
-        return err_prefix(err, "$.%s: ", option_key(option));
-    return ERR_OK;
+    const char *key = option_key(option), *text = NULL;
+    if (cli_option_is_whole(option)) {
+        long long number = (long long)cli_option_whole(option, config);
+        if (doc_get_integer(root, "$", key, (long long)option->min, (long long)option->max, &number,
+                            err))
+            return err->code;
+        return cli_option_set_whole(option, config, (size_t)number, err);
+    }
+    if (cli_option_is_real(option)) {
+        double number = cli_option_real(option, config);
+        if (doc_get_number(root, "$", key, &number, err))
+            return err->code;
+        cli_option_set_real(option, config, number, err);
+    } else {
+        if (doc_get_string(root, "$", key, &text, err) || text == NULL)
+            return err->code;
+        option_set_text(option, config, text, err);
+    }
+    return err->code != ERR_OK ? err_prefix(err, "$.%s: ", key) : ERR_OK;
 }
 
 static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL], json_t *root,
@@ -271,15 +258,8 @@ static enum err_code read_members(struct config *config, bool given[OPTION_TOTAL
         if (json_is_null(value)) /* null stands for no value */
             continue;
         given[option_index(option)] = true;
-        if (option_is_models(option))
-            read_models(config, value, err);
-        else if (cli_option_is_whole(option))
-            read_number(option, config, root, err);
-        else if (cli_option_is_real(option))
-            read_real(option, config, root, err);
-        else
-            read_text(option, config, root, err);
-        if (err->code)
+        if (option_is_models(option) ? read_models(config, value, err)
+                                     : read_value(option, config, root, err))
             return err->code;
     }
     return ERR_OK;
@@ -303,41 +283,28 @@ static enum err_code read_file(struct config *config, bool given[OPTION_TOTAL], 
 
 /* ---- the whole ------------------------------------------------------------- */
 
-static enum err_code set_defaults(struct config *config, struct err *err)
-{
-    for (size_t i = 0; i < OPTION_TOTAL; i++)
-        if (option_set_text(&option_table[i], config, option_table[i].fallback, err))
-            return err_prefix(err, "default of %s: ", option_table[i].name);
-    return ERR_OK;
-}
-
-static enum err_code settle_inputs_max(struct loader *loader, struct err *err)
+/* A limit that nobody gave follows another one. */
+static enum err_code settle_limits(struct loader *loader, struct err *err)
 {
     struct config *config = loader->config;
     config->inputs_max_given = loader->given[option_index(option_find("inputs_max"))];
-    if (config->inputs_max <= config->queue_limit)
-        return ERR_OK;
-    if (config->inputs_max_given)
-        return err_set(
-            err, ERR_UNUSABLE,
-            "inputs_max (%u) must not be above queue_limit (%u), or such a request could "
-            "never be queued",
-            config->inputs_max, config->queue_limit);
-    config->inputs_max = config->queue_limit;
-    return ERR_OK;
-}
-
-static enum err_code settle_request_pixels_max(struct loader *loader, struct err *err)
-{
-    struct config *config = loader->config;
-    if (config->request_pixels_max >= config->image_pixels_max)
-        return ERR_OK;
-    if (loader->given[option_index(option_find("request_pixels_max"))])
-        return err_set(err, ERR_UNUSABLE,
-                       "request_pixels_max (%zu) must not be below image_pixels_max (%zu), or such "
-                       "an image could never be sent",
-                       config->request_pixels_max, config->image_pixels_max);
-    config->request_pixels_max = config->image_pixels_max;
+    if (config->inputs_max > config->queue_limit) {
+        if (config->inputs_max_given)
+            return err_set(
+                err, ERR_UNUSABLE,
+                "inputs_max (%u) must not be above queue_limit (%u), or such a request could "
+                "never be queued",
+                config->inputs_max, config->queue_limit);
+        config->inputs_max = config->queue_limit;
+    }
+    if (config->request_pixels_max < config->image_pixels_max) {
+        if (loader->given[option_index(option_find("request_pixels_max"))])
+            return err_set(err, ERR_UNUSABLE,
+                           "request_pixels_max (%zu) must not be below image_pixels_max (%zu), or "
+                           "such an image could never be sent",
+                           config->request_pixels_max, config->image_pixels_max);
+        config->request_pixels_max = config->image_pixels_max;
+    }
     return ERR_OK;
 }
 
@@ -405,7 +372,11 @@ static enum err_code check_keeping(const struct config *config, struct err *err)
 static enum err_code load(struct loader *loader, int argc, char *const *argv,
                           char *const *environment, struct err *err)
 {
-    if (set_defaults(loader->config, err) || scan_flags(loader, argc, argv, err))
+    struct config *config = loader->config;
+    for (size_t i = 0; i < OPTION_TOTAL; i++)
+        if (option_set_text(&option_table[i], config, option_table[i].fallback, err))
+            return err_prefix(err, "default of %s: ", option_table[i].name);
+    if (scan_flags(loader, argc, argv, err))
         return err->code;
     if (loader->action == CONFIG_HELP || loader->action == CONFIG_VERSION)
         return ERR_OK;
@@ -414,15 +385,14 @@ static enum err_code load(struct loader *loader, int argc, char *const *argv,
         return err->code;
     if (flag_file != NULL)
         loader->file = flag_file;
-    if (loader->file != NULL && read_file(loader->config, loader->given, loader->file, err))
+    if (loader->file != NULL && read_file(config, loader->given, loader->file, err))
         return err->code;
     if (read_environment(loader, environment, false, err) || apply_flags(loader, argc, argv, err))
         return err->code;
-    if (check_tls(loader->config, err) || check_admin(loader->config, err) ||
-        check_cors(loader->config, err) || check_keeping(loader->config, err) ||
-        settle_inputs_max(loader, err))
+    if (check_tls(config, err) || check_admin(config, err) || check_cors(config, err) ||
+        check_keeping(config, err))
         return err->code;
-    return settle_request_pixels_max(loader, err);
+    return settle_limits(loader, err);
 }
 
 enum err_code config_load(struct config *out, enum config_action *action, int argc,

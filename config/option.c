@@ -24,35 +24,31 @@ static enum err_code set_string(const char **field, struct config *config, const
 
 /* ---- addresses ------------------------------------------------------------- */
 
-/* Numeric only: a name may resolve to another address later, and so expose a fab's server.
- * localhost is the only exception. */
-static bool parse_host(char host[INET6_ADDRSTRLEN], const char *text, size_t len)
-{
-    unsigned char address[sizeof(struct in6_addr)];
-    bool bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
-    if (bracketed) {
-        text++;
-        len -= 2;
-    }
-    if (len >= INET6_ADDRSTRLEN)
-        return false;
-    memcpy(host, text, len);
-    host[len] = '\0';
-    if (!bracketed && strcmp(host, "localhost") == 0)
-        memcpy(host, "127.0.0.1", sizeof "127.0.0.1");
-    return inet_pton(bracketed ? AF_INET6 : AF_INET, host, address) == 1;
-}
-
 struct parsed_address {
     char host[INET6_ADDRSTRLEN];
     size_t port;
 };
 
+/* Numeric only: a name may resolve to another address later, and so expose a fab's server.
+ * localhost is the only exception. */
 static bool parse_address(const struct cli_option *option, struct parsed_address *out,
                           const char *text)
 {
+    unsigned char address[sizeof(struct in6_addr)];
     const char *colon = strrchr(text, ':');
-    return colon != NULL && parse_host(out->host, text, (size_t)(colon - text)) &&
+    if (colon == NULL)
+        return false;
+    size_t len = (size_t)(colon - text);
+    const bool bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
+    if (bracketed)
+        len -= 2;
+    if (len >= INET6_ADDRSTRLEN)
+        return false;
+    memcpy(out->host, text + bracketed, len);
+    out->host[len] = '\0';
+    if (!bracketed && strcmp(out->host, "localhost") == 0)
+        memcpy(out->host, "127.0.0.1", sizeof "127.0.0.1");
+    return inet_pton(bracketed ? AF_INET6 : AF_INET, out->host, address) == 1 &&
            !cli_option_parse_whole(colon + 1, option->min, option->max, &out->port,
                                    &(struct err){0});
 }
@@ -74,13 +70,6 @@ static enum err_code set_address(const struct cli_option *option, void *target, 
 }
 
 /* ---- models ---------------------------------------------------------------- */
-
-/* Names become URL paths and metric labels, so they need no escaping anywhere. */
-static bool is_model_name(const char *name)
-{
-    size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-    return len >= 1 && len <= 64 && name[len] == '\0' && strspn(name, ".") < len;
-}
 
 /* A directory is printed by --print-config, so it must be a JSON string without escapes to undo. */
 static bool is_directory_text(const char *dir)
@@ -123,7 +112,11 @@ static enum err_code check_shares(const struct config *config, const struct conf
 static enum err_code check_model(const struct config *config, const struct config_model *model,
                                  struct err *err)
 {
-    if (model->name == NULL || !is_model_name(model->name))
+    /* Names become URL paths and metric labels, so they need no escaping anywhere. */
+    const char *name = model->name != NULL ? model->name : "";
+    const size_t len = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                    "0123456789._-");
+    if (len < 1 || len > 64 || name[len] != '\0' || strspn(name, ".") == len)
         return err_set(err, ERR_UNUSABLE,
                        "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots");
     if (model->dir == NULL || !is_directory_text(model->dir))
@@ -173,32 +166,28 @@ enum err_code option_add_model(struct config *config, const struct config_model 
     return ERR_OK;
 }
 
-static enum err_code parse_share(const char *text, double *out, struct err *err)
-{
-    char *end;
-    *out = strtod(text, &end);
-    if (end == text || *end != '\0')
-        return err_set(err, ERR_UNUSABLE, "\"%s\" is no share; expected a number from 0 to 1",
-                       text);
-    return ERR_OK;
-}
-
 /* The last ",key=value" is cut off and read; any other comma is the directory's. False: there is
  * none, or it cannot be read. */
 static bool take_suffix(struct config_model *model, char *dir, struct err *err)
 {
     static const char *const keys[] = {",dtype=", ",split=", ",shadow="};
-    char *comma = strrchr(dir, ',');
-    for (size_t i = 0; comma != NULL && i < sizeof keys / sizeof keys[0]; i++) {
-        const char *value = comma + strlen(keys[i]);
-        if (strncmp(comma, keys[i], strlen(keys[i])) != 0)
-            continue;
-        *comma = '\0';
-        if (i > 0)
-            return parse_share(value, i == 1 ? &model->split : &model->shadow, err) == ERR_OK;
+    char *comma = strrchr(dir, ','), *end;
+    size_t i = 0;
+    while (comma != NULL && i < 3 && strncmp(comma, keys[i], strlen(keys[i])) != 0)
+        i++;
+    if (comma == NULL || i == 3)
+        return false;
+    const char *value = comma + strlen(keys[i]);
+    *comma = '\0';
+    if (i == 0) {
         model->dtype = value;
         return true;
     }
+    const double share = strtod(value, &end);
+    *(i == 1 ? &model->split : &model->shadow) = share;
+    if (end != value && *end == '\0')
+        return true;
+    err_set(err, ERR_UNUSABLE, "\"%s\" is no share; expected a number from 0 to 1", value);
     return false;
 }
 
@@ -245,22 +234,18 @@ static enum err_code set_path(const struct cli_option *option, void *target, con
     return ERR_OK;
 }
 
-/* A path of at most 107 bytes, the limit for sockets (unix(7)). */
-static bool is_socket_path(const char *path)
-{
-    enum { PATH_BYTES_MAX = 107 };
-    return path[0] == '/' && strlen(path) <= PATH_BYTES_MAX && is_directory_text(path);
-}
-
 static enum err_code set_place(const struct cli_option *option, void *target, const char *text,
                                struct err *err)
 {
+    enum { PATH_BYTES_MAX = 107 }; /* the limit for sockets (unix(7)) */
     static const char prefix[] = "unix:";
     struct config *config = target;
     struct parsed_address parsed = {.port = 0};
     const bool is_path = strncmp(text, prefix, sizeof prefix - 1) == 0;
+    const char *path = text + sizeof prefix - 1;
     const bool is_whole =
-        is_path ? is_socket_path(text + sizeof prefix - 1) : parse_address(option, &parsed, text);
+        is_path ? path[0] == '/' && strlen(path) <= PATH_BYTES_MAX && is_directory_text(path)
+                : parse_address(option, &parsed, text);
     if (text[0] != '\0' && !is_whole)
         return err_set(err, ERR_UNUSABLE,
                        "expected ADDRESS:PORT, such as 127.0.0.1:8081, or unix:PATH, such as "
