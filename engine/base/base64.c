@@ -95,12 +95,6 @@ enum err_code base64_decode(char *out, size_t *out_len, const char *text, size_t
 
 /* ---- base64 with common deviations ---- */
 
-/* Returns 0 to 63. The URL-safe alphabet's two own characters have the values of + and /. */
-static unsigned value_of(char c)
-{
-    return (unsigned)base64_decode_value(c == '-' ? '+' : c == '_' ? '/' : c);
-}
-
 /* The state of base64_decode_sent: counts, and the alphabets that the text has used so far. */
 struct sent {
     size_t data, padding; /* characters */
@@ -126,7 +120,9 @@ static enum err_code take_sent(struct sent *sent, char c, size_t at, char **out,
                        "characters of both alphabets, the standard and the URL-safe one, at offset "
                        "%zu",
                        at);
-    sent->bits = sent->bits << 6 | value_of(c);
+    /* The two characters of the URL-safe alphabet have the values of + and /. */
+    const char standard = (char)(c == '-' ? '+' : c == '_' ? '/' : c);
+    sent->bits = sent->bits << 6 | (unsigned)base64_decode_value(standard);
     sent->last_at = at;
     if (++sent->data % 4 == 0) {
         *(*out)++ = (char)(sent->bits >> 16);

@@ -93,9 +93,9 @@ unsigned cpu_quota_limit(const char *root)
     return (unsigned)cgroup_smallest(root, "cpu", quota_of_group);
 }
 
-/* Processors in the scheduler's mask; a mask of 8192 covers every kernel that Debian builds. */
-static unsigned allowed_processors(void)
+unsigned cpu_quota_threads(const char *root)
 {
+    /* Processors in the scheduler's mask; a mask of 8192 covers every kernel that Debian builds. */
     size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
     cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
     int count = 0;
@@ -103,10 +103,5 @@ static unsigned allowed_processors(void)
         count = CPU_COUNT_S(size, set);
     if (set != NULL)
         CPU_FREE(set);
-    return count > 0 ? (unsigned)count : 1;
-}
-
-unsigned cpu_quota_threads(const char *root)
-{
-    return (unsigned)cgroup_smaller(allowed_processors(), cpu_quota_limit(root));
+    return (unsigned)cgroup_smaller(count > 0 ? (unsigned)count : 1, cpu_quota_limit(root));
 }

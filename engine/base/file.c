@@ -191,26 +191,20 @@ enum err_code file_read_given(char **out, size_t *len, const char *path, size_t 
     return read_path(out, len, path, NAMED_BY_CALLER, bytes_max, &error, err);
 }
 
-/* True for errors of the path. All others count as failures of the system. */
-static bool is_of_path(int error)
-{
-    static const int errors[] = {ENOENT, ENOTDIR,      EISDIR, EACCES, EPERM,
-                                 ELOOP,  ENAMETOOLONG, ENXIO,  ENODEV};
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
-        if (error == errors[i])
-            return true;
-    return false;
-}
-
 enum err_code file_read_input(char **out, size_t *len, const char *path, size_t bytes_max,
                               struct err *err)
 {
+    /* Errors of the path. All others count as failures of the system. */
+    static const int of_path[] = {ENOENT, ENOTDIR,      EISDIR, EACCES, EPERM,
+                                  ELOOP,  ENAMETOOLONG, ENXIO,  ENODEV};
     int error;
     struct err cause = {0};
     if (read_path(out, len, path, NAMED_AS_INPUT, bytes_max, &error, &cause) == ERR_OK)
         return ERR_OK;
-    bool is_unusable = cause.code == ERR_IO && is_of_path(error);
-    return err_set(err, is_unusable ? ERR_UNUSABLE : cause.code, "%s", cause.text);
+    for (size_t i = 0; i < sizeof of_path / sizeof of_path[0]; i++)
+        if (cause.code == ERR_IO && error == of_path[i])
+            cause.code = ERR_UNUSABLE;
+    return err_set(err, cause.code, "%s", cause.text);
 }
 
 enum err_code file_exists(const char *path, bool *out, struct err *err)

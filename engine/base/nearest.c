@@ -7,12 +7,6 @@
 
 enum { NAME_BYTES_MAX = 64, CELLS_MAX = 1 << 19 };
 
-static size_t smallest(size_t a, size_t b, size_t c)
-{
-    size_t least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
 /* Computes Levenshtein's distance by Wagner and Fischer, one row at a time: row[k] is the distance
  * of the first i bytes of `a` to the first k of `b`. A distance beyond `far` may end early, as
  * SIZE_MAX. *cells rises by the cells computed. */
@@ -27,8 +21,9 @@ static size_t edit_distance(const char *a, size_t a_len, const char *b, size_t b
         row[0] = i + 1;
         for (size_t k = 0; k < b_len; k++) {
             size_t substituted = diagonal + (a[i] != b[k]);
+            size_t shifted = (row[k] < row[k + 1] ? row[k] : row[k + 1]) + 1;
             diagonal = row[k + 1];
-            row[k + 1] = smallest(substituted, row[k] + 1, row[k + 1] + 1);
+            row[k + 1] = substituted < shifted ? substituted : shifted;
             least = row[k + 1] < least ? row[k + 1] : least;
         }
         *cells += b_len;

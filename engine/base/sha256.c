@@ -62,11 +62,6 @@ static const char *last_part(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static bool is_stopped(const struct hashing *hashing)
-{
-    return hashing->stop != NULL && atomic_load(hashing->stop);
-}
-
 static enum err_code add_file(struct hashing *hashing, const char *path, struct err *err)
 {
     int fd;
@@ -74,7 +69,7 @@ static enum err_code add_file(struct hashing *hashing, const char *path, struct 
         return err_prefix(err, "%s: ", last_part(path));
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     for (ssize_t got = 1; got != 0 && err->code == ERR_OK;) {
-        if (is_stopped(hashing)) {
+        if (hashing->stop != NULL && atomic_load(hashing->stop)) {
             err_set(err, ERR_NOT_READY, "hashing was stopped");
             break;
         }

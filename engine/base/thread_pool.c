@@ -173,20 +173,6 @@ unsigned thread_pool_size(const struct thread_pool *pool)
     return pool->size;
 }
 
-static enum err_code start_members(struct thread_pool *pool, const unsigned short *cpus,
-                                   struct err *err)
-{
-    for (unsigned i = 0; i + 1 < pool->size; i++) {
-        pool->members[i] =
-            (struct member){.pool = pool, .index = i + 1, .cpu = cpus != NULL ? cpus[i + 1] : -1};
-        int failed = pthread_create(&pool->members[i].thread, NULL, member_main, &pool->members[i]);
-        if (failed)
-            return err_no_thread(err, failed);
-        pool->started++;
-    }
-    return ERR_OK;
-}
-
 enum err_code thread_pool_open(struct thread_pool **out, unsigned threads, struct err *err)
 {
     return thread_pool_open_on(out, threads, NULL, err);
@@ -207,9 +193,16 @@ enum err_code thread_pool_open_on(struct thread_pool **out, unsigned threads,
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    if (start_members(pool, cpus, err)) {
-        thread_pool_close(pool);
-        return err->code;
+    for (; pool->started + 1 < threads; pool->started++) {
+        struct member *member = &members[pool->started];
+        const unsigned index = pool->started + 1;
+        *member =
+            (struct member){.pool = pool, .index = index, .cpu = cpus != NULL ? cpus[index] : -1};
+        int failed = pthread_create(&member->thread, NULL, member_main, member);
+        if (failed) {
+            thread_pool_close(pool);
+            return err_no_thread(err, failed);
+        }
     }
     *out = pool;
     return ERR_OK;

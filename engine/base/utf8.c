@@ -49,18 +49,13 @@ uint32_t utf8_decode(const char *text, size_t *at)
            (bytes[3] & 0x3Fu);
 }
 
-static char continuation(uint32_t character, unsigned shift)
-{
-    return (char)(0x80 | (character >> shift & 0x3F));
-}
-
 unsigned utf8_encode(uint32_t character, char out[UTF8_BYTES_MAX])
 {
     unsigned need = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0x00, 0xC0, 0xE0, 0xF0};
     out[0] = (char)(lead[need] | character >> 6 * (need - 1));
     for (unsigned i = 1; i < need; i++)
-        out[i] = continuation(character, 6 * (need - 1 - i));
+        out[i] = (char)(0x80 | (character >> 6 * (need - 1 - i) & 0x3F));
     return need;
 }
 
