@@ -94,17 +94,6 @@ static enum err_code prefix(const struct cli_option *option, struct err *err)
     return err_prefix(err, "--%s: ", name);
 }
 
-static enum err_code no_option(const struct cli *cli, struct cli_argument *out,
-                               const char *argument, struct err *err)
-{
-    char printable[CLI_NAME_BYTES + 1];
-    if (cli->positional == NULL)
-        return err_set(err, ERR_UNUSABLE, "unexpected argument '%s'; --help shows the usage",
-                       cli_printable(argument, printable));
-    *out = (struct cli_argument){.value = argument};
-    return ERR_OK;
-}
-
 static enum err_code take_value(struct cli_argument *out, int argc, char *const *argv, int *at,
                                 struct err *err)
 {
@@ -130,8 +119,14 @@ enum err_code cli_next(const struct cli *cli, int argc, char *const *argv, int *
     const char *argument = argv[(*at)++];
     if (strcmp(argument, "-h") == 0)
         argument = "--help";
-    if (strncmp(argument, "--", 2) != 0)
-        return no_option(cli, out, argument, err);
+    if (strncmp(argument, "--", 2) != 0) {
+        char printable[CLI_NAME_BYTES + 1];
+        *out = (struct cli_argument){.value = argument};
+        if (cli->positional != NULL)
+            return ERR_OK;
+        return err_set(err, ERR_UNUSABLE, "unexpected argument '%s'; --help shows the usage",
+                       cli_printable(argument, printable));
+    }
     argument += 2;
     size_t len = strcspn(argument, "=");
     *out = (struct cli_argument){.option = find(cli, argument, len),
@@ -142,29 +137,6 @@ enum err_code cli_next(const struct cli *cli, int argc, char *const *argv, int *
                   : out->option == &version_option ? CLI_VERSION
                                                    : CLI_RUN;
     return take_value(out, argc, argv, at, err);
-}
-
-static enum err_code apply(const struct cli *cli, const struct cli_argument *argument, void *target,
-                           struct err *err)
-{
-    if (argument->option == NULL)
-        return cli->positional(NULL, target, argument->value, err);
-    if (cli_option_set(argument->option, target, argument->value, err))
-        return prefix(argument->option, err);
-    return ERR_OK;
-}
-
-static enum err_code check_required(const struct cli *cli, const bool given[OPTIONS_MAX],
-                                    struct err *err)
-{
-    for (size_t i = 0; i < cli->option_count; i++)
-        if (cli->options[i].is_required && !given[i]) {
-            char name[CLI_NAME_BYTES];
-            cli_spell(&cli->options[i], name);
-            return err_set(err, ERR_UNUSABLE, "--%s %s is missing; --help shows the usage", name,
-                           cli->options[i].value);
-        }
-    return ERR_OK;
 }
 
 enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void *target,
@@ -182,12 +154,23 @@ enum err_code cli_parse(const struct cli *cli, int argc, char *const *argv, void
         *action = argument.action;
         if (*action != CLI_RUN)
             return ERR_OK;
-        if (apply(cli, &argument, target, err))
-            return err->code;
-        if (argument.option != NULL)
-            given[argument.option - cli->options] = true;
+        if (argument.option == NULL) {
+            if (cli->positional(NULL, target, argument.value, err))
+                return err->code;
+            continue;
+        }
+        if (cli_option_set(argument.option, target, argument.value, err))
+            return prefix(argument.option, err);
+        given[argument.option - cli->options] = true;
     }
-    return check_required(cli, given, err) ? err->code : versions_check(err);
+    for (size_t i = 0; i < cli->option_count; i++)
+        if (cli->options[i].is_required && !given[i]) {
+            char name[CLI_NAME_BYTES];
+            cli_spell(&cli->options[i], name);
+            return err_set(err, ERR_UNUSABLE, "--%s %s is missing; --help shows the usage", name,
+                           cli->options[i].value);
+        }
+    return versions_check(err);
 }
 
 void cli_print_version(const struct cli *cli, FILE *file)

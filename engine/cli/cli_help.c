@@ -22,17 +22,12 @@ static void print_wrapped(FILE *file, const char *text)
     fprintf(file, "%s\n", text);
 }
 
-static const char *value_of(const struct cli_option *option)
-{
-    if (option->type == CLI_FLAG)
-        return "";
-    return option->choices != NULL ? option->choices : option->value;
-}
-
 static void print_option(FILE *file, const struct cli_option *option)
 {
     char name[CLI_NAME_BYTES], sentence[SENTENCE_BYTES];
-    const char *value = value_of(option);
+    const char *value = option->choices != NULL ? option->choices : option->value;
+    if (option->type == CLI_FLAG)
+        value = "";
     bool has_fallback = option->fallback != NULL && option->fallback[0] != '\0';
     cli_spell(option, name);
     snprintf(sentence, sizeof sentence, "%s%s%s%s", option->help,

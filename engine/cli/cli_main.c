@@ -15,15 +15,6 @@ int cli_main_status(const struct err *err)
 
 /* ---- commands ---- */
 
-static const struct cli_program *find(const struct cli_program *programs, size_t count,
-                                      const char *command)
-{
-    for (size_t i = 0; i < count; i++)
-        if (programs[i].command == NULL || strcmp(programs[i].command, command) == 0)
-            return &programs[i];
-    return NULL;
-}
-
 static enum err_code refuse_command(const struct cli_program *programs, size_t count,
                                     struct err *err)
 {
@@ -81,23 +72,21 @@ static int run_one(const struct cli_program *program, int argc, char *const *arg
     return run.status;
 }
 
-static bool is_printed(void)
-{
-    return fflush(stdout) == 0 && !ferror(stdout);
-}
-
 int cli_main(const struct cli_program *programs, size_t count, int argc, char *const *argv,
              void *target)
 {
     file_open_standard();
     openblas_set_environment();
     const char *name = programs->cli->program, *first = argc > 1 ? argv[1] : "";
-    const struct cli_program *program = find(programs, count, first);
+    const struct cli_program *program = NULL;
+    for (size_t i = count; i > 0; i--)
+        if (programs[i - 1].command == NULL || strcmp(programs[i - 1].command, first) == 0)
+            program = &programs[i - 1];
     struct err err = {0};
     int skipped = program != NULL && program->command != NULL;
     int status = program != NULL ? run_one(program, argc - skipped, argv + skipped, target, &err)
                                  : run_none(programs, count, first, &err);
-    bool is_whole = is_printed();
+    bool is_whole = fflush(stdout) == 0 && !ferror(stdout);
     if (err.code != ERR_OK)
         fprintf(stderr, "%s: %s\n", name, err.text);
     else if (!is_whole)

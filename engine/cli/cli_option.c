@@ -52,15 +52,6 @@ enum err_code cli_option_set_whole(const struct cli_option *option, void *target
     return ERR_OK;
 }
 
-static enum err_code set_digits(const struct cli_option *option, void *target, const char *value,
-                                struct err *err)
-{
-    size_t number = 0;
-    if (cli_option_parse_whole(value, option->min, option->max, &number, err))
-        return err->code;
-    return cli_option_set_whole(option, target, number, err);
-}
-
 enum err_code cli_option_set_real(const struct cli_option *option, void *target, double number,
                                   struct err *err)
 {
@@ -72,14 +63,6 @@ enum err_code cli_option_set_real(const struct cli_option *option, void *target,
     else
         *(double *)field_of(option, target) = number;
     return ERR_OK;
-}
-
-static enum err_code set_real(const struct cli_option *option, void *target, const char *value,
-                              struct err *err)
-{
-    char *end;
-    double number = strtod(value, &end);
-    return cli_option_set_real(option, target, end == value || *end != '\0' ? NAN : number, err);
 }
 
 /* ---- texts ---- */
@@ -96,22 +79,14 @@ bool cli_option_is_choice(const char *choices, const char *text)
     return false;
 }
 
-static enum err_code set_text(const struct cli_option *option, void *target, const char *value,
-                              struct err *err)
-{
-    if (option->choices != NULL && !cli_option_is_choice(option->choices, value))
-        return err_set(err, ERR_UNUSABLE, "must be one of %s", option->choices);
-    if (value[0] == '\0')
-        return err_set(err, ERR_UNUSABLE, "must not be empty");
-    *(const char **)field_of(option, target) = value;
-    return ERR_OK;
-}
-
 /* ---- any ---- */
 
 enum err_code cli_option_set(const struct cli_option *option, void *target, const char *value,
                              struct err *err)
 {
+    size_t whole = 0;
+    double real;
+    char *end;
     if (option->apply != NULL)
         return option->apply(option, target, value, err);
     switch (option->type) {
@@ -119,13 +94,21 @@ enum err_code cli_option_set(const struct cli_option *option, void *target, cons
         *(bool *)field_of(option, target) = true;
         return ERR_OK;
     case CLI_TEXT:
-        return set_text(option, target, value, err);
+        if (option->choices != NULL && !cli_option_is_choice(option->choices, value))
+            return err_set(err, ERR_UNUSABLE, "must be one of %s", option->choices);
+        if (value[0] == '\0')
+            return err_set(err, ERR_UNUSABLE, "must not be empty");
+        *(const char **)field_of(option, target) = value;
+        return ERR_OK;
     case CLI_UNSIGNED:
     case CLI_SIZE:
-        return set_digits(option, target, value, err);
+        if (cli_option_parse_whole(value, option->min, option->max, &whole, err))
+            return err->code;
+        return cli_option_set_whole(option, target, whole, err);
     case CLI_FLOAT:
     case CLI_DOUBLE:
-        return set_real(option, target, value, err);
+        real = strtod(value, &end);
+        return cli_option_set_real(option, target, end == value || *end != '\0' ? NAN : real, err);
     default:
         return ERR_OK;
     }
