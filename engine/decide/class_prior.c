@@ -87,53 +87,10 @@ static void divide_by_sum(double *counts, unsigned count)
         counts[i] /= sum;
 }
 
-/* prior->expected of a natural or an equal one, or as it is. */
-static enum err_code expect(struct class_prior *prior, unsigned count, struct arena *arena,
-                            struct err *err)
-{
-    if (prior->kind == CLASS_PRIOR_COUNTS)
-        return ERR_OK;
-    double *shares = take_array(count, arena, err);
-    if (shares == NULL)
-        return err->code;
-    for (unsigned i = 0; i < count; i++)
-        shares[i] = prior->kind == CLASS_PRIOR_EQUAL ? 1 : prior->fitted[i];
-    divide_by_sum(shares, count);
-    prior->expected = shares;
-    return ERR_OK;
-}
-
 /* The inputs of a label that has this share of so many. */
 static double inputs_of(double share, double fitted)
 {
     return share * fitted + UNSEEN;
-}
-
-static enum err_code assume(struct class_prior *prior, unsigned count, struct arena *arena,
-                            struct err *err)
-{
-    const double fitted = sum_of(prior->fitted, count);
-    double *shares = take_array(count, arena, err);
-    if (shares == NULL)
-        return err->code;
-    for (unsigned i = 0; i < count; i++)
-        shares[i] = inputs_of(prior->expected[i], fitted) / (fitted + UNSEEN * count);
-    prior->assumed = shares;
-    return ERR_OK;
-}
-
-static enum err_code shift(struct class_prior *prior, unsigned count, struct arena *arena,
-                           struct err *err)
-{
-    const double fitted = sum_of(prior->fitted, count);
-    float *shifts = arena_alloc_array(arena, count, sizeof *shifts);
-    if (shifts == NULL)
-        return err_no_memory(err, count * sizeof *shifts);
-    for (unsigned i = 0; i < count; i++)
-        shifts[i] =
-            (float)(log(inputs_of(prior->expected[i], fitted)) - log(prior->fitted[i] + UNSEEN));
-    prior->shifts = shifts;
-    return ERR_OK;
 }
 
 /* After kind, fitted and, of counts, expected. */
@@ -149,10 +106,32 @@ static enum err_code settle(struct class_prior *prior, unsigned count, struct ar
         return err_set(err, ERR_UNSUPPORTED,
                        "class_prior needs fitted_prior, the counts of the labels that the scores "
                        "were fitted for: attnd-eval --calibrate writes it");
-    if (expect(prior, count, arena, err) || assume(prior, count, arena, err) ||
-        prior->kind == CLASS_PRIOR_NATURAL)
+    if (prior->kind != CLASS_PRIOR_COUNTS) {
+        double *shares = take_array(count, arena, err);
+        if (shares == NULL)
+            return err->code;
+        for (unsigned i = 0; i < count; i++)
+            shares[i] = prior->kind == CLASS_PRIOR_EQUAL ? 1 : prior->fitted[i];
+        divide_by_sum(shares, count);
+        prior->expected = shares;
+    }
+    const double fitted = sum_of(prior->fitted, count);
+    double *assumed = take_array(count, arena, err);
+    if (assumed == NULL)
         return err->code;
-    return shift(prior, count, arena, err);
+    for (unsigned i = 0; i < count; i++)
+        assumed[i] = inputs_of(prior->expected[i], fitted) / (fitted + UNSEEN * count);
+    prior->assumed = assumed;
+    if (prior->kind == CLASS_PRIOR_NATURAL)
+        return ERR_OK;
+    float *shifts = arena_alloc_array(arena, count, sizeof *shifts);
+    if (shifts == NULL)
+        return err_no_memory(err, count * sizeof *shifts);
+    for (unsigned i = 0; i < count; i++)
+        shifts[i] =
+            (float)(log(inputs_of(prior->expected[i], fitted)) - log(prior->fitted[i] + UNSEEN));
+    prior->shifts = shifts;
+    return ERR_OK;
 }
 
 enum err_code class_prior_refit(struct class_prior *prior, const double *fitted, unsigned count,

@@ -57,15 +57,6 @@ static enum err_code read_member(void *context, const char *key, const struct js
     return ERR_OK;
 }
 
-static enum err_code check_all_seen(const struct reader *reader, struct err *err)
-{
-    for (unsigned i = 0; i < reader->count; i++)
-        if (!reader->entries[i].seen)
-            return err_set(err, ERR_UNSUPPORTED, "%s lacks the label '%s'", reader->path,
-                           reader->entries[i].label);
-    return ERR_OK;
-}
-
 enum err_code label_map_read(const struct json_t *object, const char *path,
                              const char *const *labels, unsigned count,
                              enum err_code (*visit)(void *context, unsigned label,
@@ -82,8 +73,10 @@ enum err_code label_map_read(const struct json_t *object, const char *path,
     for (unsigned i = 0; i < count; i++)
         reader.entries[i] = (struct entry){.label = labels[i], .index = i};
     qsort(reader.entries, count, sizeof *reader.entries, compare);
-    if (!doc_each_member(object, read_member, &reader, err))
-        check_all_seen(&reader, err);
+    doc_each_member(object, read_member, &reader, err);
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+        if (!reader.entries[i].seen)
+            err_set(err, ERR_UNSUPPORTED, "%s lacks the label '%s'", path, reader.entries[i].label);
     free(reader.entries);
     return err->code;
 }

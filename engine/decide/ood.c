@@ -74,23 +74,20 @@ static double project(const struct ood *ood, const float *x, double z[OOD_COMPON
     return square;
 }
 
-static double distance(const struct ood *ood, const double *z, const float *class_mean)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < ood->components; i++) {
-        double difference = z[i] - (double)class_mean[i];
-        sum += difference * difference / (double)ood->variances[i];
-    }
-    return sum;
-}
-
+/* Distance to the nearest class that has a mean. */
 static double nearest(const struct ood *ood, const double *z)
 {
     double least = DBL_MAX;
     for (unsigned c = 0; c < ood->label_count; c++) {
         const float *class_mean = ood->class_means + (size_t)c * ood->components;
-        if (!isnan(class_mean[0]))
-            least = fmin(least, distance(ood, z, class_mean));
+        double sum = 0;
+        if (isnan(class_mean[0]))
+            continue;
+        for (unsigned i = 0; i < ood->components; i++) {
+            double difference = z[i] - (double)class_mean[i];
+            sum += difference * difference / (double)ood->variances[i];
+        }
+        least = fmin(least, sum);
     }
     return least;
 }
@@ -111,24 +108,18 @@ static double background(const struct ood *ood, const double *z)
     return sum;
 }
 
-static double mahalanobis(const struct ood *ood, const float *x)
-{
-    double z[OOD_COMPONENTS_MAX];
-    double square = project(ood, x, z);
-    if (ood->method == OOD_RELATIVE)
-        return nearest(ood, z) - background(ood, z);
-    return nearest(ood, z) + residual(ood, z, square);
-}
-
 float ood_score(const struct ood *ood, const float *logits, const float *features)
 {
-    double score;
-    if (ood->method == OOD_ENERGY)
+    double score, z[OOD_COMPONENTS_MAX];
+    if (ood->method == OOD_ENERGY) {
         score = ood->independent ? joint_energy(ood, logits) : energy(ood, logits);
-    else if (ood->method == OOD_NEIGHBOURS)
+    } else if (ood->method == OOD_NEIGHBOURS) {
         score = neighbours_score(&ood->neighbours, features + ood->hidden, SIZE_MAX);
-    else
-        score = mahalanobis(ood, features);
+    } else {
+        const double square = project(ood, features, z);
+        score = ood->method == OOD_RELATIVE ? nearest(ood, z) - background(ood, z)
+                                            : nearest(ood, z) + residual(ood, z, square);
+    }
     return (float)fmin(fmax(score, -(double)FLT_MAX), (double)FLT_MAX);
 }
 
@@ -297,18 +288,6 @@ static enum err_code read_thresholds(struct ood *out, const struct json_t *objec
                           read_label_threshold, out, err);
 }
 
-static enum err_code read_neighbours(struct ood *out, const struct json_t *object, struct err *err)
-{
-    double nearest = 0;
-    if (doc_get_number(object, "$.ood", "neighbours", &nearest, err))
-        return err->code;
-    if (!(nearest >= 1 && nearest <= NEIGHBOURS_MAX) || nearest != floor(nearest))
-        return err_set(err, ERR_UNSUPPORTED, "$.ood.neighbours must be an integer from 1 to %d",
-                       NEIGHBOURS_MAX);
-    out->neighbours = (struct neighbours){.nearest = (unsigned)nearest};
-    return ERR_OK;
-}
-
 static enum err_code read_quantiles(struct ood *out, const struct json_t *object,
                                     struct arena *arena, struct err *err)
 {
@@ -413,7 +392,15 @@ enum err_code ood_read(struct ood *out, const struct json_t *object, const char 
     if (read_method(out, object, err) || doc_each_member(object, check_member, out, err) ||
         read_thresholds(out, object, labels, arena, err) || read_quantiles(out, object, arena, err))
         return err->code;
-    if (out->method == OOD_NEIGHBOURS)
-        return read_neighbours(out, object, err);
-    return out->method == OOD_ENERGY ? ERR_OK : read_statistics(out, object, labels, arena, err);
+    if (out->method != OOD_NEIGHBOURS)
+        return out->method == OOD_ENERGY ? ERR_OK
+                                         : read_statistics(out, object, labels, arena, err);
+    double k = 0;
+    if (doc_get_number(object, "$.ood", "neighbours", &k, err))
+        return err->code;
+    if (!(k >= 1 && k <= NEIGHBOURS_MAX) || k != floor(k))
+        return err_set(err, ERR_UNSUPPORTED, "$.ood.neighbours must be an integer from 1 to %d",
+                       NEIGHBOURS_MAX);
+    out->neighbours = (struct neighbours){.nearest = (unsigned)k};
+    return ERR_OK;
 }

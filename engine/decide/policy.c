@@ -68,55 +68,42 @@ static enum err_code read_target_precision(struct policy *policy, const struct j
     return ERR_OK;
 }
 
-static enum err_code read_truncation(struct policy *policy, const struct json_t *object,
-                                     struct err *err)
+/* Reads one of two words; *chosen is the number of the usual one, and then of the one found. */
+static enum err_code read_word(const struct json_t *object, const char *key,
+                               const char *const words[2], unsigned *chosen, struct err *err)
 {
-    const char *word = "review";
-    if (doc_get_string(object, "$", "truncation", &word, err))
+    const char *word = words[*chosen];
+    if (doc_get_string(object, "$", key, &word, err))
         return err->code;
-    policy->accepts_truncated = strcmp(word, "accept") == 0;
-    if (!policy->accepts_truncated && strcmp(word, "review") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "$.truncation must be \"review\" or \"accept\"");
-    return ERR_OK;
-}
-
-static enum err_code read_uncalibrated(struct policy *policy, const struct json_t *object,
-                                       struct err *err)
-{
-    const char *word = "review";
-    if (doc_get_string(object, "$", "uncalibrated", &word, err))
-        return err->code;
-    policy->says_uncalibrated = doc_member(object, "uncalibrated") != NULL;
-    policy->takes_uncalibrated = strcmp(word, "auto") == 0;
-    if (!policy->takes_uncalibrated && strcmp(word, "review") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "$.uncalibrated must be \"review\" or \"auto\"");
-    return ERR_OK;
-}
-
-static enum err_code read_colours(struct policy *policy, const struct json_t *object,
-                                  struct err *err)
-{
-    const char *word = "any";
-    if (doc_get_string(object, "$", "colours", &word, err))
-        return err->code;
-    policy->learnt_grey = strcmp(word, "grey") == 0;
-    if (!policy->learnt_grey && strcmp(word, "any") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "$.colours must be \"grey\" or \"any\"");
+    *chosen = strcmp(word, words[1]) == 0;
+    if (strcmp(word, words[*chosen]) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "$.%s must be \"%s\" or \"%s\"", key, words[0],
+                       words[1]);
     return ERR_OK;
 }
 
 enum err_code policy_read(struct policy *policy, const struct json_t *object,
                           const char *const *labels, struct arena *arena, struct err *err)
 {
+    static const char *const truncations[] = {"review", "accept"};
+    static const char *const uncalibrations[] = {"review", "auto"};
+    static const char *const colours[] = {"grey", "any"};
     const struct json_t *thresholds = doc_member(object, "thresholds");
     const struct json_t *ood = doc_member(object, "ood");
+    unsigned truncation = 0, uncalibrated = 0, colour = 1;
     if (policy->scores == SCORES_NONE && (thresholds != NULL || ood != NULL))
         return err_set(err, ERR_UNSUPPORTED, "$.%s is for classifiers; this model is a regression",
                        thresholds != NULL ? "thresholds" : "ood");
-    if (read_target_precision(policy, object, err) || read_truncation(policy, object, err) ||
-        read_uncalibrated(policy, object, err) || read_colours(policy, object, err) ||
+    if (read_target_precision(policy, object, err) ||
+        read_word(object, "truncation", truncations, &truncation, err) ||
+        read_word(object, "uncalibrated", uncalibrations, &uncalibrated, err) ||
+        read_word(object, "colours", colours, &colour, err) ||
         (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
         return err->code;
+    policy->accepts_truncated = truncation == 1;
+    policy->says_uncalibrated = doc_member(object, "uncalibrated") != NULL;
+    policy->takes_uncalibrated = uncalibrated == 1;
+    policy->learnt_grey = colour == 0;
     return ood != NULL ? ood_read(&policy->ood, ood, labels, arena, err) : ERR_OK;
 }
 
@@ -146,8 +133,8 @@ bool policy_reviews_all(const struct policy *policy)
 
 /* ---- judging ---- */
 
-/* The label that makes an answer go to review; label_count if none does. */
-static unsigned unsure_label(const struct policy *policy, const float *scores)
+/* Finds the label that makes an answer go to review, if there is one. */
+static void judge_scores(const struct policy *policy, const float *scores, struct judgement *out)
 {
     unsigned best = argmax(scores, policy->label_count), unsure = policy->label_count;
     for (unsigned i = 0; i < policy->label_count; i++) {
@@ -156,31 +143,12 @@ static unsigned unsure_label(const struct policy *policy, const float *scores)
         if (given && !sure && (unsure == policy->label_count || scores[i] > scores[unsure]))
             unsure = i;
     }
-    return unsure;
-}
-
-static void judge_ood(const struct ood *ood, float score, unsigned label, struct judgement *out)
-{
-    out->has_ood = true;
-    out->ood_score = score;
-    out->has_rank = ood->quantile_count > 0;
-    if (out->has_rank)
-        out->ood_rank = ood_rank(ood, out->ood_score);
-    if (ood->has_threshold && out->ood_score > ood_threshold(ood, label)) {
-        out->decision = DECISION_UNKNOWN;
-        out->threshold = ood_threshold(ood, label);
-    }
-}
-
-static void judge_scores(const struct policy *policy, const float *scores, struct judgement *out)
-{
-    unsigned label = unsure_label(policy, scores);
-    if (label == policy->label_count)
+    if (unsure == policy->label_count)
         return;
     out->decision = DECISION_REVIEW;
-    out->label = label;
-    out->never = isnan(policy->thresholds[label]);
-    out->threshold = out->never ? 0 : policy->thresholds[label];
+    out->label = unsure;
+    out->never = isnan(policy->thresholds[unsure]);
+    out->threshold = out->never ? 0 : policy->thresholds[unsure];
 }
 
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
@@ -195,8 +163,18 @@ void policy_judge_by(const struct policy *policy, const float *scores, float ood
                      enum input_doubt doubt, struct judgement *out)
 {
     *out = (struct judgement){.decision = DECISION_AUTO};
-    if (policy->ood.method != OOD_NONE)
-        judge_ood(&policy->ood, ood, argmax(scores, policy->label_count), out);
+    if (policy->ood.method != OOD_NONE) {
+        const float threshold = ood_threshold(&policy->ood, argmax(scores, policy->label_count));
+        out->has_ood = true;
+        out->ood_score = ood;
+        out->has_rank = policy->ood.quantile_count > 0;
+        if (out->has_rank)
+            out->ood_rank = ood_rank(&policy->ood, ood);
+        if (policy->ood.has_threshold && ood > threshold) {
+            out->decision = DECISION_UNKNOWN;
+            out->threshold = threshold;
+        }
+    }
     if (out->decision == DECISION_AUTO && doubt == DOUBT_COLOURED && policy->learnt_grey) {
         out->decision = DECISION_REVIEW;
         out->coloured = true;
