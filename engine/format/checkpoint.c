@@ -125,18 +125,6 @@ static int compare_entries(const void *left, const void *right)
     return strcmp(a->info->name, b->info->name);
 }
 
-static enum err_code check_unique(const struct checkpoint *checkpoint, struct err *err)
-{
-    for (size_t i = 1; i < checkpoint->entry_count; i++) {
-        const struct entry *entry = &checkpoint->entries[i];
-        if (compare_entries(entry - 1, entry) == 0)
-            return err_set(err, ERR_UNSUPPORTED, "%s: tensor '%s' is in %s too",
-                           entry[0].shard->name, printable_name(entry->info->name).text,
-                           entry[-1].shard->name);
-    }
-    return ERR_OK;
-}
-
 static enum err_code collect_entries(struct checkpoint *checkpoint, struct err *err)
 {
     size_t count = 0;
@@ -150,7 +138,14 @@ static enum err_code collect_entries(struct checkpoint *checkpoint, struct err *
                 (struct entry){.info = safetensors_at(shard->file, i), .shard = shard};
     }
     qsort(checkpoint->entries, count, sizeof *checkpoint->entries, compare_entries);
-    return check_unique(checkpoint, err);
+    for (size_t i = 1; i < checkpoint->entry_count; i++) {
+        const struct entry *entry = &checkpoint->entries[i];
+        if (compare_entries(entry - 1, entry) == 0)
+            return err_set(err, ERR_UNSUPPORTED, "%s: tensor '%s' is in %s too",
+                           entry[0].shard->name, printable_name(entry->info->name).text,
+                           entry[-1].shard->name);
+    }
+    return ERR_OK;
 }
 
 static enum err_code check_indexed_tensor(void *context, const char *key,
@@ -190,13 +185,6 @@ out:
     return err->code;
 }
 
-static enum err_code open_single(struct checkpoint *checkpoint, struct err *err)
-{
-    if (add_shard(checkpoint, WEIGHTS_NAME, err) || open_shards(checkpoint, err))
-        return err->code;
-    return collect_entries(checkpoint, err);
-}
-
 static enum err_code open_weights(struct checkpoint *checkpoint, struct err *err)
 {
     const char *weights = arena_format(&checkpoint->strings, "%s/" WEIGHTS_NAME, checkpoint->dir);
@@ -210,7 +198,9 @@ static enum err_code open_weights(struct checkpoint *checkpoint, struct err *err
     if (file_exists(weights, &has_weights, err) || file_exists(index, &has_index, err))
         return err->code;
     if (has_weights)
-        return open_single(checkpoint, err);
+        return add_shard(checkpoint, WEIGHTS_NAME, err) || open_shards(checkpoint, err)
+                   ? err->code
+                   : collect_entries(checkpoint, err);
     if (has_index)
         return open_sharded(checkpoint, index, err);
     return directory_no_weights(checkpoint->dir, err);

@@ -112,19 +112,6 @@ static enum err_code refuse_format(const char *name, struct err *err)
 
 static const char pointer[] = "version https://git-lfs.github.com/spec/v1";
 
-static bool is_pointer(const char *path)
-{
-    char begin[sizeof pointer - 1];
-    struct err ignored = {0};
-    int fd;
-    if (file_open(&fd, path, &ignored))
-        return false;
-    bool is = read(fd, begin, sizeof begin) == (ssize_t)sizeof begin &&
-              memcmp(begin, pointer, sizeof begin) == 0;
-    close(fd);
-    return is;
-}
-
 /* True for the names of files that are read. */
 static bool is_read(const char *name)
 {
@@ -149,9 +136,15 @@ static bool is_read(const char *name)
 
 static bool is_pointer_entry(const char *dir, const char *name)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], begin[sizeof pointer - 1];
     struct err ignored = {0};
-    return is_read(name) && !file_path(path, dir, name, &ignored) && is_pointer(path);
+    int fd;
+    if (!is_read(name) || file_path(path, dir, name, &ignored) || file_open(&fd, path, &ignored))
+        return false;
+    bool is = read(fd, begin, sizeof begin) == (ssize_t)sizeof begin &&
+              memcmp(begin, pointer, sizeof begin) == 0;
+    close(fd);
+    return is;
 }
 
 static bool is_dangling(const char *dir, const char *name)

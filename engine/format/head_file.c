@@ -199,18 +199,6 @@ out:
 
 /* ---- the bank ---- */
 
-static enum err_code take_classes(const struct head_file *file, struct head_bank *out,
-                                  const uint64_t *numbers, struct err *err)
-{
-    for (size_t i = 0; i < out->count; i++) {
-        if (numbers[i] >= file->labels)
-            return err_set(err, ERR_UNSUPPORTED, "an example is of class %llu of %u",
-                           (unsigned long long)numbers[i], file->labels);
-        out->classes[i] = (unsigned)numbers[i];
-    }
-    return ERR_OK;
-}
-
 enum err_code head_file_bank(const struct head_file *file, struct head_bank *out,
                              struct arena *arena, struct err *err)
 {
@@ -224,15 +212,24 @@ enum err_code head_file_bank(const struct head_file *file, struct head_bank *out
     out->classes = arena_alloc_array(arena, rows, sizeof *out->classes);
     out->digests = arena_alloc_array(arena, rows, sizeof *out->digests);
     if (numbers == NULL || out->features == NULL || out->logits == NULL || out->classes == NULL ||
-        out->digests == NULL)
+        out->digests == NULL) {
         err_no_memory(err, rows * (file->width + file->labels) * sizeof *out->features);
-    else if (!safetensors_read_f32(file->tensors, file->features, 0, rows * file->width,
-                                   out->features, err) &&
-             !safetensors_read_f32(file->tensors, file->logits, 0, rows * file->labels, out->logits,
-                                   err) &&
-             !safetensors_read_as(file->tensors, file->classes, DTYPE_U64, numbers, err) &&
-             !safetensors_read_as(file->tensors, file->digests, DTYPE_U64, out->digests, err))
-        take_classes(file, out, numbers, err);
+        goto out;
+    }
+    if (safetensors_read_f32(file->tensors, file->features, 0, rows * file->width, out->features,
+                             err) ||
+        safetensors_read_f32(file->tensors, file->logits, 0, rows * file->labels, out->logits,
+                             err) ||
+        safetensors_read_as(file->tensors, file->classes, DTYPE_U64, numbers, err) ||
+        safetensors_read_as(file->tensors, file->digests, DTYPE_U64, out->digests, err))
+        goto out;
+    for (size_t i = 0; i < rows && err->code == ERR_OK; i++) {
+        out->classes[i] = (unsigned)numbers[i];
+        if (numbers[i] >= file->labels)
+            err_set(err, ERR_UNSUPPORTED, "an example is of class %llu of %u",
+                    (unsigned long long)numbers[i], file->labels);
+    }
+out:
     free(numbers);
     return err->code != ERR_OK ? err->code : read_lists(file, out, arena, err);
 }

@@ -92,17 +92,6 @@ static enum err_code read_exactly(int fd, void *out, size_t bytes, uint64_t offs
     return ERR_OK;
 }
 
-static enum err_code open_file(struct safetensors *file, const char *path, struct err *err)
-{
-    struct stat status;
-    if (file_open(&file->fd, path, err))
-        return err->code;
-    if (fstat(file->fd, &status) != 0)
-        return err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
-    file->file_bytes = (uint64_t)status.st_size;
-    return ERR_OK;
-}
-
 /* True if the bytes are text and no length: a length has NULs in its upper bytes. */
 static bool is_text(const unsigned char bytes[LENGTH_BYTES])
 {
@@ -234,30 +223,25 @@ static enum err_code read_offsets(struct tensor_info *info, const struct json_t 
     return ERR_OK;
 }
 
-static enum err_code check_size(const struct tensor_info *info, struct err *err)
-{
-    uint64_t bytes;
-    if (__builtin_mul_overflow(info->count, (uint64_t)dtypes[info->dtype].bits / 8, &bytes))
-        return err_set(err, ERR_UNSUPPORTED, "the size in bytes overflows");
-    if (bytes != info->bytes)
-        return err_set(err, ERR_UNSUPPORTED, "%llu bytes of data, but dtype and shape need %llu",
-                       (unsigned long long)info->bytes, (unsigned long long)bytes);
-    return ERR_OK;
-}
-
 static enum err_code read_entry(struct tensor_info *info, const struct json_t *entry,
                                 uint64_t data_bytes, struct err *err)
 {
     const struct json_t *dtype = doc_member(entry, "dtype");
     const struct json_t *shape = doc_member(entry, "shape");
     const struct json_t *offsets = doc_member(entry, "data_offsets");
+    uint64_t bytes;
     if (dtype == NULL || shape == NULL || offsets == NULL || doc_object_count(entry) != 3)
         return err_set(err, ERR_UNSUPPORTED,
                        "expected an object of exactly dtype, shape and data_offsets");
     if (read_dtype(info, dtype, err) || read_shape(info, shape, err) ||
         read_offsets(info, offsets, data_bytes, err))
         return err->code;
-    return check_size(info, err);
+    if (__builtin_mul_overflow(info->count, (uint64_t)dtypes[info->dtype].bits / 8, &bytes))
+        return err_set(err, ERR_UNSUPPORTED, "the size in bytes overflows");
+    if (bytes != info->bytes)
+        return err_set(err, ERR_UNSUPPORTED, "%llu bytes of data, but dtype and shape need %llu",
+                       (unsigned long long)info->bytes, (unsigned long long)bytes);
+    return ERR_OK;
 }
 
 static enum err_code add_metadata_member(void *context, const char *key, const struct json_t *value,
@@ -381,17 +365,26 @@ static enum err_code read_header(struct safetensors *file, struct err *err)
 
 enum err_code safetensors_open(struct safetensors **out, const char *path, struct err *err)
 {
+    struct stat status;
     *out = NULL;
     struct safetensors *file = calloc(1, sizeof *file);
     if (file == NULL)
         return err_no_memory(err, sizeof *file);
     arena_init(&file->names);
-    if (open_file(file, path, err) || read_header(file, err)) {
-        safetensors_close(file);
-        return err->code;
+    if (file_open(&file->fd, path, err))
+        goto out;
+    if (fstat(file->fd, &status) != 0) {
+        err_set(err, ERR_IO, "cannot be opened: %s", strerror(errno));
+        goto out;
     }
-    *out = file;
-    return ERR_OK;
+    file->file_bytes = (uint64_t)status.st_size;
+    read_header(file, err);
+out:
+    if (err->code == ERR_OK)
+        *out = file;
+    else
+        safetensors_close(file);
+    return err->code;
 }
 
 void safetensors_close(struct safetensors *file)
@@ -443,30 +436,6 @@ static bool all_finite(const float *numbers, size_t count)
     return bad == 0;
 }
 
-static enum err_code check_finite(const float *numbers, size_t count, size_t first, struct err *err)
-{
-    if (all_finite(numbers, count))
-        return ERR_OK;
-    size_t i = 0;
-    while (all_finite(&numbers[i], 1))
-        i++;
-    return err_set(err, ERR_UNSUPPORTED, "number %zu is not finite", first + i);
-}
-
-/* Rounds to the nearest, as PyTorch does. A number that is too large becomes infinite and is then
- * refused. */
-static enum err_code read_doubles(const struct safetensors *file, const struct tensor_info *info,
-                                  size_t first, size_t count, float *out, struct err *err)
-{
-    double doubles[CHUNK_COUNT];
-    if (read_exactly(file->fd, doubles, count * sizeof *doubles,
-                     info->offset + first * sizeof *doubles, err))
-        return err->code;
-    for (size_t i = 0; i < count; i++)
-        out[i] = (float)doubles[i];
-    return ERR_OK;
-}
-
 /* Reads numbers first to first + count of the tensor, at most CHUNK_COUNT. */
 static enum err_code read_chunk(const struct safetensors *file, const struct tensor_info *info,
                                 size_t first, size_t count, float *out, struct err *err)
@@ -474,8 +443,17 @@ static enum err_code read_chunk(const struct safetensors *file, const struct ten
     if (info->dtype == DTYPE_F32)
         return read_exactly(file->fd, out, count * sizeof *out, info->offset + first * sizeof *out,
                             err);
-    if (info->dtype == DTYPE_F64)
-        return read_doubles(file, info, first, count, out, err);
+    if (info->dtype == DTYPE_F64) {
+        double doubles[CHUNK_COUNT];
+        if (read_exactly(file->fd, doubles, count * sizeof *doubles,
+                         info->offset + first * sizeof *doubles, err))
+            return err->code;
+        /* Rounds to the nearest, as PyTorch does. A number that is too large becomes infinite and
+         * is then refused. */
+        for (size_t i = 0; i < count; i++)
+            out[i] = (float)doubles[i];
+        return ERR_OK;
+    }
     uint16_t halves[CHUNK_COUNT];
     if (read_exactly(file->fd, halves, count * sizeof *halves,
                      info->offset + first * sizeof *halves, err))
@@ -502,12 +480,15 @@ enum err_code safetensors_read_f32(const struct safetensors *file, const struct 
     assert(first <= info->count && count <= info->count - first);
     if (safetensors_check_f32(info, err))
         return err->code;
-    for (size_t done = 0; done < count;) {
-        size_t piece = count - done < CHUNK_COUNT ? count - done : CHUNK_COUNT;
-        if (read_chunk(file, info, first + done, piece, out + done, err) ||
-            check_finite(out + done, piece, first + done, err))
+    for (size_t done = 0, piece; done < count; done += piece) {
+        piece = count - done < CHUNK_COUNT ? count - done : CHUNK_COUNT;
+        if (read_chunk(file, info, first + done, piece, out + done, err))
             return err->code;
-        done += piece;
+        if (all_finite(out + done, piece))
+            continue;
+        while (all_finite(&out[done], 1))
+            done++;
+        return err_set(err, ERR_UNSUPPORTED, "number %zu is not finite", first + done);
     }
     return ERR_OK;
 }

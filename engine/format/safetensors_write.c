@@ -135,35 +135,23 @@ static bool print_entry(FILE *out, const struct tensor_out *tensor, uint64_t *of
     return fits;
 }
 
-static void print_metadata(FILE *out, const struct metadata_out *metadata)
-{
-    for (const struct metadata_out *at = metadata; at->key != NULL; at++) {
-        fputs(at > metadata ? "," : "", out);
-        doc_string_write(out, at->key, strlen(at->key));
-        fputc(':', out);
-        doc_string_write(out, at->value, strlen(at->value));
-    }
-}
-
 static bool print_header(FILE *out, const struct tensor_out *tensors, size_t count,
                          const struct metadata_out *metadata)
 {
     uint64_t offset = 0;
     bool fits = true;
     fputs("{\"__metadata__\":{", out);
-    print_metadata(out, metadata);
+    for (const struct metadata_out *at = metadata; at->key != NULL; at++) {
+        fputs(at > metadata ? "," : "", out);
+        doc_string_write(out, at->key, strlen(at->key));
+        fputc(':', out);
+        doc_string_write(out, at->value, strlen(at->value));
+    }
     fputc('}', out);
     for (size_t i = 0; i < count && fits; i++)
         fits = print_entry(out, &tensors[i], &offset);
     fputc('}', out);
     return fits;
-}
-
-static void pad(struct memory_file *header)
-{
-    fflush(header->stream);
-    for (size_t at = header->len; at % ALIGNMENT != 0; at++)
-        fputc(' ', header->stream);
 }
 
 /* *out is yours to free, also after a failure. */
@@ -177,7 +165,9 @@ static enum err_code make_header(const struct tensor_out *tensors, size_t count,
         return err->code;
     if (!print_header(header.stream, tensors, count, metadata))
         err_set(err, ERR_UNSUPPORTED, "the size of all tensors together overflows");
-    pad(&header);
+    fflush(header.stream);
+    for (size_t at = header.len; at % ALIGNMENT != 0; at++)
+        fputc(' ', header.stream);
     if (memory_file_close(&header, err))
         return err->code;
     *out = header.bytes;
