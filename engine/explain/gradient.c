@@ -48,18 +48,6 @@ enum err_code gradient_of_attention(const struct spec *spec, const struct weight
 
 /* ---- the map ---- */
 
-/* relevance[j] += mean over heads of max(0, gradient * attention) */
-static void add_positive(const struct spec *spec, const struct capture *capture, unsigned token,
-                         const float *gradient, float *relevance)
-{
-    size_t n = capture->tokens, heads = spec_heads(spec, spec->layers - 1), numbers = heads * n;
-    const float *attention = capture->last + token * numbers;
-    for (size_t i = 0; i < numbers; i++) {
-        float product = gradient[i] * attention[i];
-        relevance[i % n] += product > 0 ? product / (float)heads : 0;
-    }
-}
-
 bool gradient_normalise(float *relevance, size_t n)
 {
     float total = 0;
@@ -134,18 +122,24 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
            sizeof(float);
 }
 
+/* relevance[j] += mean over heads of max(0, gradient * attention), for the tokens that are read. */
 static enum err_code add_first(const struct spec *spec, const struct weights *weights,
                                const struct capture *capture, unsigned label, struct arena *arena,
                                float *relevance, struct err *err)
 {
     size_t n = capture->tokens, numbers = spec->heads * n;
+    size_t heads = spec_heads(spec, spec->layers - 1);
     float *gradient = arena_alloc_array(arena, numbers, sizeof *gradient);
     if (gradient == NULL)
         return err_no_memory(err, numbers * sizeof *gradient);
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
+        const float *attention = capture->last + token * heads * n;
         if (gradient_of_attention(spec, weights, capture, label, token, arena, gradient, err))
             return err->code;
-        add_positive(spec, capture, token, gradient, relevance);
+        for (size_t i = 0; i < heads * n; i++) {
+            float product = gradient[i] * attention[i];
+            relevance[i % n] += product > 0 ? product / (float)heads : 0;
+        }
     }
     return ERR_OK;
 }

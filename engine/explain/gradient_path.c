@@ -19,26 +19,6 @@ size_t gradient_path_floats(const struct spec *spec, size_t rows)
     return rows * (3 * hidden + inner) + 2 * widest + spec_features(spec);
 }
 
-static enum err_code open_path(struct gradient_path *path, struct arena *arena, struct err *err)
-{
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate, rows = path->rows;
-    size_t widest = widest_of(path->spec), numbers = gradient_path_floats(path->spec, rows);
-    float *room = arena_alloc_array(arena, numbers, sizeof *room);
-    if (room == NULL)
-        return err_no_memory(err, numbers * sizeof *room);
-    path->normed = room;
-    path->features = path->normed + rows * hidden;
-    path->hidden = path->features + rows * hidden;
-    path->inner = path->hidden + rows * hidden;
-    path->column[0] = path->inner + rows * inner;
-    path->column[1] = path->column[0] + widest;
-    path->read = path->column[1] + widest;
-    path->layer = &path->weights->layers[spec_block(path->spec, path->spec->layers - 1)];
-    path->kernels = kernels_best();
-    path->backward = backward_best();
-    return ERR_OK;
-}
-
 static void unpack(const struct linear *linear, size_t column, float *weight)
 {
     linear->backend->unpack(linear, column, weight);
@@ -134,11 +114,6 @@ static void head_back(const struct gradient_path *path, const struct linear *cla
     }
 }
 
-static bool is_patch(const struct gradient_path *path, size_t row)
-{
-    return path->token + row >= spec_image_specials(path->spec);
-}
-
 /* Takes the gradient of the patches' mean back through the norm behind it, if the family has one.
  * `mean` is computed for that from the sums of all tokens (there is no norm before it then). */
 static void pooled_back(const struct gradient_path *path, const struct capture *capture,
@@ -156,14 +131,6 @@ static void pooled_back(const struct gradient_path *path, const struct capture *
     norm_back(path, &path->weights->pooled_norm, gradient, mean, NULL, 1);
 }
 
-/* Writes share * x to each row of y; x may be the first row. */
-static void spread(float *y, const float *x, size_t rows, size_t width, float share)
-{
-    for (size_t r = rows; r > 0; r--)
-        for (size_t c = 0; c < width; c++)
-            y[(r - 1) * width + c] = x[c] * share;
-}
-
 /* The same for a pooler on a mean of all tokens: it reads the mean of the sums behind the last
  * norm. */
 static void tokens_back(const struct gradient_path *path, const struct capture *capture,
@@ -179,7 +146,9 @@ static void tokens_back(const struct gradient_path *path, const struct capture *
         add_scaled(path->features, share, path->normed, hidden);
     }
     head_back(path, &path->weights->classifier, label);
-    spread(path->hidden, path->hidden, path->rows, hidden, share);
+    for (size_t r = path->rows; r > 0; r--) /* the first row is read: it is the last */
+        for (size_t c = 0; c < hidden; c++)
+            path->hidden[(r - 1) * hidden + c] = path->hidden[c] * share;
 }
 
 /* hidden = dy / dnormed for the tokens that a pooling reads. */
@@ -194,7 +163,7 @@ static void pooling_back(const struct gradient_path *path, const struct capture 
     pooled_back(path, capture, mean);
     memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
     for (size_t r = 0; r < path->rows; r++)
-        if (is_patch(path, r))
+        if (path->token + r >= spec_image_specials(spec))
             add_scaled(path->hidden + r * hidden, 1 / (float)spec->patches, mean, hidden);
         else if (has_first && path->token + r == 0)
             memcpy(path->hidden, path->read, hidden * sizeof *path->hidden);
@@ -202,24 +171,24 @@ static void pooling_back(const struct gradient_path *path, const struct capture 
 
 /* ---- the block ---- */
 
-/* inner = dy / d(input of W_2) */
-static void mlp_out_back(const struct gradient_path *path)
-{
-    size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    memset(path->inner, 0, path->rows * inner * sizeof *path->inner);
-    for (size_t c = 0; c < hidden; c++) {
-        unpack(&path->layer->mlp_out, c, path->column[0]);
-        for (size_t r = 0; r < path->rows; r++)
-            add_scaled(path->inner + r * inner, path->hidden[r * hidden + c], path->column[0],
-                       inner);
-    }
-}
-
 /* Returns output c of W_1 for a row. */
 static float mlp_before(const struct gradient_path *path, const float *column, size_t c, size_t row)
 {
     size_t hidden = path->spec->hidden;
     return dot(column, path->normed + row * hidden, hidden) + path->layer->mlp_in.bias[c];
+}
+
+/* to [rows, width] = dy / dx of y = W x, from hidden = dy / dy. */
+static void linear_back(const struct gradient_path *path, const struct linear *linear, size_t width,
+                        float *to)
+{
+    size_t hidden = path->spec->hidden;
+    memset(to, 0, path->rows * width * sizeof *to);
+    for (size_t c = 0; c < hidden; c++) {
+        unpack(linear, c, path->column[0]);
+        for (size_t r = 0; r < path->rows; r++)
+            add_scaled(to + r * width, path->hidden[r * hidden + c], path->column[0], width);
+    }
 }
 
 /* Goes back through column c of W_1 and, in a gated MLP, column F + c. */
@@ -245,7 +214,7 @@ static void mlp_column_back(const struct gradient_path *path, size_t c)
 static void mlp_back(const struct gradient_path *path)
 {
     size_t hidden = path->spec->hidden, inner = path->spec->intermediate;
-    mlp_out_back(path);
+    linear_back(path, &path->layer->mlp_out, inner, path->inner);
     memset(path->hidden, 0, path->rows * hidden * sizeof *path->hidden);
     for (size_t c = 0; c < inner; c++) {
         unpack(&path->layer->mlp_in, c, path->column[0]);
@@ -300,36 +269,35 @@ static void head_before_back(const struct gradient_path *path, const struct capt
     }
 }
 
-/* normed [rows, A] = dy / dO, where O is the heads' outputs side by side. */
-static void attention_back(const struct gradient_path *path)
-{
-    size_t hidden = path->spec->hidden, attended = path->layer->attended;
-    memset(path->normed, 0, path->rows * attended * sizeof *path->normed);
-    for (size_t c = 0; c < hidden; c++) {
-        unpack(&path->layer->attention_out, c, path->column[0]);
-        for (size_t r = 0; r < path->rows; r++)
-            add_scaled(path->normed + r * attended, path->hidden[r * hidden + c], path->column[0],
-                       attended);
-    }
-}
-
 enum err_code gradient_path_back(struct gradient_path *path, const struct spec *spec,
                                  const struct weights *weights, const struct capture *capture,
                                  unsigned label, unsigned token, size_t rows, struct arena *arena,
                                  struct err *err)
 {
-    size_t first = (size_t)token * spec->hidden;
+    size_t hidden = spec->hidden, first = (size_t)token * hidden, widest = widest_of(spec);
+    size_t numbers = gradient_path_floats(spec, rows);
+    float *room = arena_alloc_array(arena, numbers, sizeof *room);
+    if (room == NULL)
+        return err_no_memory(err, numbers * sizeof *room);
     *path = (struct gradient_path){.spec = spec,
                                    .weights = weights,
+                                   .layer = &weights->layers[spec_block(spec, spec->layers - 1)],
+                                   .kernels = kernels_best(),
+                                   .backward = backward_best(),
                                    .token = token,
                                    .rows = rows,
                                    .attention_sum = capture->sums[CAPTURE_ATTENTION] + first,
-                                   .mlp_sum = capture->sums[CAPTURE_MLP] + first};
+                                   .mlp_sum = capture->sums[CAPTURE_MLP] + first,
+                                   .normed = room};
+    path->features = path->normed + rows * hidden;
+    path->hidden = path->features + rows * hidden;
+    path->inner = path->hidden + rows * hidden;
+    path->column[0] = path->inner + rows * spec->intermediate;
+    path->column[1] = path->column[0] + widest;
+    path->read = path->column[1] + widest;
     const struct linear *classifier = spec_head_reads_all(spec) || token == 0
                                           ? &weights->classifier
                                           : &weights->distillation_classifier;
-    if (open_path(path, arena, err))
-        return err->code;
     if (spec->family->block.norm == NORM_AFTER) {
         assert(!spec_head_reads_all(spec)); /* no family does both */
         norm_after_back(path, classifier, label);
@@ -337,6 +305,7 @@ enum err_code gradient_path_back(struct gradient_path *path, const struct spec *
         head_before_back(path, capture, classifier, label);
         norm_before_back(path);
     }
-    attention_back(path);
+    /* normed [rows, A] = dy / dO, where O is the heads' outputs side by side. */
+    linear_back(path, &path->layer->attention_out, path->layer->attended, path->normed);
     return ERR_OK;
 }

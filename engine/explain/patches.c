@@ -82,13 +82,6 @@ static const unsigned char ramp[][3] = {
 };
 _Static_assert(sizeof ramp == 3 * STEPS, "a colour for each step");
 
-static void colour(unsigned step, unsigned char rgba[4])
-{
-    double t = step / (double)(STEPS - 1);
-    memcpy(rgba, ramp[step], sizeof ramp[step]);
-    rgba[3] = (unsigned char)(255 * fmin(1, 0.15 + 0.75 * sqrt(t)) + 0.5);
-}
-
 /* A place between two neighbours of a row or column of patch centres. */
 struct between {
     unsigned low, high;
@@ -122,8 +115,11 @@ static enum err_code paint(const struct patches_view *view, const float *relevan
 {
     unsigned char colours[STEPS][4];
     float largest = 0;
-    for (unsigned step = 0; step < STEPS; step++)
-        colour(step, colours[step]);
+    for (unsigned step = 0; step < STEPS; step++) {
+        double t = step / (double)(STEPS - 1);
+        memcpy(colours[step], ramp[step], sizeof ramp[step]);
+        colours[step][3] = (unsigned char)(255 * fmin(1, 0.15 + 0.75 * sqrt(t)) + 0.5);
+    }
     for (unsigned p = 0; p < view->rows * view->columns; p++)
         largest = fmaxf(largest, relevance[p]);
     for (unsigned y = 0; y < view->height; y++) {

@@ -32,15 +32,6 @@ static void step_down(const struct spec *stage, const struct capture *capture, u
         r[p] /= 2;
 }
 
-/* Goes down to the patches of the stage below: each gets a quarter of its merged patch. */
-static void unmerge(const struct spec *stage, float *r, float *scratch)
-{
-    const unsigned grid = spec_grid(stage), below = 2 * grid;
-    memcpy(scratch, r, stage->patches * sizeof *r);
-    for (unsigned p = 0; p < 4 * stage->patches; p++)
-        r[p] = scratch[p / below / 2 * grid + p % below / 2] / 4;
-}
-
 /* Carries r from the input of layer `layers` down to the first stage's patches; if `rolls`, through
  * the layers up to it. Layer 0: the state before the first layer. */
 static void carry_down(const struct spec *spec, const struct capture *capture, unsigned stages,
@@ -48,10 +39,15 @@ static void carry_down(const struct spec *spec, const struct capture *capture, u
 {
     for (unsigned i = stages; i-- > 0;) {
         const struct spec stage = spec_at(spec, i);
+        const unsigned grid = spec_grid(&stage), below = 2 * grid;
         for (; rolls && layers > spec_first_layer(&stage); layers--)
             step_down(&stage, capture, layers - 1, r, scratch);
-        if (i > 0)
-            unmerge(&stage, r, scratch);
+        if (i == 0)
+            return;
+        /* Each patch of the stage below gets a quarter of its merged patch. */
+        memcpy(scratch, r, stage.patches * sizeof *r);
+        for (unsigned p = 0; p < 4 * stage.patches; p++)
+            r[p] = scratch[p / below / 2 * grid + p % below / 2] / 4;
     }
 }
 
@@ -87,25 +83,6 @@ void stage_map_layer(const struct spec *spec, const struct capture *capture, uns
     carry_down(spec, capture, top + 1, layer, false, relevance, scratch);
 }
 
-/* Adds the gradient window by window: paths stay within a window. */
-static enum err_code add_gradient(const struct spec *stage, const struct weights *weights,
-                                  const struct capture *capture, unsigned label,
-                                  struct arena *arena, float *relevance, float *scratch,
-                                  struct err *err)
-{
-    const unsigned shift = spec_shift(stage, stage->layers - 1);
-    const unsigned n = (unsigned)spec_sequence(stage);
-    for (unsigned v = 0; v < spec_windows(stage); v++) {
-        memset(scratch, 0, n * sizeof *scratch);
-        if (gradient_add(stage, weights, capture_window(capture, stage, v),
-                         patch_windows_kind(stage, v), label, arena, scratch, err))
-            return err->code;
-        for (unsigned i = 0; i < n; i++)
-            relevance[patch_windows_cell(stage, shift, v * n + i)] = scratch[i];
-    }
-    return ERR_OK;
-}
-
 enum err_code stage_map_gradient(const struct spec *spec, const struct weights *weights,
                                  const struct capture *capture, unsigned label, bool is_last,
                                  struct arena *arena, float *relevance, float *scratch,
@@ -113,8 +90,16 @@ enum err_code stage_map_gradient(const struct spec *spec, const struct weights *
 {
     const unsigned stages = spec_stages(spec);
     const struct spec stage = spec_at(spec, stages - 1);
-    if (add_gradient(&stage, weights, capture, label, arena, relevance, scratch, err))
-        return err->code;
+    const unsigned shift = spec_shift(&stage, stage.layers - 1);
+    const unsigned n = (unsigned)spec_sequence(&stage);
+    for (unsigned v = 0; v < spec_windows(&stage); v++) { /* paths stay within a window */
+        memset(scratch, 0, n * sizeof *scratch);
+        if (gradient_add(&stage, weights, capture_window(capture, &stage, v),
+                         patch_windows_kind(&stage, v), label, arena, scratch, err))
+            return err->code;
+        for (unsigned i = 0; i < n; i++)
+            relevance[patch_windows_cell(&stage, shift, v * n + i)] = scratch[i];
+    }
     if (!gradient_normalise(relevance, stage.patches))
         average(&stage, capture, spec->layers, relevance, scratch);
     carry_down(spec, capture, stages, spec->layers - 1, !is_last, relevance, scratch);

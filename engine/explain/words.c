@@ -6,11 +6,6 @@
 
 /* ---- words ---- */
 
-static bool is_ours(const struct engine_input *input, unsigned token)
-{
-    return input->ends[token] == 0; /* [CLS] or [SEP] */
-}
-
 /* Adds the tokens of a window from `first` on to the words found so far; the last word may
  * continue.
  */
@@ -18,7 +13,7 @@ static unsigned fold(const struct engine_input *window, const float *relevance, 
                      struct excerpt *out, unsigned count)
 {
     for (unsigned t = first; t < window->tokens; t++) {
-        if (is_ours(window, t))
+        if (window->ends[t] == 0) /* [CLS] or [SEP] */
             continue;
         if (count > 0 && window->continued[t]) {
             out[count - 1].end = window->ends[t];
@@ -44,15 +39,6 @@ static void add_again(const struct engine_input *window, const float *relevance,
     }
 }
 
-static void normalise(struct excerpt *words, unsigned count)
-{
-    float total = 0;
-    for (unsigned i = 0; i < count; i++)
-        total += words[i].relevance;
-    for (unsigned i = 0; i < count; i++)
-        words[i].relevance = total > 0 ? words[i].relevance / total : 1.0f / (float)count;
-}
-
 unsigned words_fold(const struct engine_input *input, const float *relevance, struct excerpt *out)
 {
     unsigned count = 0, seen = 0; /* words; tokens of the text in the windows so far */
@@ -64,7 +50,11 @@ unsigned words_fold(const struct engine_input *input, const float *relevance, st
         seen += window.tokens - 2 - overlap;
         relevance += window.tokens;
     }
-    normalise(out, count);
+    float total = 0;
+    for (unsigned i = 0; i < count; i++)
+        total += out[i].relevance;
+    for (unsigned i = 0; i < count; i++)
+        out[i].relevance = total > 0 ? out[i].relevance / total : 1.0f / (float)count;
     return count;
 }
 
@@ -112,15 +102,6 @@ static struct stretch next_span(const struct excerpt *words, unsigned count,
     return best;
 }
 
-/* Inserts a stretch and keeps `taken` ascending. */
-static void insert(struct stretch *taken, unsigned count, struct stretch new)
-{
-    unsigned at = count;
-    for (; at > 0 && taken[at - 1].first > new.first; at--)
-        taken[at] = taken[at - 1];
-    taken[at] = new;
-}
-
 static void sort_by_relevance(struct excerpt *spans, unsigned count)
 {
     for (unsigned i = 1; i < count; i++)
@@ -144,7 +125,10 @@ unsigned words_spans(const struct excerpt *words, unsigned count, unsigned spans
         struct stretch span = next_span(words, count, taken, found, 2.0f / (float)count);
         if (span.excess <= 0)
             break;
-        insert(taken, found++, span);
+        unsigned at = found++;
+        for (; at > 0 && taken[at - 1].first > span.first; at--) /* `taken` stays ascending */
+            taken[at] = taken[at - 1];
+        taken[at] = span;
     }
     for (unsigned i = 0; i < found; i++)
         out[i] = (struct excerpt){words[taken[i].first].start, words[taken[i].last - 1].end,
