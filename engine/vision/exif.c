@@ -22,20 +22,14 @@ static unsigned long number(const struct reader *reader, size_t at, unsigned siz
     return value;
 }
 
-/* Returns the bytes of a type. The standard requires SHORT; PIL also reads LONG, and no other
- * type. */
-static unsigned type_size(unsigned long type)
-{
-    return type == TIFF_SHORT ? 2 : type == TIFF_LONG ? 4 : 0;
-}
-
 /* Returns the first value of an entry: from the entry itself if all values fit, else from the place
  * that it points to. PIL also takes the first if there are more than the one value allowed. */
 static unsigned long entry_value(const struct reader *reader, size_t entry)
 {
-    unsigned size = type_size(number(reader, entry + 2, 2));
-    unsigned long count = number(reader, entry + 4, 4);
-    if (size == 0 || count == 0)
+    unsigned long type = number(reader, entry + 2, 2), count = number(reader, entry + 4, 4);
+    /* The standard requires SHORT; PIL also reads LONG, and no other type. */
+    unsigned size = type == TIFF_SHORT ? 2 : 4;
+    if ((type != TIFF_SHORT && type != TIFF_LONG) || count == 0)
         return 0;
     if (count <= 4 / size)
         return number(reader, entry + 8, size);
@@ -43,19 +37,13 @@ static unsigned long entry_value(const struct reader *reader, size_t entry)
     return at <= reader->len && size <= reader->len - at ? number(reader, at, size) : 0;
 }
 
-static bool read_header(struct reader *reader)
-{
-    if (reader->len < 8)
-        return false;
-    reader->little_endian = memcmp(reader->bytes, "II", 2) == 0;
-    return (reader->little_endian || memcmp(reader->bytes, "MM", 2) == 0) &&
-           number(reader, 2, 2) == 42;
-}
-
 unsigned exif_orientation(const unsigned char *block, size_t len)
 {
     struct reader reader = {.bytes = block, .len = len};
-    if (!read_header(&reader))
+    if (len < 8)
+        return UPRIGHT;
+    reader.little_endian = memcmp(block, "II", 2) == 0;
+    if ((!reader.little_endian && memcmp(block, "MM", 2) != 0) || number(&reader, 2, 2) != 42)
         return UPRIGHT;
     unsigned long directory = number(&reader, 4, 4), orientation = UPRIGHT;
     if (directory > len || len - directory < 2)

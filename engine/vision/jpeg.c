@@ -152,13 +152,6 @@ static void open_and_read_header(struct decoder *decoder, const void *bytes)
     jpeg_read_header(jpeg, TRUE);
 }
 
-/* a * b / 255, rounded, as PIL's MULDIV255. */
-static unsigned multiply_255(unsigned a, unsigned b)
-{
-    unsigned product = a * b + 128;
-    return ((product >> 8) + product) >> 8;
-}
-
 /* PIL treats every four-component JPEG as Adobe's, which stores inverted ink, and scales the
  * colours by black: with inverted values c and k, k - (255 - c) * k / 255. In place, front to
  * back. */
@@ -166,17 +159,12 @@ static void cmyk_to_rgb(unsigned char *row, unsigned width)
 {
     for (size_t x = 0; x < width; x++) {
         unsigned black = row[x * 4 + 3];
-        for (size_t c = 0; c < 3; c++)
-            row[x * 3 + c] = (unsigned char)(black - multiply_255(255u - row[x * 4 + c], black));
+        for (size_t c = 0; c < 3; c++) {
+            unsigned product = (255u - row[x * 4 + c]) * black + 128;
+            unsigned scaled = ((product >> 8) + product) >> 8; /* rounded, as PIL's MULDIV255 */
+            row[x * 3 + c] = (unsigned char)(black - scaled);
+        }
     }
-}
-
-static void scatter(const unsigned char *row, unsigned width, unsigned y,
-                    struct exif_placement place, unsigned char *rgb)
-{
-    ptrdiff_t at = place.origin + (ptrdiff_t)y * place.step_y;
-    for (size_t x = 0; x < width; x++, at += place.step_x)
-        memcpy(rgb + at * 3, row + x * 3, 3);
 }
 
 /* row: NULL if rows can be decoded in place. */
@@ -191,7 +179,9 @@ static void read_rows(struct jpeg_decompress_struct *jpeg, unsigned char *row,
             continue;
         if (jpeg->out_color_space == JCS_CMYK)
             cmyk_to_rgb(row, jpeg->output_width);
-        scatter(row, jpeg->output_width, y, place, rgb);
+        ptrdiff_t at = place.origin + (ptrdiff_t)y * place.step_y;
+        for (size_t x = 0; x < jpeg->output_width; x++, at += place.step_x)
+            memcpy(rgb + at * 3, row + x * 3, 3);
     }
 }
 

@@ -157,24 +157,20 @@ static enum err_code grey16_expand(struct image *image, struct grey16_scale scal
     return ERR_OK;
 }
 
-static unsigned significant_bits(const struct decoder *decoder)
-{
-    png_color_8p depth;
-    if (png_get_sBIT(decoder->png, decoder->info, &depth) == 0)
-        return 16;
-    return depth->gray >= 1 && depth->gray <= 16 ? depth->gray : 16;
-}
-
 /* The samples of 16-bit grey become RGB. */
 static enum err_code grey16_finish(const struct decoder *decoder, struct image *image)
 {
     struct interrupt *interrupt = decoder->options->interrupt;
     struct grey16 seen;
+    png_color_8p depth;
+    unsigned bits = 16;
     if (grey16_scan(image, interrupt, &seen, decoder->err))
         return decoder->err->code;
-    return grey16_expand(
-        image, grey16_choose(seen, significant_bits(decoder), decoder->options->grey16_minmax),
-        interrupt, decoder->err);
+    if (png_get_sBIT(decoder->png, decoder->info, &depth) != 0 && depth->gray >= 1 &&
+        depth->gray <= 16)
+        bits = depth->gray;
+    return grey16_expand(image, grey16_choose(seen, bits, decoder->options->grey16_minmax),
+                         interrupt, decoder->err);
 }
 
 /* After this the rows are RGB bytes; those of 16-bit grey are big-endian samples. */
@@ -195,14 +191,6 @@ static void set_transforms(const struct decoder *decoder, bool grey16)
     png_set_strip_16(png); /* keeps the high byte, as PIL does */
 }
 
-/* Begins the last row. The last of Adam7's passes fills the odd rows, so a last row with an even
- * index has no data in it: all rows are complete when it begins. */
-static void begin_last_row(struct decoder *decoder, const struct image *image, bool interlaced)
-{
-    decoder->in_last_row = true;
-    decoder->rows_complete = interlaced && image->height % 2 == 1;
-}
-
 static enum err_code read_rows(struct decoder *decoder, const struct image *image)
 {
     png_set_read_user_transform_fn(decoder->png, on_row);
@@ -214,24 +202,17 @@ static enum err_code read_rows(struct decoder *decoder, const struct image *imag
         for (size_t y = 0; y < image->height; y++) {
             if (interrupt_look(decoder->options->interrupt, decoder->err))
                 return decoder->err->code;
-            if (pass == passes - 1 && y == image->height - 1)
-                begin_last_row(decoder, image, passes > 1);
+            if (pass == passes - 1 && y == image->height - 1) {
+                /* The last of Adam7's passes fills the odd rows, so a last row with an even index
+                 * has no data in it: all rows are complete when it begins. */
+                decoder->in_last_row = true;
+                decoder->rows_complete = passes > 1 && image->height % 2 == 1;
+            }
             png_read_row(decoder->png, image->rgb + y * image->width * 3, NULL);
         }
     decoder->rows_complete = decoder->in_last_row = false;
     png_read_end(decoder->png, NULL);
     return ERR_OK;
-}
-
-static void set_limits(const struct decoder *decoder)
-{
-    static const unsigned char transparency[] = "tRNS", significance[] = "sBIT";
-    png_structp png = decoder->png;
-    png_set_chunk_malloc_max(png, 1 << 16);
-    png_set_chunk_cache_max(png, 16);
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, transparency, 1);
-    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, significance, 1);
 }
 
 /* ---- orientation ---- */
@@ -291,16 +272,22 @@ static enum err_code turn(const struct decoder *decoder, struct image *image)
 /* Leaves by longjmp on libpng's errors; returns early on others. */
 static void decode(struct decoder *decoder)
 {
-    set_limits(decoder);
-    png_set_read_fn(decoder->png, decoder, on_read);
-    png_read_info(decoder->png, decoder->info);
+    static const unsigned char transparency[] = "tRNS", significance[] = "sBIT";
+    png_structp png = decoder->png;
+    png_set_chunk_malloc_max(png, 1 << 16);
+    png_set_chunk_cache_max(png, 16);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, transparency, 1);
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, significance, 1);
+    png_set_read_fn(png, decoder, on_read);
+    png_read_info(png, decoder->info);
     struct image image;
-    if (image_create(&image, png_get_image_width(decoder->png, decoder->info),
-                     png_get_image_height(decoder->png, decoder->info), decoder->options,
-                     decoder->arena, decoder->err))
+    if (image_create(&image, png_get_image_width(png, decoder->info),
+                     png_get_image_height(png, decoder->info), decoder->options, decoder->arena,
+                     decoder->err))
         return;
-    bool grey16 = png_get_bit_depth(decoder->png, decoder->info) == 16 &&
-                  !(png_get_color_type(decoder->png, decoder->info) & PNG_COLOR_MASK_COLOR);
+    bool grey16 = png_get_bit_depth(png, decoder->info) == 16 &&
+                  !(png_get_color_type(png, decoder->info) & PNG_COLOR_MASK_COLOR);
     set_transforms(decoder, grey16);
     if (read_rows(decoder, &image) || (grey16 && grey16_finish(decoder, &image)) ||
         turn(decoder, &image))
@@ -308,24 +295,18 @@ static void decode(struct decoder *decoder)
     *decoder->out = image;
 }
 
-/* Sets the error. After an interrupt err is already set and does not change. */
-static void explain(const struct decoder *decoder)
+/* The only local variable that is live across the jump is the parameter, which never changes. After
+ * an interrupt err is already set and does not change. */
+static void decode_or_explain(struct decoder *decoder)
 {
-    if (decoder->no_memory)
+    if (setjmp(png_jmpbuf(decoder->png)) == 0)
+        decode(decoder);
+    else if (decoder->no_memory)
         err_set(decoder->err, ERR_NO_MEMORY, "out of memory while decoding a PNG");
     else if (decoder->cut_off)
         err_set(decoder->err, ERR_UNUSABLE, "the PNG is cut off after %zu bytes", decoder->len);
     else
         err_set(decoder->err, ERR_UNUSABLE, "the PNG is damaged near byte %zu", decoder->at);
-}
-
-/* The only local variable that is live across the jump is the parameter, which never changes. */
-static void decode_or_explain(struct decoder *decoder)
-{
-    if (setjmp(png_jmpbuf(decoder->png)) == 0)
-        decode(decoder);
-    else
-        explain(decoder);
 }
 
 enum err_code png_decode(struct image *out, const void *bytes, size_t len,

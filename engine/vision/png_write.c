@@ -76,25 +76,18 @@ static void encode(struct encoder *encoder)
     png_write_end(png, encoder->info);
 }
 
-/* libpng reports only that it failed; within its bounds the cause can only be lack of memory. */
-static void explain_failure(struct encoder *encoder)
-{
-    bool writable =
-        encoder->width - 1 < PNG_USER_WIDTH_MAX && encoder->height - 1 < PNG_USER_HEIGHT_MAX;
-    if (writable)
-        err_set(encoder->err, ERR_NO_MEMORY, "out of memory while writing a PNG");
-    else
-        err_set(encoder->err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG",
-                encoder->width, encoder->height);
-}
-
-/* The only local variable that is live across the jump is the parameter, which never changes. */
+/* The only local variables that are live across the jump never change. libpng reports only that it
+ * failed; within its bounds the cause can only be lack of memory. */
 static void encode_or_explain(struct encoder *encoder)
 {
+    const unsigned width = encoder->width, height = encoder->height;
     if (setjmp(png_jmpbuf(encoder->png)) == 0)
         encode(encoder);
+    else if (width - 1 < PNG_USER_WIDTH_MAX && height - 1 < PNG_USER_HEIGHT_MAX)
+        err_set(encoder->err, ERR_NO_MEMORY, "out of memory while writing a PNG");
     else
-        explain_failure(encoder);
+        err_set(encoder->err, ERR_TOO_LARGE, "%u x %u pixels cannot be written as a PNG", width,
+                height);
 }
 
 static enum err_code write_png(struct encoder *encoder, char **out, size_t *len)
@@ -126,22 +119,17 @@ static bool is_grey(const struct image *image)
     return true;
 }
 
-/* Returns the first channel alone; the caller frees it. */
-static unsigned char *grey_of(const struct image *image)
-{
-    size_t pixels = (size_t)image->width * image->height;
-    unsigned char *grey = calloc(pixels, 1); /* cleared: gcc 12 warns about it otherwise */
-    for (size_t i = 0; grey != NULL && i < pixels; i++)
-        grey[i] = image->rgb[3 * i];
-    return grey;
-}
-
 enum err_code png_encode(char **out, size_t *len, const struct image *image, struct err *err)
 {
+    const size_t count = (size_t)image->width * image->height;
     bool grey = is_grey(image);
-    unsigned char *pixels = grey ? grey_of(image) : image->rgb;
+    unsigned char *pixels = image->rgb;
+    if (grey)
+        pixels = calloc(count, 1); /* cleared: gcc 12 warns about it otherwise */
     if (pixels == NULL)
-        return err_no_memory(err, (size_t)image->width * image->height);
+        return err_no_memory(err, count);
+    for (size_t i = 0; grey && i < count; i++)
+        pixels[i] = image->rgb[3 * i];
     struct encoder encoder = {.err = err,
                               .width = image->width,
                               .height = image->height,

@@ -59,19 +59,6 @@ static struct crop_span crop_span(const struct preprocess *preprocess, unsigned 
                               .count = side};
 }
 
-/* Puts `part` into the middle of a black image. */
-static enum err_code pad(const struct image *part, struct crop_span rows, struct crop_span columns,
-                         struct arena *arena, struct image *out, struct err *err)
-{
-    out->rgb = arena_alloc_array(arena, (size_t)out->width * out->height, 3);
-    if (out->rgb == NULL)
-        return err_no_memory(err, (size_t)out->width * out->height * 3);
-    for (size_t y = 0; y < part->height; y++)
-        memcpy(out->rgb + ((rows.to + y) * out->width + columns.to) * 3,
-               part->rgb + y * part->width * 3, (size_t)part->width * 3);
-    return ERR_OK;
-}
-
 /* Replaces each pixel of the filter by the mean of it and of resize_lines's. */
 static enum err_code lift_lines(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, struct interrupt *interrupt,
@@ -107,9 +94,17 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
         return err->code;
     if (out->width == crop_size.width && out->height == crop_size.height)
         return ERR_OK;
+    /* The part stands in the middle of a black image. */
     struct image part = *out;
+    size_t bytes = (size_t)crop_size.width * crop_size.height * 3;
     *out = crop_size;
-    return pad(&part, rows, columns, arena, out, err);
+    out->rgb = arena_alloc_array(arena, bytes / 3, 3);
+    if (out->rgb == NULL)
+        return err_no_memory(err, bytes);
+    for (size_t y = 0; y < part.height; y++)
+        memcpy(out->rgb + ((rows.to + y) * out->width + columns.to) * 3,
+               part.rgb + y * part.width * 3, (size_t)part.width * 3);
+    return ERR_OK;
 }
 
 size_t preprocess_bytes(const struct preprocess *preprocess, unsigned width, unsigned height)

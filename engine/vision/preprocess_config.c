@@ -111,15 +111,6 @@ static const struct processor {
     {"Siglip", true, true, true, true, true, {SQUARE(224), .resample = RESAMPLE_BICUBIC, HALVES}},
 };
 
-static struct preprocess defaults_of(const struct processor *processor)
-{
-    struct preprocess out = processor->defaults;
-    out.do_resize = out.do_rescale = out.do_normalize = true;
-    out.rescale_factor = 1.0 / 255.0;
-    out.pads_more_behind = processor->is_fast;
-    return out;
-}
-
 /* Matches "ViTImageProcessor", "ViTImageProcessorFast", "ViTFeatureExtractor" of older files, and
  * "ViTImageProcessorPil", the slow class's name in transformers 5. */
 static bool name_matches(const char *name, const struct processor *processor)
@@ -397,7 +388,10 @@ static enum err_code read_config(const struct json_t *root, const char *family_c
     const struct processor *processor = NULL;
     if (find_processor(root, family_class, &processor, err))
         return err->code;
-    *out = defaults_of(processor);
+    *out = processor->defaults;
+    out->do_resize = out->do_rescale = out->do_normalize = true;
+    out->rescale_factor = 1.0 / 255.0;
+    out->pads_more_behind = processor->is_fast;
     if (read_flags(root, processor, out, err) || read_resize(root, processor, out, err) ||
         read_crop(root, out, err) || check_needs(root, processor, out, err) ||
         read_normalisation(root, out, err))
@@ -439,17 +433,6 @@ static enum err_code find_steps(const struct json_t *root, const struct json_t *
     return ERR_OK;
 }
 
-static enum err_code no_file(const char *family_class, unsigned image_size, struct err *err)
-{
-    return err_set(err, ERR_UNSUPPORTED,
-                   "there is no preprocessor_config.json, which says how images are resized and "
-                   "normalised: copy it from the source of the model, or write the values of "
-                   "its training, such as {\"image_processor_type\": \"%sImageProcessor\", "
-                   "\"size\": {\"height\": %u, \"width\": %u}, \"image_mean\": [0.5, 0.5, 0.5], "
-                   "\"image_std\": [0.5, 0.5, 0.5]}",
-                   family_class, image_size, image_size);
-}
-
 enum err_code preprocess_open(struct preprocess *out, const char *dir, const char *family_class,
                               unsigned image_size, struct err *err)
 {
@@ -460,8 +443,16 @@ enum err_code preprocess_open(struct preprocess *out, const char *dir, const cha
     *out = (struct preprocess){0};
     if (preprocess_file(dir, &name, err))
         return err->code;
+    const unsigned side = image_size > 0 ? image_size : 224;
     if (name == NULL)
-        return no_file(family_class, image_size > 0 ? image_size : 224, err);
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "there is no preprocessor_config.json, which says how images are resized and "
+            "normalised: copy it from the source of the model, or write the values of its "
+            "training, such as {\"image_processor_type\": \"%sImageProcessor\", \"size\": "
+            "{\"height\": %u, \"width\": %u}, \"image_mean\": [0.5, 0.5, 0.5], \"image_std\": "
+            "[0.5, 0.5, 0.5]}",
+            family_class, side, side);
     if (file_path(path, dir, name, err) || doc_parse_file(&root, path, FILE_BYTES_MAX, err) ||
         find_steps(root, &steps, err))
         goto out;

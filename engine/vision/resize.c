@@ -96,12 +96,6 @@ struct axis {
     int32_t *weight; /* [outputs, taps] */
 };
 
-static int32_t fixed_point(double weight)
-{
-    double scaled = weight * (1 << FRACTION_BITS);
-    return (int32_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
-}
-
 /* Computes the weights of the output pixel at `at`: Pillow's precompute_coeffs and
  * normalize_coeffs_8bpc. */
 static void axis_weigh(struct axis *axis, unsigned index, unsigned at, unsigned source,
@@ -118,8 +112,10 @@ static void axis_weigh(struct axis *axis, unsigned index, unsigned at, unsigned 
         sum += raw[i - first];
     }
     int32_t *weight = axis->weight + index * axis->taps;
-    for (unsigned i = 0; i < end - first; i++)
-        weight[i] = fixed_point(sum != 0.0 ? raw[i] / sum : raw[i]);
+    for (unsigned i = 0; i < end - first; i++) {
+        double scaled = (sum != 0.0 ? raw[i] / sum : raw[i]) * (1 << FRACTION_BITS);
+        weight[i] = (int32_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    }
     axis->first[index] = first;
     axis->end[index] = end;
 }
@@ -307,14 +303,6 @@ static enum err_code resize_nearest(const struct image *image, unsigned width, u
     return ERR_OK;
 }
 
-static void copy_window(const struct image *image, struct resize_window window, struct image *out)
-{
-    for (size_t y = 0; y < window.height; y++)
-        memcpy(out->rgb + y * window.width * 3,
-               image->rgb + ((window.top + y) * image->width + window.left) * 3,
-               (size_t)window.width * 3);
-}
-
 enum err_code resize_rgb_window(const struct image *image, unsigned width, unsigned height,
                                 struct resize_window window, enum resample resample,
                                 struct interrupt *interrupt, struct arena *arena, struct image *out,
@@ -328,7 +316,10 @@ enum err_code resize_rgb_window(const struct image *image, unsigned width, unsig
     if (out->rgb == NULL)
         return err_no_memory(err, bytes);
     if (width == image->width && height == image->height) {
-        copy_window(image, window, out);
+        for (size_t y = 0; y < window.height; y++)
+            memcpy(out->rgb + y * window.width * 3,
+                   image->rgb + ((window.top + y) * image->width + window.left) * 3,
+                   (size_t)window.width * 3);
         return ERR_OK;
     }
     struct arena scratch;
