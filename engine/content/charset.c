@@ -5,6 +5,8 @@
  * between two such characters goes through iconv in one piece. */
 #include "engine/content/charset.h"
 
+#include "engine/base/utf8.h"
+
 #include <errno.h>
 #include <iconv.h>
 #include <stdbool.h>
@@ -202,19 +204,6 @@ static const struct exception *exception_of(const struct charset *of, const unsi
     return NULL;
 }
 
-static size_t put_utf8(char *out, unsigned character)
-{
-    if (character < 0x800) {
-        out[0] = (char)(0xC0 | character >> 6);
-        out[1] = (char)(0x80 | (character & 0x3F));
-        return 2;
-    }
-    out[0] = (char)(0xE0 | character >> 12);
-    out[1] = (char)(0x80 | (character >> 6 & 0x3F));
-    out[2] = (char)(0x80 | (character & 0x3F));
-    return 3;
-}
-
 /* ---- decoding ---- */
 
 /* A text on its way; iconv only reads its input. */
@@ -251,7 +240,7 @@ static bool convert_piece(struct decoding *decoding, const struct charset *of)
     if (found->character == 0)
         return false;
     unsigned code = step == 1 ? bytes[at] : (unsigned)bytes[at] << 8 | bytes[at + 1];
-    size_t put = put_utf8(decoding->out, found->character + code - found->first);
+    size_t put = utf8_encode(found->character + code - found->first, decoding->out);
     decoding->out += put;
     decoding->room -= put;
     decoding->next += step;

@@ -58,20 +58,16 @@ static int by_row(const void *a, const void *b)
     return left->row < right->row ? -1 : left->row > right->row;
 }
 
-/* Returns the list's entry of an n-gram of the same text. */
-static const struct ngram_entry *entry_of(const struct ngram_list *list, const struct ngram *ngram)
-{
-    const struct ngram_entry key = {.row = ngram->row};
-    const size_t first = list->first[ngram->block];
-    const size_t end =
-        ngram->block + 1 < NGRAM_BLOCKS ? list->first[ngram->block + 1] : list->count;
-    return bsearch(&key, list->entries + first, end - first, sizeof key, by_row);
-}
-
 static void take_shares(void *context, const struct ngram *ngram)
 {
     struct shares *shares = context;
-    const struct ngram_entry *entry = entry_of(shares->list, ngram);
+    const struct ngram_list *list = shares->list;
+    const struct ngram_entry key = {.row = ngram->row}; /* of an n-gram of the same text */
+    const size_t first = list->first[ngram->block];
+    const size_t end =
+        ngram->block + 1 < NGRAM_BLOCKS ? list->first[ngram->block + 1] : list->count;
+    const struct ngram_entry *entry =
+        bsearch(&key, list->entries + first, end - first, sizeof key, by_row);
     const double evidence = (double)entry->value * says(shares->table, ngram->row, shares->label) /
                             entry->often / ngram->words;
     for (unsigned i = 0; i < ngram->words; i++, shares->count++)

@@ -88,15 +88,6 @@ struct reader {
     unsigned word_count;
 };
 
-/* Returns the row of a hash. Every bit of the hash changes every bit of the row (the finaliser of
- * splitmix64, Steele et al. 2014). */
-static uint32_t row_of(uint64_t hash, uint32_t rows)
-{
-    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
-    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebull;
-    return (uint32_t)(hash ^ (hash >> 31)) & (rows - 1);
-}
-
 /* Passes on the n-gram of the newest `count` words. */
 static void give(const struct reader *reader, unsigned count)
 {
@@ -109,7 +100,11 @@ static void give(const struct reader *reader, unsigned count)
         ngram.start[i] = word->start;
         ngram.end[i] = word->end;
     }
-    ngram.row = row_of(hash, reader->reading->rows);
+    /* Every bit of the hash changes every bit of the row (the finaliser of splitmix64, Steele et
+     * al. 2014). */
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ull;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebull;
+    ngram.row = (uint32_t)(hash ^ (hash >> 31)) & (reader->reading->rows - 1);
     reader->take(reader->context, &ngram);
 }
 
@@ -141,14 +136,6 @@ struct beginnings {
     bool of_word[256];
 };
 
-static struct beginnings beginnings_of(const struct ngram_reading *reading)
-{
-    struct beginnings out = {{false}};
-    for (unsigned i = 0; i < reading->key_word_count; i++)
-        out.of_word[(unsigned char)reading->key_words[i][0]] = true;
-    return out;
-}
-
 static bool is_key_word(const struct ngram_reading *reading, const char *at, size_t len)
 {
     for (unsigned i = 0; i < reading->key_word_count; i++) {
@@ -171,13 +158,16 @@ static bool has_key_word(const struct ngram_reading *reading, const struct begin
 static void read_lines(struct reader *reader, size_t len)
 {
     const size_t end = len < NGRAM_SEARCH_BYTES ? len : NGRAM_SEARCH_BYTES;
-    const struct beginnings beginnings = beginnings_of(reader->reading);
-    unsigned left = reader->reading->key_lines;
+    const struct ngram_reading *reading = reader->reading;
+    struct beginnings beginnings = {{false}};
+    unsigned left = reading->key_lines;
+    for (unsigned i = 0; i < reading->key_word_count; i++)
+        beginnings.of_word[(unsigned char)reading->key_words[i][0]] = true;
     for (size_t at = 0; at < end && left > 0;) {
         const char *line = reader->text + at, *stop = memchr(line, '\n', end - at);
         const size_t whole = stop != NULL ? (size_t)(stop - line) : end - at;
         const size_t part = whole < NGRAM_LINE_BYTES ? whole : NGRAM_LINE_BYTES;
-        if (has_key_word(reader->reading, &beginnings, line, part)) {
+        if (has_key_word(reading, &beginnings, line, part)) {
             read_words(reader, at, at + part);
             left--;
         }
