@@ -112,16 +112,6 @@ static enum err_code read_label(const struct reader *reader, const json_t *objec
     return ERR_OK;
 }
 
-static bool equals(struct string string, const char *word)
-{
-    return string.len == strlen(word) && memcmp(string.bytes, word, string.len) == 0;
-}
-
-static unsigned clamp_to_unsigned(long long value)
-{
-    return value > (long long)UINT_MAX ? UINT_MAX : (unsigned)value;
-}
-
 /* ---- options ---- */
 
 static enum err_code read_top_k(const struct reader *reader, struct err *err)
@@ -130,51 +120,38 @@ static enum err_code read_top_k(const struct reader *reader, struct err *err)
     long long top_k = 1;
     if (value == NULL)
         return ERR_OK;
-    if (json_is_string(value) && equals(string_of(reader, value), "all")) {
+    if (json_is_string(value)) {
+        struct string word = string_of(reader, value);
+        if (word.len != 3 || memcmp(word.bytes, "all", 3) != 0)
+            return err_set(err, ERR_UNUSABLE,
+                           "$.top_k: expected an integer or \"all\", found another string");
         reader->call->top_k = TOP_K_ALL;
         return ERR_OK;
     }
-    if (json_is_string(value))
-        return err_set(err, ERR_UNUSABLE,
-                       "$.top_k: expected an integer or \"all\", found another "
-                       "string");
     if (!json_is_number(value))
         return wrong_type("$", "top_k", "an integer or \"all\"", value, err);
     if (doc_get_integer(reader->tree, "$", "top_k", 1, integer_max, &top_k, err))
         return err->code;
-    reader->call->top_k = clamp_to_unsigned(top_k);
+    reader->call->top_k = top_k > (long long)UINT_MAX ? UINT_MAX : (unsigned)top_k;
     return ERR_OK;
-}
-
-static enum err_code read_deadline(const struct reader *reader, struct err *err)
-{
-    long long deadline_ms = 0;
-    doc_get_integer(reader->tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err);
-    reader->call->deadline_ms = (unsigned)deadline_ms;
-    return err->code;
-}
-
-static enum err_code read_explain(const struct reader *reader, struct err *err)
-{
-    const json_t *value = doc_member(reader->tree, "explain");
-    if (value == NULL || json_is_false(value))
-        return ERR_OK;
-    reader->call->explain = true;
-    reader->call->how.method = EXPLAIN_DEFAULT;
-    if (json_is_true(value))
-        return ERR_OK;
-    if (!json_is_string(value))
-        return wrong_type("$", "explain", "true, false or a method's name", value, err);
-    struct string word = string_of(reader, value);
-    return codec_check_method(word.bytes, word.len, "$", &reader->call->how.method, err);
 }
 
 static enum err_code read_explanation(const struct reader *reader, struct err *err)
 {
+    const json_t *value = doc_member(reader->tree, "explain");
     struct predict_call *call = reader->call;
     long long layer = 0;
-    if (read_explain(reader, err) ||
-        doc_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
+    call->explain = value != NULL && !json_is_false(value);
+    if (call->explain)
+        call->how.method = EXPLAIN_DEFAULT;
+    if (call->explain && !json_is_true(value)) {
+        if (!json_is_string(value))
+            return wrong_type("$", "explain", "true, false or a method's name", value, err);
+        struct string word = string_of(reader, value);
+        if (codec_check_method(word.bytes, word.len, "$", &call->how.method, err))
+            return err->code;
+    }
+    if (doc_get_bool(reader->tree, "$", "overlay", &call->overlay, err) ||
         doc_get_bool(reader->tree, "$", "attention_stats", &call->how.statistics, err) ||
         doc_get_integer(reader->tree, "$", "explain_layer", 1, CODEC_LAYER_MAX, &layer, err))
         return err->code;
@@ -193,33 +170,22 @@ static enum err_code read_long_text(const struct reader *reader, struct err *err
     return codec_check_long_text(word.bytes, word.len, "$", &reader->call->long_text, err);
 }
 
-static enum err_code read_context(const struct reader *reader, struct err *err)
-{
-    json_t *context = json_object_get(reader->tree, "context");
-    return codec_context_read(context, "$", reader->elided, CODEC_CONTEXT_OF_CALL, reader->arena,
-                              &reader->call->context, &reader->call->lot, err);
-}
-
-static enum err_code read_id(const struct reader *reader, struct err *err)
-{
-    struct predict_call *call = reader->call;
-    read_label(reader, reader->tree, "$", "id", LIMIT_ID_BYTES, &call->id, err);
-    if (call->id != NULL && call->id[0] == '\0')
-        call->id = NULL;
-    return err->code;
-}
-
 static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
-    if (read_label(reader, reader->tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
-        read_top_k(reader, err) || read_deadline(reader, err) || read_explanation(reader, err) ||
-        read_long_text(reader, err) || doc_get_bool(reader->tree, "$", "keep", &call->keep, err) ||
-        codec_labels_read(&call->labels, reader->tree, reader->elided, reader->arena, err) ||
-        read_context(reader, err))
+    json_t *tree = reader->tree;
+    long long deadline_ms = 0;
+    if (read_label(reader, tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
+        read_top_k(reader, err) ||
+        doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
+        read_explanation(reader, err) || read_long_text(reader, err) ||
+        doc_get_bool(tree, "$", "keep", &call->keep, err) ||
+        codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
+        codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
+                           CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))
         return err->code;
-    if (reader->query != NULL &&
-        codec_query_merge(call, reader->query, reader->tree, reader->arena, err))
+    call->deadline_ms = (unsigned)deadline_ms;
+    if (reader->query != NULL && codec_query_merge(call, reader->query, tree, reader->arena, err))
         return err->code;
     if (codec_check_explain(call, codec_query_place_of_explain(reader->query), err))
         return err->code;
@@ -343,19 +309,6 @@ static enum err_code check_item_members(json_t *object, const char *path, struct
     return codec_check_members(object, path, &codec_names_item, err);
 }
 
-/* Which of the fab's things it is: a person who reads the answers looks for that. */
-static enum err_code read_item_names(const struct reader *reader, json_t *object, const char *path,
-                                     struct predict_item *item, struct err *err)
-{
-    if (read_label(reader, object, path, "id", LIMIT_ID_BYTES, &item->id, err))
-        return err->code;
-    if (item->id != NULL && item->id[0] == '\0') /* as if absent, as the call's */
-        item->id = NULL;
-    return codec_context_read(json_object_get(object, "context"), path, reader->elided,
-                              CODEC_CONTEXT_OF_ITEM, reader->arena, &item->context, &item->lot,
-                              err);
-}
-
 static void read_item(const struct reader *reader, json_t *object, unsigned index,
                       struct predict_item *item)
 {
@@ -363,12 +316,22 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
     struct predict_item names = {0};
     struct err err = {0};
     snprintf(path, sizeof path, "$.inputs[%u]", index);
-    if (!json_is_object(object))
+    if (!json_is_object(object)) {
         err_set(&err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
                 doc_type_name(object));
-    else if (!check_item_members(object, path, &err) &&
-             !read_item_names(reader, object, path, &names, &err))
-        read_input(reader, object, path, item, &err);
+        goto out;
+    }
+    if (check_item_members(object, path, &err) ||
+        read_label(reader, object, path, "id", LIMIT_ID_BYTES, &names.id, &err))
+        goto out;
+    if (names.id != NULL && names.id[0] == '\0') /* as if absent, as the call's */
+        names.id = NULL;
+    /* Which of the fab's things it is: a person who reads the answers looks for that. */
+    if (codec_context_read(json_object_get(object, "context"), path, reader->elided,
+                           CODEC_CONTEXT_OF_ITEM, reader->arena, &names.context, &names.lot, &err))
+        goto out;
+    read_input(reader, object, path, item, &err);
+out:
     item->id = names.id;
     item->context = names.context;
     item->lot = names.lot;
@@ -378,18 +341,6 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
 static enum err_code refuse_inputs(size_t count, unsigned inputs_max, struct err *err)
 {
     return err_set(err, ERR_TOO_LARGE, "$.inputs: at most %u inputs, found %zu", inputs_max, count);
-}
-
-static enum err_code check_inputs(const json_t *inputs, unsigned inputs_max, struct err *err)
-{
-    if (!json_is_array(inputs))
-        return wrong_type("$", "inputs", "an array", inputs, err);
-    size_t count = json_array_size(inputs);
-    if (count == 0)
-        return err_set(err, ERR_UNUSABLE, "$.inputs: empty");
-    if (count > inputs_max)
-        return refuse_inputs(count, inputs_max, err);
-    return ERR_OK;
 }
 
 static enum err_code items_create(const struct reader *reader, size_t count, struct err *err)
@@ -410,7 +361,14 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
         doc_member(reader->tree, "text_pair") != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
-    if (check_inputs(inputs, inputs_max, err) || items_create(reader, json_array_size(inputs), err))
+    if (!json_is_array(inputs))
+        return wrong_type("$", "inputs", "an array", inputs, err);
+    const size_t count = json_array_size(inputs);
+    if (count == 0)
+        return err_set(err, ERR_UNUSABLE, "$.inputs: empty");
+    if (count > inputs_max)
+        return refuse_inputs(count, inputs_max, err);
+    if (items_create(reader, count, err))
         return err->code;
     reader->call->envelope = true;
     for (unsigned i = 0; i < call->item_count; i++) {
@@ -426,11 +384,15 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
                                struct err *err)
 {
     json_t *root = reader->tree;
+    struct predict_call *call = reader->call;
     if (!json_is_object(root))
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
     const struct codec_names *members =
         limits->members != NULL ? limits->members : &codec_names_call;
-    if (read_id(reader, err) || codec_check_members(root, "$", members, err) ||
+    read_label(reader, root, "$", "id", LIMIT_ID_BYTES, &call->id, err);
+    if (call->id != NULL && call->id[0] == '\0')
+        call->id = NULL;
+    if (err->code != ERR_OK || codec_check_members(root, "$", members, err) ||
         read_options(reader, err))
         return err->code;
     const json_t *inputs = doc_member(root, "inputs");
@@ -486,24 +448,6 @@ size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
            strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT);
 }
 
-/* Reports the invalid long string because of which a body is too long for the parser. */
-static enum err_code string_fault(const struct elided *elided, struct err *err)
-{
-    const char *what = elided->fault == ERR_UNUSABLE ? "invalid UTF-8" : "not valid JSON";
-    return err_set(err, elided->fault, "%s at byte %zu", what, elided->fault_at);
-}
-
-/* Whoever sent too many tokens has most likely sent too many inputs. */
-static void name_inputs(const struct elided *elided, const struct codec_limits *limits,
-                        struct err *err)
-{
-    size_t count = codec_inputs_count(elided->text, elided->len);
-    if (count <= limits->inputs_max)
-        return;
-    *err = (struct err){0};
-    refuse_inputs(count, limits->inputs_max, err);
-}
-
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err)
@@ -512,10 +456,13 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
         (struct predict_call){.top_k = 1, .model_place = "$.model", .place = place, .keep = true};
     const struct doc_limits json = json_limits_of(limits);
     struct elided elided;
+    size_t inputs;
     if (elide_strings(&elided, body, len, json.tokens_max, arena, err))
         return err->code;
-    if (elided.fault != ERR_OK && elided.len > json.bytes_max)
-        return string_fault(&elided, err);
+    if (elided.fault != ERR_OK && elided.len > json.bytes_max) /* because of this string */
+        return err_set(err, elided.fault, "%s at byte %zu",
+                       elided.fault == ERR_UNUSABLE ? "invalid UTF-8" : "not valid JSON",
+                       elided.fault_at);
     struct reader reader = {.call = out,
                             .arena = arena,
                             .elided = &elided,
@@ -523,8 +470,12 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                             .query = limits->query};
     if (!doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided, err))
         read_call(&reader, limits, err);
-    else if (err->code == ERR_TOO_LARGE)
-        name_inputs(&elided, limits, err);
+    else if (err->code == ERR_TOO_LARGE &&
+             (inputs = codec_inputs_count(elided.text, elided.len)) > limits->inputs_max) {
+        /* Whoever sent too many tokens has most likely sent too many inputs. */
+        *err = (struct err){0};
+        refuse_inputs(inputs, limits->inputs_max, err);
+    }
     doc_free(reader.tree);
     if (out->id == NULL && limits->query != NULL)
         out->id = limits->query->asked.id;

@@ -44,20 +44,6 @@ static enum err_code check_value(const json_t *value, const char *path, const ch
                    doc_type_name(value));
 }
 
-static enum err_code check_members(json_t *context, const char *path, const struct elided *elided,
-                                   enum codec_context_place place, struct err *err)
-{
-    for (void *at = json_object_iter(context); at != NULL;
-         at = json_object_iter_next(context, at)) {
-        const char *key = json_object_iter_key(at);
-        if (!codec_check_listed(key, &codec_names_context))
-            return codec_check_unknown(path, key, "member", &codec_names_context, err);
-        if (check_value(json_object_iter_value(at), path, key, elided, place, err))
-            return err->code;
-    }
-    return ERR_OK;
-}
-
 /* ---- as text ---- */
 
 /* The digits that all real numbers of the object need to survive. */
@@ -112,9 +98,15 @@ enum err_code codec_context_read(json_t *context, const char *path, const struct
         return err_set(err, ERR_UNUSABLE, "%s.context: expected an object, found %s", path,
                        doc_type_name(context));
     snprintf(inside, sizeof inside, "%s.context", path);
-    if (check_members(context, inside, elided, place, err) || put_lot(context, arena, lot, err))
-        return err->code;
-    return put_text(context, arena, out, err);
+    for (void *at = json_object_iter(context); at != NULL;
+         at = json_object_iter_next(context, at)) {
+        const char *key = json_object_iter_key(at);
+        if (!codec_check_listed(key, &codec_names_context))
+            return codec_check_unknown(inside, key, "member", &codec_names_context, err);
+        if (check_value(json_object_iter_value(at), inside, key, elided, place, err))
+            return err->code;
+    }
+    return put_lot(context, arena, lot, err) ? err->code : put_text(context, arena, out, err);
 }
 
 /* ---- from a query ---- */

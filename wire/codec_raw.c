@@ -40,26 +40,6 @@ static enum err_code read_count(const char *name, const char *value, unsigned ma
     return ERR_OK;
 }
 
-static enum err_code read_top_k(struct predict_call *call, const char *value, struct err *err)
-{
-    if (strcmp(value, "all") != 0)
-        return read_count("top_k", value, UINT_MAX, &call->top_k, err);
-    call->top_k = TOP_K_ALL;
-    return ERR_OK;
-}
-
-static enum err_code read_deadline(struct predict_call *call, const char *value, struct err *err)
-{
-    unsigned deadline_ms = 0;
-    if (read_count("deadline_ms", value, UINT_MAX, &deadline_ms, err))
-        return err->code;
-    if (deadline_ms > CODEC_DEADLINE_MS_MAX)
-        return err_set(err, ERR_UNUSABLE, "?deadline_ms: must be from 1 to %d",
-                       CODEC_DEADLINE_MS_MAX);
-    call->deadline_ms = deadline_ms;
-    return ERR_OK;
-}
-
 static enum err_code read_explain(struct predict_call *call, const char *value, struct err *err)
 {
     call->explain = strcmp(value, "false") != 0;
@@ -69,14 +49,15 @@ static enum err_code read_explain(struct predict_call *call, const char *value, 
     return codec_check_method(value, strlen(value), CODEC_CHECK_QUERY, &call->how.method, err);
 }
 
-static enum err_code read_layer(struct predict_call *call, const char *value, struct err *err)
+static enum err_code read_up_to(const char *name, const char *value, unsigned max, unsigned *out,
+                                struct err *err)
 {
-    unsigned layer = 0;
-    if (read_count("explain_layer", value, UINT_MAX, &layer, err))
+    unsigned count = 0;
+    if (read_count(name, value, UINT_MAX, &count, err))
         return err->code;
-    if (layer > CODEC_LAYER_MAX)
-        return err_set(err, ERR_UNUSABLE, "?explain_layer: must be from 1 to %d", CODEC_LAYER_MAX);
-    call->how.layer = layer;
+    if (count > max)
+        return err_set(err, ERR_UNUSABLE, "?%s: must be from 1 to %u", name, max);
+    *out = count;
     return ERR_OK;
 }
 
@@ -98,13 +79,6 @@ static enum err_code read_id(struct predict_call *call, const char *value, struc
     return ERR_OK;
 }
 
-static enum err_code read_hypothesis(struct predict_call *call, const char *value,
-                                     struct arena *arena, struct err *err)
-{
-    call->labels.hypothesis = arena_copy(arena, value, strlen(value));
-    return call->labels.hypothesis != NULL ? ERR_OK : err_no_memory(err, strlen(value) + 1);
-}
-
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err)
 {
@@ -121,18 +95,24 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_label(name, value, LIMIT_MODEL_NAME_BYTES, arena, &call->model, err);
     if (strcmp(name, "id") == 0)
         return read_id(call, value, arena, err);
+    if (strcmp(name, "top_k") == 0 && strcmp(value, "all") == 0) {
+        call->top_k = TOP_K_ALL;
+        return ERR_OK;
+    }
     if (strcmp(name, "top_k") == 0)
-        return read_top_k(call, value, err);
+        return read_count(name, value, UINT_MAX, &call->top_k, err);
     if (strcmp(name, "deadline_ms") == 0)
-        return read_deadline(call, value, err);
+        return read_up_to(name, value, CODEC_DEADLINE_MS_MAX, &call->deadline_ms, err);
     if (strcmp(name, "explain") == 0)
         return read_explain(call, value, err);
     if (strcmp(name, "explain_layer") == 0)
-        return read_layer(call, value, err);
+        return read_up_to(name, value, CODEC_LAYER_MAX, &call->how.layer, err);
     if (strcmp(name, "candidate_labels") == 0)
         return codec_labels_set(&call->labels, value, arena, err);
-    if (strcmp(name, "hypothesis_template") == 0)
-        return read_hypothesis(call, value, arena, err);
+    if (strcmp(name, "hypothesis_template") == 0) {
+        call->labels.hypothesis = arena_copy(arena, value, strlen(value));
+        return call->labels.hypothesis != NULL ? ERR_OK : err_no_memory(err, strlen(value) + 1);
+    }
     if (strcmp(name, "long_text") == 0)
         return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
                                      err);

@@ -28,18 +28,6 @@ static json_t *milliseconds(double ms)
     return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
 }
 
-static json_t *timing_json(const struct predict_call *call, const struct codec_timing *timing)
-{
-    json_t *object = json_object();
-    int failed = codec_add(object, "queue", milliseconds(timing->queue_ms));
-    failed |= codec_add(object, "prepare", milliseconds(timing->prepare_ms));
-    failed |= codec_add(object, "inference", milliseconds(timing->inference_ms));
-    if (call->explain)
-        failed |= codec_add(object, "explain", milliseconds(timing->explain_ms));
-    failed |= codec_add(object, "total", milliseconds(timing->total_ms));
-    return codec_whole(object, failed);
-}
-
 /* One of several: a row that failed becomes a problem and does not affect the others. */
 static json_t *item_json(const struct predict_call *call, const struct codec_row *row,
                          const struct predict_item *item)
@@ -109,8 +97,15 @@ const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing
     const struct predict_call *call = reply->call;
     while (codec_reply_row(reply) > 0)
         continue;
+    json_t *times = json_object();
+    int failed = codec_add(times, "queue", milliseconds(timing->queue_ms));
+    failed |= codec_add(times, "prepare", milliseconds(timing->prepare_ms));
+    failed |= codec_add(times, "inference", milliseconds(timing->inference_ms));
+    if (call->explain)
+        failed |= codec_add(times, "explain", milliseconds(timing->explain_ms));
+    failed |= codec_add(times, "total", milliseconds(timing->total_ms));
     codec_text_add(&reply->text, call->envelope ? "]," : ",");
-    codec_text_members(&reply->text, member("timing_ms", timing_json(call, timing)));
+    codec_text_members(&reply->text, member("timing_ms", codec_whole(times, failed)));
     if (call->context != NULL) {
         codec_text_add(&reply->text, ",\"context\":");
         codec_text_add(&reply->text, call->context);

@@ -112,13 +112,6 @@ static void encode_later(struct request *request)
         http_resume(request->exchange); /* the server stops: predict_finish encodes what is left */
 }
 
-/* The only row's error is that of the request. */
-static bool has_answers(const struct request *request)
-{
-    return request->err.code == ERR_OK &&
-           (request->call.envelope || request->rows[0].err.code == ERR_OK);
-}
-
 /* How long the reply may be is known once the rows have their labels. */
 static void expect_reply(struct request *request)
 {
@@ -216,9 +209,12 @@ static bool prepare_in_pool(struct service *service, struct request *request)
 
 static bool encode_in_pool(struct request *request)
 {
+    /* The only row's error is that of the request. */
+    const bool has_answers = request->err.code == ERR_OK &&
+                             (request->call.envelope || request->rows[0].err.code == ERR_OK);
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
-    if (has_answers(request) && request->route->protocol->encode_row(request) > 0)
+    if (has_answers && request->route->protocol->encode_row(request) > 0)
         encode_later(request);
     else
         http_resume(request->exchange);
@@ -255,12 +251,6 @@ bool predict_pool(void *context, struct request *request)
     return false;
 }
 
-/* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
-static bool is_heavy(const struct request *request)
-{
-    return request->pixels > LIMIT_PREPARE_INLINE_PIXELS;
-}
-
 static enum http_next answer_now(struct service *service, struct request *request)
 {
     keep_places(service, request, 0);
@@ -285,7 +275,8 @@ enum http_next predict_begin(struct service *service, struct request *request)
         return hand_over(service, request);
     if (parse(service, request))
         return answer_now(service, request);
-    if (is_heavy(request) || rows_want_labels(request))
+    /* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
+    if (request->pixels > LIMIT_PREPARE_INLINE_PIXELS || rows_want_labels(request))
         return hand_over(service, request);
     prepare(service, request);
     if (request->err.code != ERR_OK || request->good_count == 0)
@@ -297,20 +288,13 @@ enum http_next predict_begin(struct service *service, struct request *request)
 
 /* ---- the reply ---- */
 
-/* The row that was done last: it took the longest, so its times are the request's. */
-static const struct row *last_row(const struct request *request)
-{
-    const struct row *last = NULL;
-    for (unsigned i = 0; i < request->good_count; i++)
-        if (last == NULL || request->good[i]->done_ns > last->done_ns)
-            last = request->good[i];
-    return last;
-}
-
 static struct codec_timing timing_of(const struct request *request)
 {
     const struct http_exchange *exchange = request->exchange;
-    const struct row *last = last_row(request);
+    const struct row *last = NULL; /* the row that was done last: its times are the request's */
+    for (unsigned i = 0; i < request->good_count; i++)
+        if (last == NULL || request->good[i]->done_ns > last->done_ns)
+            last = request->good[i];
     struct codec_timing timing = {
         .prepare_ms = clock_ms_between(exchange->body_ns, request->prepared_ns),
         .total_ms = clock_ms_between(exchange->head_ns, clock_now_ns()),
