@@ -98,18 +98,6 @@ static enum err_code sync_dir(const char *dir, struct err *err)
     return err->code;
 }
 
-/* One process writes; the lock goes with it. */
-static enum err_code take(struct audit_files *files, const char *dir, unsigned wait_ms,
-                          struct err *err)
-{
-    if (file_path(files->dir, dir, "", err))
-        return err->code;
-    files->dir[strlen(dir)] = '\0';
-    if (file_lock_dir(&files->lock_fd, dir, LOCK_NAME, wait_ms, err) == ERR_CONFLICT)
-        snprintf(err->text, sizeof err->text, "%s: another process writes this audit log", dir);
-    return err->code;
-}
-
 /* ---- the end of the newest file ---- */
 
 /* The file's last bytes: its end, and the last whole line in it. */
@@ -272,13 +260,22 @@ static enum err_code recover_newest(struct audit_files *files, const char *dir,
     return err->code;
 }
 
+/* One process writes; the lock goes with it. */
 enum err_code audit_files_open(struct audit_files *files, const char *dir, unsigned lock_wait_ms,
                                struct audit_chain *chain, size_t *cut_bytes, struct err *err)
 {
     *files = (struct audit_files){.lock_fd = -1, .fd = -1};
     *cut_bytes = 0;
     pthread_mutex_init(&files->fd_lock, NULL);
-    if (take(files, dir, lock_wait_ms, err) || recover_newest(files, dir, chain, cut_bytes, err))
+    if (file_path(files->dir, dir, "", err))
+        goto out;
+    files->dir[strlen(dir)] = '\0';
+    if (file_lock_dir(&files->lock_fd, dir, LOCK_NAME, lock_wait_ms, err) == ERR_CONFLICT)
+        snprintf(err->text, sizeof err->text, "%s: another process writes this audit log", dir);
+    if (err->code == ERR_OK)
+        recover_newest(files, dir, chain, cut_bytes, err);
+out:
+    if (err->code != ERR_OK)
         audit_files_close(files);
     return err->code;
 }

@@ -3,22 +3,10 @@
 
 #include <string.h>
 
-static enum feedback_standing labelled_locked(const struct feedback *feedback,
-                                              const struct window_entry *entry, struct arena *arena,
-                                              const char **label)
-{
-    const struct outcomes_version *version = &feedback->outcomes->versions[entry->version];
-    if (entry->label >= version->label_count)
-        return FEEDBACK_LABELLED;
-    const char *text = version->labels[entry->label].text;
-    *label = arena_copy(arena, text, strlen(text));
-    return *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
-}
-
 enum feedback_standing feedback_label_of(struct feedback *feedback, const char *id, unsigned index,
                                          struct arena *arena, const char **label)
 {
-    enum feedback_standing standing;
+    enum feedback_standing standing = FEEDBACK_LABELLED;
     uint64_t key[2];
     *label = NULL;
     window_key(&feedback->window, id, index, key);
@@ -28,14 +16,19 @@ enum feedback_standing feedback_label_of(struct feedback *feedback, const char *
         feedback->is_reading_past && (entry == NULL || window_is_old(&feedback->window, entry));
     if (entry == NULL) /* a label outlives its prediction for a while */
         entry = window_find(&feedback->given, key);
-    if (is_unread)
+    const struct outcomes_version *version =
+        entry != NULL ? &feedback->outcomes->versions[entry->version] : NULL;
+    if (is_unread) {
         standing = FEEDBACK_UNREAD;
-    else if (entry == NULL)
+    } else if (entry == NULL) {
         standing = FEEDBACK_FORGOTTEN;
-    else if (entry->label == WINDOW_NO_LABEL)
+    } else if (entry->label == WINDOW_NO_LABEL) {
         standing = FEEDBACK_OPEN;
-    else
-        standing = labelled_locked(feedback, entry, arena, label);
+    } else if (entry->label < version->label_count) {
+        const char *text = version->labels[entry->label].text;
+        *label = arena_copy(arena, text, strlen(text));
+        standing = *label != NULL ? FEEDBACK_LABELLED : FEEDBACK_NO_MEMORY;
+    }
     pthread_mutex_unlock(&feedback->lock);
     return standing;
 }

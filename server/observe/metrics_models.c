@@ -51,14 +51,6 @@ void metrics_forget(struct metrics_series *series, unsigned generation)
     free(gone);
 }
 
-static struct metrics_description *latest_served(const struct metrics_series *series)
-{
-    struct metrics_description *served = series->told;
-    while (served != NULL && !served->is_served)
-        served = served->older;
-    return served;
-}
-
 /* A name has one series for each set of labels. Only the series of the latest model, served or
  * retired, is exposed; the counts of the others are exposed with it, as siblings. */
 static void expose_latest_locked(struct metrics *metrics, const char *name)
@@ -68,7 +60,9 @@ static void expose_latest_locked(struct metrics *metrics, const char *name)
         struct metrics_series *series = metrics_series_at(metrics, i);
         if (series == NULL || strcmp(series->name, name) != 0)
             continue;
-        struct metrics_description *served = latest_served(series);
+        struct metrics_description *served = series->told;
+        while (served != NULL && !served->is_served)
+            served = served->older;
         bool is_later =
             served != NULL && (latest == NULL || served->generation > latest->exposed->generation);
         struct metrics_series *other = is_later ? latest : series;

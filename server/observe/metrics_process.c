@@ -72,18 +72,6 @@ static double count_fds(void)
     return count;
 }
 
-/* /proc/self/statm: size and resident set, in pages (proc(5)). */
-static void read_memory(struct metrics_process *out)
-{
-    char text[STAT_BYTES], *end;
-    double page = (double)sysconf(_SC_PAGESIZE);
-    out->virtual_bytes = out->resident_bytes = -1;
-    if (!read_small("/proc/self/statm", text))
-        return;
-    out->virtual_bytes = (double)strtoull(text, &end, 10) * page;
-    out->resident_bytes = (double)strtoull(end, NULL, 10) * page;
-}
-
 /* /proc/self/stat: field 22 is the start in clock ticks after boot (proc(5)). Field 2, the name,
  * may hold spaces and parentheses; field 3 follows its last one. */
 double metrics_process_start(void)
@@ -103,9 +91,16 @@ double metrics_process_start(void)
 
 void metrics_process_read(struct metrics_process *out)
 {
+    char text[STAT_BYTES], *end;
+    const double page = (double)sysconf(_SC_PAGESIZE);
     struct rlimit limit;
     out->cpu_seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     out->open_fds = count_fds();
     out->max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : -1;
-    read_memory(out);
+    out->virtual_bytes = out->resident_bytes = -1;
+    if (!read_small("/proc/self/statm", text))
+        return;
+    /* Size and resident set, in pages (proc(5)). */
+    out->virtual_bytes = (double)strtoull(text, &end, 10) * page;
+    out->resident_bytes = (double)strtoull(end, NULL, 10) * page;
 }

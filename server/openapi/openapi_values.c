@@ -127,14 +127,6 @@ static json_t *number_of(const char *name, const struct config *config)
     return NULL;
 }
 
-static json_t *value_of(const char *name, const struct snapshot *snapshot)
-{
-    if (strcmp(name, "version") == 0)
-        return json_string(ATTND_VERSION);
-    json_t *number = number_of(name, &snapshot->config);
-    return number != NULL ? number : list_of(name, snapshot);
-}
-
 /* ---- all of a tree ---- */
 
 int openapi_values_fill(json_t *tree, const struct snapshot *snapshot)
@@ -143,9 +135,16 @@ int openapi_values_fill(json_t *tree, const struct snapshot *snapshot)
     for (void *at = json_object_iter(tree); at != NULL; at = json_object_iter_next(tree, at)) {
         json_t *value = json_object_iter_value(at);
         const char *text = json_string_value(value);
-        failed |= text != NULL && text[0] == '@'
-                      ? json_object_iter_set_new(tree, at, value_of(text + 1, snapshot))
-                      : openapi_values_fill(value, snapshot);
+        if (text == NULL || text[0] != '@') {
+            failed |= openapi_values_fill(value, snapshot);
+            continue;
+        }
+        const bool is_version = strcmp(text, "@version") == 0;
+        json_t *filled =
+            is_version ? json_string(ATTND_VERSION) : number_of(text + 1, &snapshot->config);
+        if (filled == NULL && !is_version)
+            filled = list_of(text + 1, snapshot);
+        failed |= json_object_iter_set_new(tree, at, filled);
     }
     for (size_t i = 0; i < json_array_size(tree); i++)
         failed |= openapi_values_fill(json_array_get(tree, i), snapshot);
