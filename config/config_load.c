@@ -94,17 +94,6 @@ static bool is_foreign(const char *name, const char *value)
            ((port[4] == '_' && isdigit((unsigned char)port[5])) || strstr(value, "://") != NULL);
 }
 
-static const struct cli_option *option_of_variable(const char *name)
-{
-    char variable[CLI_NAME_BYTES];
-    for (size_t i = 0; i < OPTION_TOTAL; i++) {
-        option_variable(&option_table[i], variable);
-        if (strcmp(variable + PREFIX_LEN, name) == 0)
-            return &option_table[i];
-    }
-    return NULL;
-}
-
 static enum err_code unknown_variable(const char *name, struct err *err)
 {
     char variables[OPTION_TOTAL][CLI_NAME_BYTES];
@@ -130,8 +119,14 @@ static enum err_code unknown_variable(const char *name, struct err *err)
 static enum err_code read_variable(struct loader *loader, const char *name, const char *value,
                                    bool scan, struct err *err)
 {
-    const struct cli_option *option = option_of_variable(name);
+    const struct cli_option *option = NULL;
     bool is_file = strcmp(name, "CONFIG") == 0;
+    for (size_t i = 0; i < OPTION_TOTAL && option == NULL; i++) {
+        char variable[CLI_NAME_BYTES];
+        option_variable(&option_table[i], variable);
+        if (strcmp(variable + PREFIX_LEN, name) == 0)
+            option = &option_table[i];
+    }
     if (option == NULL && !is_file && !is_foreign(name, value))
         return unknown_variable(name, err);
     if (is_file && scan)

@@ -112,20 +112,6 @@ static bool list_has(const char *list, const char *word)
     return false;
 }
 
-/* "hierarchy:controllers:path" */
-static void take_group(struct search *search, char *line)
-{
-    char *path = line;
-    const char *hierarchy = strsep(&path, ":");
-    const char *controllers = strsep(&path, ":");
-    if (path == NULL || path[0] != '/' || strlen(path) >= PATH_MAX)
-        return;
-    if (strcmp(hierarchy, "0") == 0 && controllers[0] == '\0')
-        snprintf(search->unified, sizeof search->unified, "%s", path);
-    else if (list_has(controllers, search->controller))
-        snprintf(search->controlled, sizeof search->controlled, "%s", path);
-}
-
 /* proc(5): "36 35 98:0 /root /point options [tags] - type source super-options" */
 static bool parse_mount(const struct search *search, char *line, struct mount *out)
 {
@@ -155,6 +141,7 @@ static bool next_line(FILE *file, char **line, size_t *size)
     return true;
 }
 
+/* Lines are "hierarchy:controllers:path". */
 static void read_groups(struct search *search)
 {
     char *line = NULL;
@@ -162,8 +149,17 @@ static void read_groups(struct search *search)
     FILE *file = open_below(search->root, "/proc/self", "cgroup");
     if (file == NULL)
         return;
-    while (next_line(file, &line, &size))
-        take_group(search, line);
+    while (next_line(file, &line, &size)) {
+        char *path = line;
+        const char *hierarchy = strsep(&path, ":");
+        const char *controllers = strsep(&path, ":");
+        if (path == NULL || path[0] != '/' || strlen(path) >= PATH_MAX)
+            continue;
+        if (strcmp(hierarchy, "0") == 0 && controllers[0] == '\0')
+            snprintf(search->unified, sizeof search->unified, "%s", path);
+        else if (list_has(controllers, search->controller))
+            snprintf(search->controlled, sizeof search->controlled, "%s", path);
+    }
     free(line);
     fclose(file);
 }

@@ -65,14 +65,6 @@ static void give_back(void *block)
     free(block);
 }
 
-static void free_held(void)
-{
-    for (struct links *links = held, *next; links != NULL; links = next) {
-        next = links->next;
-        free(links->block);
-    }
-}
-
 __attribute__((constructor)) static void set_up(void)
 {
     json_set_alloc_funcs(take, give_back);
@@ -88,8 +80,10 @@ bool doc_load(json_t **out, const char *bytes, size_t len, size_t flags, json_er
     bool enough = setjmp(back) == 0;
     if (enough)
         *out = json_loadb(bytes, len, flags, error);
-    else
-        free_held();
+    for (struct links *links = enough ? NULL : held, *next; links != NULL; links = next) {
+        next = links->next;
+        free(links->block);
+    }
     no_memory = NULL;
     return enough;
 }

@@ -50,28 +50,21 @@ bool file_is_part(const char *name)
            strcmp(name, "..") != 0;
 }
 
-/* Doubles the buffer, to at most bytes_max + 1 bytes and the NUL. */
-static enum err_code grow(char **buffer, size_t *size, size_t bytes_max, struct err *err)
-{
-    size_t wanted = *size == 0 ? FIRST_BYTES : 2 * *size;
-    if (wanted > bytes_max + 2)
-        wanted = bytes_max + 2;
-    char *larger = realloc(*buffer, wanted);
-    if (larger == NULL)
-        return err_no_memory(err, wanted);
-    *buffer = larger;
-    *size = wanted;
-    return ERR_OK;
-}
-
 /* Reads the whole stream. *error: errno, if the file failed. */
 static enum err_code read_all(FILE *file, char **buffer, size_t *len, size_t bytes_max, int *error,
                               struct err *err)
 {
     size_t size = 0, got = 1;
     for (*len = 0; got > 0 && *len <= bytes_max; *len += got) {
-        if (*len + 1 >= size && grow(buffer, &size, bytes_max, err))
-            return err->code;
+        if (*len + 1 >= size) { /* doubles, to at most bytes_max + 1 bytes and the NUL */
+            size = size == 0 ? FIRST_BYTES : 2 * size;
+            if (size > bytes_max + 2)
+                size = bytes_max + 2;
+            char *larger = realloc(*buffer, size);
+            if (larger == NULL)
+                return err_no_memory(err, size);
+            *buffer = larger;
+        }
         got = fread(*buffer + *len, 1, size - 1 - *len, file);
     }
     *error = errno;

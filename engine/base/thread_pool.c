@@ -107,37 +107,27 @@ static void publish(struct thread_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void member_finish(struct thread_pool *pool)
-{
-    atomic_fetch_add(&pool->arrived, 1);
-    if (!atomic_load(&pool->caller_waits))
-        return;
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_signal(&pool->done);
-    pthread_mutex_unlock(&pool->lock);
-}
-
-static void bind_to(int cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (cpu < 0 || cpu >= CPU_SETSIZE)
-        return;
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
-
 static void *member_main(void *argument)
 {
     struct member *member = argument;
     struct thread_pool *pool = member->pool;
-    bind_to(member->cpu);
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (member->cpu >= 0 && member->cpu < CPU_SETSIZE) {
+        CPU_SET(member->cpu, &set);
+        sched_setaffinity(0, sizeof set, &set);
+    }
     for (unsigned seen = 0;; seen++) {
         member_wait(pool, seen);
         if (pool->closing)
             return NULL;
         pool->task(pool->context, member->index, pool->size);
-        member_finish(pool);
+        atomic_fetch_add(&pool->arrived, 1);
+        if (!atomic_load(&pool->caller_waits))
+            continue;
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
     }
 }
 

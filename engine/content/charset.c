@@ -114,20 +114,12 @@ const char *charset_names(void)
            "gb18030 (also gbk, gb2312), big5 or euc-kr (cp949)";
 }
 
-/* True if the list has the label; case does not matter. */
-static bool is_listed(const char *labels, const char *name, size_t len)
-{
-    for (const char *at = labels + 1; *at != '\0'; at += strcspn(at, " ") + 1)
-        if (strcspn(at, " ") == len && strncasecmp(at, name, len) == 0)
-            return true;
-    return false;
-}
-
 const char *charset_find(const char *name, size_t len)
 {
-    for (size_t i = 0; i < sizeof charsets / sizeof charsets[0]; i++)
-        if (len > 0 && is_listed(charsets[i].labels, name, len))
-            return charsets[i].iconv;
+    for (size_t i = 0; len > 0 && i < sizeof charsets / sizeof charsets[0]; i++)
+        for (const char *at = charsets[i].labels + 1; *at != '\0'; at += strcspn(at, " ") + 1)
+            if (strcspn(at, " ") == len && strncasecmp(at, name, len) == 0)
+                return charsets[i].iconv;
     return NULL;
 }
 

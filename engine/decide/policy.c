@@ -40,18 +40,6 @@ static enum err_code read_threshold(void *context, unsigned label, const struct 
     return ERR_OK;
 }
 
-static enum err_code read_thresholds(struct policy *policy, const struct json_t *object,
-                                     const char *const *labels, struct arena *arena,
-                                     struct err *err)
-{
-    float *thresholds = arena_alloc_array(arena, policy->label_count, sizeof *thresholds);
-    if (thresholds == NULL)
-        return err_no_memory(err, policy->label_count * sizeof *thresholds);
-    policy->thresholds = thresholds;
-    return label_map_read(object, "$.thresholds", labels, policy->label_count, read_threshold,
-                          thresholds, err);
-}
-
 static enum err_code read_target_precision(struct policy *policy, const struct json_t *object,
                                            struct err *err)
 {
@@ -97,9 +85,17 @@ enum err_code policy_read(struct policy *policy, const struct json_t *object,
     if (read_target_precision(policy, object, err) ||
         read_word(object, "truncation", truncations, &truncation, err) ||
         read_word(object, "uncalibrated", uncalibrations, &uncalibrated, err) ||
-        read_word(object, "colours", colours, &colour, err) ||
-        (thresholds != NULL && read_thresholds(policy, thresholds, labels, arena, err)))
+        read_word(object, "colours", colours, &colour, err))
         return err->code;
+    if (thresholds != NULL) {
+        float *least = arena_alloc_array(arena, policy->label_count, sizeof *least);
+        if (least == NULL)
+            return err_no_memory(err, policy->label_count * sizeof *least);
+        policy->thresholds = least;
+        if (label_map_read(thresholds, "$.thresholds", labels, policy->label_count, read_threshold,
+                           least, err))
+            return err->code;
+    }
     policy->accepts_truncated = truncation == 1;
     policy->says_uncalibrated = doc_member(object, "uncalibrated") != NULL;
     policy->takes_uncalibrated = uncalibrated == 1;

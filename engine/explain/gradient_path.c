@@ -240,25 +240,13 @@ static void norm_after_back(const struct gradient_path *path, const struct linea
               path->rows);
 }
 
-/* ViT: y depends on h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / ds_1, from dy /
- * dh. */
-static void norm_before_back(const struct gradient_path *path)
-{
-    size_t numbers = path->rows * path->spec->hidden;
-    if (path->weights->final_norm.gamma != NULL)
-        norm_back(path, &path->weights->final_norm, path->hidden, path->mlp_sum, NULL, path->rows);
-    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
-    norm_rows(path, &path->layer->mlp_norm, path->normed, path->attention_sum);
-    mlp_back(path);
-    norm_back(path, &path->layer->mlp_norm, path->hidden, path->attention_sum, path->features,
-              path->rows);
-}
-
-/* ViT's head: hidden = dy / dh. */
-static void head_before_back(const struct gradient_path *path, const struct capture *capture,
+/* ViT: y depends on h = norm(s_2), s_2 = s_1 + MLP(norm_2(s_1)). hidden = dy / dh from the head,
+ * then dy / ds_1. */
+static void norm_before_back(const struct gradient_path *path, const struct capture *capture,
                              const struct linear *classifier, unsigned label)
 {
     const struct norm *last = &path->weights->final_norm;
+    size_t numbers = path->rows * path->spec->hidden;
     if (spec_pooling(path->spec) == POOLING_TOKENS) {
         tokens_back(path, capture, label);
     } else if (spec_head_reads_all(path->spec)) {
@@ -267,6 +255,13 @@ static void head_before_back(const struct gradient_path *path, const struct capt
         norm_rows(path, last, path->features, path->mlp_sum);
         head_back(path, classifier, label);
     }
+    if (last->gamma != NULL)
+        norm_back(path, last, path->hidden, path->mlp_sum, NULL, path->rows);
+    memcpy(path->features, path->hidden, numbers * sizeof *path->hidden); /* past the MLP */
+    norm_rows(path, &path->layer->mlp_norm, path->normed, path->attention_sum);
+    mlp_back(path);
+    norm_back(path, &path->layer->mlp_norm, path->hidden, path->attention_sum, path->features,
+              path->rows);
 }
 
 enum err_code gradient_path_back(struct gradient_path *path, const struct spec *spec,
@@ -302,8 +297,7 @@ enum err_code gradient_path_back(struct gradient_path *path, const struct spec *
         assert(!spec_head_reads_all(spec)); /* no family does both */
         norm_after_back(path, classifier, label);
     } else {
-        head_before_back(path, capture, classifier, label);
-        norm_before_back(path);
+        norm_before_back(path, capture, classifier, label);
     }
     /* normed [rows, A] = dy / dO, where O is the heads' outputs side by side. */
     linear_back(path, &path->layer->attention_out, path->layer->attended, path->normed);

@@ -188,14 +188,6 @@ static enum err_code refuse_file(const char *path, struct err *err)
                    path);
 }
 
-static enum err_code refuse_missing(const char *dir, struct err *err)
-{
-    struct stat status;
-    if (lstat(dir, &status) == 0)
-        return err_set(err, ERR_IO, "%s is a broken link: its target does not exist", dir);
-    return err_set(err, ERR_IO, "there is no directory %s", dir);
-}
-
 /* Refuses a directory without config.json: the text names its content and the next step. */
 static enum err_code refuse_without_config(const char *dir, struct err *err)
 {
@@ -230,8 +222,13 @@ enum err_code directory_check(const char *dir, struct err *err)
     struct stat status;
     char name[NAME_MAX + 1], path[PATH_MAX];
     bool found;
-    if (stat(dir, &status) != 0) /* other faults of a path are reported for its first file */
-        return errno == ENOENT ? refuse_missing(dir, err) : ERR_OK;
+    if (stat(dir, &status) != 0) {
+        if (errno != ENOENT) /* other faults of a path are reported for its first file */
+            return ERR_OK;
+        if (lstat(dir, &status) == 0)
+            return err_set(err, ERR_IO, "%s is a broken link: its target does not exist", dir);
+        return err_set(err, ERR_IO, "there is no directory %s", dir);
+    }
     if (!S_ISDIR(status.st_mode))
         return refuse_file(dir, err);
     if (find_entry(dir, is_pointer_entry, name))

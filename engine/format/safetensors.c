@@ -137,20 +137,6 @@ static bool is_a(const struct json_t *value, const char *type)
     return strcmp(doc_type_name(value), type) == 0;
 }
 
-/* Parses the header. Every JSON error becomes ERR_UNSUPPORTED, a broken rule. */
-static enum err_code parse_tree(struct json_t **out, const char *bytes, size_t len, struct err *err)
-{
-    struct err cause = {0};
-    if (doc_parse(out, bytes, len, &header_limits, &cause) == ERR_NO_MEMORY)
-        return err_set(err, ERR_NO_MEMORY, "header: %s", cause.text);
-    if (cause.code != ERR_OK)
-        return err_set(err, ERR_UNSUPPORTED, "header: %s", cause.text);
-    if (!is_a(*out, "an object"))
-        return err_set(err, ERR_UNSUPPORTED, "header: expected an object, found %s",
-                       doc_type_name(*out));
-    return ERR_OK;
-}
-
 static enum err_code read_dtype(struct tensor_info *info, const struct json_t *value,
                                 struct err *err)
 {
@@ -346,18 +332,29 @@ static enum err_code take_tensors(struct safetensors *file, const struct json_t 
     return ERR_OK;
 }
 
+/* Every JSON error becomes ERR_UNSUPPORTED, a broken rule. */
 static enum err_code read_header(struct safetensors *file, struct err *err)
 {
+    struct json_t *header = NULL;
+    struct err cause = {0};
     size_t len = 0;
     if (read_header_length(file, &len, err))
         return err->code;
-    struct json_t *header = NULL;
     char *bytes = malloc(len + 1); /* never of 0 bytes */
     if (bytes == NULL)
-        err_no_memory(err, len + 1);
-    else if (!read_exactly(file->fd, bytes, len, LENGTH_BYTES, err) &&
-             !parse_tree(&header, bytes, len, err))
+        return err_no_memory(err, len + 1);
+    if (read_exactly(file->fd, bytes, len, LENGTH_BYTES, err))
+        goto out;
+    doc_parse(&header, bytes, len, &header_limits, &cause);
+    if (cause.code != ERR_OK)
+        err_set(err, cause.code == ERR_NO_MEMORY ? ERR_NO_MEMORY : ERR_UNSUPPORTED, "header: %s",
+                cause.text);
+    else if (!is_a(header, "an object"))
+        err_set(err, ERR_UNSUPPORTED, "header: expected an object, found %s",
+                doc_type_name(header));
+    else
         take_tensors(file, header, err);
+out:
     doc_free(header);
     free(bytes);
     return err->code;

@@ -42,16 +42,6 @@ struct shares {
     size_t count;
 };
 
-/* Returns a row's evidence for the label, minus the average over all labels. */
-static double says(const struct ngram_table *table, uint32_t row, unsigned label)
-{
-    const float *weights = table->weight + (size_t)row * table->labels;
-    double mean = 0;
-    for (unsigned c = 0; c < table->labels; c++)
-        mean += (double)weights[c] / table->labels;
-    return (double)weights[label] - mean;
-}
-
 static int by_row(const void *a, const void *b)
 {
     const struct ngram_entry *left = a, *right = b;
@@ -68,7 +58,13 @@ static void take_shares(void *context, const struct ngram *ngram)
         ngram->block + 1 < NGRAM_BLOCKS ? list->first[ngram->block + 1] : list->count;
     const struct ngram_entry *entry =
         bsearch(&key, list->entries + first, end - first, sizeof key, by_row);
-    const double evidence = (double)entry->value * says(shares->table, ngram->row, shares->label) /
+    /* The row's evidence for the label, less the mean over all labels. */
+    const struct ngram_table *table = shares->table;
+    const float *weights = table->weight + (size_t)ngram->row * table->labels;
+    double mean = 0;
+    for (unsigned c = 0; c < table->labels; c++)
+        mean += (double)weights[c] / table->labels;
+    const double evidence = (double)entry->value * ((double)weights[shares->label] - mean) /
                             entry->often / ngram->words;
     for (unsigned i = 0; i < ngram->words; i++, shares->count++)
         if (shares->words != NULL)

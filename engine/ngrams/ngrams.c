@@ -108,25 +108,21 @@ static void give(const struct reader *reader, unsigned count)
     reader->take(reader->context, &ngram);
 }
 
-static void take_word(struct reader *reader, const struct word *word)
-{
-    if (word->is_number && reader->word_count > 0 &&
-        reader->words[reader->word_count - 1].is_number)
-        return;
-    if (reader->word_count == NGRAM_WORDS_MAX) {
-        memmove(reader->words, reader->words + 1, (NGRAM_WORDS_MAX - 1) * sizeof *word);
-        reader->word_count--;
-    }
-    reader->words[reader->word_count++] = *word;
-    for (unsigned count = 1; count <= reader->word_count; count++)
-        give(reader, count);
-}
-
 static void read_words(struct reader *reader, size_t at, size_t end)
 {
     struct word word;
-    for (; next_word(reader->text, at, end, &word); at = word.end)
-        take_word(reader, &word);
+    for (; next_word(reader->text, at, end, &word); at = word.end) {
+        if (word.is_number && reader->word_count > 0 &&
+            reader->words[reader->word_count - 1].is_number)
+            continue;
+        if (reader->word_count == NGRAM_WORDS_MAX) {
+            memmove(reader->words, reader->words + 1, (NGRAM_WORDS_MAX - 1) * sizeof word);
+            reader->word_count--;
+        }
+        reader->words[reader->word_count++] = word;
+        for (unsigned count = 1; count <= reader->word_count; count++)
+            give(reader, count);
+    }
 }
 
 /* ---- blocks ---- */
@@ -175,25 +171,20 @@ static void read_lines(struct reader *reader, size_t len)
     }
 }
 
-/* Returns the bytes of the first `characters` characters. */
-static size_t head_bytes(const char *text, size_t len, unsigned characters)
-{
-    size_t at = 0;
-    for (; at < len; at++)
-        if (((unsigned char)text[at] & 0xc0) != 0x80 && characters-- == 0)
-            break;
-    return at;
-}
-
 void ngrams_each(const struct ngram_reading *reading, const char *text, size_t len,
                  void (*take)(void *context, const struct ngram *ngram), void *context)
 {
     struct reader reader = {
         .reading = reading, .text = text, .take = take, .context = context, .block = NGRAM_LINES};
+    size_t head = 0;
+    unsigned characters = reading->characters;
     read_lines(&reader, len);
+    for (; head < len; head++) /* the bytes of the first characters */
+        if (((unsigned char)text[head] & 0xc0) != 0x80 && characters-- == 0)
+            break;
     reader.block = NGRAM_HEAD;
     reader.word_count = 0;
-    read_words(&reader, 0, head_bytes(text, len, reading->characters));
+    read_words(&reader, 0, head);
 }
 
 /* ---- lists ---- */

@@ -213,20 +213,6 @@ static enum err_code decode(struct decoder *decoder, struct image *out,
     return ERR_OK;
 }
 
-/* Sets the error. After an interrupt err is already set and does not change. */
-static enum err_code explain(const struct decoder *decoder, struct err *err)
-{
-    if (decoder->errors.msg_code == JERR_OUT_OF_MEMORY)
-        return err_set(err, ERR_NO_MEMORY, "out of memory while decoding a JPEG");
-    if (decoder->too_many_scans)
-        return err_set(err, ERR_UNUSABLE, "the JPEG has more than %d scans", SCANS_MAX);
-    if (decoder->cut_off)
-        return err_set(err, ERR_UNUSABLE, "the JPEG is cut off: it has %zu bytes", decoder->len);
-    return err_set(err, ERR_UNUSABLE,
-                   "the JPEG is damaged, or of an unsupported kind, near byte %zu",
-                   decoder->len - decoder->source.bytes_in_buffer);
-}
-
 static void decoder_init(struct decoder *decoder, size_t len)
 {
     *decoder = (struct decoder){.len = len, .orientation = 1};
@@ -237,16 +223,25 @@ static void decoder_init(struct decoder *decoder, size_t len)
     decoder->errors.output_message = on_output_message;
 }
 
-/* No local variable that is live across the jump changes after setjmp: results go through
- * pointers. */
+/* No local variable that is live across the jump changes after setjmp: results go through pointers.
+ * After an interrupt err is already set and does not change. */
 static enum err_code decode_or_explain(struct decoder *decoder, const void *bytes,
                                        struct image *out, const struct image_options *options,
                                        struct arena *arena, struct err *err)
 {
-    if (setjmp(decoder->leave) != 0)
-        return explain(decoder, err);
-    open_and_read_header(decoder, bytes);
-    return decode(decoder, out, options, arena, err);
+    if (setjmp(decoder->leave) == 0) {
+        open_and_read_header(decoder, bytes);
+        return decode(decoder, out, options, arena, err);
+    }
+    if (decoder->errors.msg_code == JERR_OUT_OF_MEMORY)
+        return err_set(err, ERR_NO_MEMORY, "out of memory while decoding a JPEG");
+    if (decoder->too_many_scans)
+        return err_set(err, ERR_UNUSABLE, "the JPEG has more than %d scans", SCANS_MAX);
+    if (decoder->cut_off)
+        return err_set(err, ERR_UNUSABLE, "the JPEG is cut off: it has %zu bytes", decoder->len);
+    return err_set(err, ERR_UNUSABLE,
+                   "the JPEG is damaged, or of an unsupported kind, near byte %zu",
+                   decoder->len - decoder->source.bytes_in_buffer);
 }
 
 enum err_code jpeg_decode(struct image *out, const void *bytes, size_t len,

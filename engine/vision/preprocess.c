@@ -59,19 +59,6 @@ static struct crop_span crop_span(const struct preprocess *preprocess, unsigned 
                               .count = side};
 }
 
-/* Replaces each pixel of the filter by the mean of it and of resize_lines's. */
-static enum err_code lift_lines(const struct image *image, unsigned width, unsigned height,
-                                struct resize_window window, struct interrupt *interrupt,
-                                struct arena *arena, struct image *out, struct err *err)
-{
-    struct image lines;
-    if (resize_lines(image, width, height, window, interrupt, arena, &lines, err))
-        return err->code;
-    for (size_t i = 0; i < (size_t)out->width * out->height * 3; i++)
-        out->rgb[i] = (unsigned char)((out->rgb[i] + lines.rgb[i] + 1) / 2);
-    return ERR_OK;
-}
-
 enum err_code preprocess_geometry(const struct preprocess *preprocess, const struct image *image,
                                   struct interrupt *interrupt, struct arena *arena,
                                   struct image *out, struct err *err)
@@ -89,9 +76,13 @@ enum err_code preprocess_geometry(const struct preprocess *preprocess, const str
     if (resize_rgb_window(image, width, height, window, preprocess->resample, interrupt, arena, out,
                           err))
         return err->code;
-    if (preprocess->keeps_lines && resize_lines_applies(image, width, height) &&
-        lift_lines(image, width, height, window, interrupt, arena, out, err))
-        return err->code;
+    if (preprocess->keeps_lines && resize_lines_applies(image, width, height)) {
+        struct image lines;
+        if (resize_lines(image, width, height, window, interrupt, arena, &lines, err))
+            return err->code;
+        for (size_t i = 0; i < (size_t)out->width * out->height * 3; i++) /* the mean of both */
+            out->rgb[i] = (unsigned char)((out->rgb[i] + lines.rgb[i] + 1) / 2);
+    }
     if (out->width == crop_size.width && out->height == crop_size.height)
         return ERR_OK;
     /* The part stands in the middle of a black image. */
