@@ -10,7 +10,6 @@
 #include "engine/base/doc_string.h"
 #include "engine/cli/cli_main.h"
 #include "server/audit/audit_files.h"
-#include "server/audit/audit_read.h"
 
 #include <math.h>
 #include <stdlib.h>

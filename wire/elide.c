@@ -21,7 +21,6 @@
 #include "wire/elide.h"
 
 #include "engine/base/base64.h"
-#include "wire/unescape.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ struct elided {
     struct elided_span *spans; /* in the order of the text */
     unsigned span_count;
     /* The first long literal that is not a valid string: it is not cut, so the parser refuses it.
-     * ERR_OK: there is none (see unescape.h). */
+     * ERR_OK: there is none (see unescape). */
     enum err_code fault;
     size_t fault_at; /* in the original */
 };
@@ -51,5 +51,18 @@ size_t elide_origin(const void *elided, size_t at);
 
 /* Length of the prefix of a data URL in base64 that text starts with; 0 if there is none. */
 size_t elide_data_prefix(const char *text, size_t len);
+
+/* ---- unescape.c: the content of a JSON string (RFC 8259, section 7) -> the text ---- */
+
+/* Bytes at the start of text[0..len) that need no unescaping: well-formed UTF-8 without control
+ * characters, quotes and backslashes. */
+size_t unescape_plain(const char *text, size_t len);
+
+/* Decodes what stands between the quotes into out; the text has *out_len bytes, never more than
+ * len. With out NULL it only says how many. \u0000 is a character like any other. ERR_UNUSABLE for
+ * bytes that are not UTF-8, ERR_MALFORMED for a control character, a bare quote, an unknown escape
+ * and half a surrogate pair; *out_len is then the index in text of the byte that is wrong, or of
+ * its escape. */
+enum err_code unescape(char *out, size_t *out_len, const char *text, size_t len);
 
 #endif

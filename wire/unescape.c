@@ -1,4 +1,4 @@
-#include "wire/unescape.h"
+#include "wire/elide.h"
 
 #include "engine/base/utf8.h"
 

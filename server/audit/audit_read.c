@@ -1,4 +1,4 @@
-#include "server/audit/audit_read.h"
+#include "server/audit/audit_files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * verifies before attnd goes on with it verifies after that, and has a line more. */
 #include "server/audit/audit.h"
 #include "server/audit/audit_files.h"
-#include "server/audit/audit_read.h"
 #include "tests/fuzz/driver/fuzz.h"
 
 #include <libgen.h>

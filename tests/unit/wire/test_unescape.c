@@ -1,6 +1,6 @@
 /* Every escape and every string that is none. jansson gives the verdict if it is not obvious. */
 #include "tests/support/suite.h"
-#include "wire/unescape.h"
+#include "wire/elide.h"
 
 #include <jansson.h>
 #include <stdio.h>
