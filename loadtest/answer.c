@@ -107,15 +107,6 @@ static enum outcome fail(struct answer *answer, enum outcome outcome, const char
     return outcome;
 }
 
-static void read_times(const struct json_t *root, struct answer *answer)
-{
-    const struct json_t *times = doc_member(root, "timing_ms");
-    answer->timed = times != NULL;
-#define X(name) answer->timed &= doc_as_number(doc_member(times, #name), &answer->name##_ms);
-    ANSWER_TIMES(X)
-#undef X
-}
-
 static bool same_text(const struct json_t *a, const struct json_t *b, const char *key)
 {
     const char *first = doc_as_string(doc_member(a, key));
@@ -168,7 +159,11 @@ enum outcome answer_judge(const struct answer_book *book, unsigned item, unsigne
     struct err err = {0};
     if (doc_parse(&root, body, len, &doc_limits_file, &err))
         return fail(answer, OUTCOME_MALFORMED, "%.150s", err.text);
-    read_times(root, answer);
+    const struct json_t *times = doc_member(root, "timing_ms");
+    answer->timed = times != NULL;
+#define X(name) answer->timed &= doc_as_number(doc_member(times, #name), &answer->name##_ms);
+    ANSWER_TIMES(X)
+#undef X
     enum outcome outcome = OUTCOME_OK;
     if (doc_as_string(doc_member(root, "label")) == NULL)
         outcome = fail(answer, OUTCOME_MALFORMED, "$.label: missing, or not a string");

@@ -69,11 +69,6 @@ static bool more_wanted(const struct client *client, uint64_t now_ns)
            (client->options->requests == 0 || client->started < client->options->requests);
 }
 
-static uint64_t hard_end_ns(const struct client *client)
-{
-    return client->stop_ns + (uint64_t)client->options->timeout_ms * CLOCK_NS_PER_MS;
-}
-
 static void watch(struct client *client, struct slot *slot, bool opened)
 {
     uint32_t wants = connection_wants(&slot->connection);
@@ -201,29 +196,6 @@ static void admit(struct client *client, uint64_t now_ns)
     }
 }
 
-static void dispatch_due(struct client *client, uint64_t now_ns)
-{
-    admit(client, now_ns);
-    while (client->due_count > 0 && client->idle_count > 0) {
-        uint64_t intended_ns = client->due[client->due_first];
-        client->due_first = (client->due_first + 1) % client->options->backlog;
-        client->due_count--;
-        start(client, intended_ns, now_ns);
-    }
-}
-
-/* Goes over the free slots once. A slot that is free again at once waits for the next call. */
-static void dispatch_free(struct client *client, uint64_t now_ns)
-{
-    unsigned free_slots = client->idle_count;
-    for (; free_slots > 0 && more_wanted(client, now_ns); free_slots--) {
-        if (now_ns < client->rest_until_ns)
-            return;
-        client->started++;
-        start(client, now_ns, now_ns);
-    }
-}
-
 static void set_timer(struct client *client, uint64_t at_ns)
 {
     const time_t at_s = (time_t)(at_ns / CLOCK_NS_PER_S) - CLOCK_AHEAD_S;
@@ -235,32 +207,26 @@ static void set_timer(struct client *client, uint64_t at_ns)
 static void dispatch(struct client *client, uint64_t now_ns)
 {
     if (client->options->rate > 0) {
-        dispatch_due(client, now_ns);
+        admit(client, now_ns);
+        while (client->due_count > 0 && client->idle_count > 0) {
+            uint64_t intended_ns = client->due[client->due_first];
+            client->due_first = (client->due_first + 1) % client->options->backlog;
+            client->due_count--;
+            start(client, intended_ns, now_ns);
+        }
         if (more_wanted(client, client->pacer.due_ns))
             set_timer(client, client->pacer.due_ns);
     } else {
-        dispatch_free(client, now_ns);
+        /* once over the free slots: one that is free again at once waits for the next call */
+        for (unsigned free_slots = client->idle_count;
+             free_slots > 0 && more_wanted(client, now_ns) && now_ns >= client->rest_until_ns;
+             free_slots--) {
+            client->started++;
+            start(client, now_ns, now_ns);
+        }
         if (now_ns < client->rest_until_ns)
             set_timer(client, client->rest_until_ns);
     }
-}
-
-static bool finished(const struct client *client, uint64_t now_ns)
-{
-    bool nothing = client->idle_count == client->options->connections && client->due_count == 0;
-    return (nothing && !more_wanted(client, now_ns)) || now_ns >= hard_end_ns(client);
-}
-
-static void progress(struct client *client, uint64_t now_ns)
-{
-    const struct tally *tally = client->tally;
-    if (!screen_begin(&client->screen))
-        return;
-    uint64_t ok = tally->outcome[OUTCOME_OK], rejected = tally->outcome[OUTCOME_REJECTED];
-    fprintf(stderr, "%5.0f s  %llu ok  %llu rejected  %llu failed  p99 %.2f ms",
-            clock_ms_between(tally->start_ns, now_ns) / 1000, (unsigned long long)ok,
-            (unsigned long long)rejected, (unsigned long long)(tally->requests - ok - rejected),
-            (double)histogram_quantile(&tally->latency, 0.99) / CLOCK_NS_PER_MS);
 }
 
 static void tick(struct client *client, uint64_t now_ns)
@@ -274,7 +240,14 @@ static void tick(struct client *client, uint64_t now_ns)
             clock_ms_between(slot->sent_ns, now_ns) > client->options->timeout_ms)
             end_failed(client, slot, OUTCOME_TIMEOUT, NULL);
     }
-    progress(client, now_ns);
+    const struct tally *tally = client->tally;
+    if (!screen_begin(&client->screen))
+        return;
+    uint64_t ok = tally->outcome[OUTCOME_OK], rejected = tally->outcome[OUTCOME_REJECTED];
+    fprintf(stderr, "%5.0f s  %llu ok  %llu rejected  %llu failed  p99 %.2f ms",
+            clock_ms_between(tally->start_ns, now_ns) / 1000, (unsigned long long)ok,
+            (unsigned long long)rejected, (unsigned long long)(tally->requests - ok - rejected),
+            (double)histogram_quantile(&tally->latency, 0.99) / CLOCK_NS_PER_MS);
 }
 
 static void handle_event(struct client *client, int source)
@@ -299,7 +272,9 @@ static void loop(struct client *client)
         uint64_t now_ns = clock_now_ns();
         dispatch(client, now_ns);
         tick(client, now_ns);
-        if (finished(client, now_ns))
+        bool nothing = client->idle_count == client->options->connections && client->due_count == 0;
+        if ((nothing && !more_wanted(client, now_ns)) ||
+            now_ns >= client->stop_ns + (uint64_t)client->options->timeout_ms * CLOCK_NS_PER_MS)
             return;
         /* A slot whose request ended at once is free: use it before sleeping. */
         bool again = client->options->rate == 0 && client->idle_count > 0 &&
@@ -354,16 +329,6 @@ static enum err_code open_descriptors(struct client *client, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code open_trust(struct client *client, struct err *err)
-{
-    const struct options *options = client->options;
-    const struct tls_stream_trust_options trust = {.ca_file = options->ca_file,
-                                                   .cert_file = options->cert_file,
-                                                   .key_file = options->key_pem_file,
-                                                   .takes_any = options->insecure};
-    return options->target.is_secure ? tls_stream_trust_open(&client->trust, &trust, err) : ERR_OK;
-}
-
 static enum err_code open_slots(struct client *client, struct err *err)
 {
     unsigned count = client->options->connections;
@@ -381,20 +346,6 @@ static enum err_code open_slots(struct client *client, struct err *err)
     return ERR_OK;
 }
 
-static void deinit(struct client *client)
-{
-    for (unsigned i = 0; client->slots != NULL && i < client->options->connections; i++)
-        connection_deinit(&client->slots[i].connection);
-    tls_stream_trust_close(client->trust);
-    free(client->slots);
-    free(client->idle);
-    free(client->due);
-    const int descriptors[] = {client->epoll, client->timer, client->signals};
-    for (int i = 0; i < 3; i++)
-        if (descriptors[i] >= 0)
-            close(descriptors[i]);
-}
-
 enum err_code client_run(const struct options *options, struct workload *workload,
                          const struct answer_book *book, struct tally *tally, struct err *err)
 {
@@ -405,18 +356,32 @@ enum err_code client_run(const struct options *options, struct workload *workloa
                             .epoll = -1,
                             .timer = -1,
                             .signals = -1};
-    if (!open_trust(&client, err) && !open_slots(&client, err) && !open_descriptors(&client, err)) {
-        tally->start_ns = tally->end_ns = clock_now_ns();
-        screen_open(&client.screen, PROGRESS_MS, 0);
-        client.screen.is_terminal = client.screen.is_terminal && !options->quiet;
-        client.stop_ns = tally->start_ns + (uint64_t)(options->duration_s * CLOCK_NS_PER_S);
-        if (options->rate > 0)
-            pacer_init(&client.pacer, tally->start_ns, options->rate, options->poisson,
-                       options->seed);
-        loop(&client);
-        abandon(&client);
-        screen_clear(&client.screen);
-    }
-    deinit(&client);
+    const struct tls_stream_trust_options trust = {.ca_file = options->ca_file,
+                                                   .cert_file = options->cert_file,
+                                                   .key_file = options->key_pem_file,
+                                                   .takes_any = options->insecure};
+    if ((options->target.is_secure && tls_stream_trust_open(&client.trust, &trust, err)) ||
+        open_slots(&client, err) || open_descriptors(&client, err))
+        goto out;
+    tally->start_ns = tally->end_ns = clock_now_ns();
+    screen_open(&client.screen, PROGRESS_MS, 0);
+    client.screen.is_terminal = client.screen.is_terminal && !options->quiet;
+    client.stop_ns = tally->start_ns + (uint64_t)(options->duration_s * CLOCK_NS_PER_S);
+    if (options->rate > 0)
+        pacer_init(&client.pacer, tally->start_ns, options->rate, options->poisson, options->seed);
+    loop(&client);
+    abandon(&client);
+    screen_clear(&client.screen);
+out:
+    for (unsigned i = 0; client.slots != NULL && i < options->connections; i++)
+        connection_deinit(&client.slots[i].connection);
+    tls_stream_trust_close(client.trust);
+    free(client.slots);
+    free(client.idle);
+    free(client.due);
+    const int descriptors[] = {client.epoll, client.timer, client.signals};
+    for (int i = 0; i < 3; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
     return err->code;
 }

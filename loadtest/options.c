@@ -198,44 +198,6 @@ static enum err_code read_target(struct options *out, struct err *err)
 
 /* ---- the whole ---- */
 
-static enum err_code check_tls(const struct options *options, struct err *err)
-{
-    const bool is_meant = options->ca_file != NULL || options->insecure ||
-                          options->cert_file != NULL || options->key_pem_file != NULL;
-    if (is_meant && !options->target.is_secure)
-        return err_set(err, ERR_UNUSABLE,
-                       "--ca-file, --insecure, --cert-file and --key-pem-file need a --url with "
-                       "https://");
-    if (options->insecure && options->ca_file != NULL)
-        return err_set(err, ERR_UNUSABLE, "--insecure and --ca-file exclude each other");
-    if ((options->cert_file == NULL) != (options->key_pem_file == NULL))
-        return err_set(err, ERR_UNUSABLE, "--cert-file and --key-pem-file need each other");
-    return ERR_OK;
-}
-
-static enum err_code check(const struct options *options, struct err *err)
-{
-    if (options->source_count == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "nothing to send: give --text, --text-file, "
-                       "--texts-jsonl, --image or --get");
-    if (options->poisson && options->rate == 0)
-        return err_set(err, ERR_UNUSABLE, "--poisson needs --rate");
-    if (strpbrk(options->target.path, " \t\r\n?#") != NULL)
-        return err_set(err, ERR_UNUSABLE, "--url: the path holds a blank, '?' or '#'");
-    if (options->top_k != NULL && strcmp(options->top_k, "all") != 0 &&
-        (options->top_k[0] == '\0' ||
-         strspn(options->top_k, "0123456789") != strlen(options->top_k)))
-        return err_set(err, ERR_UNUSABLE, "--top-k: expected an integer or \"all\"");
-    for (unsigned i = 0; i < options->source_count; i++) {
-        const struct options_source *source = &options->source[i];
-        if (source->kind == OPTIONS_GET &&
-            (source->value[0] != '/' || strpbrk(source->value, " \t\r\n") != NULL))
-            return err_set(err, ERR_UNUSABLE, "--get: expected a path that begins with '/'");
-    }
-    return ERR_OK;
-}
-
 enum err_code options_load(struct options *out, enum cli_action *action, int argc,
                            char *const *argv, struct err *err)
 {
@@ -246,7 +208,34 @@ enum err_code options_load(struct options *out, enum cli_action *action, int arg
         return err->code;
     if (out->duration_s == 0)
         out->duration_s = out->requests > 0 ? duration_of_requests_s : duration_default_s;
-    if (read_target(out, err) || check_tls(out, err))
+    if (read_target(out, err))
         return err->code;
-    return check(out, err);
+    const bool is_meant = out->ca_file != NULL || out->insecure || out->cert_file != NULL ||
+                          out->key_pem_file != NULL;
+    if (is_meant && !out->target.is_secure)
+        return err_set(err, ERR_UNUSABLE,
+                       "--ca-file, --insecure, --cert-file and --key-pem-file need a --url with "
+                       "https://");
+    if (out->insecure && out->ca_file != NULL)
+        return err_set(err, ERR_UNUSABLE, "--insecure and --ca-file exclude each other");
+    if ((out->cert_file == NULL) != (out->key_pem_file == NULL))
+        return err_set(err, ERR_UNUSABLE, "--cert-file and --key-pem-file need each other");
+    if (out->source_count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "nothing to send: give --text, --text-file, "
+                       "--texts-jsonl, --image or --get");
+    if (out->poisson && out->rate == 0)
+        return err_set(err, ERR_UNUSABLE, "--poisson needs --rate");
+    if (strpbrk(out->target.path, " \t\r\n?#") != NULL)
+        return err_set(err, ERR_UNUSABLE, "--url: the path holds a blank, '?' or '#'");
+    if (out->top_k != NULL && strcmp(out->top_k, "all") != 0 &&
+        (out->top_k[0] == '\0' || strspn(out->top_k, "0123456789") != strlen(out->top_k)))
+        return err_set(err, ERR_UNUSABLE, "--top-k: expected an integer or \"all\"");
+    for (unsigned i = 0; i < out->source_count; i++) {
+        const struct options_source *source = &out->source[i];
+        if (source->kind == OPTIONS_GET &&
+            (source->value[0] != '/' || strpbrk(source->value, " \t\r\n") != NULL))
+            return err_set(err, ERR_UNUSABLE, "--get: expected a path that begins with '/'");
+    }
+    return ERR_OK;
 }

@@ -53,8 +53,11 @@ static void print_quantiles(const char *title, const struct histogram *histogram
     fprintf(file, "\n");
 }
 
-static void print_counts(const struct tally *tally, FILE *file)
+void report_text(const struct tally *tally, FILE *file)
 {
+    double spent_s = seconds(tally);
+    fprintf(file, "%-20s %10llu  in %.2f s\n", "requests", (unsigned long long)tally->requests,
+            spent_s);
     for (int i = 0; i < OUTCOME_COUNT; i++)
         if (tally->outcome[i] > 0 || i == OUTCOME_OK)
             fprintf(file, "  %-18s %10llu  %s\n", tally_outcome_name((enum outcome)i),
@@ -63,14 +66,6 @@ static void print_counts(const struct tally *tally, FILE *file)
         if (tally->status[status] > 0)
             fprintf(file, "  status %-11u %10llu\n", status,
                     (unsigned long long)tally->status[status]);
-}
-
-void report_text(const struct tally *tally, FILE *file)
-{
-    double spent_s = seconds(tally);
-    fprintf(file, "%-20s %10llu  in %.2f s\n", "requests", (unsigned long long)tally->requests,
-            spent_s);
-    print_counts(tally, file);
     fprintf(file, "%-20s %10.1f  answers/s\n", "throughput", (double)answers(tally) / spent_s);
     fprintf(file, "%-20s %10.1f  ok/s\n", "goodput", (double)tally->outcome[OUTCOME_OK] / spent_s);
     fprintf(file, "%-20s %10.3f  s of this generator's own\n", "cpu", cpu_seconds());
@@ -121,36 +116,6 @@ static void json_counts(struct buffer *out, const struct tally *tally)
     buffer_text(out, "}");
 }
 
-static void json_timeline(struct buffer *out, const struct tally *tally)
-{
-    buffer_format(out, ",\"timeline\":{\"bucket_ms\":%d", TALLY_BUCKET_MS);
-    static const char *const names[] = {"ok", "rejected", "failed"};
-    for (int row = 0; row < 3; row++) {
-        buffer_format(out, ",\"%s\":[", names[row]);
-        for (uint32_t i = 0; i < tally->timeline_len; i++) {
-            const struct tally_bucket *bucket = &tally->timeline[i];
-            uint32_t count = row == 0 ? bucket->ok : row == 1 ? bucket->rejected : bucket->failed;
-            buffer_format(out, "%s%u", i > 0 ? "," : "", count);
-        }
-        buffer_text(out, "]");
-    }
-    buffer_text(out, "}");
-}
-
-static void json_examples(struct buffer *out, const struct tally *tally)
-{
-    buffer_text(out, ",\"examples\":[");
-    for (unsigned i = 0; i < tally->examples; i++) {
-        buffer_text(out, i > 0 ? "," : "");
-        const char *text = tally->example[i];
-        size_t len = 0;
-        while (text[len] != '\0')
-            len++;
-        buffer_json_string(out, text, len);
-    }
-    buffer_text(out, "]");
-}
-
 enum err_code report_json(const struct tally *tally, FILE *file, struct err *err)
 {
     struct buffer out = {0};
@@ -175,8 +140,28 @@ enum err_code report_json(const struct tally *tally, FILE *file, struct err *err
     buffer_format(&out, ",\"latency_p50_less_inference_p50_ms\":%.6f",
                   ms(histogram_quantile(&tally->latency, 0.5)) -
                       ms(histogram_quantile(&tally->inference, 0.5)));
-    json_timeline(&out, tally);
-    json_examples(&out, tally);
+    buffer_format(&out, ",\"timeline\":{\"bucket_ms\":%d", TALLY_BUCKET_MS);
+    static const char *const names[] = {"ok", "rejected", "failed"};
+    for (int row = 0; row < 3; row++) {
+        buffer_format(&out, ",\"%s\":[", names[row]);
+        for (uint32_t i = 0; i < tally->timeline_len; i++) {
+            const struct tally_bucket *bucket = &tally->timeline[i];
+            uint32_t count = row == 0 ? bucket->ok : row == 1 ? bucket->rejected : bucket->failed;
+            buffer_format(&out, "%s%u", i > 0 ? "," : "", count);
+        }
+        buffer_text(&out, "]");
+    }
+    buffer_text(&out, "}");
+    buffer_text(&out, ",\"examples\":[");
+    for (unsigned i = 0; i < tally->examples; i++) {
+        buffer_text(&out, i > 0 ? "," : "");
+        const char *text = tally->example[i];
+        size_t len = 0;
+        while (text[len] != '\0')
+            len++;
+        buffer_json_string(&out, text, len);
+    }
+    buffer_text(&out, "]");
     buffer_text(&out, "}\n");
     if (out.failed)
         err_no_memory(err, out.len);

@@ -1,9 +1,66 @@
+/* tally.c - see tally.h. The report is made of it in report.c. */
 #include "loadtest/tally.h"
 
 #include "engine/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- quantiles of durations ---- */
+
+/* Values below 128 have a bucket each; above, the top eight significant bits name the bucket. */
+static unsigned bucket_of(uint64_t value)
+{
+    const uint64_t limit = (UINT64_C(1) << HISTOGRAM_VALUE_BITS) - 1;
+    if (value > limit)
+        value = limit;
+    if (value >> HISTOGRAM_PART_BITS == 0)
+        return (unsigned)value;
+    unsigned shift = 63U - (unsigned)__builtin_clzll(value) - HISTOGRAM_PART_BITS;
+    return (shift << HISTOGRAM_PART_BITS) + (unsigned)(value >> shift);
+}
+
+/* The largest value that falls into a bucket: the inverse of bucket_of. */
+static uint64_t bucket_end(unsigned bucket)
+{
+    unsigned octave = bucket >> HISTOGRAM_PART_BITS;
+    if (octave == 0)
+        return bucket;
+    uint64_t top = bucket - ((octave - 1) << HISTOGRAM_PART_BITS);
+    return ((top + 1) << (octave - 1)) - 1;
+}
+
+void histogram_record(struct histogram *histogram, uint64_t value)
+{
+    if (histogram->count == 0 || value < histogram->min)
+        histogram->min = value;
+    if (value > histogram->max)
+        histogram->max = value;
+    histogram->count++;
+    histogram->sum += value;
+    histogram->bucket[bucket_of(value)]++;
+}
+
+uint64_t histogram_quantile(const struct histogram *histogram, double fraction)
+{
+    if (histogram->count == 0)
+        return 0;
+    double wanted = fraction * (double)histogram->count;
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        seen += histogram->bucket[i];
+        if (seen > 0 && (double)seen >= wanted)
+            return bucket_end(i) < histogram->max ? bucket_end(i) : histogram->max;
+    }
+    return histogram->max;
+}
+
+double histogram_mean(const struct histogram *histogram)
+{
+    return histogram->count == 0 ? 0.0 : (double)histogram->sum / (double)histogram->count;
+}
+
+/* ---- the results ---- */
 
 enum err_code tally_open(struct tally **out, const struct options *options, uint64_t start_ns,
                          struct err *err)
@@ -54,23 +111,6 @@ const char *tally_outcome_sentence(enum outcome outcome)
     return sentences[outcome];
 }
 
-static void mark_timeline(struct tally *tally, const struct tally_sample *sample)
-{
-    uint64_t since_ns = sample->done_ns - tally->start_ns;
-    uint64_t index = since_ns / ((uint64_t)TALLY_BUCKET_MS * CLOCK_NS_PER_MS);
-    if (index >= tally->timeline_capacity)
-        index = tally->timeline_capacity - 1;
-    if (index >= tally->timeline_len)
-        tally->timeline_len = (uint32_t)index + 1;
-    struct tally_bucket *bucket = &tally->timeline[index];
-    if (sample->outcome == OUTCOME_OK)
-        bucket->ok++;
-    else if (sample->outcome == OUTCOME_REJECTED)
-        bucket->rejected++;
-    else
-        bucket->failed++;
-}
-
 static void record_times(struct tally *tally, const struct tally_sample *sample)
 {
     const struct answer *answer = sample->answer;
@@ -110,7 +150,19 @@ void tally_record(struct tally *tally, const struct tally_sample *sample)
     tally->status[sample->status]++;
     if (sample->done_ns > tally->end_ns)
         tally->end_ns = sample->done_ns;
-    mark_timeline(tally, sample);
+    uint64_t since_ns = sample->done_ns - tally->start_ns;
+    uint64_t index = since_ns / ((uint64_t)TALLY_BUCKET_MS * CLOCK_NS_PER_MS);
+    if (index >= tally->timeline_capacity)
+        index = tally->timeline_capacity - 1;
+    if (index >= tally->timeline_len)
+        tally->timeline_len = (uint32_t)index + 1;
+    struct tally_bucket *bucket = &tally->timeline[index];
+    if (sample->outcome == OUTCOME_OK)
+        bucket->ok++;
+    else if (sample->outcome == OUTCOME_REJECTED)
+        bucket->rejected++;
+    else
+        bucket->failed++;
     uint64_t latency_ns = sample->done_ns - sample->intended_ns;
     if (sample->outcome == OUTCOME_OK) {
         histogram_record(&tally->latency, latency_ns);

@@ -79,27 +79,6 @@ static enum err_code add_post(struct workload *workload, const char *type, const
     return add_item(workload, &request, true, err);
 }
 
-/* A body as it is, its options in the query. */
-static enum err_code add_raw(struct workload *workload, const char *type,
-                             const struct buffer *input, struct err *err)
-{
-    const struct options *options = workload->options;
-    struct buffer query = {0};
-    buffer_text(&query, "");
-    if (options->model != NULL) {
-        buffer_text(&query, "?model=");
-        buffer_percent(&query, options->model);
-    }
-    if (options->top_k != NULL)
-        buffer_format(&query, "%stop_k=%s", query.len > 0 ? "&" : "?", options->top_k);
-    if (query.failed)
-        err_no_memory(err, query.len);
-    else
-        add_post(workload, type, query.bytes, input, err);
-    buffer_deinit(&query);
-    return err->code;
-}
-
 static enum err_code add_json(struct workload *workload, bool image, const struct buffer *input,
                               struct err *err)
 {
@@ -133,7 +112,21 @@ static enum err_code add_input(struct workload *workload, bool image, const stru
         return add_json(workload, image, input, err);
     bool jpeg = input->len >= 2 && memcmp(input->bytes, "\xFF\xD8", 2) == 0;
     const char *type = !image ? "text/plain; charset=utf-8" : jpeg ? "image/jpeg" : "image/png";
-    return add_raw(workload, type, input, err);
+    const struct options *options = workload->options;
+    struct buffer query = {0};
+    buffer_text(&query, "");
+    if (options->model != NULL) {
+        buffer_text(&query, "?model=");
+        buffer_percent(&query, options->model);
+    }
+    if (options->top_k != NULL)
+        buffer_format(&query, "%stop_k=%s", query.len > 0 ? "&" : "?", options->top_k);
+    if (query.failed)
+        err_no_memory(err, query.len);
+    else
+        add_post(workload, type, query.bytes, input, err);
+    buffer_deinit(&query);
+    return err->code;
 }
 
 static enum err_code add_file(struct workload *workload, bool image, const char *path,

@@ -1,4 +1,4 @@
-#include "loadtest/histogram.h"
+#include "loadtest/tally.h"
 #include "tests/support/suite.h"
 
 START_TEST(histogram_is_zero_while_empty)
