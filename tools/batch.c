@@ -11,14 +11,6 @@ struct program {
     struct batch_run_result result;
 };
 
-static enum err_code open_model(struct program *program, struct err *err)
-{
-    const struct batch_options *options = &program->options;
-    if (options->remote.url != NULL)
-        return remote_server_open(&program->remote, &options->remote, err);
-    return local_model_open(&program->local, &options->local, err);
-}
-
 /* Sources before the model, which takes longer. */
 static enum err_code open_all(void *target, struct err *err)
 {
@@ -33,9 +25,10 @@ static enum err_code open_all(void *target, struct err *err)
     for (unsigned i = 0; i < options->sources.count; i++)
         if (options->sources.items[i].files.notes != NULL)
             fprintf(stderr, "attnd-batch: %s\n", options->sources.items[i].files.notes);
-    if (open_model(program, err))
-        return err->code;
     bool is_remote = options->remote.url != NULL;
+    if (is_remote ? remote_server_open(&program->remote, &options->remote, err)
+                  : local_model_open(&program->local, &options->local, err))
+        return err->code;
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
     const struct engine_info *info =
         is_remote ? NULL : engine_describe(program->local.answers.engine);

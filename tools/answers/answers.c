@@ -83,22 +83,6 @@ static enum err_code prepare(struct answers *answers, struct answers_row *row)
 
 /* ---- run ---- */
 
-/* Runs the good rows; a text in windows may be longer than the rest together. */
-static void run(struct answers *answers)
-{
-    const struct engine_input *inputs[BATCH_ROWS];
-    struct engine_result *results[BATCH_ROWS];
-    unsigned good = 0;
-    for (unsigned i = 0; i < answers->row_count; i++) {
-        if (answers->rows[i].err.code != ERR_OK)
-            continue;
-        results[good] = &answers->results[i];
-        inputs[good++] = &answers->rows[i].prepared;
-    }
-    if (good > 0)
-        engine_run(answers->session, inputs, good, results);
-}
-
 /* The answer of a row that was run; NULL with the row's error. */
 static struct json_t *answer_of(const struct answers *answers, struct answers_row *row)
 {
@@ -149,7 +133,18 @@ static enum err_code give_row(struct answers *answers, struct answers_row *row, 
 /* Runs what is prepared and hands it over; then there is room for the next batch. */
 static enum err_code finish_batch(struct answers *answers, struct err *err)
 {
-    run(answers);
+    /* Runs the good rows; a text in windows may be longer than the rest together. */
+    const struct engine_input *inputs[BATCH_ROWS];
+    struct engine_result *results[BATCH_ROWS];
+    unsigned good = 0;
+    for (unsigned i = 0; i < answers->row_count; i++) {
+        if (answers->rows[i].err.code != ERR_OK)
+            continue;
+        results[good] = &answers->results[i];
+        inputs[good++] = &answers->rows[i].prepared;
+    }
+    if (good > 0)
+        engine_run(answers->session, inputs, good, results);
     for (unsigned i = 0; i < answers->row_count; i++) {
         struct answers_row *row = &answers->rows[i];
         if (err->code == ERR_OK)

@@ -166,16 +166,6 @@ static enum err_code check_url(const struct batch_options *options, struct err *
     return ERR_OK;
 }
 
-static enum err_code check(const struct batch_options *options, struct err *err)
-{
-    if (options->model == NULL && options->remote.url == NULL)
-        return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
-    if (options->sources.count == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "no input: give a file, a folder, --lines or --data; - is standard input");
-    return check_csv(options, err) || check_url(options, err) ? err->code : ERR_OK;
-}
-
 enum err_code batch_options_settle(struct batch_options *out, struct err *err)
 {
     out->local.format.is_csv = strcmp(out->format, "csv") == 0;
@@ -189,7 +179,12 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
     out->remote.pause_ms = REMOTE_PAUSE_MS;
     if (out->threads == 0)
         out->threads = cpu_quota_threads("");
-    return check(out, err);
+    if (out->model == NULL && out->remote.url == NULL)
+        return err_set(err, ERR_UNUSABLE, "--model DIR is missing; --help shows the usage");
+    if (out->sources.count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "no input: give a file, a folder, --lines or --data; - is standard input");
+    return check_csv(out, err) || check_url(out, err) ? err->code : ERR_OK;
 }
 
 /* ---- what a run is ---- */

@@ -78,17 +78,13 @@ static enum err_code keep_record(struct chunk *chunk, const struct record *recor
     return ERR_OK;
 }
 
-/* Inputs of a chunk: with --rate, at most those of a second. */
-static unsigned inputs_of_chunk(const struct batch *batch)
-{
-    double rate = batch->options->rate;
-    return rate <= 0 || rate > CHUNK_INPUTS ? CHUNK_INPUTS : rate < 1 ? 1 : (unsigned)rate;
-}
-
 static enum err_code read_chunk(struct batch *batch, struct chunk *chunk, struct err *err)
 {
     bool found = true;
-    unsigned inputs = inputs_of_chunk(batch);
+    double rate = batch->options->rate; /* a chunk has at most the inputs of a second */
+    unsigned inputs = rate <= 0 || rate > CHUNK_INPUTS ? CHUNK_INPUTS
+                      : rate < 1                       ? 1
+                                                       : (unsigned)rate;
     for (size_t bytes = 0; found && chunk->count < inputs && bytes < CHUNK_BYTES;) {
         struct record record;
         if (sources_next(batch->sources, &record, &found, err) ||
@@ -116,20 +112,16 @@ static void keep_to_rate(const struct batch *batch)
         nanosleep(&look, NULL);
 }
 
-/* Waits until the ring has room. False if the run has failed. */
-static bool await_room(struct batch *batch)
+static struct chunk *take_reading(struct batch *batch, struct err *err)
 {
-    pthread_mutex_lock(&batch->ring);
+    if (batch->has_ended)
+        return NULL;
+    pthread_mutex_lock(&batch->ring); /* until the ring has room, or the run has failed */
     while (batch->next - batch->written >= batch->size && batch->err.code == ERR_OK)
         pthread_cond_wait(&batch->moved, &batch->ring);
     bool is_good = batch->err.code == ERR_OK;
     pthread_mutex_unlock(&batch->ring);
-    return is_good;
-}
-
-static struct chunk *take_reading(struct batch *batch, struct err *err)
-{
-    if (batch->has_ended || !await_room(batch))
+    if (!is_good)
         return NULL;
     keep_to_rate(batch);
     struct chunk *chunk = &batch->chunks[batch->next % batch->size];
@@ -272,28 +264,6 @@ static enum err_code open_worker(struct worker *worker, struct batch *batch, str
     return remote_open(&worker->remote, batch->options->remote, err);
 }
 
-/* If a thread cannot be started, the ones before it do the work. */
-static void run_workers(struct batch *batch, struct worker *workers, unsigned count,
-                        struct err *err)
-{
-    for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
-        open_worker(&workers[i], batch, err);
-    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
-        int failure = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
-        workers[i].is_started = failure == 0;
-        if (failure != 0)
-            err_no_thread(err, failure);
-    }
-    if (err->code != ERR_OK)
-        fail(batch, err);
-    for (unsigned i = 0; i < count; i++) {
-        if (workers[i].is_started)
-            pthread_join(workers[i].thread, NULL);
-        local_close(workers[i].local);
-        remote_close(workers[i].remote);
-    }
-}
-
 static enum err_code run_threads(struct batch *batch, struct err *err)
 {
     unsigned count = batch->options->threads;
@@ -304,8 +274,25 @@ static enum err_code run_threads(struct batch *batch, struct err *err)
         err_no_memory(err, batch->size * sizeof *batch->chunks);
     for (unsigned i = 0; batch->chunks != NULL && i < batch->size; i++)
         arena_init(&batch->chunks[i].arena);
-    if (err->code == ERR_OK)
-        run_workers(batch, workers, count, err);
+    if (err->code == ERR_OK) {
+        /* if a thread cannot be started, the ones before it do the work */
+        for (unsigned i = 0; i < count && err->code == ERR_OK; i++)
+            open_worker(&workers[i], batch, err);
+        for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
+            int failure = pthread_create(&workers[i].thread, NULL, work, &workers[i]);
+            workers[i].is_started = failure == 0;
+            if (failure != 0)
+                err_no_thread(err, failure);
+        }
+        if (err->code != ERR_OK)
+            fail(batch, err);
+        for (unsigned i = 0; i < count; i++) {
+            if (workers[i].is_started)
+                pthread_join(workers[i].thread, NULL);
+            local_close(workers[i].local);
+            remote_close(workers[i].remote);
+        }
+    }
     for (unsigned i = 0; batch->chunks != NULL && i < batch->size; i++)
         clear(&batch->chunks[i]);
     free(batch->chunks);

@@ -99,60 +99,16 @@ static enum err_code check_part(const char *name, const char *was, const char *i
                    out, name, was, is);
 }
 
-static enum err_code check_state(const struct output_state *state,
-                                 const struct output_state *wanted, const char *out,
-                                 struct err *err)
-{
-#define X(key, name)                                                                               \
-    if (check_part(name, state->key, wanted->key, out, err))                                       \
-        return err->code;
-    OUTPUT_STATE_PARTS(X)
-#undef X
-    return ERR_OK;
-}
-
-static enum err_code write_state(const struct output_state *state, const char *path,
-                                 struct err *err)
-{
-    struct json_t *root;
-    if (doc_edit_new(&root, err))
-        return err->code;
-    doc_edit_integer(root, "attnd_batch", VERSION, err);
-#define X(key, name) doc_edit_text(root, #key, state->key != NULL ? state->key : "", err);
-    OUTPUT_STATE_PARTS(X)
-#undef X
-    doc_edit_integer(root, "done", (long long)state->done, err);
-    doc_edit_integer(root, "failed", (long long)state->failed, err);
-    doc_edit_integer(root, "bytes", (long long)state->bytes, err);
-    doc_edit_text(root, "digest", state->digest, err);
-    if (err->code == ERR_OK)
-        doc_edit_save(root, path, err);
-    doc_free(root);
-    return err->code;
-}
-
 /* ---- opening ---- */
-
-/* The descriptor is this run's alone until it is closed; a kill closes it. */
-static enum err_code lock_file(struct output *out, struct stat *file, struct err *err)
-{
-    out->fd = open(out->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (out->fd < 0 || fstat(out->fd, file) != 0)
-        return err_set(err, ERR_IO, "%s: cannot be opened: %s", out->path, strerror(errno));
-    if (!S_ISREG(file->st_mode))
-        return err_set(err, ERR_UNUSABLE,
-                       "%s: is no regular file; without --out the lines go to standard output",
-                       out->path);
-    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0)
-        return err_set(err, ERR_CONFLICT, "%s: another run is writing it", out->path);
-    return ERR_OK;
-}
 
 static enum err_code take_old(struct output *out, struct output_state *old, uint64_t size,
                               struct err *err)
 {
-    if (check_state(old, &out->state, out->path, err))
+#define X(key, name)                                                                               \
+    if (check_part(name, old->key, out->state.key, out->path, err))                                \
         return err->code;
+    OUTPUT_STATE_PARTS(X)
+#undef X
     if (size < old->bytes)
         return err_set(err, ERR_UNUSABLE,
                        "%s: has %llu bytes, but %llu were written: it was changed; remove it and "
@@ -194,8 +150,15 @@ enum err_code output_open(struct output *out, const char *path, struct output_st
     int len = snprintf(out->state_path, sizeof out->state_path, "%s.state", path);
     if (len < 0 || (size_t)len >= sizeof out->state_path)
         return err_set(err, ERR_UNUSABLE, "--out: the path is longer than %d bytes", PATH_MAX);
-    if (lock_file(out, &file, err))
-        return err->code;
+    out->fd = open(out->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (out->fd < 0 || fstat(out->fd, &file) != 0)
+        return err_set(err, ERR_IO, "%s: cannot be opened: %s", out->path, strerror(errno));
+    if (!S_ISREG(file.st_mode))
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: is no regular file; without --out the lines go to standard output",
+                       out->path);
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0)
+        return err_set(err, ERR_CONFLICT, "%s: another run is writing it", out->path);
     return find_old(out, &file, err);
 }
 
@@ -232,7 +195,22 @@ enum err_code output_save(struct output *output, struct err *err)
         return ERR_OK;
     if (fdatasync(output->fd) != 0)
         return err_set(err, ERR_IO, "%s: cannot be written: %s", output->path, strerror(errno));
-    return write_state(&output->state, output->state_path, err);
+    struct json_t *root;
+    if (doc_edit_new(&root, err))
+        return err->code;
+    doc_edit_integer(root, "attnd_batch", VERSION, err);
+#define X(key, name)                                                                               \
+    doc_edit_text(root, #key, output->state.key != NULL ? output->state.key : "", err);
+    OUTPUT_STATE_PARTS(X)
+#undef X
+    doc_edit_integer(root, "done", (long long)output->state.done, err);
+    doc_edit_integer(root, "failed", (long long)output->state.failed, err);
+    doc_edit_integer(root, "bytes", (long long)output->state.bytes, err);
+    doc_edit_text(root, "digest", output->state.digest, err);
+    if (err->code == ERR_OK)
+        doc_edit_save(root, output->state_path, err);
+    doc_free(root);
+    return err->code;
 }
 
 void output_close(struct output *output)

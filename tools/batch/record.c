@@ -169,15 +169,6 @@ static enum err_code find_columns(struct record_form *form, const struct csv *cs
                    form->text_field, form->image_field, names);
 }
 
-/* The caller tells the line of the record; another one, inside it, stays. */
-static void drop_line(struct err *err, unsigned line)
-{
-    char own[24];
-    size_t len = (size_t)snprintf(own, sizeof own, "line %u: ", line);
-    if (strncmp(err->text, own, len) == 0)
-        memmove(err->text, err->text + len, strlen(err->text + len) + 1);
-}
-
 /* The one record of these bytes, which are copied; `line` is where it begins, for the errors. */
 static enum err_code split_fields(const struct record_form *form, const char *bytes, size_t len,
                                   unsigned line, struct arena *arena, struct csv *csv,
@@ -191,7 +182,11 @@ static enum err_code split_fields(const struct record_form *form, const char *by
     csv->line = line;
     csv->separator = form->separator;
     if (csv_next(csv, &found, err)) {
-        drop_line(err, line);
+        /* the caller tells the line of the record; another one, inside it, stays */
+        char own[24];
+        size_t own_len = (size_t)snprintf(own, sizeof own, "line %u: ", line);
+        if (strncmp(err->text, own, own_len) == 0)
+            memmove(err->text, err->text + own_len, strlen(err->text + own_len) + 1);
         return err->code;
     }
     return found ? ERR_OK : err_set(err, ERR_MALFORMED, "there is no field");

@@ -59,16 +59,6 @@ static bool is_asked(const struct remote_server *server, const struct json_t *mo
     return is_default;
 }
 
-/* False: the server has not yet computed it. */
-static bool add_identity(struct remote_server *server, const struct json_t *model)
-{
-    const char *digest = text_of(model, "digest");
-    buffer_format(&server->identity, "%s%s %s %s %s", server->identity.len > 0 ? ", " : "",
-                  text_of(model, "name"), text_of(model, "version"), text_of(model, "dtype"),
-                  digest);
-    return digest[0] != '\0';
-}
-
 static enum err_code take_models(struct remote_server *server, const struct json_t *models,
                                  bool *has_digests, struct err *err)
 {
@@ -87,7 +77,11 @@ static enum err_code take_models(struct remote_server *server, const struct json
         unsigned bytes = whole_of(model, "body_bytes_max", BODY_BYTES);
         server->inputs_max = inputs < server->inputs_max ? inputs : server->inputs_max;
         server->body_bytes_max = bytes < server->body_bytes_max ? bytes : server->body_bytes_max;
-        *has_digests = add_identity(server, model) && *has_digests;
+        const char *digest = text_of(model, "digest");
+        buffer_format(&server->identity, "%s%s %s %s %s", server->identity.len > 0 ? ", " : "",
+                      text_of(model, "name"), text_of(model, "version"), text_of(model, "dtype"),
+                      digest);
+        *has_digests = *has_digests && digest[0] != '\0'; /* "": it is not yet computed */
     }
     server->takes_images = found > 0 && images == found;
     if (found == 0)
@@ -112,24 +106,6 @@ static enum err_code ask_once(struct remote_server *server, struct connection *c
     return err->code;
 }
 
-/* A server that has just started knows its models' digests a little later. */
-static enum err_code ask_models(struct remote_server *server, struct err *err)
-{
-    const struct timespec pause = {.tv_nsec = REMOTE_PAUSE_MS * 1000000L};
-    struct connection connection;
-    bool has_digests = false;
-    connection_init(&connection);
-    connection.trust = server->trust;
-    connection.host = server->url.host;
-    for (unsigned n = 0; n < DIGEST_LOOKS && !has_digests && err->code == ERR_OK; n++) {
-        if (n > 0)
-            nanosleep(&pause, NULL);
-        ask_once(server, &connection, &has_digests, err);
-    }
-    connection_deinit(&connection);
-    return err->code;
-}
-
 enum err_code remote_server_open(struct remote_server *out, const struct remote_options *options,
                                  struct err *err)
 {
@@ -141,7 +117,20 @@ enum err_code remote_server_open(struct remote_server *out, const struct remote_
         return err->code;
     if (out->url.is_secure && tls_stream_trust_open(&out->trust, &trust, err))
         return err->code;
-    return ask_models(out, err);
+    /* A server that has just started knows its models' digests a little later. */
+    const struct timespec pause = {.tv_nsec = REMOTE_PAUSE_MS * 1000000L};
+    struct connection connection;
+    bool has_digests = false;
+    connection_init(&connection);
+    connection.trust = out->trust;
+    connection.host = out->url.host;
+    for (unsigned n = 0; n < DIGEST_LOOKS && !has_digests && err->code == ERR_OK; n++) {
+        if (n > 0)
+            nanosleep(&pause, NULL);
+        ask_once(out, &connection, &has_digests, err);
+    }
+    connection_deinit(&connection);
+    return err->code;
 }
 
 void remote_server_close(struct remote_server *server)
@@ -255,47 +244,29 @@ static void begin_envelope(struct remote *remote)
 
 /* ---- answers ---- */
 
-static enum err_code write_problem(struct remote *remote, struct row *row, struct chunk *chunk,
-                                   struct err *err)
-{
-    struct json_t *problem = problem_document(&row->err, NULL);
-    chunk->failed++;
-    result_write(&remote->server->options->format, problem, &row->input, remote->file, err);
-    doc_free(problem);
-    return err->code;
-}
-
-static enum err_code write_answer(struct remote *remote, struct row *row, struct json_t *object,
-                                  struct chunk *chunk, struct err *err)
-{
-    if (object == NULL)
-        return err_set(err, ERR_IO, "%s: gave fewer answers than inputs",
-                       remote->server->options->url);
-    chunk->failed += doc_member(object, "status") != NULL;
-    return result_write(&remote->server->options->format, object, &row->input, remote->file, err);
-}
-
-/* 413 of an envelope with one input is that input's own. */
-static bool is_of_input(const struct remote *remote, const struct remote_reply *reply)
-{
-    return remote->sent == 1 && reply->status == 413 && reply->body != NULL;
-}
-
 static enum err_code write_rows(struct remote *remote, const struct remote_reply *reply,
                                 struct chunk *chunk, struct err *err)
 {
     size_t next = 0;
-    bool is_single = remote->sent > 0 && is_of_input(remote, reply);
+    /* 413 of an envelope with one input is that input's own */
+    bool is_single = remote->sent == 1 && reply->status == 413 && reply->body != NULL;
     if (remote->sent > 0 && reply->status != 200 && !is_single)
         return remote_call_refused(remote->server, reply, err);
     for (unsigned i = 0; i < remote->row_count && err->code == ERR_OK; i++) {
         struct row *row = &remote->rows[i];
-        if (row->err.code != ERR_OK)
-            write_problem(remote, row, chunk, err);
-        else
-            write_answer(remote, row,
-                         is_single ? reply->body : doc_edit_item(reply->body, "results", next++),
-                         chunk, err);
+        const bool is_good = row->err.code == ERR_OK;
+        struct json_t *object = is_single ? reply->body : NULL;
+        if (!is_good)
+            object = problem_document(&row->err, NULL);
+        else if (!is_single)
+            object = doc_edit_item(reply->body, "results", next++);
+        if (is_good && object == NULL)
+            return err_set(err, ERR_IO, "%s: gave fewer answers than inputs",
+                           remote->server->options->url);
+        chunk->failed += !is_good || doc_member(object, "status") != NULL;
+        result_write(&remote->server->options->format, object, &row->input, remote->file, err);
+        if (!is_good)
+            doc_free(object);
     }
     return err->code;
 }

@@ -122,13 +122,6 @@ static unsigned passing_status(const struct remote_reply *reply)
     return 0;
 }
 
-static void take_reply(const struct connection *connection, struct remote_reply *out)
-{
-    const struct http_parse *reply = &connection->reply;
-    *out = (struct remote_reply){.status = reply->status};
-    doc_parse(&out->body, reply->body.bytes, reply->body.len, &reply_limits, &(struct err){0});
-}
-
 /* ERR_IO: it may pass. */
 static enum err_code attempt(const struct remote_server *server, struct connection *connection,
                              const struct buffer *request, struct remote_reply *out,
@@ -136,7 +129,9 @@ static enum err_code attempt(const struct remote_server *server, struct connecti
 {
     if (exchange(connection, &server->url, request->bytes, request->len, err))
         return err->code;
-    take_reply(connection, out);
+    const struct http_parse *reply = &connection->reply;
+    *out = (struct remote_reply){.status = reply->status};
+    doc_parse(&out->body, reply->body.bytes, reply->body.len, &reply_limits, &(struct err){0});
     unsigned passing = passing_status(out);
     if (passing == 0)
         return ERR_OK;

@@ -151,16 +151,6 @@ static enum connection_result shake_hands(struct connection *connection)
     return CONNECTION_WAITING;
 }
 
-static enum connection_result begin_tls(struct connection *connection)
-{
-    connection->err = (struct err){0};
-    connection->state = CONNECTION_SHAKING;
-    if (tls_stream_open(&connection->tls, connection->trust, connection->fd, connection->host,
-                        &connection->err))
-        return failed_tls(connection, OUTCOME_REFUSED);
-    return CONNECTION_WAITING;
-}
-
 static enum connection_result finish_connect(struct connection *connection)
 {
     int error = 0;
@@ -174,8 +164,14 @@ static enum connection_result finish_connect(struct connection *connection)
     if (getpeername(connection->fd, (struct sockaddr *)&peer, &len))
         return CONNECTION_WAITING;
     begin_count(connection);
-    if (connection->trust != NULL)
-        return begin_tls(connection);
+    if (connection->trust != NULL) {
+        connection->err = (struct err){0};
+        connection->state = CONNECTION_SHAKING;
+        if (tls_stream_open(&connection->tls, connection->trust, connection->fd, connection->host,
+                            &connection->err))
+            return failed_tls(connection, OUTCOME_REFUSED);
+        return CONNECTION_WAITING;
+    }
     connection->state = CONNECTION_SENDING;
     return CONNECTION_WAITING;
 }
@@ -243,21 +239,18 @@ static enum connection_result read_reply(struct connection *connection)
     }
 }
 
-/* True if the connection has ended. No bytes are due, so the peer's close or unexpected bytes end
- * it. Two events do not end it: one about writing, from before the reply, and under TLS one about a
- * ticket for a later session. */
-static bool has_ended(const struct connection *connection)
-{
-    char byte;
-    ssize_t n = connection->tls != NULL ? tls_stream_recv(connection->tls, &byte, 1)
-                                        : recv(connection->fd, &byte, 1, MSG_PEEK);
-    return n >= 0 || (errno != EAGAIN && errno != EINTR);
-}
-
 enum connection_result connection_event(struct connection *connection)
 {
-    if (connection->state == CONNECTION_IDLE)
-        return has_ended(connection) ? CONNECTION_CLOSED : CONNECTION_WAITING;
+    if (connection->state == CONNECTION_IDLE) {
+        /* No bytes are due, so the peer's close or unexpected bytes end the connection. Two events
+         * do not end it: one about writing, from before the reply, and under TLS one about a ticket
+         * for a later session. */
+        char byte;
+        ssize_t n = connection->tls != NULL ? tls_stream_recv(connection->tls, &byte, 1)
+                                            : recv(connection->fd, &byte, 1, MSG_PEEK);
+        bool has_ended = n >= 0 || (errno != EAGAIN && errno != EINTR);
+        return has_ended ? CONNECTION_CLOSED : CONNECTION_WAITING;
+    }
     if (connection->state == CONNECTION_CONNECTING) {
         enum connection_result result = finish_connect(connection);
         if (result == CONNECTION_FAILED)

@@ -80,21 +80,17 @@ static bool content_length(struct http_parse *parse, const char *value)
     return true;
 }
 
-static bool transfer_encoding(struct http_parse *parse, const char *value)
-{
-    if (parse->chunked || strcasecmp(value, "chunked") != 0)
-        return broken(parse, "Transfer-Encoding is not \"chunked\"");
-    parse->chunked = true;
-    return true;
-}
-
 static bool header(struct http_parse *parse, const char *name, const char *value)
 {
     uint64_t seconds;
     if (strcasecmp(name, "Content-Length") == 0)
         return content_length(parse, value);
-    if (strcasecmp(name, "Transfer-Encoding") == 0)
-        return transfer_encoding(parse, value);
+    if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        if (parse->chunked || strcasecmp(value, "chunked") != 0)
+            return broken(parse, "Transfer-Encoding is not \"chunked\"");
+        parse->chunked = true;
+        return true;
+    }
     if (strcasecmp(name, "Connection") == 0 && strcasecmp(value, "close") == 0)
         parse->closes = true;
     if (strcasecmp(name, "Retry-After") == 0)
@@ -142,17 +138,6 @@ static bool headers_end(struct http_parse *parse)
     return true;
 }
 
-static bool chunk_size(struct http_parse *parse)
-{
-    size_t len = strcspn(parse->line, "; \t");
-    if (!read_number(parse->line, len, 16, &parse->left))
-        return broken(parse, "a chunk size that is not a number");
-    if (parse->left > HTTP_PARSE_BODY_MAX - parse->body.len)
-        return broken(parse, "body larger than 64 MiB");
-    parse->at = parse->left == 0 ? HTTP_PARSE_TRAILERS : HTTP_PARSE_CHUNK;
-    return true;
-}
-
 /* parse->line holds a whole line, NUL instead of CRLF. */
 static bool take_line(struct http_parse *parse)
 {
@@ -161,8 +146,15 @@ static bool take_line(struct http_parse *parse)
     switch (parse->at) {
     case HTTP_PARSE_STATUS:
         return status_line(parse);
-    case HTTP_PARSE_CHUNK_SIZE:
-        return chunk_size(parse);
+    case HTTP_PARSE_CHUNK_SIZE: {
+        size_t len = strcspn(parse->line, "; \t");
+        if (!read_number(parse->line, len, 16, &parse->left))
+            return broken(parse, "a chunk size that is not a number");
+        if (parse->left > HTTP_PARSE_BODY_MAX - parse->body.len)
+            return broken(parse, "body larger than 64 MiB");
+        parse->at = parse->left == 0 ? HTTP_PARSE_TRAILERS : HTTP_PARSE_CHUNK;
+        return true;
+    }
     case HTTP_PARSE_CHUNK_END:
         if (parse->line_len > 0)
             return broken(parse, "bytes after the end of a chunk");

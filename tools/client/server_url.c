@@ -6,27 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "127.0.0.1:8080" or "[::1]:8080", already without scheme and path. */
-static enum err_code read_authority(struct server_url *out, struct err *err)
-{
-    char host[sizeof out->authority];
-    memcpy(host, out->authority, sizeof host);
-    char *colon = strrchr(host, ':');
-    char *end = NULL;
-    unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
-    if (colon == NULL || end == colon + 1 || *end != '\0' || port < 1 || port > 65535)
-        return err_set(err, ERR_UNUSABLE, "--url: expected a port from 1 to 65535");
-    *colon = '\0';
-    char *name = host;
-    if (host[0] == '[' && colon > host + 1 && colon[-1] == ']') {
-        colon[-1] = '\0';
-        name++;
-    }
-    out->port = (unsigned)port;
-    snprintf(out->host, sizeof out->host, "%s", name);
-    return ERR_OK;
-}
-
 enum err_code server_url_read(struct server_url *out, const char *text, const char *path,
                               struct err *err)
 {
@@ -44,7 +23,22 @@ enum err_code server_url_read(struct server_url *out, const char *text, const ch
     memcpy(out->authority, authority, len);
     if (authority[len] == '/' && authority[len + 1] != '\0')
         out->path = authority + len;
-    return read_authority(out, err);
+    char host[sizeof out->authority]; /* "127.0.0.1:8080" or "[::1]:8080" */
+    memcpy(host, out->authority, sizeof host);
+    char *colon = strrchr(host, ':');
+    char *end = NULL;
+    unsigned long port = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
+    if (colon == NULL || end == colon + 1 || *end != '\0' || port < 1 || port > 65535)
+        return err_set(err, ERR_UNUSABLE, "--url: expected a port from 1 to 65535");
+    *colon = '\0';
+    char *name = host;
+    if (host[0] == '[' && colon > host + 1 && colon[-1] == ']') {
+        colon[-1] = '\0';
+        name++;
+    }
+    out->port = (unsigned)port;
+    snprintf(out->host, sizeof out->host, "%s", name);
+    return ERR_OK;
 }
 
 bool server_url_take_loopback(struct server_url *url)

@@ -109,9 +109,16 @@ static bool is_numeric(const char *host)
     return inet_pton(AF_INET, host, address) == 1 || inet_pton(AF_INET6, host, address) == 1;
 }
 
-static int prepare(struct tls_stream *stream, const struct tls_stream_trust *trust,
-                   const char *host)
+enum err_code tls_stream_open(struct tls_stream **out, const struct tls_stream_trust *trust, int fd,
+                              const char *host, struct err *err)
 {
+    *out = NULL;
+    struct tls_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL || gnutls_init(&stream->session, GNUTLS_CLIENT) < 0) {
+        free(stream);
+        return err_no_memory(err, sizeof *stream);
+    }
+    stream->fd = fd;
     gnutls_session_t session = stream->session;
     int code = gnutls_priority_set_direct(session, priorities, NULL);
     if (code >= 0)
@@ -124,20 +131,7 @@ static int prepare(struct tls_stream *stream, const struct tls_stream_trust *tru
     gnutls_transport_set_push_function(session, push);
     gnutls_transport_set_pull_function(session, pull);
     gnutls_handshake_set_timeout(session, GNUTLS_INDEFINITE_TIMEOUT); /* the caller's to keep */
-    return code;
-}
-
-enum err_code tls_stream_open(struct tls_stream **out, const struct tls_stream_trust *trust, int fd,
-                              const char *host, struct err *err)
-{
-    *out = NULL;
-    struct tls_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL || gnutls_init(&stream->session, GNUTLS_CLIENT) < 0) {
-        free(stream);
-        return err_no_memory(err, sizeof *stream);
-    }
-    stream->fd = fd;
-    if (prepare(stream, trust, host) < 0) {
+    if (code < 0) {
         tls_stream_close(stream);
         return err_no_memory(err, sizeof *stream);
     }
