@@ -3,7 +3,6 @@
 #include "tools/stream/kafka.h"
 
 #include "engine/base/clock.h"
-#include "tools/stream/kafka_conf.h"
 #include "tools/stream/kafka_writer.h"
 
 #include <librdkafka/rdkafka.h>
@@ -240,15 +239,6 @@ static enum err_code rewind_to(struct kafka *kafka, rd_kafka_topic_partition_lis
     return ERR_OK;
 }
 
-static enum err_code rewind_all(struct kafka *kafka, const struct kafka_reply *replies,
-                                size_t count, struct err *err)
-{
-    rd_kafka_topic_partition_list_t *first = offsets_of(replies, count, true);
-    rewind_to(kafka, first, err);
-    rd_kafka_topic_partition_list_destroy(first);
-    return err->code;
-}
-
 enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, size_t count,
                            enum kafka_outcome *outcome, struct err *err)
 {
@@ -256,7 +246,10 @@ enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, siz
     rd_kafka_topic_partition_list_t *next = offsets_of(replies, count, false);
     kafka_writer_commit(kafka->writer, replies, count, next, kafka->member, outcome, err);
     rd_kafka_topic_partition_list_destroy(next);
-    if (err->code == ERR_OK && *outcome == KAFKA_ABORTED)
-        rewind_all(kafka, replies, count, err);
+    if (err->code == ERR_OK && *outcome == KAFKA_ABORTED) {
+        rd_kafka_topic_partition_list_t *first = offsets_of(replies, count, true);
+        rewind_to(kafka, first, err);
+        rd_kafka_topic_partition_list_destroy(first);
+    }
     return err->code;
 }

@@ -13,7 +13,6 @@
 #include "tools/stream/kafka_writer.h"
 
 #include "engine/base/clock.h"
-#include "tools/stream/kafka_conf.h"
 
 #include <librdkafka/rdkafka.h>
 

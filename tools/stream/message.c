@@ -38,14 +38,6 @@ static enum err_code find_kind(const struct message *message, bool model_takes_i
     return ERR_OK;
 }
 
-static enum err_code check_kind(bool is_image, bool model_takes_images, struct err *err)
-{
-    if (is_image == model_takes_images)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "the model takes %s",
-                   model_takes_images ? "images" : "texts");
-}
-
 /* ---- prepare ---- */
 
 static enum err_code prepare(const struct engine_model *engine, const struct engine_source *source,
@@ -75,10 +67,10 @@ static enum err_code prepare_json(const struct message *message, const struct en
     if (err->code != ERR_OK)
         return err->code;
     struct engine_source source = call.items[0].source;
-    const bool is_image = source.kind == ENGINE_IMAGE;
+    const bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
     source.pixels_max = MESSAGE_PIXELS_MAX;
-    if (check_kind(is_image, engine_describe(engine)->kind == ENGINE_IMAGE, err))
-        return err->code;
+    if ((source.kind == ENGINE_IMAGE) != takes_images)
+        return err_set(err, ERR_UNUSABLE, "the model takes %s", takes_images ? "images" : "texts");
     return prepare(engine, &source, arena, out, err);
 }
 

@@ -122,19 +122,6 @@ void stream_batch_clear(struct stream_batch *batch)
 
 /* ---- answering ---- */
 
-/* The header's, else the body's, else one that follows from its place. */
-static void choose_id(struct item *item, const char *of_body)
-{
-    const char *id = kafka_header(&item->message, "id");
-    if (id == NULL || !message_id_is_plain(id))
-        id = of_body;
-    if (id != NULL)
-        memcpy(item->id, id, strlen(id) + 1);
-    else
-        message_make_id(item->id, item->message.topic, item->message.partition,
-                        item->message.offset);
-}
-
 /* Our span, below the one that the input names; a trace of its own without one. */
 static void choose_trace(struct item *item)
 {
@@ -161,7 +148,15 @@ static void prepare(void *context, struct answers_row *row)
                                     .content_type = kafka_header(&item->message, "content-type"),
                                     .is_json = strcmp(batch->options->input, "json") == 0};
     message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);
-    choose_id(item, input.id);
+    /* the header's id, else the body's, else one that follows from its place */
+    const char *id = kafka_header(&item->message, "id");
+    if (id == NULL || !message_id_is_plain(id))
+        id = input.id;
+    if (id != NULL)
+        memcpy(item->id, id, strlen(id) + 1);
+    else
+        message_make_id(item->id, item->message.topic, item->message.partition,
+                        item->message.offset);
     choose_trace(item);
     if (input.context != NULL && (item->context = strdup(input.context)) == NULL)
         err_no_memory(&row->err, strlen(input.context));

@@ -318,15 +318,6 @@ static enum err_code read_flags(struct stream_options *options, bool only_config
     return ERR_OK;
 }
 
-/* The defaults; a text whose default is empty is "" and not NULL. */
-static enum err_code set_defaults(struct stream_options *options, struct err *err)
-{
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
-            *(const char **)((char *)options + table[i].offset) = "";
-    return cli_option_set_fallbacks(table, OPTIONS, options, err);
-}
-
 /* ---- what follows ---- */
 
 static enum err_code split_topics(struct stream_options *options, struct err *err)
@@ -366,22 +357,6 @@ static enum err_code split_listen(struct stream_options *options, struct err *er
     return ERR_OK;
 }
 
-static enum err_code set_answers(struct stream_options *options, struct err *err)
-{
-    struct answers_options *answers = &options->answers;
-    if (shipped_dir(&options->model, err))
-        return err_prefix(err, "model: ");
-    answers->dir = options->model;
-    answers->engine.dtype = options->dtype;
-    answers->engine.linear_backend = options->linear_backend;
-    answers->explain = options->explain[0] != '\0';
-    if (answer_words_top_k(options->top_k, &answers->top_k, err))
-        return err_prefix(err, "top_k: ");
-    if (answers->explain && answer_words_method(options->explain, &answers->how.method, err))
-        return err_prefix(err, "explain: ");
-    return ERR_OK;
-}
-
 static enum err_code check_given(const struct stream_options *options, struct err *err)
 {
     const struct {
@@ -406,9 +381,14 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
 {
     *out = (struct stream_options){0};
     *action = CLI_RUN;
-    if (set_defaults(out, err) || read_flags(out, true, action, argc, argv, err) ||
-        *action != CLI_RUN || read_file(out, err) ||
-        read_flags(out, false, action, argc, argv, err) || check_given(out, err))
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
+            *(const char **)((char *)out + table[i].offset) = "";
+    if (cli_option_set_fallbacks(table, OPTIONS, out, err))
+        return err->code;
+    if (read_flags(out, true, action, argc, argv, err) || *action != CLI_RUN ||
+        read_file(out, err) || read_flags(out, false, action, argc, argv, err) ||
+        check_given(out, err))
         return err->code;
     if (gethostname(out->host, sizeof out->host - 1) != 0)
         return err_set(err, ERR_IO, "the name of this host cannot be read");
@@ -418,7 +398,18 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
         out->threads = cpu_quota_threads("");
     if (split_topics(out, err) || split_listen(out, err))
         return err->code;
-    return set_answers(out, err);
+    struct answers_options *answers = &out->answers;
+    if (shipped_dir(&out->model, err))
+        return err_prefix(err, "model: ");
+    answers->dir = out->model;
+    answers->engine.dtype = out->dtype;
+    answers->engine.linear_backend = out->linear_backend;
+    answers->explain = out->explain[0] != '\0';
+    if (answer_words_top_k(out->top_k, &answers->top_k, err))
+        return err_prefix(err, "top_k: ");
+    if (answers->explain && answer_words_method(out->explain, &answers->how.method, err))
+        return err_prefix(err, "explain: ");
+    return ERR_OK;
 }
 
 void stream_options_free(struct stream_options *options)
