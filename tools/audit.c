@@ -143,16 +143,6 @@ static enum err_code add_files_of(struct tool *tool, const char *place, struct e
     return err->code;
 }
 
-static enum err_code find_files(struct tool *tool, struct err *err)
-{
-    if (tool->place_count == 0)
-        return err_set(err, ERR_UNUSABLE, "DIR or FILE is missing; --help shows the usage");
-    for (size_t i = 0; i < tool->place_count; i++)
-        if (add_files_of(tool, tool->places[i], err))
-            return err->code;
-    return ERR_OK;
-}
-
 /* ---- lines ---- */
 
 /* A member's text; NULL: there is none. */
@@ -184,9 +174,13 @@ static bool is_wanted(const struct tool *tool, const struct json_t *line)
 
 /* ---- show ---- */
 
-/* Other programs of the terminal must not see what a client wrote as anything but text. */
-static void print_text(const char *text)
+static void print_member(const struct json_t *line, const char *name)
 {
+    const char *text = text_of(line, name);
+    if (text == NULL)
+        return;
+    putchar(' ');
+    /* Other programs of the terminal must not see what a client wrote as anything but text. */
     size_t len = strlen(text);
     for (size_t at = 0; at < len;) {
         const struct doc_string_piece piece =
@@ -194,25 +188,6 @@ static void print_text(const char *text)
         fwrite(piece.bytes, 1, piece.len, stdout);
         at += piece.taken;
     }
-}
-
-static void print_member(const struct json_t *line, const char *name)
-{
-    const char *text = text_of(line, name);
-    if (text == NULL)
-        return;
-    putchar(' ');
-    print_text(text);
-}
-
-/* The score of a label, or the value of a regression. */
-static void print_number(const struct json_t *line)
-{
-    double number;
-    if (doc_as_number(doc_member(line, "score"), &number))
-        printf(" %.4f", number);
-    else if (doc_as_number(doc_member(line, "value"), &number))
-        printf(" %.6g", number);
 }
 
 static void show_line(const struct json_t *line)
@@ -223,7 +198,12 @@ static void show_line(const struct json_t *line)
     printf("%s  %-10s", time != NULL ? time : "", type != NULL ? type : "");
     for (size_t i = 0; i < COUNT(before); i++)
         print_member(line, before[i]);
-    print_number(line);
+    /* The score of a label, or the value of a regression. */
+    double number;
+    if (doc_as_number(doc_member(line, "score"), &number))
+        printf(" %.4f", number);
+    else if (doc_as_number(doc_member(line, "value"), &number))
+        printf(" %.6g", number);
     for (size_t i = 0; i < COUNT(behind); i++)
         print_member(line, behind[i]);
     putchar('\n');
@@ -339,8 +319,12 @@ static enum err_code read_log(struct cli_run *run, bool verifies, struct err *er
 {
     struct tool *tool = run->target;
     struct audit_reading reading = {.visit = verifies ? NULL : print_line, .context = tool};
-    if (find_files(tool, err) ||
-        (tool->key_file != NULL && audit_key_read_given(&reading.key, tool->key_file, err)))
+    if (tool->place_count == 0)
+        return err_set(err, ERR_UNUSABLE, "DIR or FILE is missing; --help shows the usage");
+    for (size_t i = 0; i < tool->place_count; i++)
+        if (add_files_of(tool, tool->places[i], err))
+            return err->code;
+    if (tool->key_file != NULL && audit_key_read_given(&reading.key, tool->key_file, err))
         return err->code;
     if (tool->format != NULL && strcmp(tool->format, "csv") == 0)
         print_header();

@@ -17,31 +17,6 @@
 
 /* ---- open ---- */
 
-/* The folder is made before anything is computed: a run of an hour must not fail because its folder
- * cannot be made. */
-static enum err_code make_folder(const char *dir, struct err *err)
-{
-    if (dir == NULL || (mkdir(dir, 0777) == 0 || errno == EEXIST))
-        return ERR_OK;
-    return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
-}
-
-static enum err_code open_models(struct eval *eval, struct err *err)
-{
-    struct engine_options other = {.dtype = eval->against,
-                                   .class_prior = eval->how.engine.class_prior,
-                                   .token_pruning = "none"};
-    if (assessment_open(&eval->assessment, &eval->how, err))
-        return err->code;
-    if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
-        return err_prefix(err, "%s: ", eval->how.dir);
-    eval->fields.kind = engine_describe(eval->assessment.model)->kind;
-    if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
-        return err_set(err, ERR_UNUSABLE,
-                       "--explain-fill is of images; removed words leave a text");
-    return ERR_OK;
-}
-
 /* A label that the model has learnt is not unseen, whatever the data's inputs are. */
 static enum err_code check_unseen(const struct eval *eval, struct err *err)
 {
@@ -71,7 +46,20 @@ static enum err_code open_data(struct eval *eval, struct err *err)
 static enum err_code open_all(void *target, struct err *err)
 {
     struct eval *eval = target;
-    if (eval_settle(eval, err) || open_models(eval, err) || open_data(eval, err))
+    if (eval_settle(eval, err))
+        return err->code;
+    struct engine_options other = {.dtype = eval->against,
+                                   .class_prior = eval->how.engine.class_prior,
+                                   .token_pruning = "none"};
+    if (assessment_open(&eval->assessment, &eval->how, err))
+        return err->code;
+    if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
+        return err_prefix(err, "%s: ", eval->how.dir);
+    eval->fields.kind = engine_describe(eval->assessment.model)->kind;
+    if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
+        return err_set(err, ERR_UNUSABLE,
+                       "--explain-fill is of images; removed words leave a text");
+    if (open_data(eval, err))
         return err->code;
     if (eval_is_of_numbers(eval)
             ? eval_numbers_open(eval, err)
@@ -84,7 +72,9 @@ static enum err_code open_all(void *target, struct err *err)
     const struct engine_info *info = engine_describe(eval->assessment.model);
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-eval: dtype %s\n", info->dtype_reason);
-    return make_folder(eval->out, err);
+    if (eval->out == NULL || (mkdir(eval->out, 0777) == 0 || errno == EEXIST))
+        return ERR_OK;
+    return err_set(err, ERR_IO, "%s: cannot be made: %s", eval->out, strerror(errno));
 }
 
 static void close_all(void *target)
@@ -114,20 +104,6 @@ static enum err_code run_other(struct eval *eval, struct err *err)
     return evaluation_measure(&eval->other, eval->assessment.classes, &eval->other_confusion, err);
 }
 
-static enum err_code run_assessment(struct eval *eval, struct err *err)
-{
-    struct assessment *assessment = &eval->assessment;
-    struct screen_counter progress;
-    const char *dtype = engine_describe(assessment->model)->dtype;
-    assessment->options.evaluation = eval_watched(eval, &progress, dtype, eval->dataset.count);
-    assessment_run(assessment, err);
-    screen_clear(&progress.screen);
-    if (err->code == ERR_OK && eval->out_of_fold_count > 0 &&
-        out_of_fold_take(assessment, eval->out_of_fold, eval->out_of_fold_count, err))
-        return err_prefix(err, "--out-of-fold: ");
-    return err->code;
-}
-
 static enum err_code run_unseen(struct eval *eval, struct err *err)
 {
     struct screen_counter progress;
@@ -146,7 +122,18 @@ static enum err_code run_all(struct eval *eval, struct err *err)
     struct report *report = &eval->assessment.report;
     if (eval->against != NULL && run_other(eval, err))
         return err->code;
-    if (run_assessment(eval, err) || eval_check_learnt(eval, err) || run_unseen(eval, err))
+    struct assessment *assessment = &eval->assessment;
+    struct screen_counter progress;
+    const char *dtype = engine_describe(assessment->model)->dtype;
+    assessment->options.evaluation = eval_watched(eval, &progress, dtype, eval->dataset.count);
+    assessment_run(assessment, err);
+    screen_clear(&progress.screen);
+    if (err->code == ERR_OK && eval->out_of_fold_count > 0 &&
+        out_of_fold_take(assessment, eval->out_of_fold, eval->out_of_fold_count, err))
+        return err_prefix(err, "--out-of-fold: ");
+    if (err->code)
+        return err->code;
+    if (eval_check_learnt(eval, err) || run_unseen(eval, err))
         return err->code;
     if (eval->against == NULL)
         return ERR_OK;
@@ -162,8 +149,15 @@ static enum err_code run_all(struct eval *eval, struct err *err)
 
 /* ---- output ---- */
 
-static enum err_code put_out(struct eval *eval, struct err *err)
+/* ---- main ---- */
+
+static enum err_code run(struct cli_run *run, struct err *err)
 {
+    struct eval *eval = run->target;
+    if (eval_is_of_numbers(eval))
+        return eval_numbers_run(eval, err);
+    if (run_all(eval, err))
+        return err->code;
     const struct report *report = &eval->assessment.report;
     if (eval->out != NULL && assessment_write(&eval->assessment, eval->out, err))
         return err->code;
@@ -172,27 +166,12 @@ static enum err_code put_out(struct eval *eval, struct err *err)
     if (!eval->json)
         report_print(report, stdout);
     fflush(stdout); /* the next lines go to stderr */
-    return eval_answer(eval, err);
-}
-
-static enum err_code judge(const struct eval *eval, struct err *err)
-{
+    if (eval_answer(eval, err))
+        return err->code;
     if (eval->agree_min < 0 || agreement_reaches(&eval->agreement, eval->agree_min))
         return ERR_OK;
     return err_set(err, ERR_UNUSABLE, "the winners agree on %.3f %%, which is below --agree-min %g",
                    100 * eval->agreement.share, eval->agree_min);
-}
-
-/* ---- main ---- */
-
-static enum err_code run(struct cli_run *run, struct err *err)
-{
-    struct eval *eval = run->target;
-    if (eval_is_of_numbers(eval))
-        return eval_numbers_run(eval, err);
-    if (run_all(eval, err) || put_out(eval, err))
-        return err->code;
-    return judge(eval, err);
 }
 
 static const struct cli_program programs[] = {

@@ -107,15 +107,6 @@ static const struct cli cli = {
 
 /* ---- beside a server ---- */
 
-/* A parent that ended before this call is noticed by the closed end of the output. */
-static void end_with_parent(void)
-{
-    struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
-        raise(SIGKILL);
-}
-
 /* Steps that the system refuses are left out. */
 static void yield_to_all(void)
 {
@@ -171,49 +162,6 @@ static void print_labels(const struct fit *fit)
                 labels->examples[c]);
 }
 
-/* Figures on inputs that the encoder has learnt flatter whatever is fitted on it. */
-static void warn_of_known(const struct fit *fit)
-{
-    size_t read = fit->evaluation.count - fit->evaluation.failed;
-    if (fit->fresh_count * KNOWN_SHARE < read * (KNOWN_SHARE - 1))
-        fprintf(stderr,
-                "attnd-fit: %zu of %zu inputs are among those that this model learnt: on them the "
-                "figures before and after are better than on new inputs\n",
-                read - fit->fresh_count, read);
-}
-
-/* Warns of new labels that are rarely found. Each input was judged by a head that had not learnt
- * it. */
-static void warn_of_unfound(const struct fit *fit)
-{
-    for (unsigned c = fit->labels.old_count; c < fit->labels.count; c++) {
-        const struct confusion_class *of = &fit->after.confusion.classes[c];
-        if (2 * of->hits < of->support)
-            fprintf(stderr,
-                    "attnd-fit: warning: new label '%s' was found in %zu of its %zu inputs by a "
-                    "model that had not learnt them: look whether they have something in common, "
-                    "or give more\n",
-                    fit->labels.name[c], of->hits, of->support);
-    }
-}
-
-static void tell_decisions(const struct fit *fit)
-{
-    if (fit_decides_anew(fit))
-        fprintf(stderr,
-                "attnd-fit: temperature and thresholds are fitted on the %zu inputs that the model "
-                "had not learnt; no threshold became less strict\n",
-                fit->fresh_count);
-    else
-        fprintf(stderr,
-                "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
-                "inputs with old labels are new to the model, and thresholds need %d\n",
-                fit->fresh_known, FIT_FRESH_MIN);
-    if (fit->old.class_prior.kind != CLASS_PRIOR_NATURAL)
-        fprintf(stderr, "attnd-fit: class_prior is left out: it has no count for a new label, and "
-                        "the head is fitted for --prior\n");
-}
-
 static enum err_code watched(struct program *program, const char *name, size_t total,
                              enum err_code (*step)(struct fit *, const struct fit_progress *,
                                                    struct err *),
@@ -254,7 +202,11 @@ static enum err_code prepare(void *target, struct err *err)
     if (program->options.threads == 0)
         program->options.threads = cpu_quota_threads("");
     if (program->in_background) {
-        end_with_parent();
+        /* a parent that ended before this call is noticed by the closed end of the output */
+        struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0)
+            raise(SIGKILL);
         yield_to_all();
     }
     return fit_open(&program->fit, &program->options, err);
@@ -272,9 +224,36 @@ static enum err_code run_all(struct cli_run *run, struct err *err)
             tell("refused", 0, 0); /* no failure for who reads the lines */
         return err->code;
     }
-    warn_of_known(fit);
-    warn_of_unfound(fit);
-    tell_decisions(fit);
+    /* Figures on inputs that the encoder has learnt flatter whatever is fitted on it. */
+    size_t read = fit->evaluation.count - fit->evaluation.failed;
+    if (fit->fresh_count * KNOWN_SHARE < read * (KNOWN_SHARE - 1))
+        fprintf(stderr,
+                "attnd-fit: %zu of %zu inputs are among those that this model learnt: on them the "
+                "figures before and after are better than on new inputs\n",
+                read - fit->fresh_count, read);
+    /* New labels that are rarely found. Each input was judged by a head that had not learnt it. */
+    for (unsigned c = fit->labels.old_count; c < fit->labels.count; c++) {
+        const struct confusion_class *of = &fit->after.confusion.classes[c];
+        if (2 * of->hits < of->support)
+            fprintf(stderr,
+                    "attnd-fit: warning: new label '%s' was found in %zu of its %zu inputs by a "
+                    "model that had not learnt them: look whether they have something in common, "
+                    "or give more\n",
+                    fit->labels.name[c], of->hits, of->support);
+    }
+    if (fit_decides_anew(fit))
+        fprintf(stderr,
+                "attnd-fit: temperature and thresholds are fitted on the %zu inputs that the model "
+                "had not learnt; no threshold became less strict\n",
+                fit->fresh_count);
+    else
+        fprintf(stderr,
+                "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
+                "inputs with old labels are new to the model, and thresholds need %d\n",
+                fit->fresh_known, FIT_FRESH_MIN);
+    if (fit->old.class_prior.kind != CLASS_PRIOR_NATURAL)
+        fprintf(stderr, "attnd-fit: class_prior is left out: it has no count for a new label, and "
+                        "the head is fitted for --prior\n");
     cli_print_next(program->options.out);
     return ERR_OK;
 }

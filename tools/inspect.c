@@ -41,18 +41,6 @@ static const struct cli cli = {
     .positional = set_dir,
 };
 
-static void print_input(const struct engine_info *info)
-{
-    if (info->kind == ENGINE_TEXT)
-        printf("input          text, up to %u tokens of a vocabulary of %u\n", info->tokens_max,
-               info->vocab_size);
-    if (info->ngram_rows > 0)
-        printf("n-grams        a table of %u rows beside the encoder\n", info->ngram_rows);
-    if (info->kind == ENGINE_IMAGE)
-        printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
-               info->image_width, info->image_height, info->patch_size, info->tokens_max);
-}
-
 static void print_decisions(const struct engine_info *info)
 {
     if (!info->is_calibrated)
@@ -83,38 +71,6 @@ static void print_prior(const struct engine_info *info)
         printf("               %8.4f %%  %s\n", 100 * prior->expected[i], info->labels[i]);
 }
 
-static void print_selftest(const struct engine_info *info, const struct selftest *selftest)
-{
-    if (selftest != NULL)
-        printf("self-test      %u cases, scores within %g\n", selftest_count(selftest),
-               selftest_tolerance(selftest, info->dtype));
-}
-
-static void print_text(const struct engine_info *info, const char *digest,
-                       const struct selftest *selftest)
-{
-    printf("family         %s\n", info->family);
-    print_input(info);
-    printf("preprocessing  %s\n", info->preprocessing);
-    printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
-           info->layers, info->hidden_size, info->heads, info->intermediate_size);
-    printf("parameters     %zu (%.1f MB as %s, stored as %s)\n", info->parameters,
-           (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
-    printf("version        %s\ndigest         %s\n", info->version, digest);
-    print_decisions(info);
-    print_prior(info);
-    print_selftest(info, selftest);
-    printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
-    for (unsigned i = 0; i < info->label_count; i++)
-        printf("  %-5u        %s\n", i, info->labels[i]);
-    if (info->is_zero_shot)
-        printf("zero-shot      labels may come with a request; put into \"%s\"\n",
-               info->hypothesis);
-    printf("unused tensors %u\n", info->unbound_count);
-    for (unsigned i = 0; i < info->unbound_count; i++)
-        printf("               %s\n", info->unbound[i]);
-}
-
 static enum err_code print_json(const struct engine_info *info, const char *digest,
                                 const struct selftest *selftest, struct err *err)
 {
@@ -139,8 +95,37 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
         return err_prefix(err, "%s: ", inspect->dir);
     if (engine_digest(model, NULL, digest, err) == ERR_OK && inspect->json)
         print_json(info, digest, selftest, err);
-    else if (err->code == ERR_OK)
-        print_text(info, digest, selftest);
+    else if (err->code == ERR_OK) {
+        printf("family         %s\n", info->family);
+        if (info->kind == ENGINE_TEXT)
+            printf("input          text, up to %u tokens of a vocabulary of %u\n", info->tokens_max,
+                   info->vocab_size);
+        if (info->ngram_rows > 0)
+            printf("n-grams        a table of %u rows beside the encoder\n", info->ngram_rows);
+        if (info->kind == ENGINE_IMAGE)
+            printf("input          image, %u x %u pixels in patches of %u: %u tokens\n",
+                   info->image_width, info->image_height, info->patch_size, info->tokens_max);
+        printf("preprocessing  %s\n", info->preprocessing);
+        printf("encoder        %u layers, hidden size %u, %u heads, intermediate size %u\n",
+               info->layers, info->hidden_size, info->heads, info->intermediate_size);
+        printf("parameters     %zu (%.1f MB as %s, stored as %s)\n", info->parameters,
+               (double)info->weight_bytes / 1e6, info->dtype, info->stored_dtype);
+        printf("version        %s\ndigest         %s\n", info->version, digest);
+        print_decisions(info);
+        print_prior(info);
+        if (selftest != NULL)
+            printf("self-test      %u cases, scores within %g\n", selftest_count(selftest),
+                   selftest_tolerance(selftest, info->dtype));
+        printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
+        for (unsigned i = 0; i < info->label_count; i++)
+            printf("  %-5u        %s\n", i, info->labels[i]);
+        if (info->is_zero_shot)
+            printf("zero-shot      labels may come with a request; put into \"%s\"\n",
+                   info->hypothesis);
+        printf("unused tensors %u\n", info->unbound_count);
+        for (unsigned i = 0; i < info->unbound_count; i++)
+            printf("               %s\n", info->unbound[i]);
+    }
     selftest_close(selftest);
     return err->code;
 }

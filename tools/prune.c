@@ -4,10 +4,10 @@
  *
  * Errors in options, models and data are found before anything is computed; the exit status is then
  * 2. */
+#include "learn/prune/prune.h"
 #include "engine/cli/cli_main.h"
 #include "engine/cli/screen.h"
 #include "engine/cli/shipped.h"
-#include "learn/prune/prune.h"
 
 static const char summary[] =
     "Removes the attention heads and MLP columns of a checkpoint that change the answers least,\n"
@@ -87,20 +87,6 @@ static void print_row(const char *name, const struct prune_figures *figures)
            figures->parameters, figures->ms);
 }
 
-static void print_table(const struct prune_result *result)
-{
-    printf("%u of %u heads and %u of %u MLP columns a layer cut, by their importance for %zu "
-           "inputs\n",
-           result->heads_gone, result->heads, result->columns_gone, result->columns,
-           result->inputs);
-    printf("on %zu validation inputs, with 95 %% intervals:\n", result->before.inputs);
-    printf("%-11s  %-24s  %-24s  %10s  %8s\n", "", "accuracy", "macro-F1", "weights", "CPU ms");
-    print_row("as it was", &result->before);
-    print_row("cut", &result->cut);
-    print_row("fine-tuned", &result->tuned);
-    fflush(stdout); /* the next lines go to stderr */
-}
-
 /* ---- main ---- */
 
 static enum err_code prune(struct cli_run *run, struct err *err)
@@ -124,7 +110,15 @@ static enum err_code prune(struct cli_run *run, struct err *err)
         fprintf(stderr, "stopped; the same command goes on from %s\n", options->train.out);
         run->status = CLI_STOPPED;
     } else if (err->code == ERR_OK) {
-        print_table(&result);
+        printf("%u of %u heads and %u of %u MLP columns a layer cut, by their importance for %zu "
+               "inputs\n",
+               result.heads_gone, result.heads, result.columns_gone, result.columns, result.inputs);
+        printf("on %zu validation inputs, with 95 %% intervals:\n", result.before.inputs);
+        printf("%-11s  %-24s  %-24s  %10s  %8s\n", "", "accuracy", "macro-F1", "weights", "CPU ms");
+        print_row("as it was", &result.before);
+        print_row("cut", &result.cut);
+        print_row("fine-tuned", &result.tuned);
+        fflush(stdout); /* the next lines go to stderr */
         cli_print_next(options->train.out);
     }
     prune_result_free(&result);

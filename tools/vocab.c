@@ -199,38 +199,33 @@ static enum err_code take_words(void *target, const char *text, size_t len, stru
     return word_counts_add(target, text, len, err);
 }
 
-static enum err_code build_from(struct vocab *vocab, const struct word_counts *words,
-                                struct err *err)
+static enum err_code build(struct cli_run *run, struct err *err)
 {
+    struct vocab *vocab = run->target;
     struct vocab_build_options options = {.size = vocab->size,
                                           .pair_min = vocab->pair_min,
                                           .character_min = vocab->character_min,
                                           .progress = show_pieces,
                                           .context = vocab};
-    struct vocab_list list;
-    vocab_build(&list, words, &options, err);
-    screen_clear(&vocab->screen);
-    if (err->code == ERR_OK &&
-        !vocab_files_write(vocab->output, list.pieces, list.count, vocab->cased, err))
-        printf("%s: %zu pieces, from %zu texts with %zu different words\n", vocab->output,
-               list.count, vocab->used, words->count);
-    if (err->code == ERR_OK && list.count < vocab->size)
-        printf("fewer than the %u asked for: nothing else is in the texts %u times\n", vocab->size,
-               vocab->pair_min);
-    vocab_build_close(&list);
-    return err->code;
-}
-
-static enum err_code build(struct cli_run *run, struct err *err)
-{
-    struct vocab *vocab = run->target;
+    struct vocab_list list = {0};
     struct word_counts words;
     word_counts_init(&words, (struct normalizer_flags){.clean_text = true,
                                                        .space_cjk = true,
                                                        .strip_accents = !vocab->cased,
                                                        .lower_case = !vocab->cased});
-    if (!read_data(vocab, take_words, &words, err))
-        build_from(vocab, &words, err);
+    if (read_data(vocab, take_words, &words, err))
+        goto out;
+    vocab_build(&list, &words, &options, err);
+    screen_clear(&vocab->screen);
+    if (err->code == ERR_OK &&
+        !vocab_files_write(vocab->output, list.pieces, list.count, vocab->cased, err))
+        printf("%s: %zu pieces, from %zu texts with %zu different words\n", vocab->output,
+               list.count, vocab->used, words.count);
+    if (err->code == ERR_OK && list.count < vocab->size)
+        printf("fewer than the %u asked for: nothing else is in the texts %u times\n", vocab->size,
+               vocab->pair_min);
+out:
+    vocab_build_close(&list);
     word_counts_deinit(&words);
     return err->code;
 }
@@ -242,14 +237,22 @@ static enum err_code take_pieces(void *target, const char *text, size_t len, str
     return vocab_use_add(target, text, len, err);
 }
 
-static enum err_code trim_to(const struct vocab *vocab, const struct vocab_use *use,
-                             struct err *err)
+static enum err_code trim(struct cli_run *run, struct err *err)
 {
+    struct vocab *vocab = run->target;
+    struct vocab_use *use;
     struct vocab_trimmed trimmed;
+    int32_t *ids = NULL;
+    if (vocab_use_open(&use, vocab->dir, err))
+        return err->code;
+    if (read_data(vocab, take_pieces, use, err))
+        goto out;
     size_t size = vocab_use_size(use);
-    int32_t *ids = calloc(size + 1, sizeof *ids);
-    if (ids == NULL)
-        return err_no_memory(err, size * sizeof *ids);
+    ids = calloc(size + 1, sizeof *ids);
+    if (ids == NULL) {
+        err_no_memory(err, size * sizeof *ids);
+        goto out;
+    }
     struct vocab_trim what = {.source_dir = vocab->dir, .use = use, .ids = ids};
     const struct vocab_choice choice = {.keep_min = vocab->keep_min,
                                         .without_numbers = vocab->without_numbers};
@@ -257,18 +260,8 @@ static enum err_code trim_to(const struct vocab *vocab, const struct vocab_use *
     if (!vocab_trim_write(vocab->output, &what, &trimmed, err))
         printf("%s: %zu of %zu pieces, %zu of %zu weights, from %zu texts\n", vocab->output,
                what.count, size, trimmed.numbers_after, trimmed.numbers_before, vocab->used);
+out:
     free(ids);
-    return err->code;
-}
-
-static enum err_code trim(struct cli_run *run, struct err *err)
-{
-    struct vocab *vocab = run->target;
-    struct vocab_use *use;
-    if (vocab_use_open(&use, vocab->dir, err))
-        return err->code;
-    if (!read_data(vocab, take_pieces, use, err))
-        trim_to(vocab, use, err);
     vocab_use_close(use);
     return err->code;
 }

@@ -49,16 +49,6 @@ void eval_inputs_close(struct eval_inputs *inputs)
 
 /* ---- out-of-distribution inputs ---- */
 
-static void print_separation(const struct eval *eval, const struct strangeness *strangeness)
-{
-    const struct engine_info *info = engine_describe(eval->assessment.model);
-    const struct separation *all = &strangeness->groups[0].all;
-    FILE *file = eval->json ? stderr : stdout;
-    report_strange_print(strangeness, info, file);
-    fprintf(file, "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
-            eval->ood_data, all->strange, info->ood_method, all->auroc, all->fpr95);
-}
-
 static enum err_code run_ood_data(struct eval *eval, struct err *err)
 {
     struct dataset dataset;
@@ -70,8 +60,15 @@ static enum err_code run_ood_data(struct eval *eval, struct err *err)
         struct evaluation_options how = eval_watched(eval, &progress, "OOD data", dataset.count);
         unlike_measure(&strangeness, &eval->assessment, &dataset, &how, err);
         screen_clear(&progress.screen);
-        if (err->code == ERR_OK)
-            print_separation(eval, &strangeness);
+        if (err->code == ERR_OK) {
+            const struct engine_info *info = engine_describe(eval->assessment.model);
+            const struct separation *all = &strangeness.groups[0].all;
+            FILE *file = eval->json ? stderr : stdout;
+            report_strange_print(&strangeness, info, file);
+            fprintf(file,
+                    "\nOOD data  %s: %zu inputs, told apart by %s with AUROC %.4f, FPR95 %.4f\n",
+                    eval->ood_data, all->strange, info->ood_method, all->auroc, all->fpr95);
+        }
     }
     strangeness_close(&strangeness);
     dataset_close(&dataset);
@@ -105,18 +102,6 @@ static enum err_code run_stream(const struct eval *eval, struct err *err)
 
 /* ---- explanations ---- */
 
-static enum err_code put_explanations(const struct eval *eval,
-                                      const struct explanations *explanations, struct err *err)
-{
-    const struct report *report = &eval->assessment.report;
-    struct explanations_report out = {.model_name = report_model_name(report),
-                                      .data_path = eval->data,
-                                      .explanations = explanations};
-    if (explanations_print(&out, eval->json ? stderr : stdout, err) || eval->out == NULL)
-        return err->code;
-    return explanations_write(&out, eval->out, err);
-}
-
 static enum err_code run_explanations(struct eval *eval, struct err *err)
 {
     const struct assessment *assessment = &eval->assessment;
@@ -137,8 +122,12 @@ static enum err_code run_explanations(struct eval *eval, struct err *err)
     how.context = &progress;
     explanations_run(&explanations, &source, &how, err);
     screen_clear(&progress.screen);
-    if (err->code == ERR_OK)
-        put_explanations(eval, &explanations, err);
+    struct explanations_report out = {.model_name = report_model_name(&assessment->report),
+                                      .data_path = eval->data,
+                                      .explanations = &explanations};
+    if (err->code == ERR_OK && !explanations_print(&out, eval->json ? stderr : stdout, err) &&
+        eval->out != NULL)
+        explanations_write(&out, eval->out, err);
     explanations_close(&explanations);
     return err->code;
 }
@@ -176,14 +165,6 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
 }
 
-static enum err_code warn_of_known(const struct eval *eval, struct err *err)
-{
-    char text[KNOWN_BYTES];
-    if (!describe_known(eval, text, err) && text[0] != '\0')
-        fprintf(stderr, "attnd-eval: warning: %s\n", text);
-    return err->code;
-}
-
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err)
 {
     char text[KNOWN_BYTES];
@@ -213,33 +194,27 @@ static void warn_of_contrast(const struct eval *eval)
 
 /* ---- logits ---- */
 
-/* Writes the logits of every input that has any. */
-static size_t print_logits(const struct assessment *assessment, FILE *file)
-{
-    const struct engine_info *info = engine_describe(assessment->model);
-    const struct evaluation *evaluation = &assessment->evaluation;
-    size_t written = 0;
-    for (size_t i = 0; i < evaluation->count; i++) {
-        struct judgement judgement;
-        if (evaluation->problems[i] != NULL)
-            continue;
-        evaluation_judge(evaluation, assessment->model, i, assessment->scratch, &judgement);
-        const struct logit_list_line line = {.name = assessment->dataset->items[i].name,
-                                             .digest = evaluation->digests[i],
-                                             .logits = evaluation_logits(evaluation, i),
-                                             .ood_method = info->ood_method,
-                                             .ood = judgement.ood_score};
-        written += logit_list_write(file, &line, info->labels, info->label_count);
-    }
-    return written;
-}
-
 static enum err_code write_logits(const struct eval *eval, struct err *err)
 {
     struct memory_file file;
     if (memory_file_open(&file, err))
         return err->code;
-    size_t written = print_logits(&eval->assessment, file.stream);
+    const struct engine_info *info = engine_describe(eval->assessment.model);
+    const struct evaluation *evaluation = &eval->assessment.evaluation;
+    size_t written = 0;
+    for (size_t i = 0; i < evaluation->count; i++) {
+        struct judgement judgement;
+        if (evaluation->problems[i] != NULL)
+            continue;
+        evaluation_judge(evaluation, eval->assessment.model, i, eval->assessment.scratch,
+                         &judgement);
+        const struct logit_list_line line = {.name = eval->assessment.dataset->items[i].name,
+                                             .digest = evaluation->digests[i],
+                                             .logits = evaluation_logits(evaluation, i),
+                                             .ood_method = info->ood_method,
+                                             .ood = judgement.ood_score};
+        written += logit_list_write(file.stream, &line, info->labels, info->label_count);
+    }
     if (!memory_file_save(&file, eval->logits, err))
         fprintf(stderr, "attnd-eval: %s: %zu of %zu inputs\n", eval->logits, written,
                 eval->dataset.count);
@@ -247,15 +222,6 @@ static enum err_code write_logits(const struct eval *eval, struct err *err)
 }
 
 /* ---- the self-test ---- */
-
-static enum err_code write_selftest(const struct eval *eval, struct err *err)
-{
-    unsigned written;
-    if (selftest_write(&eval->assessment, eval->selftest_cases, &written, err))
-        return err_prefix(err, "--write-selftest: ");
-    fprintf(stderr, "attnd-eval: %s/%s: %u cases\n", eval->how.dir, SELFTEST_FILE, written);
-    return ERR_OK;
-}
 
 /* ---- all of it ---- */
 
@@ -267,13 +233,23 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
     warn_of_contrast(eval);
     if (eval->logits != NULL && write_logits(eval, err))
         return err->code;
-    if ((eval->explains && run_explanations(eval, err)) || warn_of_known(eval, err))
+    if (eval->explains && run_explanations(eval, err))
+        return err->code;
+    char text[KNOWN_BYTES];
+    if (!describe_known(eval, text, err) && text[0] != '\0')
+        fprintf(stderr, "attnd-eval: warning: %s\n", text);
+    if (err->code)
         return err->code;
     if (eval->agrees)
         return calibrate_write_agreement(&eval->assessment, err);
     if (eval->refers)
         return calibrate_write_reference(&eval->assessment, err);
-    if (eval->selftest_cases > 0)
-        return write_selftest(eval, err);
+    if (eval->selftest_cases > 0) {
+        unsigned written;
+        if (selftest_write(&eval->assessment, eval->selftest_cases, &written, err))
+            return err_prefix(err, "--write-selftest: ");
+        fprintf(stderr, "attnd-eval: %s/%s: %u cases\n", eval->how.dir, SELFTEST_FILE, written);
+        return ERR_OK;
+    }
     return eval->calibrates ? eval_calibrate(eval, err) : ERR_OK;
 }

@@ -196,7 +196,7 @@ static bool compares_with_f32(const struct eval *eval)
            eval->against != NULL && strcmp(eval->against, "f32") == 0;
 }
 
-static enum err_code check_against(const struct eval *eval, struct err *err)
+enum err_code eval_settle(struct eval *eval, struct err *err)
 {
     if (eval->agree_min >= 0 && eval->against == NULL)
         return err_set(err, ERR_UNUSABLE, "--agree-min needs --against, which it judges by");
@@ -209,13 +209,6 @@ static enum err_code check_against(const struct eval *eval, struct err *err)
     if (eval->agrees && (eval->calibrates || eval->refers || eval->selftest_cases > 0))
         return err_set(err, ERR_UNUSABLE,
                        "--write-agreement needs a run of its own, after --calibrate");
-    return ERR_OK;
-}
-
-enum err_code eval_settle(struct eval *eval, struct err *err)
-{
-    if (check_against(eval, err))
-        return err->code;
     if (eval->calibrates && eval->refers)
         return err_set(err, ERR_UNUSABLE,
                        "--calibrate writes the reference, too: give one of it "
