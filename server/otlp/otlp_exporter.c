@@ -50,22 +50,16 @@ struct otlp_exporter {
 
 /* ---- a request's record ---------------------------------------------------- */
 
-/* Difference between Unix time and clock_now_ns. It is read anew for each record, since Unix time
- * may be set meanwhile. */
-static uint64_t unix_offset_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec - clock_now_ns();
-}
-
 static void on_request(void *context, const struct request_record *record)
 {
     struct otlp_exporter *exporter = context;
     struct otlp_entry entry;
     if (record->trace == NULL || !record->trace->context->is_sampled)
         return;
-    otlp_spans_of(&entry, record, unix_offset_ns());
+    struct timespec now; /* read anew for each record, since Unix time may be set meanwhile */
+    clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t unix_ns = (uint64_t)now.tv_sec * CLOCK_NS_PER_S + (uint64_t)now.tv_nsec;
+    otlp_spans_of(&entry, record, unix_ns - clock_now_ns());
     if (!otlp_ring_put(exporter->ring, &entry))
         atomic_fetch_add(&exporter->dropped, otlp_spans_count(&entry));
 }
@@ -81,22 +75,6 @@ struct batch {
     unsigned requests, spans;
     size_t len;
 };
-
-static struct batch encode(struct otlp_exporter *exporter, unsigned requests)
-{
-    struct protobuf out = {.bytes = exporter->bytes, .size = sizeof exporter->bytes};
-    struct batch batch = {.requests = requests};
-    const struct otlp_marks marks = otlp_spans_begin(&out, exporter->instance_id);
-    for (unsigned i = 0; i < requests; i++) {
-        const struct otlp_entry *entry = otlp_ring_at(exporter->ring, i);
-        otlp_spans_put(&out, entry);
-        batch.spans += otlp_spans_count(entry);
-    }
-    otlp_spans_end(&out, &marks);
-    assert(!out.is_full);
-    batch.len = out.len;
-    return batch;
-}
 
 /* OTLP/HTTP, "Retryable Response Codes". */
 static bool is_passing(unsigned status)
@@ -156,7 +134,17 @@ static void export(struct otlp_exporter *exporter, unsigned requests)
 {
     struct otlp_answer answer;
     struct err err = {0};
-    const struct batch batch = encode(exporter, requests);
+    struct protobuf out = {.bytes = exporter->bytes, .size = sizeof exporter->bytes};
+    struct batch batch = {.requests = requests};
+    const struct otlp_marks marks = otlp_spans_begin(&out, exporter->instance_id);
+    for (unsigned i = 0; i < requests; i++) {
+        const struct otlp_entry *entry = otlp_ring_at(exporter->ring, i);
+        otlp_spans_put(&out, entry);
+        batch.spans += otlp_spans_count(entry);
+    }
+    otlp_spans_end(&out, &marks);
+    assert(!out.is_full);
+    batch.len = out.len;
     uint64_t failed = batch.spans;
     if (send_batch(exporter, &batch, &answer, &err) == ERR_OK)
         failed = answer.rejected < batch.spans ? answer.rejected : batch.spans;
@@ -206,14 +194,6 @@ static void make_instance_id(char out[INSTANCE_BYTES])
              random[1] & 0xFFFFFFFFFFFF);
 }
 
-static enum err_code start(struct otlp_exporter *exporter, struct err *err)
-{
-    if (otlp_ring_open(&exporter->ring, err))
-        return err->code;
-    int failure = pthread_create(&exporter->thread, NULL, run, exporter);
-    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
-}
-
 enum err_code otlp_exporter_open(struct otlp_exporter **out, const struct otlp_options *options,
                                  struct err *err)
 {
@@ -229,7 +209,12 @@ enum err_code otlp_exporter_open(struct otlp_exporter **out, const struct otlp_o
     exporter->attempt_ms = options->attempt_ms != 0 ? options->attempt_ms : ATTEMPT_MS;
     exporter->backoff_ms = options->backoff_ms != 0 ? options->backoff_ms : BACKOFF_MS;
     make_instance_id(exporter->instance_id);
-    if (start(exporter, err)) {
+    int failure = 0;
+    if (otlp_ring_open(&exporter->ring, err) == ERR_OK)
+        failure = pthread_create(&exporter->thread, NULL, run, exporter);
+    if (failure != 0)
+        err_no_thread(err, failure);
+    if (err->code != ERR_OK) {
         otlp_ring_free(exporter->ring);
         free(exporter);
         return err->code;

@@ -246,18 +246,6 @@ static enum err_code await(int fd, short events, const struct otlp_patience *pat
     return err_set(err, ERR_IO, "no answer in time");
 }
 
-static enum err_code finish_connect(int fd, const struct otlp_patience *patience, struct err *err)
-{
-    int failure = 0;
-    socklen_t len = sizeof failure;
-    if (await(fd, POLLOUT, patience, err))
-        return err->code;
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &len) != 0)
-        failure = errno;
-    return failure == 0 ? ERR_OK
-                        : err_set(err, ERR_IO, "cannot be connected to: %s", strerror(failure));
-}
-
 static enum err_code open_connection(int *fd, const struct otlp_endpoint *endpoint,
                                      const struct otlp_patience *patience, struct err *err)
 {
@@ -268,7 +256,14 @@ static enum err_code open_connection(int *fd, const struct otlp_endpoint *endpoi
         return ERR_OK;
     if (errno != EINPROGRESS)
         return err_set(err, ERR_IO, "cannot be connected to: %s", strerror(errno));
-    return finish_connect(*fd, patience, err);
+    int failure = 0;
+    socklen_t len = sizeof failure;
+    if (await(*fd, POLLOUT, patience, err))
+        return err->code;
+    if (getsockopt(*fd, SOL_SOCKET, SO_ERROR, &failure, &len) != 0)
+        failure = errno;
+    return failure == 0 ? ERR_OK
+                        : err_set(err, ERR_IO, "cannot be connected to: %s", strerror(failure));
 }
 
 static enum err_code send_all(int fd, const char *bytes, size_t len,

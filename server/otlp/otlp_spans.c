@@ -11,6 +11,99 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Protocol Buffers ---- */
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, WIRE_FIXED32 = 5 };
+
+enum { VARINT_BYTES = 10 };
+
+/* Seven bits a byte, the least first; the highest bit says that more follow. */
+static size_t encode_varint(unsigned char out[VARINT_BYTES], uint64_t value)
+{
+    size_t len = 0;
+    for (; value >= 0x80; value >>= 7)
+        out[len++] = (unsigned char)(value | 0x80);
+    out[len++] = (unsigned char)value;
+    return len;
+}
+
+static void put(struct protobuf *out, const void *bytes, size_t len)
+{
+    if (out->is_full || len > out->size - out->len) {
+        out->is_full = true;
+        return;
+    }
+    memcpy(out->bytes + out->len, bytes, len);
+    out->len += len;
+}
+
+static void put_varint(struct protobuf *out, uint64_t value)
+{
+    unsigned char bytes[VARINT_BYTES];
+    put(out, bytes, encode_varint(bytes, value));
+}
+
+static void put_tag(struct protobuf *out, unsigned field, enum wire_type type)
+{
+    put_varint(out, (uint64_t)field << 3 | type);
+}
+
+/* The least byte first, whatever the machine's order. */
+static void put_fixed(struct protobuf *out, uint64_t value, size_t len)
+{
+    unsigned char bytes[sizeof value];
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (unsigned char)(value >> 8 * i);
+    put(out, bytes, len);
+}
+
+void protobuf_varint(struct protobuf *out, unsigned field, uint64_t value)
+{
+    put_tag(out, field, WIRE_VARINT);
+    put_varint(out, value);
+}
+
+void protobuf_fixed32(struct protobuf *out, unsigned field, uint32_t value)
+{
+    put_tag(out, field, WIRE_FIXED32);
+    put_fixed(out, value, sizeof value);
+}
+
+void protobuf_fixed64(struct protobuf *out, unsigned field, uint64_t value)
+{
+    put_tag(out, field, WIRE_FIXED64);
+    put_fixed(out, value, sizeof value);
+}
+
+void protobuf_bytes(struct protobuf *out, unsigned field, const void *bytes, size_t len)
+{
+    put_tag(out, field, WIRE_LENGTH);
+    put_varint(out, len);
+    put(out, bytes, len);
+}
+
+void protobuf_text(struct protobuf *out, unsigned field, const char *text)
+{
+    protobuf_bytes(out, field, text, strlen(text));
+}
+
+size_t protobuf_open(struct protobuf *out, unsigned field)
+{
+    put_tag(out, field, WIRE_LENGTH);
+    return out->len;
+}
+
+void protobuf_close(struct protobuf *out, size_t mark)
+{
+    unsigned char length[VARINT_BYTES];
+    size_t inside = out->len - mark, len = encode_varint(length, inside);
+    put(out, length, len); /* makes the room */
+    if (out->is_full)
+        return;
+    memmove(out->bytes + mark + len, out->bytes + mark, inside);
+    memcpy(out->bytes + mark, length, len);
+}
+
 enum request_field { REQUEST_RESOURCE_SPANS = 1 };
 enum resource_spans_field { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2 };
 enum resource_field { RESOURCE_ATTRIBUTES = 1 };
@@ -153,22 +246,17 @@ static void put_ids(struct protobuf *out, const struct otlp_entry *entry, const 
         put_hex(out, SPAN_PARENT_SPAN_ID, parent_id);
 }
 
-/* "POST /predict"; without a route only the method, and "HTTP" for one that is not known. */
-static void put_name(struct protobuf *out, const struct otlp_entry *entry)
-{
-    char name[96];
-    bool is_known = entry->method[0] != '_';
-    snprintf(name, sizeof name, "%s%s%s", is_known ? entry->method : "HTTP",
-             entry->route != NULL ? " " : "", entry->route != NULL ? entry->route : "");
-    protobuf_text(out, SPAN_NAME, name);
-}
-
 static void put_request_span(struct protobuf *out, const struct otlp_entry *entry)
 {
     const bool is_remote = entry->context.parent_id[0] != '\0';
     size_t span = protobuf_open(out, SCOPE_SPANS_SPANS);
     put_ids(out, entry, entry->context.span_id, entry->context.parent_id);
-    put_name(out, entry);
+    /* "POST /predict"; without a route only the method, and "HTTP" for one that is not known. */
+    char name[96];
+    bool is_known = entry->method[0] != '_';
+    snprintf(name, sizeof name, "%s%s%s", is_known ? entry->method : "HTTP",
+             entry->route != NULL ? " " : "", entry->route != NULL ? entry->route : "");
+    protobuf_text(out, SPAN_NAME, name);
     protobuf_varint(out, SPAN_KIND, SPAN_KIND_SERVER);
     put_times(out, &entry->whole);
     put_http_attributes(out, entry);
@@ -182,13 +270,6 @@ static void put_request_span(struct protobuf *out, const struct otlp_entry *entr
     protobuf_close(out, span);
 }
 
-/* Ids of stages are made of their request's, since a bijection keeps different ones different. */
-static void stage_id(char out[SPAN_ID_DIGITS + 1], const struct otlp_entry *entry, unsigned stage)
-{
-    uint64_t id = rng_mix(strtoull(entry->context.span_id, NULL, 16) + stage + 1);
-    snprintf(out, SPAN_ID_DIGITS + 1, "%016" PRIx64, id != 0 ? id : 1);
-}
-
 static void put_stage_span(struct protobuf *out, const struct otlp_entry *entry, unsigned stage)
 {
     static const char *const names[TRACE_STAGES] = {
@@ -196,7 +277,9 @@ static void put_stage_span(struct protobuf *out, const struct otlp_entry *entry,
         [TRACE_INFERENCE] = "inference", [TRACE_EXPLAIN] = "explain", [TRACE_ENCODE] = "encode"};
     char id[SPAN_ID_DIGITS + 1];
     size_t span = protobuf_open(out, SCOPE_SPANS_SPANS);
-    stage_id(id, entry, stage);
+    /* made of the request's id: a bijection keeps different ones different */
+    uint64_t bits = rng_mix(strtoull(entry->context.span_id, NULL, 16) + stage + 1);
+    snprintf(id, sizeof id, "%016" PRIx64, bits != 0 ? bits : 1);
     put_ids(out, entry, id, entry->context.span_id);
     protobuf_text(out, SPAN_NAME, names[stage]);
     protobuf_varint(out, SPAN_KIND, SPAN_KIND_INTERNAL);

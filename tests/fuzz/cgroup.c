@@ -2,7 +2,7 @@
  * /proc/self/cgroup, /proc/self/mountinfo, the files of one group in both versions for the
  * processor and for the memory, and /proc/meminfo. */
 #include "engine/base/cpu.h"
-#include "server/bounds/ram.h"
+#include "server/bounds/memory.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* The wire format, against bytes of its specification and of protoc's own writer. */
-#include "server/otlp/protobuf.h"
+#include "server/otlp/otlp_spans.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
