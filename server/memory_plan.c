@@ -15,7 +15,6 @@
 #include "engine/engine.h"
 #include "server/api/routes.h"
 #include "server/bounds/memory.h"
-#include "server/bounds/ram.h"
 #include "server/feedback/feedback.h"
 #include "server/http/http.h"
 #include "server/observe/drift.h"
@@ -52,24 +51,16 @@ static void add(struct memory_plan *plan, enum memory_item item, size_t bytes)
     plan->fixed_bytes = memory_sum(plan->fixed_bytes, bytes);
 }
 
-static enum err_code measure(struct engine_cost *out, const struct config_model *model,
-                             const struct plan *plan, struct err *err)
-{
-    const struct engine_options options = {.dtype = model->dtype};
-    if (engine_measure(out, model->dir, &options, plan->batch_tokens, plan->threads_per_worker,
-                       err))
-        return err_prefix(err, "model %s: ", model->name);
-    return ERR_OK;
-}
-
 static enum err_code add_models(struct memory_plan *out, const struct config *config,
                                 const struct plan *plan, struct err *err)
 {
     size_t labels = 0;
     for (unsigned i = 0; i < config->model_count; i++) {
         struct engine_cost cost;
-        if (measure(&cost, &config->models[i], plan, err))
-            return err->code;
+        const struct engine_options options = {.dtype = config->models[i].dtype};
+        if (engine_measure(&cost, config->models[i].dir, &options, plan->batch_tokens,
+                           plan->threads_per_worker, err))
+            return err_prefix(err, "model %s: ", config->models[i].name);
         add(out, MEMORY_MODELS,
             memory_sum(memory_product(cost.model_bytes, plan->copies), served_model_labels(&cost)));
         add(out, MEMORY_SESSIONS, memory_product(cost.session_bytes, plan->workers));
@@ -83,34 +74,10 @@ static enum err_code add_models(struct memory_plan *out, const struct config *co
     return ERR_OK;
 }
 
-/* "process 1 + models 2 (models) + ..." */
-static enum err_code refuse(const struct memory_plan *plan, struct err *err)
-{
-    char sum[400];
-    int len = 0;
-    for (int i = 0; i < MEMORY_ITEMS; i++) {
-        len += snprintf(sum + len, sizeof sum - (size_t)len, "%s%s %zu", i > 0 ? " + " : "",
-                        rows[i].name, plan->items[i]);
-        if (rows[i].options[0] != '\0')
-            len += snprintf(sum + len, sizeof sum - (size_t)len, " (%s)", rows[i].options);
-    }
-    return err_set(err, ERR_UNUSABLE,
-                   "memory: %zu bytes (%s) are too few for %s, and %d for requests; raise "
-                   "memory_max or lower what is in brackets",
-                   plan->max_bytes, plan->source, sum, MEMORY_REQUESTS_MIN);
-}
-
 static size_t connections(const struct config *config)
 {
     const bool has_admin = config->admin_listen != NULL && config->admin_listen[0] != '\0';
     return memory_sum(config->connections_max, has_admin ? LIMIT_ADMIN_CONNECTIONS : 0);
-}
-
-/* A socket of administration in the file system speaks no TLS, and is counted as if it did. */
-static size_t connection_bytes(const struct config *config)
-{
-    const bool has_tls = config->tls_cert_file != NULL && config->tls_cert_file[0] != '\0';
-    return CONNECTION_BYTES + (has_tls ? (size_t)HTTP_TLS_BYTES : 0);
 }
 
 enum err_code memory_plan_make(struct memory_plan *out, const struct config *config,
@@ -123,7 +90,10 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     size_t threads = memory_product(plan->workers, plan->threads_per_worker);
     threads = memory_sum(threads, io_threads);
     add(out, MEMORY_PROCESS, memory_sum(PROCESS_BYTES, memory_product(threads, THREAD_BYTES)));
-    add(out, MEMORY_CONNECTIONS, memory_product(connections(config), connection_bytes(config)));
+    /* a socket of administration in the file system speaks no TLS, and is counted as if it did */
+    const bool has_tls = config->tls_cert_file != NULL && config->tls_cert_file[0] != '\0';
+    const size_t connection_bytes = CONNECTION_BYTES + (has_tls ? (size_t)HTTP_TLS_BYTES : 0);
+    add(out, MEMORY_CONNECTIONS, memory_product(connections(config), connection_bytes));
     add(out, MEMORY_QUEUE, memory_product(config->queue_limit, QUEUE_PLACE_BYTES));
     add(out, MEMORY_FEEDBACK,
         feedback_bytes(config->feedback_window, config->keep_inputs_bytes > 0));
@@ -131,8 +101,20 @@ enum err_code memory_plan_make(struct memory_plan *out, const struct config *con
     add(out, MEMORY_FEEDBACK, review_bytes(config->keep_inputs_bytes));
     if (add_models(out, config, plan, err))
         return err->code;
-    if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes)
-        return refuse(out, err);
+    if (memory_sum(out->fixed_bytes, MEMORY_REQUESTS_MIN) > out->max_bytes) {
+        char sum[400];
+        int len = 0;
+        for (int i = 0; i < MEMORY_ITEMS; i++) {
+            len += snprintf(sum + len, sizeof sum - (size_t)len, "%s%s %zu", i > 0 ? " + " : "",
+                            rows[i].name, out->items[i]);
+            if (rows[i].options[0] != '\0')
+                len += snprintf(sum + len, sizeof sum - (size_t)len, " (%s)", rows[i].options);
+        }
+        return err_set(err, ERR_UNUSABLE,
+                       "memory: %zu bytes (%s) are too few for %s, and %d for requests; raise "
+                       "memory_max or lower what is in brackets",
+                       out->max_bytes, out->source, sum, MEMORY_REQUESTS_MIN);
+    }
     return ERR_OK;
 }
 

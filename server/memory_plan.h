@@ -34,7 +34,7 @@ enum memory_item {
 
 struct memory_plan {
     size_t max_bytes;
-    const char *source; /* which limit it is: "memory_max", or ram.h's */
+    const char *source; /* which limit it is: "memory_max", or ram_limit's */
     size_t items[MEMORY_ITEMS];
     size_t fixed_bytes;             /* their sum */
     size_t model_bytes;             /* of them, those of the models with their sessions */

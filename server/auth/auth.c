@@ -83,11 +83,18 @@ static unsigned whole_seconds(double wait_s)
                                                 : (unsigned)seconds;
 }
 
-static enum err_code check_limits(struct auth *auth, const struct key *key, uint64_t now_ns,
-                                  struct auth_grant *out, struct err *err)
+enum err_code auth_check(struct auth *auth, const struct auth_question *question,
+                         struct auth_grant *out, struct err *err)
 {
+    const struct key *key = NULL;
+    *out = (struct auth_grant){0};
+    if (question->keys == NULL || question->scope == SCOPE_OPEN)
+        return ERR_OK;
+    if (identify(auth, question, &key, out, err) ||
+        check_scope(auth, key, question->scope, out, err))
+        return err->code;
     double wait_s;
-    switch (meter_take(key->meter, &key->limits, now_ns, &wait_s)) {
+    switch (meter_take(key->meter, &key->limits, question->now_ns, &wait_s)) {
     case METER_RATE:
         out->retry_after_s = whole_seconds(wait_s);
         return err_set(err, fail(auth, AUTH_RATE, out, NULL, ERR_TOO_MANY),
@@ -101,19 +108,6 @@ static enum err_code check_limits(struct auth *auth, const struct key *key, uint
     }
     out->key = key;
     return ERR_OK;
-}
-
-enum err_code auth_check(struct auth *auth, const struct auth_question *question,
-                         struct auth_grant *out, struct err *err)
-{
-    const struct key *key = NULL;
-    *out = (struct auth_grant){0};
-    if (question->keys == NULL || question->scope == SCOPE_OPEN)
-        return ERR_OK;
-    if (identify(auth, question, &key, out, err) ||
-        check_scope(auth, key, question->scope, out, err))
-        return err->code;
-    return check_limits(auth, key, question->now_ns, out, err);
 }
 
 void auth_release(struct auth_grant *grant)

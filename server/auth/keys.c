@@ -80,17 +80,6 @@ const struct key *keys_find(const struct keys *keys, const char *sent, size_t le
     return found != 0 ? &keys->list[found - 1] : NULL;
 }
 
-/* True if it is the hash of no bytes. sha256sum prints it if the variable with the key was not set.
- */
-static bool is_hash_of_nothing(const uint64_t hash[4])
-{
-    char digits[SHA256_HEX_BYTES];
-    uint64_t nothing[4] = {0};
-    sha256_hex("", 0, digits);
-    words_of(digits, nothing);
-    return same_hash(hash, nothing);
-}
-
 /* ---- certificates ---- */
 
 static const struct key *find_certificate(const struct keys *keys, const char *name)
@@ -142,7 +131,12 @@ static enum err_code read_hash(struct key *key, const char *word, struct err *er
                        "word 1: expected sha256: and the %d hexadecimal digits of the key's hash",
                        HASH_DIGITS);
     words_of(digits, key->hash);
-    if (is_hash_of_nothing(key->hash))
+    /* sha256sum prints the hash of no bytes if the variable with the key was not set. */
+    char none[SHA256_HEX_BYTES];
+    uint64_t nothing[4] = {0};
+    sha256_hex("", 0, none);
+    words_of(none, nothing);
+    if (same_hash(key->hash, nothing))
         return err_set(err, ERR_UNUSABLE, "word 1: the hash of an empty key");
     return ERR_OK;
 }
@@ -165,16 +159,6 @@ static enum err_code read_who(struct key *key, const char *word, struct err *err
     const size_t scheme_len = sizeof scheme - 1;
     return strncmp(word, scheme, scheme_len) == 0 ? read_certificate(key, word + scheme_len, err)
                                                   : read_hash(key, word, err);
-}
-
-static enum err_code read_name(struct key *key, const char *word, struct err *err)
-{
-    size_t len = strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
-    if (word[len] != '\0' || len > KEYS_NAME_BYTES_MAX)
-        return err_set(err, ERR_UNUSABLE, "word 2: a name must be 1 to %d of A-Z a-z 0-9 . _ -",
-                       KEYS_NAME_BYTES_MAX);
-    key->name = word;
-    return ERR_OK;
 }
 
 static enum err_code unknown_scope(const char *name, struct err *err)
@@ -313,20 +297,6 @@ static enum err_code read_option(struct key *key, char *word, unsigned place, un
 
 /* ---- lines ---- */
 
-/* Words up to a comment; WORDS_MAX means: too many. */
-static unsigned cut_words(char *line, char *words[WORDS_MAX])
-{
-    unsigned count = 0;
-    for (char *next = line; next != NULL && count < WORDS_MAX;) {
-        char *word = strsep(&next, " \t\r");
-        if (*word == '#')
-            break;
-        if (*word != '\0')
-            words[count++] = word;
-    }
-    return count;
-}
-
 static enum err_code read_words(struct key *key, char *const *words, unsigned count,
                                 struct err *err)
 {
@@ -338,28 +308,17 @@ static enum err_code read_words(struct key *key, char *const *words, unsigned co
         return err_set(err, ERR_UNUSABLE, "expected a hash, a name and scopes");
     if (count > 3 + OPTIONS)
         return err_set(err, ERR_UNUSABLE, "more than %d words", 3 + OPTIONS);
-    if (read_name(key, words[1], err) || read_scopes(key, words[2], err))
+    size_t len =
+        strspn(words[1], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+    if (words[1][len] != '\0' || len > KEYS_NAME_BYTES_MAX)
+        return err_set(err, ERR_UNUSABLE, "word 2: a name must be 1 to %d of A-Z a-z 0-9 . _ -",
+                       KEYS_NAME_BYTES_MAX);
+    key->name = words[1];
+    if (read_scopes(key, words[2], err))
         return err->code;
     for (unsigned i = 3; i < count && err->code == ERR_OK; i++)
         read_option(key, words[i], i + 1, &given, err);
     return err->code;
-}
-
-static enum err_code add_key(struct keys *keys, const struct key *key, const struct keys *before,
-                             struct err *err)
-{
-    const struct key *twin = find_twin(keys, key);
-    if (twin != NULL)
-        return err_set(err, ERR_UNUSABLE, "the same as in line %u", twin->line);
-    if (keys->count == KEYS_MAX)
-        return err_set(err, ERR_UNUSABLE, "more than %d keys", KEYS_MAX);
-    const struct key *old = find_twin(before, key);
-    struct meter *meter = old != NULL ? meter_share(old->meter) : meter_open();
-    if (meter == NULL)
-        return err_no_memory(err, sizeof *key);
-    keys->list[keys->count] = *key;
-    keys->list[keys->count++].meter = meter;
-    return ERR_OK;
 }
 
 static bool has_control(const char *line, size_t len)
@@ -378,10 +337,29 @@ static enum err_code read_line(struct keys *keys, char *line, size_t len, unsign
     struct key key = {.line = number};
     if (has_control(line, len))
         return err_set(err, ERR_UNUSABLE, "a control character");
-    unsigned count = cut_words(line, words);
+    /* words up to a comment; WORDS_MAX means: too many */
+    unsigned count = 0;
+    for (char *next = line; next != NULL && count < WORDS_MAX;) {
+        char *word = strsep(&next, " \t\r");
+        if (*word == '#')
+            break;
+        if (*word != '\0')
+            words[count++] = word;
+    }
     if (count == 0 || read_words(&key, words, count, err))
         return err->code;
-    return add_key(keys, &key, before, err);
+    const struct key *twin = find_twin(keys, &key);
+    if (twin != NULL)
+        return err_set(err, ERR_UNUSABLE, "the same as in line %u", twin->line);
+    if (keys->count == KEYS_MAX)
+        return err_set(err, ERR_UNUSABLE, "more than %d keys", KEYS_MAX);
+    const struct key *old = find_twin(before, &key);
+    struct meter *meter = old != NULL ? meter_share(old->meter) : meter_open();
+    if (meter == NULL)
+        return err_no_memory(err, sizeof key);
+    keys->list[keys->count] = key;
+    keys->list[keys->count++].meter = meter;
+    return ERR_OK;
 }
 
 static enum err_code read_lines(struct keys *keys, char *text, size_t len, const char *name,

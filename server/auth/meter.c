@@ -1,4 +1,4 @@
-#include "server/auth/meter.h"
+#include "server/auth/keys.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -39,28 +39,24 @@ void meter_release(struct meter *meter)
     free(meter);
 }
 
-/* Threads read the clock before they get the lock, so a time may lie before the last one. */
-static void fill_locked(struct meter *meter, double rate, uint64_t now_ns)
-{
-    const double burst = rate > 1 ? rate : 1;
-    if (!meter->is_filled) {
-        meter->is_filled = true;
-        meter->tokens = burst;
-        meter->filled_ns = now_ns;
-    } else if (now_ns > meter->filled_ns) {
-        meter->tokens += (double)(now_ns - meter->filled_ns) * 1e-9 * rate;
-        meter->filled_ns = now_ns;
-    }
-    if (meter->tokens > burst)
-        meter->tokens = burst;
-}
-
 static enum meter_verdict take_locked(struct meter *meter, const struct meter_limits *limits,
                                       uint64_t now_ns, double *wait_s)
 {
     *wait_s = 0;
-    if (limits->rate > 0)
-        fill_locked(meter, limits->rate, now_ns);
+    if (limits->rate > 0) {
+        /* threads read the clock before they get the lock: a time may lie before the last one */
+        const double burst = limits->rate > 1 ? limits->rate : 1;
+        if (!meter->is_filled) {
+            meter->is_filled = true;
+            meter->tokens = burst;
+            meter->filled_ns = now_ns;
+        } else if (now_ns > meter->filled_ns) {
+            meter->tokens += (double)(now_ns - meter->filled_ns) * 1e-9 * limits->rate;
+            meter->filled_ns = now_ns;
+        }
+        if (meter->tokens > burst)
+            meter->tokens = burst;
+    }
     if (limits->concurrency > 0 && meter->in_progress >= limits->concurrency)
         return METER_CONCURRENCY;
     if (limits->rate > 0 && meter->tokens < 1) {

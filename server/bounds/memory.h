@@ -68,4 +68,26 @@ enum { MEMORY_HEAPS = 4, MEMORY_HEAP_SPARE_BYTES = 4 * 1024 * 1024 };
  * rest. Before any thread is started. */
 void memory_tune_heap(void);
 
+/* ---- the memory that this process may use ---- */
+
+/* Bytes that this process may use, and the limit that sets them. Nothing is cached.
+ *
+ *     struct ram_limit limit = ram_limit("");
+ *     printf("%zu bytes, by %s\n", limit.bytes, limit.source);
+ */
+
+struct ram_limit {
+    size_t bytes;
+    const char *source; /* "cgroup", "RLIMIT_AS", "RLIMIT_DATA" or "half of MemTotal"; static */
+};
+
+/* The smallest of the cgroup's limit (version 1 and 2, every group up to the root) and the
+ * process's own on address space and data. A limit above the machine's memory is ignored; without
+ * any it is half of the machine's memory, since other processes need some too. `root` is prepended
+ * to every path read: "" normally, a fixture in tests. */
+struct ram_limit ram_limit(const char *root);
+
+/* The cgroup's limit alone; 0: none. What cannot be read or understood is none. */
+size_t ram_cgroup_limit(const char *root);
+
 #endif

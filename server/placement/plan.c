@@ -17,16 +17,12 @@ static unsigned at_least_one(unsigned count)
     return count > 0 ? count : 1;
 }
 
-static unsigned pools_for(unsigned quota)
-{
-    return at_least_one(quota / PLAN_POOL_MAX + (quota % PLAN_POOL_MAX != 0));
-}
-
 struct plan plan_choose(unsigned quota, const struct config *config)
 {
     unsigned workers = config->workers, threads = config->threads_per_worker;
     if (workers == 0)
-        workers = threads != 0 ? at_least_one(quota / threads) : pools_for(quota);
+        workers = at_least_one(threads != 0 ? quota / threads
+                                            : quota / PLAN_POOL_MAX + (quota % PLAN_POOL_MAX != 0));
     if (threads == 0)
         threads = at_least_one(quota / workers);
     return (struct plan){

@@ -112,10 +112,10 @@ END_TEST
 START_TEST(house_files_are_opened_by_file_open)
 {
     static const char *const own[] = {
-        "engine/base/file.c",          /* the one way */
-        "engine/base/cgroup.c",        /* of the kernel: /proc and /sys */
-        "server/bounds/ram.c",         /* the same */
-        "server/placement/topology.c", /* the same */
+        "engine/base/file.c",           /* the one way */
+        "engine/base/cgroup.c",         /* of the kernel: /proc and /sys */
+        "server/bounds/memory.c",       /* the same */
+        "server/placement/placement.c", /* the same */
         "server/observe/metrics_process.c",
         "server/audit/audit_read.c", /* named on a command line */
     };

@@ -1,4 +1,4 @@
-#include "server/bounds/ram.h"
+#include "server/bounds/memory.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 

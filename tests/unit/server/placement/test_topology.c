@@ -1,5 +1,5 @@
 /* The topology read from made-up machines: files of /proc and /sys as the kernel writes them. */
-#include "server/placement/topology.h"
+#include "server/placement/placement.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
 
