@@ -22,16 +22,6 @@
 
 /* ---- the thread ---- */
 
-/* The wake-ups of the one before are over. */
-static void begin_locked(struct fits *fits, struct fit_job *job)
-{
-    eventfd_t ignored;
-    eventfd_read(fits->wake, &ignored);
-    job->state = FITS_RUNNING;
-    job->begun_ns = clock_now_ns();
-    fits->is_running = true;
-}
-
 static struct fit_job *next_locked(const struct fits *fits)
 {
     for (unsigned i = 0; i < fits->count; i++)
@@ -47,8 +37,14 @@ static struct fit_job *take(struct fits *fits)
     pthread_mutex_lock(&fits->lock);
     while (!fits->is_closing && (job = next_locked(fits)) == NULL)
         pthread_cond_wait(&fits->wanted, &fits->lock);
-    if (job != NULL)
-        begin_locked(fits, job);
+    if (job != NULL) {
+        /* The wake-ups of the one before are over. */
+        eventfd_t ignored;
+        eventfd_read(fits->wake, &ignored);
+        job->state = FITS_RUNNING;
+        job->begun_ns = clock_now_ns();
+        fits->is_running = true;
+    }
     pthread_mutex_unlock(&fits->lock);
     return job;
 }
@@ -69,13 +65,6 @@ static void finish(struct fits *fits, struct fit_job *job)
     pthread_mutex_unlock(&fits->lock);
 }
 
-static void set_idle(struct fits *fits)
-{
-    pthread_mutex_lock(&fits->lock);
-    fits->is_running = false;
-    pthread_mutex_unlock(&fits->lock);
-}
-
 static void *fits_main(void *context)
 {
     struct fits *fits = context;
@@ -83,7 +72,9 @@ static void *fits_main(void *context)
         fits_job_tell_started(job);
         fits_run(fits, job);
         finish(fits, job);
-        set_idle(fits);
+        pthread_mutex_lock(&fits->lock);
+        fits->is_running = false;
+        pthread_mutex_unlock(&fits->lock);
     }
     return NULL;
 }
@@ -120,14 +111,6 @@ static bool is_in_service(struct fits *fits, const char *dir)
     return is_served;
 }
 
-/* Removes only the directory that this fit has made. */
-static void forget(struct fits *fits, struct fit_job *job)
-{
-    if (job->state == FITS_SUCCEEDED && !is_in_service(fits, job->out))
-        fits_place_remove(job->out);
-    fits_job_free(job);
-}
-
 static enum err_code remove_turn(struct fits *fits, uint64_t number, bool is_held,
                                  struct arena *arena, struct fits_row *out, struct err *err)
 {
@@ -151,8 +134,11 @@ static enum err_code remove_turn(struct fits *fits, uint64_t number, bool is_hel
             fits_take_out_locked(fits, at);
     }
     pthread_mutex_unlock(&fits->lock);
-    if (over != NULL)
-        forget(fits, over);
+    if (over != NULL) {
+        if (over->state == FITS_SUCCEEDED && !is_in_service(fits, over->out))
+            fits_place_remove(over->out);
+        fits_job_free(over);
+    }
     if (waiting == NULL)
         return err->code;
     cancel_waiting(fits, waiting);
@@ -246,18 +232,6 @@ enum err_code fits_start(struct fits *fits, struct reloader *reloader, struct er
     return ERR_OK;
 }
 
-static void end_running(struct fits *fits)
-{
-    pthread_mutex_lock(&fits->lock);
-    fits->is_closing = true;
-    for (unsigned i = 0; i < fits->count; i++)
-        if (fits->jobs[i]->state == FITS_RUNNING)
-            fits->jobs[i]->is_cancelled = true;
-    eventfd_write(fits->wake, 1);
-    pthread_mutex_unlock(&fits->lock);
-    pthread_cond_signal(&fits->wanted);
-}
-
 static struct fit_job *hold_waiting(struct fits *fits)
 {
     pthread_mutex_lock(&fits->lock);
@@ -273,7 +247,14 @@ void fits_stop(struct fits *fits)
     if (fits == NULL)
         return;
     atomic_store(&fits->stop, true);
-    end_running(fits);
+    pthread_mutex_lock(&fits->lock);
+    fits->is_closing = true;
+    for (unsigned i = 0; i < fits->count; i++)
+        if (fits->jobs[i]->state == FITS_RUNNING)
+            fits->jobs[i]->is_cancelled = true;
+    eventfd_write(fits->wake, 1);
+    pthread_mutex_unlock(&fits->lock);
+    pthread_cond_signal(&fits->wanted);
     pthread_mutex_lock(&fits->lock);
     const bool is_started = fits->is_started;
     fits->is_started = false;

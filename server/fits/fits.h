@@ -69,7 +69,7 @@ struct fits_row {
     const char *created, *finished; /* RFC 3339; finished NULL: not yet */
     double seconds;                 /* since it began to run */
     const char *detail;             /* error text; NULL: none */
-    const char *report;             /* fits_report.h, as text; NULL: there is none */
+    const char *report;             /* fits_report_read's text; NULL: there is none */
 };
 
 /* Strings are the arena's. ERR_NOT_FOUND; ERR_NO_MEMORY. */

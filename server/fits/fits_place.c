@@ -48,20 +48,6 @@ enum err_code fits_place_next(const char *version, char out[FITS_VERSION_BYTES +
 
 /* ---- directories ---- */
 
-static enum err_code write_out_file(const char *dir, const char *out, struct err *err)
-{
-    char path[PATH_MAX];
-    if (file_path(path, dir, OUT_FILE, err))
-        return err->code;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    const ssize_t len = (ssize_t)strlen(out);
-    const bool is_written = fd >= 0 && write(fd, out, (size_t)len) == len;
-    const int failure = errno;
-    if (fd >= 0)
-        close(fd);
-    return is_written ? ERR_OK : err_set(err, ERR_IO, "%s: %s", path, strerror(failure));
-}
-
 enum err_code fits_place_dir(char dir[PATH_MAX], const char *root, uint64_t number, struct err *err)
 {
     char name[24];
@@ -77,7 +63,16 @@ enum err_code fits_place_begin(char dir[PATH_MAX], const char *root, uint64_t nu
     mkdir(root, 0700);
     if (mkdir(dir, 0700) != 0)
         return err_set(err, ERR_IO, "%s: cannot be made: %s", dir, strerror(errno));
-    return write_out_file(dir, out, err);
+    char path[PATH_MAX];
+    if (file_path(path, dir, OUT_FILE, err))
+        return err->code;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const ssize_t len = (ssize_t)strlen(out);
+    const bool is_written = fd >= 0 && write(fd, out, (size_t)len) == len;
+    const int failure = errno;
+    if (fd >= 0)
+        close(fd);
+    return is_written ? ERR_OK : err_set(err, ERR_IO, "%s: %s", path, strerror(failure));
 }
 
 bool fits_place_remove(const char *dir)

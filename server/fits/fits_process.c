@@ -40,18 +40,6 @@ static int set_files(posix_spawn_file_actions_t *files, int output)
     return failure == 0 ? posix_spawn_file_actions_addclosefrom_np(files, 3) : failure;
 }
 
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(attributes, &none);
-    posix_spawnattr_setsigdefault(attributes, &all);
-    posix_spawnattr_setpgroup(attributes, 0);
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                    POSIX_SPAWN_SETPGROUP);
-}
-
 /* Starts the program. The cast is safe: POSIX says that posix_spawn does not change its arguments.
  */
 static int spawn(struct run *run, int output, char *const environment[])
@@ -67,8 +55,17 @@ static int spawn(struct run *run, int output, char *const environment[])
     failure = posix_spawnattr_init(&attributes);
     if (failure == 0) {
         failure = set_files(&files, output);
-        if (failure == 0)
-            failure = set_attributes(&attributes);
+        if (failure == 0) {
+            sigset_t none, all;
+            sigemptyset(&none);
+            sigfillset(&all);
+            posix_spawnattr_setsigmask(&attributes, &none);
+            posix_spawnattr_setsigdefault(&attributes, &all);
+            posix_spawnattr_setpgroup(&attributes, 0);
+            failure = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+                                                                POSIX_SPAWN_SETSIGDEF |
+                                                                POSIX_SPAWN_SETPGROUP);
+        }
         if (failure == 0)
             failure = posix_spawn(&run->pid, argv[0], &files, &attributes, arguments, environment);
         posix_spawnattr_destroy(&attributes);
@@ -108,22 +105,16 @@ static void end_line(struct run *run)
     run->len = 0;
 }
 
-static void take(struct run *run, const char *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (bytes[i] == '\n')
-            end_line(run);
-        else if (run->len + 1 < sizeof run->line)
-            run->line[run->len++] = bytes[i];
-}
-
 /* False: nobody holds its end any more. */
 static bool read_some(struct run *run)
 {
     char bytes[4096];
     const ssize_t len = read(run->pipe, bytes, sizeof bytes);
-    if (len > 0)
-        take(run, bytes, (size_t)len);
+    for (ssize_t i = 0; i < len; i++)
+        if (bytes[i] == '\n')
+            end_line(run);
+        else if (run->len + 1 < sizeof run->line)
+            run->line[run->len++] = bytes[i];
     return len > 0 || (len < 0 && errno == EINTR);
 }
 
@@ -144,43 +135,33 @@ static void end_if_cancelled(struct run *run)
     }
 }
 
-static void read_all(struct run *run)
-{
-    struct pollfd places[] = {{.fd = run->pipe, .events = POLLIN},
-                              {.fd = run->process->wake, .events = POLLIN}};
-    for (bool is_open = true; is_open;) {
-        end_if_cancelled(run);
-        /* Once it is told to end the wake-up has done its work. */
-        const bool is_ending = run->terminated_ns != 0;
-        const int ready = poll(places, is_ending ? 1 : 2, is_ending ? STEP_MS : -1);
-        if (ready > 0 && places[0].revents != 0)
-            is_open = read_some(run);
-    }
-    end_line(run);
-}
-
-static enum err_code await_end(struct run *run, int *status, struct err *err)
-{
-    const struct timespec step = {.tv_nsec = (long)STEP_MS * CLOCK_NS_PER_MS};
-    for (;;) {
-        const pid_t ended = waitpid(run->pid, status, WNOHANG);
-        if (ended == run->pid)
-            return ERR_OK;
-        if (ended < 0 && errno != EINTR)
-            return err_set(err, ERR_IO, "the end of %s is not known: %s", run->process->argv[0],
-                           strerror(errno));
-        end_if_cancelled(run);
-        nanosleep(&step, NULL);
-    }
-}
-
 enum err_code fits_process_run(const struct fits_process *process, int *status, struct err *err)
 {
     struct run run = {.process = process};
     *status = 0;
     if (start(&run, err))
         return err->code;
-    read_all(&run);
+    struct pollfd places[] = {{.fd = run.pipe, .events = POLLIN},
+                              {.fd = process->wake, .events = POLLIN}};
+    for (bool is_open = true; is_open;) {
+        end_if_cancelled(&run);
+        /* Once it is told to end the wake-up has done its work. */
+        const bool is_ending = run.terminated_ns != 0;
+        const int ready = poll(places, is_ending ? 1 : 2, is_ending ? STEP_MS : -1);
+        if (ready > 0 && places[0].revents != 0)
+            is_open = read_some(&run);
+    }
+    end_line(&run);
     close(run.pipe);
-    return await_end(&run, status, err);
+    const struct timespec step = {.tv_nsec = (long)STEP_MS * CLOCK_NS_PER_MS};
+    for (;;) {
+        const pid_t ended = waitpid(run.pid, status, WNOHANG);
+        if (ended == run.pid)
+            return ERR_OK;
+        if (ended < 0 && errno != EINTR)
+            return err_set(err, ERR_IO, "the end of %s is not known: %s", process->argv[0],
+                           strerror(errno));
+        end_if_cancelled(&run);
+        nanosleep(&step, NULL);
+    }
 }

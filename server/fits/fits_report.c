@@ -1,4 +1,3 @@
-#include "server/fits/fits_report.h"
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
@@ -24,9 +23,10 @@ static char *dump(const json_t *figures)
     return json_dumps(figures, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
 }
 
-/* Numbers of a file are read as reals. */
-static void count_inputs(json_t *figures)
+static char *short_enough(json_t *figures)
 {
+    leave_out(figures, "model");
+    /* Numbers of a file are read as reals. */
     for (int i = 0; i < 2; i++) {
         json_t *side = json_object_get(figures, sides[i]);
         const json_t *inputs = json_object_get(side, "inputs");
@@ -34,12 +34,6 @@ static void count_inputs(json_t *figures)
             json_object_set_new(side, "inputs",
                                 json_integer((json_int_t)json_number_value(inputs)));
     }
-}
-
-static char *short_enough(json_t *figures)
-{
-    leave_out(figures, "model");
-    count_inputs(figures);
     char *text = dump(figures);
     if (text == NULL || strlen(text) <= FITS_TEXT_BYTES)
         return text;

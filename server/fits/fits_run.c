@@ -7,9 +7,9 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "server/fits/fits_gather.h"
+#include "server/fits/fits_job.h"
 #include "server/fits/fits_place.h"
 #include "server/fits/fits_process.h"
-#include "server/fits/fits_report.h"
 #include "server/rollout/rollout.h"
 #include "server/serve/reloader.h"
 
@@ -47,20 +47,6 @@ static bool is_cancelled(void *context)
     const bool is_cancelled = work->job->is_cancelled;
     pthread_mutex_unlock(&work->fits->lock);
     return is_cancelled;
-}
-
-/* False: it was cancelled before; from now on it cannot be. */
-static bool begin_loading(struct fits *fits, struct fit_job *job)
-{
-    pthread_mutex_lock(&fits->lock);
-    job->is_loading = !job->is_cancelled;
-    if (job->is_loading) {
-        job->step = "loading";
-        job->done = 0;
-        job->total = 1;
-    }
-    pthread_mutex_unlock(&fits->lock);
-    return job->is_loading;
 }
 
 /* ---- inputs ---- */
@@ -150,12 +136,6 @@ static enum err_code judge(const struct work *work, int status, struct err *err)
                    work->said[0] != '\0' ? work->said : "attnd-fit failed without a word");
 }
 
-static unsigned threads_of(const struct fits *fits)
-{
-    const unsigned half = cpu_quota_threads("") / 2;
-    return fits->options.threads > 0 ? fits->options.threads : half > 0 ? half : 1;
-}
-
 static enum err_code run_program(struct work *work, struct err *err)
 {
     const struct fit_job *job = work->job;
@@ -163,7 +143,11 @@ static enum err_code run_program(struct work *work, struct err *err)
     int status;
     snprintf(loss, sizeof loss, "%.17g", job->call.loss_max);
     snprintf(precision, sizeof precision, "%.17g", job->call.target_precision);
-    snprintf(threads, sizeof threads, "%u", threads_of(work->fits));
+    const unsigned half = cpu_quota_threads("") / 2;
+    snprintf(threads, sizeof threads, "%u",
+             work->fits->options.threads > 0 ? work->fits->options.threads
+             : half > 0                      ? half
+                                             : 1);
     const char *const argv[] = {work->fits->program,
                                 "--background",
                                 "--progress-lines",
@@ -196,15 +180,6 @@ static enum err_code run_program(struct work *work, struct err *err)
 }
 
 /* ---- the new version ---- */
-
-static void read_report(struct work *work)
-{
-    char *report;
-    fits_report_read(&report, work->job->out, &(struct err){0});
-    pthread_mutex_lock(&work->fits->lock);
-    work->job->report = report;
-    pthread_mutex_unlock(&work->fits->lock);
-}
 
 /* Finds the digest of the files that were loaded. */
 static void find_digest(struct work *work)
@@ -265,7 +240,15 @@ void fits_run(struct fits *fits, struct fit_job *job)
     if (gather(&work, &err) == ERR_OK)
         run_program(&work, &err);
     fits_place_remove_partial(job->out);
-    if (!begin_loading(fits, job)) {
+    pthread_mutex_lock(&fits->lock); /* from now on it cannot be cancelled */
+    job->is_loading = !job->is_cancelled;
+    if (job->is_loading) {
+        job->step = "loading";
+        job->done = 0;
+        job->total = 1;
+    }
+    pthread_mutex_unlock(&fits->lock);
+    if (!job->is_loading) {
         if (work.is_writing) /* by then nobody else had put something there */
             fits_place_remove(job->out);
         end(&work, FITS_CANCELLED, &err);
@@ -275,7 +258,11 @@ void fits_run(struct fits *fits, struct fit_job *job)
         end(&work, err.code == ERR_UNUSABLE ? FITS_REFUSED : FITS_FAILED, &err);
         return;
     }
-    read_report(&work);
+    char *report;
+    fits_report_read(&report, job->out, &(struct err){0});
+    pthread_mutex_lock(&fits->lock);
+    job->report = report;
+    pthread_mutex_unlock(&fits->lock);
     if (job->call.shadow > 0 && load(&work, &err) == ERR_OK)
         find_digest(&work);
     end(&work, FITS_SUCCEEDED, &err);

@@ -17,22 +17,6 @@
 
 /* ---- what must be there ---- */
 
-static enum err_code check_options(const struct fits *fits, const struct snapshot *snapshot,
-                                   struct err *err)
-{
-    if (fits->options.review == NULL)
-        return err_set(err, ERR_CONFLICT,
-                       "this server keeps no inputs to learn from: set keep_inputs_bytes");
-    if (snapshot->config.models_root[0] == '\0')
-        return err_set(err, ERR_CONFLICT,
-                       "there is no place for a new version; the option models_root names one");
-    if (access(fits->program, X_OK) != 0)
-        return err_set(err, ERR_CONFLICT,
-                       "%s cannot be run; the option fit_program says where attnd-fit is",
-                       fits->program);
-    return ERR_OK;
-}
-
 static enum err_code check_labels(const struct fits *fits, const char *model, struct err *err)
 {
     bool any;
@@ -90,31 +74,25 @@ static enum err_code look(struct fits *fits, const struct snapshot *snapshot, st
     return ERR_OK;
 }
 
-static enum err_code choose_next(struct fits *fits, const struct snapshot *snapshot,
-                                 struct fit_job *job, struct err *err)
-{
-    enum { TRIES = 1000 };
-    char version[FITS_VERSION_BYTES + 1], next[FITS_VERSION_BYTES + 1];
-    bool is_free = false;
-    if (fits_place_next(job->from_version, version, err) || fits_place_check(version, err))
-        return err->code;
-    for (unsigned i = 0; i < TRIES && !is_free; i++) {
-        if (look(fits, snapshot, job, version, &is_free, err) ||
-            fits_place_next(version, next, err))
-            return err->code;
-        memcpy(version, next, sizeof version);
-    }
-    return is_free
-               ? ERR_OK
-               : err_set(err, ERR_CONFLICT, "$.version: the next %d are taken; name one", TRIES);
-}
-
 static enum err_code choose_version(struct fits *fits, const struct snapshot *snapshot,
                                     struct fit_job *job, struct err *err)
 {
-    bool is_free;
-    if (job->call.version == NULL)
-        return choose_next(fits, snapshot, job, err);
+    bool is_free = false;
+    if (job->call.version == NULL) {
+        enum { TRIES = 1000 }; /* the next one that is free */
+        char version[FITS_VERSION_BYTES + 1], next[FITS_VERSION_BYTES + 1];
+        if (fits_place_next(job->from_version, version, err) || fits_place_check(version, err))
+            return err->code;
+        for (unsigned i = 0; i < TRIES && !is_free; i++) {
+            if (look(fits, snapshot, job, version, &is_free, err) ||
+                fits_place_next(version, next, err))
+                return err->code;
+            memcpy(version, next, sizeof version);
+        }
+        return is_free ? ERR_OK
+                       : err_set(err, ERR_CONFLICT, "$.version: the next %d are taken; name one",
+                                 TRIES);
+    }
     if (fits_place_check(job->call.version, err) ||
         look(fits, snapshot, job, job->call.version, &is_free, err) || is_free)
         return err->code;
@@ -158,8 +136,16 @@ static enum err_code make(struct fits *fits, const struct snapshot *snapshot,
     *out = NULL;
     if (model == NULL)
         return err_set(err, ERR_NOT_FOUND, "$.name: no model has this name");
-    if (check_options(fits, snapshot, err))
-        return err->code;
+    if (fits->options.review == NULL)
+        return err_set(err, ERR_CONFLICT,
+                       "this server keeps no inputs to learn from: set keep_inputs_bytes");
+    if (snapshot->config.models_root[0] == '\0')
+        return err_set(err, ERR_CONFLICT,
+                       "there is no place for a new version; the option models_root names one");
+    if (access(fits->program, X_OK) != 0)
+        return err_set(err, ERR_CONFLICT,
+                       "%s cannot be run; the option fit_program says where attnd-fit is",
+                       fits->program);
     struct fit_job *job = calloc(1, sizeof *job);
     if (job == NULL)
         return err_no_memory(err, sizeof *job);
@@ -177,16 +163,6 @@ static enum err_code make(struct fits *fits, const struct snapshot *snapshot,
 
 /* ---- the list ---- */
 
-/* The oldest that is over makes room; there is one, since few wait. */
-static void make_room_locked(struct fits *fits)
-{
-    for (unsigned i = 0; fits->count == FITS_KEPT && i < fits->count; i++)
-        if (fits_is_over(fits->jobs[i])) {
-            fits_job_free(fits->jobs[i]);
-            fits_take_out_locked(fits, i);
-        }
-}
-
 static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err)
 {
     pthread_mutex_lock(&fits->lock);
@@ -197,7 +173,12 @@ static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err
     else if (is_claimed_locked(fits, job->call.name, job->version))
         err_set(err, ERR_CONFLICT, "$.version: another fit is to make it");
     if (err->code == ERR_OK) {
-        make_room_locked(fits);
+        /* The oldest that is over makes room; there is one, since few wait. */
+        for (unsigned i = 0; fits->count == FITS_KEPT && i < fits->count; i++)
+            if (fits_is_over(fits->jobs[i])) {
+                fits_job_free(fits->jobs[i]);
+                fits_take_out_locked(fits, i);
+            }
         job->number = ++fits->last;
         job->is_held = true;
         fits->jobs[fits->count++] = job;

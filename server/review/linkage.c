@@ -29,24 +29,6 @@ static float *between(const struct walk *walk, unsigned a, unsigned b)
     return &walk->cosines[high * (high - 1) / 2 + low];
 }
 
-static enum err_code compare_all(struct walk *walk, struct err *err)
-{
-    const struct linkage *linkage = walk->linkage;
-    for (unsigned a = 0; a < linkage->count; a++) {
-        const int8_t *of = linkage->likenesses + (size_t)a * linkage->size;
-        walk->lengths[a] = likeness_length(of, linkage->size);
-        if (interrupt_look(linkage->interrupt, err))
-            return err->code;
-        for (unsigned b = 0; b < a; b++) {
-            const float lengths = walk->lengths[a] * walk->lengths[b];
-            const int8_t *with = linkage->likenesses + (size_t)b * linkage->size;
-            *between(walk, a, b) =
-                lengths > 0 ? (float)likeness_dot(of, with, linkage->size) / lengths : 0;
-        }
-    }
-    return ERR_OK;
-}
-
 /* The most alike open group that is alike enough, of several the one before in the chain. */
 static int most_alike(const struct walk *walk, unsigned group)
 {
@@ -103,32 +85,6 @@ static enum err_code follow(struct walk *walk, unsigned first, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code follow_all(struct walk *walk, struct err *err)
-{
-    for (unsigned i = 0; i < walk->linkage->count; i++)
-        while (walk->sizes[i] > 0)
-            if (follow(walk, i, err))
-                return err->code;
-    return ERR_OK;
-}
-
-/* From names to numbers, in the order of the first input of each. */
-static void number(const struct walk *walk, unsigned *of, unsigned *groups)
-{
-    unsigned *numbers = walk->chain; /* [count] of the group that an input names, plus one */
-    *groups = 0;
-    for (unsigned i = 0; i < walk->linkage->count; i++)
-        numbers[i] = 0;
-    for (unsigned i = 0; i < walk->linkage->count; i++) {
-        unsigned name = i;
-        while (walk->joined[name] != name)
-            name = walk->joined[name];
-        if (numbers[name] == 0)
-            numbers[name] = ++*groups;
-        of[i] = numbers[name] - 1;
-    }
-}
-
 size_t linkage_bytes(unsigned count)
 {
     const size_t pairs = (size_t)count * (count > 0 ? count - 1 : 0) / 2;
@@ -156,8 +112,33 @@ enum err_code linkage_groups(const struct linkage *linkage, unsigned *of, unsign
         walk.sizes[i] = 1;
         walk.joined[i] = i;
     }
-    if (compare_all(&walk, err) || follow_all(&walk, err))
-        return err->code;
-    number(&walk, of, groups);
+    for (unsigned a = 0; a < count; a++) {
+        const int8_t *one = linkage->likenesses + (size_t)a * linkage->size;
+        walk.lengths[a] = likeness_length(one, linkage->size);
+        if (interrupt_look(linkage->interrupt, err))
+            return err->code;
+        for (unsigned b = 0; b < a; b++) {
+            const float lengths = walk.lengths[a] * walk.lengths[b];
+            const int8_t *other = linkage->likenesses + (size_t)b * linkage->size;
+            *between(&walk, a, b) =
+                lengths > 0 ? (float)likeness_dot(one, other, linkage->size) / lengths : 0;
+        }
+    }
+    for (unsigned i = 0; i < count; i++)
+        while (walk.sizes[i] > 0)
+            if (follow(&walk, i, err))
+                return err->code;
+    /* From names to numbers, in the order of the first input of each. */
+    unsigned *numbers = walk.chain; /* [count] of the group that an input names, plus one */
+    for (unsigned i = 0; i < count; i++)
+        numbers[i] = 0;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned name = i;
+        while (walk.joined[name] != name)
+            name = walk.joined[name];
+        if (numbers[name] == 0)
+            numbers[name] = ++*groups;
+        of[i] = numbers[name] - 1;
+    }
     return ERR_OK;
 }

@@ -75,17 +75,6 @@ static bool enqueue(struct review *review, struct job *job)
     return fits;
 }
 
-/* "2026-11-22T21:39:44.123Z" */
-static void tell_time(char out[32])
-{
-    struct timespec now;
-    struct tm parts;
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
-    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(out + len, 32 - len, ".%03dZ", (int)(now.tv_nsec / CLOCK_NS_PER_MS));
-}
-
 static const char *media_type_of(const struct predict_item *item)
 {
     if (item->source.kind == ENGINE_TEXT)
@@ -108,7 +97,13 @@ static bool make_head(const struct request *request, const struct row *row, bool
     const struct predict_item *item = &request->call.items[index];
     const struct answer *answer = &row->answer;
     char time_text[32];
-    tell_time(time_text);
+    struct timespec now;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &parts);
+    /* "2026-11-22T21:39:44.123Z" */
+    size_t at = strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(time_text + at, sizeof time_text - at, ".%03dZ", (int)(now.tv_nsec / CLOCK_NS_PER_MS));
     const struct kept_input input = {
         .id = request_reply_id(request),
         .index = index,
@@ -330,21 +325,6 @@ size_t review_list_bytes(unsigned limit)
     return memory_product(limit, EACH);
 }
 
-/* A file that has made room since, or that somebody changed, is passed over. */
-static enum err_code read_page(const struct review *review, const uint64_t *numbers, unsigned count,
-                               struct arena *arena, struct review_page *out, struct err *err)
-{
-    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
-        struct err cause = {0};
-        if (kept_file_read(review->dir, numbers[i], KEPT_FILE_LINE, arena, &out->inputs[out->count],
-                           &cause) == ERR_OK)
-            out->count++;
-        else if (cause.code == ERR_NO_MEMORY)
-            *err = cause;
-    }
-    return err->code;
-}
-
 enum err_code review_list(struct review *review, const struct review_filter *filter,
                           struct arena *arena, struct review_page *out, struct err *err)
 {
@@ -361,7 +341,16 @@ enum err_code review_list(struct review *review, const struct review_filter *fil
     out->inputs = arena_alloc_array(arena, count + 1, sizeof *out->inputs);
     if (out->inputs == NULL)
         return err_no_memory(err, count * sizeof *out->inputs);
-    return read_page(review, numbers, count, arena, out, err);
+    /* A file that has made room since, or that somebody changed, is passed over. */
+    for (unsigned i = 0; i < count && err->code == ERR_OK; i++) {
+        struct err cause = {0};
+        if (kept_file_read(review->dir, numbers[i], KEPT_FILE_LINE, arena, &out->inputs[out->count],
+                           &cause) == ERR_OK)
+            out->count++;
+        else if (cause.code == ERR_NO_MEMORY)
+            *err = cause;
+    }
+    return err->code;
 }
 
 static enum err_code not_kept(struct err *err)
@@ -467,10 +456,10 @@ size_t review_bytes(size_t bytes_max)
     return bytes_max > 0 ? memory_product(room_of(bytes_max), sizeof(struct kept_entry)) : 0;
 }
 
-/* The inputs are for nobody but the server's user. A file system of a network tells the size of its
- * transfers, 256 KiB to 4 MiB, where a disk tells that of its blocks. */
-static enum err_code make_folders(struct review *review, struct err *err)
+static enum err_code start(struct review *review, struct err *err)
 {
+    /* The inputs are for nobody but the server's user. A file system of a network tells the size of
+     * its transfers, 256 KiB to 4 MiB, where a disk tells that of its blocks. */
     enum { BLOCK_BYTES_MAX = 64 * 1024 };
     const char *state_dir = review->options.state_dir;
     int len = snprintf(review->dir, sizeof review->dir, "%s/inputs", state_dir);
@@ -487,12 +476,7 @@ static enum err_code make_folders(struct review *review, struct err *err)
     review->block_bytes = 4096;
     if (statvfs(review->dir, &disk) == 0 && disk.f_frsize > 0 && disk.f_frsize <= BLOCK_BYTES_MAX)
         review->block_bytes = disk.f_frsize;
-    return ERR_OK;
-}
-
-static enum err_code start(struct review *review, struct err *err)
-{
-    if (make_folders(review, err) || kept_list_open(&review->list, room_of(review->bytes_max), err))
+    if (kept_list_open(&review->list, room_of(review->bytes_max), err))
         return err->code;
     int failure = pthread_create(&review->thread, NULL, review_main, review);
     review->has_thread = failure == 0;

@@ -177,19 +177,6 @@ static enum err_code take_entry(struct reading *reading, const struct kept_entry
     return err->code;
 }
 
-static enum err_code read_all(struct reading *reading, struct err *err)
-{
-    if (take_entries(reading, err))
-        return err->code;
-    for (unsigned i = 0; i < reading->entry_count; i++)
-        if (interrupt_look(reading->question->interrupt, err) ||
-            (!is_outdated(reading, i) && take_entry(reading, &reading->entries[i], err)))
-            return err->code;
-    reading->out->inputs = reading->open_count + reading->bare_count;
-    reading->out->ungrouped = reading->bare_count;
-    return ERR_OK;
-}
-
 /* ---- groups ---- */
 
 static int by_size(const void *a, const void *b)
@@ -324,8 +311,16 @@ enum err_code review_groups_find(struct review *review, const struct review_ques
 {
     struct reading reading = {.review = review, .question = question, .out = out, .arena = arena};
     *out = (struct review_found){0};
-    if (review_check_restored(review, err) || read_all(&reading, err))
+    if (review_check_restored(review, err))
         return err->code;
+    if (take_entries(&reading, err))
+        return err->code;
+    for (unsigned i = 0; i < reading.entry_count; i++)
+        if (interrupt_look(reading.question->interrupt, err) ||
+            (!is_outdated(&reading, i) && take_entry(&reading, &reading.entries[i], err)))
+            return err->code;
+    reading.out->inputs = reading.open_count + reading.bare_count;
+    reading.out->ungrouped = reading.bare_count;
     return group_all(&reading, err);
 }
 

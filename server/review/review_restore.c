@@ -112,16 +112,6 @@ static void find_files(const struct review *review, struct found *found)
         qsort(found->numbers, found->count, sizeof *found->numbers, by_number);
 }
 
-static void tell(const struct review *review, const struct found *found, uint64_t begun_ns)
-{
-    if (found->ignored > 0)
-        log_event(LOG_WARN, "review_files_ignored", LOG_NUMBER("files", found->ignored),
-                  LOG_TEXT("first", found->first), LOG_TEXT("reason", found->reason));
-    log_event(LOG_INFO, "review_restored", LOG_NUMBER("inputs", review->list.count),
-              LOG_NUMBER("bytes", review->list.bytes),
-              LOG_NUMBER("ms", clock_ms_between(begun_ns, clock_now_ns())));
-}
-
 void review_restore(struct review *review)
 {
     const uint64_t begun_ns = clock_now_ns();
@@ -130,7 +120,12 @@ void review_restore(struct review *review)
     review->next = found.count > 0 ? found.numbers[found.count - 1] + 1 : 1;
     for (size_t i = 0; i < found.count && !atomic_load(&review->is_closing); i++)
         take_file(review, &found, found.numbers[i]);
-    tell(review, &found, begun_ns);
+    if (found.ignored > 0)
+        log_event(LOG_WARN, "review_files_ignored", LOG_NUMBER("files", found.ignored),
+                  LOG_TEXT("first", found.first), LOG_TEXT("reason", found.reason));
+    log_event(LOG_INFO, "review_restored", LOG_NUMBER("inputs", review->list.count),
+              LOG_NUMBER("bytes", review->list.bytes),
+              LOG_NUMBER("ms", clock_ms_between(begun_ns, clock_now_ns())));
     free(found.numbers);
     atomic_store(&review->is_restored, true);
 }

@@ -155,18 +155,6 @@ static bool holds(const struct rollout *rollout, struct list read, const char *n
            has_same(read, (struct list){rollout->file, rollout->file_count}, name);
 }
 
-static void note_dropped(const struct rollout *rollout, struct list read,
-                         const char *dropped[CONFIG_MODELS_MAX], unsigned *count)
-{
-    for (unsigned i = 0; i < rollout->now_count; i++) {
-        const char *name = rollout->now[i].name;
-        bool is_first = entry_of((struct list){rollout->now, i}, name, 0) == NULL;
-        if (is_first && rollout_is_changed(rollout, name) && !holds(rollout, read, name) &&
-            *count < CONFIG_MODELS_MAX)
-            dropped[(*count)++] = name;
-    }
-}
-
 /* The result is in the order of the configuration; names that it does not have come last. */
 enum err_code rollout_apply(const struct rollout *rollout, struct config *config,
                             const char *dropped[CONFIG_MODELS_MAX], unsigned *dropped_count,
@@ -186,7 +174,13 @@ enum err_code rollout_apply(const struct rollout *rollout, struct config *config
     for (unsigned i = 0; i < now.count; i++)
         if (!has_name(to, now.models[i].name) && holds(rollout, read, now.models[i].name))
             add_entries(to, now, now.models[i].name);
-    note_dropped(rollout, read, dropped, dropped_count);
+    for (unsigned i = 0; i < rollout->now_count; i++) {
+        const char *name = rollout->now[i].name;
+        bool is_first = entry_of((struct list){rollout->now, i}, name, 0) == NULL;
+        if (is_first && rollout_is_changed(rollout, name) && !holds(rollout, read, name) &&
+            *dropped_count < CONFIG_MODELS_MAX)
+            dropped[(*dropped_count)++] = name;
+    }
     config_set_models(config, to->models, to->count, err);
     free(to);
     return err->code;

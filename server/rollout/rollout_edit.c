@@ -26,32 +26,6 @@ static bool has_name(const struct edit *edit, unsigned at)
     return strcmp(edit->models[at].name, edit->change->name) == 0;
 }
 
-static void find_places(struct edit *edit)
-{
-    const char *version = edit->change->version;
-    for (unsigned i = 0; i < edit->count; i++) {
-        if (!has_name(edit, i))
-            continue;
-        if (edit->primary == NONE)
-            edit->primary = (int)i;
-        if (edit->models[i].is_standby)
-            edit->standby = (int)i;
-        if (version != NULL && strcmp(edit->versions[i], version) == 0)
-            edit->chosen = (int)i;
-    }
-}
-
-/* "1, 2" */
-static void list_versions(const struct edit *edit, char *out, size_t size)
-{
-    size_t len = 0;
-    out[0] = '\0';
-    for (unsigned i = 0; i < edit->count; i++)
-        if (has_name(edit, i) && len < size)
-            len += (size_t)snprintf(out + len, size - len, "%s%.32s", len > 0 ? ", " : "",
-                                    edit->versions[i]);
-}
-
 static enum err_code check_places(const struct edit *edit, struct err *err)
 {
     char versions[200];
@@ -60,7 +34,12 @@ static enum err_code check_places(const struct edit *edit, struct err *err)
     if (edit->primary == NONE)
         return err_set(err, ERR_NOT_FOUND,
                        "no model of this name is served; GET /models lists them");
-    list_versions(edit, versions, sizeof versions);
+    size_t len = 0;
+    versions[0] = '\0';
+    for (unsigned i = 0; i < edit->count; i++)
+        if (has_name(edit, i) && len < sizeof versions)
+            len += (size_t)snprintf(versions + len, sizeof versions - len, "%s%.32s",
+                                    len > 0 ? ", " : "", edit->versions[i]);
     if (edit->change->action != ROLLOUT_ROLLBACK && edit->chosen == NONE)
         return err_set(err, ERR_NOT_FOUND, "the model has no such version; there is %s", versions);
     return ERR_OK;
@@ -93,16 +72,6 @@ static enum err_code load(struct edit *edit, struct err *err)
     *added =
         (struct config_model){.name = change->name, .dir = change->dir, .dtype = change->dtype};
     set_shares(added, change);
-    return ERR_OK;
-}
-
-static enum err_code change_shares(struct edit *edit, struct err *err)
-{
-    if (edit->chosen == edit->primary)
-        return err_set(err, ERR_CONFLICT,
-                       "this version is the primary, which answers what no split takes; change the "
-                       "shares of the others, or promote one");
-    set_shares(&edit->models[edit->chosen], edit->change);
     return ERR_OK;
 }
 
@@ -163,8 +132,15 @@ static enum err_code carry_out(struct edit *edit, struct err *err)
     switch (edit->change->action) {
     case ROLLOUT_LOAD:
         return load(edit, err);
-    case ROLLOUT_SHARES:
-        return change_shares(edit, err);
+    case ROLLOUT_SHARES: {
+        if (edit->chosen == edit->primary)
+            return err_set(
+                err, ERR_CONFLICT,
+                "this version is the primary, which answers what no split takes; change the "
+                "shares of the others, or promote one");
+        set_shares(&edit->models[edit->chosen], edit->change);
+        return ERR_OK;
+    }
     case ROLLOUT_PROMOTE:
         return promote(edit, err);
     case ROLLOUT_ROLLBACK:
@@ -185,7 +161,17 @@ enum err_code rollout_edit(struct config *config, const struct rollout_change *c
                         .standby = NONE,
                         .chosen = NONE};
     memcpy(edit.models, config->models, config->model_count * sizeof *config->models);
-    find_places(&edit);
+    const char *version = edit.change->version;
+    for (unsigned i = 0; i < edit.count; i++) {
+        if (!has_name(&edit, i))
+            continue;
+        if (edit.primary == NONE)
+            edit.primary = (int)i;
+        if (edit.models[i].is_standby)
+            edit.standby = (int)i;
+        if (version != NULL && strcmp(edit.versions[i], version) == 0)
+            edit.chosen = (int)i;
+    }
     if (check_places(&edit, err) || carry_out(&edit, err))
         return err->code;
     return config_set_models(config, edit.models, edit.count, err);

@@ -21,19 +21,16 @@ enum { FORMAT = 1, FILE_BYTES_MAX = 4 * 1024 * 1024 };
 
 /* ---- writing ---- */
 
-static json_t *entry_json(const struct config_model *model)
-{
-    return json_pack("{s:s, s:s, s:f, s:f, s:b}", "dir", model->dir, "dtype",
-                     model->dtype != NULL ? model->dtype : "f32", "split", model->split, "shadow",
-                     model->shadow, "standby", model->is_standby);
-}
-
 static json_t *entries_json(const struct config_model *models, unsigned count, const char *name)
 {
     json_t *list = json_array();
     for (unsigned i = 0; i < count; i++)
         if (strcmp(models[i].name, name) == 0)
-            json_array_append_new(list, entry_json(&models[i]));
+            json_array_append_new(
+                list, json_pack("{s:s, s:s, s:f, s:f, s:b}", "dir", models[i].dir, "dtype",
+                                models[i].dtype != NULL ? models[i].dtype : "f32", "split",
+                                models[i].split, "shadow", models[i].shadow, "standby",
+                                models[i].is_standby));
     return list;
 }
 

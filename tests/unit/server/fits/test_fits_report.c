@@ -1,5 +1,5 @@
 /* The figures of a report: without the paths of the models, and never more than is kept of them. */
-#include "server/fits/fits_report.h"
+#include "server/fits/fits_job.h"
 
 #include "server/fits/fits.h"
 #include "tests/support/suite.h"
