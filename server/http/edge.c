@@ -216,18 +216,6 @@ static bool admit_one(struct edge *edge)
     return fd >= 0;
 }
 
-static void accept_batch(struct edge *edge)
-{
-    for (int i = 0; i < ACCEPT_BATCH && admit_one(edge); i++)
-        continue;
-}
-
-static void accept_all(struct edge *edge)
-{
-    while (admit_one(edge))
-        continue;
-}
-
 /* Resumes accepting when the pause is over. Returns the time of that. */
 static uint64_t end_rest(struct edge *edge, uint64_t now_ns)
 {
@@ -334,7 +322,8 @@ static void handle(struct edge *edge, uint64_t mark)
     if (mark == MARK_WAKE)
         eventfd_read(edge->conns->wake_fd, &wakes);
     else if (mark == MARK_LISTENER)
-        accept_batch(edge);
+        for (int i = 0; i < ACCEPT_BATCH && admit_one(edge); i++)
+            continue;
     else
         discard(edge, &edge->lingerers[mark - MARK_LINGERER]);
 }
@@ -397,8 +386,8 @@ void edge_quiesce(struct edge *edge)
     pthread_mutex_lock(&edge->lock);
     bool has_rest = edge->listener.fd >= 0 && listener_refuse(&edge->listener);
     pthread_mutex_unlock(&edge->lock);
-    if (has_rest)
-        accept_all(edge);
+    while (has_rest && admit_one(edge))
+        continue;
     close_listener(edge);
 }
 

@@ -13,6 +13,9 @@
  * What the library drops or glues together without a capture in the fields is found in layout.c. */
 #include "server/http/framing.h"
 
+#include "wire/limits.h"
+
+#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -127,29 +130,6 @@ static enum err_code see_field(struct seen *seen, const struct framing_field *fi
     return is_host(field->value) ? ERR_OK : refuse(err, "Host is not a host name");
 }
 
-/* Decides about the whole once every field has been seen. */
-static enum err_code conclude(struct framing *out, const char *method, const char *version,
-                              const struct seen *seen, struct err *err)
-{
-    bool is_old = strcmp(version, "HTTP/1.0") == 0;
-    if (seen->hosts == 0 && !is_old)
-        return refuse(err, "no Host, which HTTP/1.1 requires");
-    if (seen->encodings > 0 && is_old)
-        return refuse(err, "Transfer-Encoding does not exist in HTTP/1.0");
-    if (seen->encodings > 0 && seen->lengths > 0)
-        return refuse(err, "both Content-Length and Transfer-Encoding");
-    if (seen->encodings > 0)
-        out->body = FRAMING_CHUNKED;
-    else if (seen->length > 0)
-        out->body = FRAMING_LENGTH;
-    out->length = seen->length;
-    bool may_have_body = strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
-    if (out->body != FRAMING_NO_BODY && !may_have_body)
-        return refuse(err, "only POST and PATCH may have a body");
-    out->has_length = seen->encodings > 0 || seen->lengths > 0;
-    return ERR_OK;
-}
-
 enum err_code framing_check(struct framing *out, const char *method, const char *version,
                             const struct framing_field *fields, size_t count, struct err *err)
 {
@@ -163,7 +143,23 @@ enum err_code framing_check(struct framing *out, const char *method, const char 
         if (is_named(&fields[i], "Expect") && value_is(&fields[i], "100-continue"))
             out->expects_continue = true;
     }
-    return conclude(out, method, version, &seen, err);
+    bool is_old = strcmp(version, "HTTP/1.0") == 0;
+    if (seen.hosts == 0 && !is_old)
+        return refuse(err, "no Host, which HTTP/1.1 requires");
+    if (seen.encodings > 0 && is_old)
+        return refuse(err, "Transfer-Encoding does not exist in HTTP/1.0");
+    if (seen.encodings > 0 && seen.lengths > 0)
+        return refuse(err, "both Content-Length and Transfer-Encoding");
+    if (seen.encodings > 0)
+        out->body = FRAMING_CHUNKED;
+    else if (seen.length > 0)
+        out->body = FRAMING_LENGTH;
+    out->length = seen.length;
+    bool may_have_body = strcmp(method, "POST") == 0 || strcmp(method, "PATCH") == 0;
+    if (out->body != FRAMING_NO_BODY && !may_have_body)
+        return refuse(err, "only POST and PATCH may have a body");
+    out->has_length = seen.encodings > 0 || seen.lengths > 0;
+    return ERR_OK;
 }
 
 enum err_code framing_check_trailers(const struct framing_field *fields, size_t count,
@@ -208,22 +204,6 @@ static const char *find_path(const char *method, const char *target)
     return scheme == 0 ? NULL : target + scheme + strcspn(target + scheme, "/?");
 }
 
-static enum err_code check_target_bytes(const char *target, struct err *err)
-{
-    for (size_t at = 0; target[at] != '\0'; at++) {
-        unsigned char c = (unsigned char)target[at];
-        if (c <= 0x20 || c >= 0x7F)
-            return err_set(err, ERR_MALFORMED, "request target: byte %zu must be percent-encoded",
-                           at);
-        if (target[at] == '#')
-            return err_set(err, ERR_MALFORMED, "request target: a fragment, at byte %zu", at);
-        if (target[at] == '%' && framing_decode_escape(target + at) == '\0')
-            return err_set(err, ERR_MALFORMED,
-                           "request target: %% without two hex digits, or %%00, at byte %zu", at);
-    }
-    return ERR_OK;
-}
-
 /* RFC 3986, section 2.3: "%61" is the same as "a", and "%2F" a "/" to some and none to others. A
  * proxy that lets paths pass by what they look like would let these pass, so nobody may send them.
  */
@@ -237,8 +217,17 @@ static bool is_disguised(char byte)
 enum err_code framing_path(char *path, const char *method, const char *target, struct err *err)
 {
     path[0] = '\0';
-    if (check_target_bytes(target, err))
-        return err->code;
+    for (size_t at = 0; target[at] != '\0'; at++) {
+        unsigned char c = (unsigned char)target[at];
+        if (c <= 0x20 || c >= 0x7F)
+            return err_set(err, ERR_MALFORMED, "request target: byte %zu must be percent-encoded",
+                           at);
+        if (target[at] == '#')
+            return err_set(err, ERR_MALFORMED, "request target: a fragment, at byte %zu", at);
+        if (target[at] == '%' && framing_decode_escape(target + at) == '\0')
+            return err_set(err, ERR_MALFORMED,
+                           "request target: %% without two hex digits, or %%00, at byte %zu", at);
+    }
     const char *from = find_path(method, target);
     if (from == NULL)
         return err_set(err, ERR_MALFORMED, "request target: neither a path nor an http URL");
@@ -264,4 +253,69 @@ enum err_code framing_path(char *path, const char *method, const char *target, s
     }
     path[len] = '\0';
     return ERR_OK;
+}
+
+/* ---- the query ---- */
+
+static void decode(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        bool is_escape = *from == '%';
+        *to++ = is_escape ? framing_decode_escape(from) : *from == '+' ? ' ' : *from;
+        from += is_escape ? 2 : 0;
+    }
+    *to = '\0';
+}
+
+/* Cuts the argument at its `=`. */
+static struct query_argument split(char *text)
+{
+    char *value = strchr(text, '=');
+    if (value != NULL) {
+        *value++ = '\0';
+        decode(value);
+    }
+    decode(text);
+    return (struct query_argument){.name = text, .value = value};
+}
+
+/* An `&` at the very end begins no argument. */
+static size_t count_arguments(const char *text)
+{
+    size_t count = 0;
+    while (text != NULL && *text != '\0') {
+        const char *end = strchr(text, '&');
+        text = end != NULL ? end + 1 : NULL;
+        count++;
+    }
+    return count;
+}
+
+enum err_code query_parse(struct query *out, const char *target, struct arena *arena,
+                          struct err *err)
+{
+    const char *mark = strchr(target, '?');
+    size_t count = mark != NULL ? count_arguments(mark + 1) : 0;
+    *out = (struct query){0};
+    if (count == 0)
+        return ERR_OK;
+    if (count > LIMIT_QUERY_ARGUMENTS)
+        return err_set(err, ERR_TOO_LARGE, "request target: more than %d query arguments",
+                       LIMIT_QUERY_ARGUMENTS);
+    char *text = arena_copy(arena, mark + 1, strlen(mark + 1));
+    out->arguments = arena_alloc_array(arena, count, sizeof *out->arguments);
+    if (text == NULL || out->arguments == NULL)
+        return err_no_memory(err, strlen(mark) + count * sizeof *out->arguments);
+    for (; out->count < count; out->count++)
+        out->arguments[out->count] = split(strsep(&text, "&"));
+    return ERR_OK;
+}
+
+const struct query_argument *query_find(const struct query *query, const char *name)
+{
+    for (size_t i = 0; i < query->count; i++)
+        if (strcmp(query->arguments[i].name, name) == 0)
+            return &query->arguments[i];
+    return NULL;
 }

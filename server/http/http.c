@@ -160,14 +160,6 @@ static void on_completed(void *context, struct MHD_Connection *library, void **r
     conns_move(&server->shared.conns, &connection->conn, CONN_IDLE);
 }
 
-/* The deadline of a connection that is not in conns would not be checked: it is shut at once, and
- * the library's own limit, in seconds of silence, closes it should that be missed. */
-static void turn_away(struct MHD_Connection *library, int fd)
-{
-    shutdown(fd, SHUT_RDWR);
-    MHD_set_connection_option(library, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
-}
-
 static void *session_of(struct MHD_Connection *library)
 {
     const union MHD_ConnectionInfo *info =
@@ -181,7 +173,11 @@ static void on_connected(struct http_server *server, struct MHD_Connection *libr
     const int fd = MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct http_connection *connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
-        turn_away(library, fd);
+        /* The deadline of a connection that is not in conns would not be checked: it is shut at
+         * once, and the library's own limit, in seconds of silence, closes it should that be
+         * missed. */
+        shutdown(fd, SHUT_RDWR);
+        MHD_set_connection_option(library, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
         conns_turned_away(&server->shared.conns, fd);
         return;
     }
@@ -345,20 +341,6 @@ static void server_free(struct http_server *server)
     free(server);
 }
 
-static bool init_conns(struct http_server *server)
-{
-    const struct http_options *options = &server->shared.options;
-    return conns_init(&server->shared.conns, (const unsigned[CONN_STATES]){
-                                                 [CONN_NEW] = options->header_timeout_ms,
-                                                 [CONN_IDLE] = IDLE_MS,
-                                                 [CONN_HEAD] = options->header_timeout_ms,
-                                                 [CONN_BODY] = options->body_timeout_ms,
-                                                 [CONN_REPLY] = options->body_timeout_ms,
-                                                 [CONN_PARTING] = PARTING_MS,
-                                                 [CONN_OVERDUE] = REMINDER_MS,
-                                             });
-}
-
 /* TLS is for what may be listened to on the way. */
 static enum err_code open_edge(struct http_server *server, struct err *err)
 {
@@ -397,7 +379,15 @@ enum err_code http_start(struct http_server **out, const struct http_options *op
     server->shared.app = *app;
     server->shared.options = *options;
     server->shared.library = library;
-    if (!init_conns(server)) {
+    if (!conns_init(&server->shared.conns, (const unsigned[CONN_STATES]){
+                                               [CONN_NEW] = options->header_timeout_ms,
+                                               [CONN_IDLE] = IDLE_MS,
+                                               [CONN_HEAD] = options->header_timeout_ms,
+                                               [CONN_BODY] = options->body_timeout_ms,
+                                               [CONN_REPLY] = options->body_timeout_ms,
+                                               [CONN_PARTING] = PARTING_MS,
+                                               [CONN_OVERDUE] = REMINDER_MS,
+                                           })) {
         free(server);
         return err_set(err, ERR_IO, "no event descriptor");
     }

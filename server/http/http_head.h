@@ -9,7 +9,7 @@
 
 #include "server/http/http_request.h"
 
-/* Once the request line is whole: makes the library see an empty query (query.h says why). */
+/* Once the request line is whole: makes the library see an empty query (framing.h says why). */
 void http_head_hide_query(const char *target);
 
 /* Once the head is whole: ERR_MALFORMED, ERR_LENGTH or ERR_TOO_LARGE for one that is not taken. */

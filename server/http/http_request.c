@@ -4,8 +4,60 @@
 #include "server/http/rawreply.h"
 #include "wire/limits.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- the body ---- */
+
+void body_init(struct body *body, struct memory *memory)
+{
+    *body = (struct body){.memory = memory};
+}
+
+static enum err_code grow(struct body *body, size_t need, size_t announced, struct err *err)
+{
+    /* doubling keeps copies below twice the bytes; an announced length caps the last step */
+    size_t capacity = body->capacity > 0 ? body->capacity : BODY_SMALL_BYTES / 16;
+    while (capacity < need)
+        capacity = capacity > SIZE_MAX / 4 ? need : capacity * 2;
+    if (announced >= need && announced < capacity)
+        capacity = announced;
+    size_t more = capacity - body->capacity;
+    enum memory_use use = capacity > BODY_SMALL_BYTES ? MEMORY_LARGE : MEMORY_SMALL;
+    if (memory_take_more(body->memory, body->capacity, more, use, err))
+        return err->code;
+    char *bytes = realloc(body->bytes, capacity + 1);
+    if (bytes == NULL) {
+        memory_give(body->memory, more);
+        return err_no_memory(err, capacity + 1);
+    }
+    body->bytes = bytes;
+    body->capacity = capacity;
+    return ERR_OK;
+}
+
+enum err_code body_append(struct body *body, const void *bytes, size_t len, size_t announced,
+                          struct err *err)
+{
+    if (len > SIZE_MAX / 4 - body->len)
+        return err_no_memory(err, len);
+    if (len > body->capacity - body->len && grow(body, body->len + len, announced, err))
+        return err->code;
+    memcpy(body->bytes + body->len, bytes, len);
+    body->len += len;
+    body->bytes[body->len] = '\0';
+    return ERR_OK;
+}
+
+void body_deinit(struct body *body)
+{
+    memory_give(body->memory, body->capacity);
+    free(body->bytes);
+    body_init(body, body->memory);
+}
+
+/* ---- the request ---- */
 
 struct http_request *http_request_create(struct http_connection *connection, const char *target)
 {
@@ -56,14 +108,6 @@ static void answer_raw(struct http_request *request)
                   request->exchange.method != HTTP_HEAD, &request->exchange.arena);
 }
 
-static enum http_method parse_method(const char *method)
-{
-    enum http_method known = 0;
-    while (known < HTTP_OTHER && strcmp(method, http_method_name(known)) != 0)
-        known++;
-    return known;
-}
-
 enum err_code http_request_check_head(struct http_request *request, const struct layout_head *head,
                                       const struct framing_field *fields, size_t count,
                                       struct err *err)
@@ -71,7 +115,10 @@ enum err_code http_request_check_head(struct http_request *request, const struct
     struct http_exchange *exchange = &request->exchange;
     size_t path_bytes = strlen(request->target) + 1;
     exchange->head_ns = clock_now_ns();
-    exchange->method = parse_method(head->method);
+    enum http_method known = 0;
+    while (known < HTTP_OTHER && strcmp(head->method, http_method_name(known)) != 0)
+        known++;
+    exchange->method = known;
     request->body_at = head->method + head->bytes;
     if (head->bytes > LIMIT_HEAD_BYTES)
         return err_set(err, ERR_TOO_LARGE, "request head: larger than %d bytes", LIMIT_HEAD_BYTES);
@@ -223,16 +270,6 @@ static void answer_headless(struct http_connection *connection, const struct err
     http_request_destroy(request);
 }
 
-static void answer_slow_head(struct http_connection *connection)
-{
-    struct err err = {0};
-    err_set(&err, ERR_SLOW, "request head: not whole after %u ms",
-            connection->shared->options.header_timeout_ms);
-    struct sockets_traffic now = sockets_traffic(connection->conn.fd);
-    if (!now.known || now.received > 0)
-        answer_headless(connection, &err);
-}
-
 /* The library closes by itself after a reply that said so, when the client does, and when it cannot
  * read a request line; only in the last case have bytes arrived since the last reply without an
  * answer. A head that it could not parse it has answered itself. If it has read none of the bytes,
@@ -260,8 +297,13 @@ void http_request_part(struct http_connection *connection)
     enum conn_state state = conns_state(&connection->shared->conns, &connection->conn, &in);
     if (connection->shared->options.tls != NULL)
         return; /* the bytes may be a handshake, which cannot be answered */
-    if (state == CONN_OVERDUE && (in == CONN_NEW || in == CONN_HEAD))
-        answer_slow_head(connection);
-    else if (state == CONN_NEW || state == CONN_IDLE || state == CONN_HEAD)
+    if (state == CONN_OVERDUE && (in == CONN_NEW || in == CONN_HEAD)) {
+        struct err err = {0};
+        err_set(&err, ERR_SLOW, "request head: not whole after %u ms",
+                connection->shared->options.header_timeout_ms);
+        struct sockets_traffic now = sockets_traffic(connection->conn.fd);
+        if (!now.known || now.received > 0)
+            answer_headless(connection, &err);
+    } else if (state == CONN_NEW || state == CONN_IDLE || state == CONN_HEAD)
         answer_unreadable(connection, state);
 }

@@ -19,7 +19,7 @@
 
 struct library {
     int strict_option, strict_level; /* for MHD_start_daemon */
-    bool is_lax;                     /* it takes what layout.h and chunks.h have to refuse */
+    bool is_lax;                     /* it takes what layout.h has to refuse */
 };
 
 /* ERR_UNUSABLE, with the version and the ranges, for a version outside them or no version. */

@@ -126,16 +126,6 @@ static bool is_listening(int fd)
            getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens != 0;
 }
 
-static bool name_local(struct listener *listener, const struct sockaddr_un *own, socklen_t len)
-{
-    size_t bytes = len - offsetof(struct sockaddr_un, sun_path);
-    if (len <= offsetof(struct sockaddr_un, sun_path) || own->sun_path[0] != '/')
-        return false;
-    snprintf(listener->address, sizeof listener->address, "%s%.*s", prefix, (int)bytes,
-             own->sun_path);
-    return true;
-}
-
 /* False for a socket of another family than those that listener_open makes. */
 static bool name_own(struct listener *listener)
 {
@@ -147,8 +137,14 @@ static bool name_own(struct listener *listener)
     socklen_t len = sizeof own;
     if (getsockname(listener->fd, &own.any, &len) != 0)
         return false;
-    if (own.any.sa_family == AF_UNIX)
-        return name_local(listener, &own.local, len);
+    if (own.any.sa_family == AF_UNIX) {
+        size_t bytes = len - offsetof(struct sockaddr_un, sun_path);
+        if (len <= offsetof(struct sockaddr_un, sun_path) || own.local.sun_path[0] != '/')
+            return false;
+        snprintf(listener->address, sizeof listener->address, "%s%.*s", prefix, (int)bytes,
+                 own.local.sun_path);
+        return true;
+    }
     listener->port = sockets_port(listener->fd);
     return (own.any.sa_family == AF_INET || own.any.sa_family == AF_INET6) && listener->port != 0 &&
            getnameinfo(&own.any, len, listener->address, sizeof listener->address, NULL, 0,

@@ -17,7 +17,7 @@
 #ifndef ATTND_SERVER_HTTP_RECEIVED_H
 #define ATTND_SERVER_HTTP_RECEIVED_H
 
-#include "server/http/chunks.h"
+#include "server/http/layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>

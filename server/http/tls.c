@@ -71,14 +71,6 @@ static enum err_code refuse(struct err *err, const char *option, const char *pat
     return err_set(err, ERR_UNUSABLE, "%s: %s: %s", option, last_part(path), gnutls_strerror(code));
 }
 
-/* The key may be all that a reader of memory is after. */
-static void forget(gnutls_datum_t *datum)
-{
-    if (datum->data != NULL)
-        explicit_bzero(datum->data, datum->size);
-    free(datum->data);
-}
-
 static enum err_code read_chain(struct tls_certificate *out, const char *path, struct err *err)
 {
     gnutls_datum_t pem;
@@ -108,7 +100,9 @@ static enum err_code read_key(struct tls_certificate *out, const char *path, str
     int code = gnutls_x509_privkey_init(&out->key);
     if (code >= 0)
         code = gnutls_x509_privkey_import2(out->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-    forget(&pem);
+    if (pem.data != NULL) /* the key may be all that a reader of memory is after */
+        explicit_bzero(pem.data, pem.size);
+    free(pem.data);
     return code < 0 ? refuse(err, "tls_key_file", path, code) : ERR_OK;
 }
 
@@ -372,15 +366,6 @@ void tls_bound(void *session, struct tls_intake *intake, int fd)
 
 /* ---- a client's certificate ---- */
 
-static bool is_vouched_for(gnutls_session_t session)
-{
-    char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
-    gnutls_typed_vdata_st wanted = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
-                                    .data = (unsigned char *)purpose};
-    unsigned status = 0;
-    return gnutls_certificate_verify_peers(session, &wanted, 1, &status) >= 0 && status == 0;
-}
-
 /* A name with a NUL inside is nobody's. */
 static void add_name(const char **names, unsigned *count, const char *name, size_t len,
                      struct arena *arena)
@@ -415,7 +400,13 @@ const char **tls_client_names(void *session, unsigned *count, int64_t *until_s, 
     *count = 0;
     *until_s = INT64_MAX;
     const gnutls_datum_t *chain = gnutls_certificate_get_peers(session, &chain_len);
-    if (chain == NULL || chain_len == 0 || !is_vouched_for(session))
+    if (chain == NULL || chain_len == 0)
+        return NULL;
+    char purpose[] = GNUTLS_KP_TLS_WWW_CLIENT;
+    gnutls_typed_vdata_st wanted = {.type = GNUTLS_DT_KEY_PURPOSE_OID,
+                                    .data = (unsigned char *)purpose};
+    unsigned status = 0;
+    if (gnutls_certificate_verify_peers(session, &wanted, 1, &status) < 0 || status != 0)
         return NULL;
     const char **names = arena_alloc_array(arena, TLS_NAMES_MAX, sizeof *names);
     if (names == NULL)

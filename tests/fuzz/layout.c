@@ -3,7 +3,6 @@
  * accepts the original bytes. If the first byte is odd, the rest is a chunked body instead: the
  * lengths of its pieces, a byte each up to a byte 0, then its bytes. */
 #include "server/http/layout.h"
-#include "server/http/chunks.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -1,5 +1,4 @@
 /* The arguments of a request target: written again, every byte escaped, they read the same. */
-#include "server/http/query.h"
 
 #include "server/http/framing.h"
 #include "tests/fuzz/driver/fuzz.h"

@@ -1,4 +1,4 @@
-#include "server/http/body.h"
+#include "server/http/http_request.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "server/http/chunks.h"
+#include "server/http/layout.h"
 
 #include "tests/support/suite.h"
 

@@ -1,4 +1,4 @@
-#include "server/http/query.h"
+#include "server/http/framing.h"
 
 #include "tests/support/suite.h"
 #include "wire/limits.h"
