@@ -60,21 +60,6 @@ static struct http_options options_of(struct service *service)
     };
 }
 
-static enum err_code start_main(struct addresses *addresses, struct service *service, int inherited,
-                                unsigned io_threads, struct err *err)
-{
-    struct http_options options = options_of(service);
-    options.inherited = inherited;
-    options.is_held = inherited > 0;
-    options.io_threads = io_threads;
-    if (http_start(&addresses->main, &options, &addresses->app, err))
-        return err->code;
-    if (http_port(addresses->main) == 0) /* clients and the line that says where it is need one */
-        return err_set(err, ERR_UNUSABLE, "listen: the inherited main socket is none of TCP: %s",
-                       http_address(addresses->main));
-    return ERR_OK;
-}
-
 static enum err_code start_admin(struct addresses *addresses, struct service *service,
                                  int inherited, struct err *err)
 {
@@ -103,8 +88,15 @@ enum err_code addresses_start(struct addresses *out, struct service *service, un
     raise_descriptor_limit(config->connections_max +
                            (service->has_admin_address ? LIMIT_ADMIN_CONNECTIONS : 0));
     out->app = routes_app(service);
-    if (start_main(out, service, inherited.main, io_threads, err))
+    struct http_options options = options_of(service);
+    options.inherited = inherited.main;
+    options.is_held = inherited.main > 0;
+    options.io_threads = io_threads;
+    if (http_start(&out->main, &options, &out->app, err))
         return err->code;
+    if (http_port(out->main) == 0) /* clients and the line that says where it is need one */
+        return err_set(err, ERR_UNUSABLE, "listen: the inherited main socket is none of TCP: %s",
+                       http_address(out->main));
     return service->has_admin_address ? start_admin(out, service, inherited.admin, err) : ERR_OK;
 }
 

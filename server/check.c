@@ -1,4 +1,4 @@
-#include "server/check.h"
+#include "server/server.h"
 
 #include "config/config_load.h"
 #include "engine/base/file.h"
@@ -11,10 +11,10 @@
 #include "server/fits/fits_left.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
+#include "server/memory_plan.h"
 #include "server/otlp/otlp_exporter.h"
 #include "server/placement/placement.h"
 #include "server/restore.h"
-#include "server/server_memory.h"
 
 static enum err_code check_state(const struct config *config, struct err *err)
 {

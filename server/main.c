@@ -3,7 +3,6 @@
 #include "engine/base/err.h"
 #include "engine/base/file.h"
 #include "engine/base/openblas.h"
-#include "server/check.h"
 #include "server/observe/log.h"
 #include "server/server.h"
 

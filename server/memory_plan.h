@@ -52,4 +52,9 @@ void memory_plan_print(const struct memory_plan *plan, FILE *file);
 /* The event "memory_plan". */
 void memory_plan_log(const struct memory_plan *plan);
 
+/* The same with all threads that a server of the plan has (server_memory.c). Any error but
+ * ERR_NO_MEMORY is ERR_UNUSABLE. */
+enum err_code server_memory_plan(struct memory_plan *out, const struct config *config,
+                                 const struct plan *plan, struct err *err);
+
 #endif

@@ -130,7 +130,7 @@ static size_t count_versions(void *context, enum metric_id id)
 
 /* ---- all ---- */
 
-static void register_service(struct service *service)
+void scrape_register(struct service *service)
 {
     static const struct {
         enum metric_id id;
@@ -151,11 +151,6 @@ static void register_service(struct service *service)
                          (struct metrics_collector){.context = service,
                                                     .collect = rows[i].collect,
                                                     .series = rows[i].series});
-}
-
-void scrape_register(struct service *service)
-{
-    register_service(service);
     service->audit_scrape.audit = service->audit;
     audit_service_register(&service->audit_scrape, service->metrics);
     otlp_exporter_register(service->otlp, service->metrics);

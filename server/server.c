@@ -26,6 +26,7 @@
 #include "server/feedback/feedback.h"
 #include "server/fits/fits.h"
 #include "server/http/tls.h"
+#include "server/memory_plan.h"
 #include "server/observe/drift.h"
 #include "server/observe/label_shares.h"
 #include "server/observe/log.h"
@@ -36,7 +37,6 @@
 #include "server/review/review.h"
 #include "server/scrape.h"
 #include "server/serve/worker.h"
-#include "server/server_memory.h"
 #include "server/signals.h"
 #include "server/systemd.h"
 
@@ -203,12 +203,6 @@ static enum err_code open_fits(struct server *server, struct err *err)
     return options.state_dir[0] != '\0' ? fits_open(&service->fits, &options, err) : ERR_OK;
 }
 
-static enum err_code start_fits(struct server *server, struct err *err)
-{
-    struct service *service = &server->service;
-    return service->fits != NULL ? fits_start(service->fits, service->reloader, err) : ERR_OK;
-}
-
 /* The arrays that the metrics' setup needs, from the route table. */
 static enum err_code open_metrics(struct server *server, struct err *err)
 {
@@ -246,11 +240,6 @@ static enum err_code open_tls(struct server *server, struct err *err)
     const struct config *config = server->config;
     return tls_open(&server->service.tls, config->tls_cert_file, config->tls_key_file,
                     config->tls_client_ca_file, err);
-}
-
-static enum err_code start_http(struct server *server, struct err *err)
-{
-    return addresses_start(&server->addresses, &server->service, server->plan.io_threads, err);
 }
 
 static enum err_code start_workers(struct server *server, struct err *err)
@@ -300,9 +289,12 @@ static enum err_code server_start(struct server *server, struct err *err)
         open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err))
         return err->code;
     scrape_register(service); /* HTTP brings the first scrape */
-    if (start_http(server, err) || start_workers(server, err) || load_models(server, err) ||
-        start_shadow(server, err) || start_prepare(server, err) ||
-        reloader_start(service->reloader, err) || start_fits(server, err))
+    if (addresses_start(&server->addresses, &server->service, server->plan.io_threads, err))
+        return err->code;
+    if (start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
+        start_prepare(server, err) || reloader_start(service->reloader, err))
+        return err->code;
+    if (service->fits != NULL && fits_start(service->fits, service->reloader, err))
         return err->code;
     signals_watch_end(&server->start); /* from now on a stop is a drain */
     atomic_store(&service->phase, SERVICE_READY);
@@ -350,36 +342,24 @@ static void server_drain(struct server *server)
     snapshots_release(snapshots, snapshot);
 }
 
-/* Rows that no worker has taken get 503. */
-static void fail_waiting(struct batcher *batcher)
-{
-    struct row *rows[64];
-    for (unsigned count; (count = batcher_flush(batcher, rows, 64)) > 0;)
-        for (unsigned i = 0; i < count; i++) {
-            err_set(&rows[i]->err, ERR_NOT_READY, "the server is stopping");
-            request_row_done(rows[i]);
-        }
-}
-
-/* Resumes every suspended exchange: after this none is suspended, and none will be. */
-static void stop_work(struct server *server)
+static void server_stop(struct server *server)
 {
     struct service *service = &server->service;
+    /* Up to worker_join every suspended exchange is resumed: then none is, and none will be. */
     atomic_store(&service->phase, SERVICE_STOPPING);
     fits_stop(service->fits);
     reloader_stop(service->reloader);
     prepare_stop(atomic_load(&service->prepare));
     if (service->batcher != NULL) {
         batcher_close(service->batcher);
-        fail_waiting(service->batcher);
+        struct row *rows[64]; /* those that no worker has taken get 503 */
+        for (unsigned count; (count = batcher_flush(service->batcher, rows, 64)) > 0;)
+            for (unsigned i = 0; i < count; i++) {
+                err_set(&rows[i]->err, ERR_NOT_READY, "the server is stopping");
+                request_row_done(rows[i]);
+            }
     }
     worker_join(server->workers);
-}
-
-static void server_stop(struct server *server)
-{
-    struct service *service = &server->service;
-    stop_work(server);
     addresses_quiesce(&server->addresses);
     await_idle(&server->addresses, LAST_REPLIES_MS);
     addresses_stop(&server->addresses);
@@ -410,34 +390,29 @@ static bool is_first_of_name(const struct config *config, unsigned index)
     return true;
 }
 
-/* "attnd: listening on http://[::1]:8080 (wafer-vit, kernel-bert)" */
-static void announce(const struct server *server, FILE *ready)
-{
-    const char *address = http_address(server->addresses.main);
-    const unsigned port = http_port(server->addresses.main);
-    bool bracket = strchr(address, ':') != NULL && address[0] != '[';
-    fprintf(ready, "attnd: listening on %s://%s%s%s:%u (",
-            server->service.tls != NULL ? "https" : "http", bracket ? "[" : "", address,
-            bracket ? "]" : "", port);
-    for (unsigned i = 0; i < server->config->model_count; i++)
-        if (is_first_of_name(server->config, i))
-            fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
-    fprintf(ready, ")\n");
-    fflush(ready);
-    systemd_notify("READY=1");
-    log_event(LOG_INFO, "ready", LOG_TEXT("scheme", server->service.tls != NULL ? "https" : "http"),
-              LOG_TEXT("address", address), LOG_NUMBER("port", port),
-              LOG_NUMBER("workers", server->plan.workers),
-              LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
-    addresses_log(&server->addresses, &server->service);
-}
-
 static void serve(struct server *server, FILE *ready, struct err *err)
 {
     memory_tune_heap();
     arena_init(&server->arena);
     if (server_start(server, err) == ERR_OK) {
-        announce(server, ready);
+        const char *address = http_address(server->addresses.main);
+        const unsigned port = http_port(server->addresses.main);
+        bool bracket = strchr(address, ':') != NULL && address[0] != '[';
+        fprintf(ready, "attnd: listening on %s://%s%s%s:%u (",
+                server->service.tls != NULL ? "https" : "http", bracket ? "[" : "", address,
+                bracket ? "]" : "", port);
+        for (unsigned i = 0; i < server->config->model_count; i++)
+            if (is_first_of_name(server->config, i))
+                fprintf(ready, "%s%s", i > 0 ? ", " : "", server->config->models[i].name);
+        fprintf(ready, ")\n");
+        fflush(ready);
+        systemd_notify("READY=1");
+        log_event(LOG_INFO, "ready",
+                  LOG_TEXT("scheme", server->service.tls != NULL ? "https" : "http"),
+                  LOG_TEXT("address", address), LOG_NUMBER("port", port),
+                  LOG_NUMBER("workers", server->plan.workers),
+                  LOG_NUMBER("threads_per_worker", server->plan.threads_per_worker));
+        addresses_log(&server->addresses, &server->service);
         signals_await_stop(&server->service);
         server_drain(server);
     }

@@ -1,4 +1,4 @@
-#include "server/server_memory.h"
+#include "server/memory_plan.h"
 
 #include "server/addresses.h"
 #include "server/serve/shadow.h"

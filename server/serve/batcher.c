@@ -229,9 +229,16 @@ static unsigned place_locked(const struct batcher *batcher, uint64_t due)
     return low;
 }
 
-static void lane_enter_locked(struct batcher *batcher, struct lane *lane, unsigned tokens)
+static void insert_locked(struct batcher *batcher, struct row *row)
 {
-    lane->tokens += tokens;
+    struct entry entry = entry_of(row);
+    unsigned place = place_locked(batcher, entry.due_ns);
+    struct entry *at = &batcher->entries[place];
+    memmove(at + 1, at, (batcher->count - place) * sizeof *at);
+    *at = entry;
+    batcher->count++;
+    struct lane *lane = &row->model->lane;
+    lane->tokens += entry.tokens;
     if (lane->depth++ > 0)
         return;
     lane->previous = NULL;
@@ -241,9 +248,11 @@ static void lane_enter_locked(struct batcher *batcher, struct lane *lane, unsign
     batcher->waiting = lane;
 }
 
-static void lane_leave_locked(struct batcher *batcher, struct lane *lane, unsigned tokens)
+/* An entry leaves; closing the gap is the caller's. */
+static void leave_locked(struct batcher *batcher, const struct entry *entry)
 {
-    lane->tokens -= tokens;
+    struct lane *lane = &entry->model->lane;
+    lane->tokens -= entry->tokens;
     if (--lane->depth > 0)
         return;
     if (lane->next != NULL)
@@ -252,23 +261,6 @@ static void lane_leave_locked(struct batcher *batcher, struct lane *lane, unsign
         lane->previous->next = lane->next;
     else
         batcher->waiting = lane->next;
-}
-
-static void insert_locked(struct batcher *batcher, struct row *row)
-{
-    struct entry entry = entry_of(row);
-    unsigned place = place_locked(batcher, entry.due_ns);
-    struct entry *at = &batcher->entries[place];
-    memmove(at + 1, at, (batcher->count - place) * sizeof *at);
-    *at = entry;
-    batcher->count++;
-    lane_enter_locked(batcher, &row->model->lane, entry.tokens);
-}
-
-/* An entry leaves; closing the gap is the caller's. */
-static void leave_locked(struct batcher *batcher, const struct entry *entry)
-{
-    lane_leave_locked(batcher, &entry->model->lane, entry->tokens);
 }
 
 bool batcher_submit(struct batcher *batcher, struct row *const *rows, unsigned count)
@@ -371,24 +363,20 @@ static void extend_locked(struct batcher *batcher, const struct fill *fill)
     }
 }
 
-/* The first row is in whatever its size; the capacity of a batch is at least one. */
-static void begin_locked(struct batcher *batcher, struct fill *fill, unsigned lead)
-{
-    const struct entry *entry = &batcher->entries[lead];
-    fill->model = entry->model;
-    fill->budget = budget_locked(batcher, lead);
-    fill->batch->rows[fill->batch->row_count++] = entry->row;
-    fill->batch->tokens = entry->step;
-    batcher->hurry_next = !entry->hurried;
-}
-
 /* One pass in order; entries that stay move up into the gaps behind it. */
 static void take_locked(struct batcher *batcher, struct batch *batch)
 {
     struct fill fill = {.batch = batch, .now_ns = clock_now_ns()};
     unsigned kept = 0, lead = lead_locked(batcher, fill.now_ns);
-    if (lead < batcher->count)
-        begin_locked(batcher, &fill, lead);
+    if (lead < batcher->count) {
+        /* the first row is in whatever its size; the capacity of a batch is at least one */
+        const struct entry *entry = &batcher->entries[lead];
+        fill.model = entry->model;
+        fill.budget = budget_locked(batcher, lead);
+        batch->rows[batch->row_count++] = entry->row;
+        batch->tokens = entry->step;
+        batcher->hurry_next = !entry->hurried;
+    }
     for (unsigned i = 0; i < batcher->count; i++) {
         if (i == lead || fill_with(&fill, &batcher->entries[i]))
             leave_locked(batcher, &batcher->entries[i]);

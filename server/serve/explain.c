@@ -37,17 +37,6 @@ static size_t bytes_of(const struct row *row)
 
 /* ---- before ---- */
 
-static enum err_code check_overlay(struct row *row)
-{
-    size_t pixels = overlay_pixels(row);
-    if (pixels > OVERLAY_PIXELS_MAX)
-        return err_set(&row->err, ERR_UNUSABLE,
-                       "overlay: a heat map has at most %d pixels, the image has %zu; without "
-                       "overlay it is explained by its grid",
-                       OVERLAY_PIXELS_MAX, pixels);
-    return ERR_OK;
-}
-
 /* The request's own bytes first: more than the whole budget is never available. */
 static enum err_code reserve(struct service *service, struct request *request, struct row *row)
 {
@@ -80,7 +69,15 @@ static void enter_pool(struct request *request)
 
 enum err_code explain_keep(struct service *service, struct request *request, struct row *row)
 {
-    if (check_overlay(row) || reserve(service, request, row) || request->err.code != ERR_OK)
+    size_t pixels = overlay_pixels(row);
+    if (pixels > OVERLAY_PIXELS_MAX) {
+        err_set(&row->err, ERR_UNUSABLE,
+                "overlay: a heat map has at most %d pixels, the image has %zu; without "
+                "overlay it is explained by its grid",
+                OVERLAY_PIXELS_MAX, pixels);
+        return row->err.code;
+    }
+    if (reserve(service, request, row) || request->err.code != ERR_OK)
         return row->err.code;
     request->then = enter_pool;
     request->explain_units += EXPLAIN_ROW_UNITS + overlay_pixels(row);

@@ -135,14 +135,6 @@ static enum err_code check_versions(const struct snapshot *next, struct err *err
     return ERR_OK;
 }
 
-/* A shadow runs beside the workers, in a session of its own. */
-static enum err_code open_shadow(const struct reload *reload, unsigned index, struct err *err)
-{
-    if (reload->next->config.models[index].shadow <= 0)
-        return ERR_OK;
-    return served_model_open_shadow(reload->next->models[index], err);
-}
-
 static enum err_code note_changed(struct reload *reload, const struct snapshot *of,
                                   const struct snapshot *noted, struct err *err)
 {
@@ -177,7 +169,10 @@ static enum err_code take_model(struct reload *reload, unsigned index, struct er
     }
     if (check_versions(reload->next, err))
         return err->code;
-    return open_shadow(reload, index, err);
+    /* a shadow runs beside the workers, in a session of its own */
+    if (reload->next->config.models[index].shadow <= 0)
+        return ERR_OK;
+    return served_model_open_shadow(reload->next->models[index], err);
 }
 
 static enum err_code take_models(struct reload *reload, struct err *err)
@@ -280,20 +275,6 @@ static void tell_certificate(struct tls *tls)
               LOG_NUMBER("days_left", days));
 }
 
-/* The steps that cannot fail: from here on it is the state of the server. */
-static void publish(struct reload *reload)
-{
-    struct tls *tls = reload->options->tls;
-    reload->result->generation = reload->next->generation;
-    log_set_level(reload->next->config.log_level);
-    tell_keys(reload->next->keys);
-    if (reload->certificate != NULL)
-        tls_use(tls, reload->certificate);
-    if (tls != NULL)
-        tell_certificate(tls);
-    snapshots_publish(reload->options->snapshots, reload->next);
-}
-
 enum err_code reload_carry_out(struct reload *reload, struct config *config,
                                enum err_code (*commit)(void *context, const struct snapshot *next,
                                                        struct err *err),
@@ -304,7 +285,16 @@ enum err_code reload_carry_out(struct reload *reload, struct config *config,
     if (make_next(reload, config, err) == ERR_OK && commit != NULL)
         commit(context, reload->next, err);
     if (err->code == ERR_OK) {
-        publish(reload);
+        /* the steps that cannot fail: from here on it is the state of the server */
+        struct tls *tls = reload->options->tls;
+        reload->result->generation = reload->next->generation;
+        log_set_level(reload->next->config.log_level);
+        tell_keys(reload->next->keys);
+        if (reload->certificate != NULL)
+            tls_use(tls, reload->certificate);
+        if (tls != NULL)
+            tell_certificate(tls);
+        snapshots_publish(snapshots, reload->next);
     } else {
         tls_discard(reload->certificate);
         snapshot_discard(reload->next);

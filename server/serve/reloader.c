@@ -259,26 +259,6 @@ static void carry_out(struct reloader *reloader, const struct reloader_call *cal
     observe(reloader->options.observers, change, call->key, call->result, call->err);
 }
 
-static void run_order(struct reloader *reloader, struct reloader_order *order)
-{
-    struct request *request = order->request;
-    carry_out(reloader, &(struct reloader_call){.change = order->change,
-                                                .key = request->grant.name,
-                                                .arena = &request->exchange->arena,
-                                                .result = &order->result,
-                                                .err = &request->err});
-}
-
-static void run_signal(struct reloader *reloader)
-{
-    struct reload_result result = {0};
-    struct err err = {0};
-    struct arena arena;
-    arena_init(&arena);
-    carry_out(reloader, &(struct reloader_call){.arena = &arena, .result = &result, .err = &err});
-    arena_deinit(&arena);
-}
-
 /* The thread's next task; all NULL: a signal came. */
 struct task {
     struct reloader_order *order;
@@ -311,11 +291,22 @@ static bool take(struct reloader *reloader, struct task *task)
 
 static void run(struct reloader *reloader, const struct task *task)
 {
-    if (task->order == NULL && task->call == NULL)
-        run_signal(reloader);
-    else if (task->order != NULL && task->order->request->err.code == ERR_OK)
-        run_order(reloader, task->order);
-    else if (task->call != NULL && task->call->err->code == ERR_OK)
+    if (task->order == NULL && task->call == NULL) {
+        struct reload_result result = {0};
+        struct err err = {0};
+        struct arena arena;
+        arena_init(&arena);
+        carry_out(reloader,
+                  &(struct reloader_call){.arena = &arena, .result = &result, .err = &err});
+        arena_deinit(&arena);
+    } else if (task->order != NULL && task->order->request->err.code == ERR_OK) {
+        struct request *request = task->order->request;
+        carry_out(reloader, &(struct reloader_call){.change = task->order->change,
+                                                    .key = request->grant.name,
+                                                    .arena = &request->exchange->arena,
+                                                    .result = &task->order->result,
+                                                    .err = &request->err});
+    } else if (task->call != NULL && task->call->err->code == ERR_OK)
         carry_out(reloader, task->call);
 }
 

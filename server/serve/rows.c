@@ -76,27 +76,6 @@ static void resolve_model(struct request *request, unsigned index, struct served
     prefix_item(request, index, &row->err);
 }
 
-static enum err_code resolve_models(struct request *request)
-{
-    const struct predict_call *call = &request->call;
-    struct served_model *named = NULL;
-    if (call->model != NULL) {
-        named = snapshot_find(request->snapshot, call->model);
-        if (named == NULL)
-            return err_set(&request->err, ERR_NOT_FOUND,
-                           "%s: no model of this name is served; GET /models lists them",
-                           call->model_place);
-    }
-    for (unsigned i = 0; i < call->item_count; i++) {
-        request->rows[i].request = request;
-        request->rows[i].deadline_ns = request->deadline_ns;
-        request->rows[i].err = call->items[i].err;
-        if (request->rows[i].err.code == ERR_OK)
-            resolve_model(request, i, named);
-    }
-    return ERR_OK;
-}
-
 /* Adds up what there is to decode. */
 static enum err_code count_pixels(struct request *request)
 {
@@ -127,7 +106,25 @@ enum err_code rows_open(struct request *request)
     request->good = arena_alloc_array(arena, count, sizeof(struct row *));
     if (request->rows == NULL || request->good == NULL)
         return err_no_memory(&request->err, count * sizeof *request->rows);
-    if (resolve_models(request) || count_pixels(request))
+    const struct predict_call *call = &request->call;
+    struct served_model *named = NULL;
+    if (call->model != NULL) {
+        named = snapshot_find(request->snapshot, call->model);
+        if (named == NULL) {
+            err_set(&request->err, ERR_NOT_FOUND,
+                    "%s: no model of this name is served; GET /models lists them",
+                    call->model_place);
+            return request->err.code;
+        }
+    }
+    for (unsigned i = 0; i < call->item_count; i++) {
+        request->rows[i].request = request;
+        request->rows[i].deadline_ns = request->deadline_ns;
+        request->rows[i].err = call->items[i].err;
+        if (request->rows[i].err.code == ERR_OK)
+            resolve_model(request, i, named);
+    }
+    if (count_pixels(request))
         return request->err.code;
     return ERR_OK;
 }
@@ -148,20 +145,6 @@ bool rows_want_labels(const struct request *request)
     return unlabelled(request) != NULL;
 }
 
-/* The labels in the making are ready: they are those of every row of the model. */
-static void share_labels(struct request *request, const struct served_model *model)
-{
-    for (unsigned i = 0; i < request->call.item_count; i++) {
-        struct row *row = &request->rows[i];
-        if (row->model != model || row->err.code != ERR_OK || row->labels != NULL)
-            continue;
-        row->labels = request->labelling;
-        label_set_acquire(row->labels);
-    }
-    label_set_release(request->labelling);
-    request->labelling = NULL;
-}
-
 static enum err_code begin_labels(struct service *service, struct request *request,
                                   const struct served_model *model)
 {
@@ -178,8 +161,18 @@ enum err_code rows_label(struct service *service, struct request *request, unsig
     if (!watch_wanted(service, request) || begin_labels(service, request, model) ||
         label_set_step(request->labelling, left, &request->err))
         return request->err.code;
-    if (*left == 0)
-        share_labels(request, model);
+    if (*left == 0) {
+        /* the labels in the making are ready: they are those of every row of the model */
+        for (unsigned i = 0; i < request->call.item_count; i++) {
+            struct row *row = &request->rows[i];
+            if (row->model != model || row->err.code != ERR_OK || row->labels != NULL)
+                continue;
+            row->labels = request->labelling;
+            label_set_acquire(row->labels);
+        }
+        label_set_release(request->labelling);
+        request->labelling = NULL;
+    }
     if (*left == 0 && rows_want_labels(request)) /* another version answers some of the items */
         *left = request->call.labels.count;
     return ERR_OK;

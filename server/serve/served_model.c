@@ -266,31 +266,6 @@ static void destroy(struct served_model *model)
     free(model);
 }
 
-static enum err_code enter_metrics(struct served_model *model, struct metrics *metrics,
-                                   struct err *err)
-{
-    const struct metrics_model told = {.name = model->name,
-                                       .info = model->info,
-                                       .load_seconds = model->load_seconds,
-                                       .generation = model->generation};
-    unsigned slot;
-    if (metrics_add_model(metrics, &told, &slot, err))
-        return err->code;
-    model->metrics = metrics;
-    model->slot = slot;
-    return ERR_OK;
-}
-
-/* The processors of all pools that read the copy. */
-static void enter_copy(struct affinity *affinity, const struct served_model_options *options,
-                       unsigned copy)
-{
-    for (unsigned w = 0; options->placement != NULL && w < options->plan->workers; w++)
-        if (options->placement->pools[w].copy == copy)
-            add_pool(affinity, options, w);
-    affinity_enter(affinity);
-}
-
 /* Each is read by a thread, and those that it starts, on the processors that will compute with it:
  * its memory is then that of their node. */
 static enum err_code open_copies(struct served_model *model,
@@ -300,7 +275,11 @@ static enum err_code open_copies(struct served_model *model,
     struct engine_options like = *how;
     for (unsigned i = 0; i < options->plan->copies && err->code == ERR_OK; i++) {
         struct affinity affinity = {0};
-        enter_copy(&affinity, options, i);
+        /* the processors of all pools that read the copy */
+        for (unsigned w = 0; options->placement != NULL && w < options->plan->workers; w++)
+            if (options->placement->pools[w].copy == i)
+                add_pool(&affinity, options, w);
+        affinity_enter(&affinity);
         like.copy_of = i > 0 ? model->copies[0] : NULL; /* all give the same answers */
         if (!engine_open(&model->copies[i], model->dir, &like, err))
             model->copy_count++;
@@ -329,7 +308,16 @@ static enum err_code load(struct served_model *model, const struct served_model_
          label_sets_open(&model->label_sets, model->engine, LABEL_SETS_BYTES, err)))
         return err->code;
     model->load_seconds = clock_ms_between(start, clock_now_ns()) / 1000;
-    return enter_metrics(model, options->metrics, err);
+    const struct metrics_model told = {.name = model->name,
+                                       .info = model->info,
+                                       .load_seconds = model->load_seconds,
+                                       .generation = model->generation};
+    unsigned slot;
+    if (metrics_add_model(options->metrics, &told, &slot, err))
+        return err->code;
+    model->metrics = options->metrics;
+    model->slot = slot;
+    return ERR_OK;
 }
 
 /* Weights of layers that config.json does not ask for, as when its number of layers is wrong. */

@@ -118,14 +118,6 @@ static bool enqueue(struct shadow *shadow, struct job *job)
     return fits;
 }
 
-static bool is_full(struct shadow *shadow)
-{
-    pthread_mutex_lock(&shadow->lock);
-    bool is = shadow->jobs >= SHADOW_JOBS_MAX || shadow->bytes >= SHADOW_BYTES_MAX;
-    pthread_mutex_unlock(&shadow->lock);
-    return is;
-}
-
 static void drop(struct shadow *shadow, struct job *job)
 {
     memory_give(shadow->options.memory, job->held);
@@ -139,7 +131,10 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
 {
     const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
     struct err err = {0};
-    if (is_full(shadow) || row->labels != NULL) /* which the shadow does not have encoded */
+    pthread_mutex_lock(&shadow->lock);
+    bool is_full = shadow->jobs >= SHADOW_JOBS_MAX || shadow->bytes >= SHADOW_BYTES_MAX;
+    pthread_mutex_unlock(&shadow->lock);
+    if (is_full || row->labels != NULL) /* which the shadow does not have encoded */
         return false;
     size_t held = memory_sum(need_of(model, &source), bytes_of(&source) + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
@@ -283,14 +278,6 @@ static uint64_t answers(const struct shadow *shadow)
     return batcher_progress(shadow->options.batcher).rows;
 }
 
-static void rest_until(struct shadow *shadow, uint64_t wanted)
-{
-    const struct timespec step = {.tv_nsec = REST_STEP_NS};
-    const uint64_t end_ns = clock_now_ns() + (uint64_t)SHADOW_REST_S_MAX * CLOCK_NS_PER_S;
-    while (answers(shadow) < wanted && clock_now_ns() < end_ns && !is_closing(shadow))
-        nanosleep(&step, NULL);
-}
-
 /* A copy slows the answers that are computed beside it, by its share of caches and of what two
  * processors have in common. Where there are none copies follow each other. */
 static void judge_sparingly(struct shadow *shadow, const struct job *job)
@@ -298,8 +285,13 @@ static void judge_sparingly(struct shadow *shadow, const struct job *job)
     const uint64_t before = answers(shadow);
     judge(shadow, job);
     const uint64_t after = answers(shadow);
-    if (after > before)
-        rest_until(shadow, after + SHADOW_ANSWERS * (after - before));
+    if (after > before) {
+        const uint64_t wanted = after + SHADOW_ANSWERS * (after - before);
+        const struct timespec step = {.tv_nsec = REST_STEP_NS};
+        const uint64_t end_ns = clock_now_ns() + (uint64_t)SHADOW_REST_S_MAX * CLOCK_NS_PER_S;
+        while (answers(shadow) < wanted && clock_now_ns() < end_ns && !is_closing(shadow))
+            nanosleep(&step, NULL);
+    }
 }
 
 /* On Linux a priority is an attribute of the thread. */
@@ -319,16 +311,6 @@ static void *clerk_main(void *context)
 
 /* ---- start and stop ---- */
 
-static enum err_code start_threads(struct shadow *shadow, struct err *err)
-{
-    int failure = pthread_create(&shadow->runner, NULL, runner_main, shadow);
-    shadow->has_runner = failure == 0;
-    if (failure == 0)
-        failure = pthread_create(&shadow->clerk, NULL, clerk_main, shadow);
-    shadow->has_clerk = shadow->has_runner && failure == 0;
-    return failure == 0 ? ERR_OK : err_no_thread(err, failure);
-}
-
 enum err_code shadow_start(struct shadow **out, const struct shadow_options *options,
                            struct err *err)
 {
@@ -342,9 +324,14 @@ enum err_code shadow_start(struct shadow **out, const struct shadow_options *opt
     pthread_cond_init(&shadow->wanted, NULL);
     sem_init(&shadow->go, 0, 0);
     sem_init(&shadow->done, 0, 0);
-    if (start_threads(shadow, err)) {
+    int failure = pthread_create(&shadow->runner, NULL, runner_main, shadow);
+    shadow->has_runner = failure == 0;
+    if (failure == 0)
+        failure = pthread_create(&shadow->clerk, NULL, clerk_main, shadow);
+    shadow->has_clerk = shadow->has_runner && failure == 0;
+    if (failure != 0) {
         shadow_stop(shadow);
-        return err->code;
+        return err_no_thread(err, failure);
     }
     *out = shadow;
     return ERR_OK;

@@ -215,22 +215,17 @@ static void *hash_main(void *context)
     return NULL;
 }
 
-/* In a thread of its own, which holds no lock that others wait for and ends when it has hashed: a
- * thread with SCHED_IDLE may not be allowed back to normal priority. */
-static void hash(struct hashing *hashing)
-{
-    pthread_t thread;
-    int failure = pthread_create(&thread, NULL, hash_main, hashing);
-    if (failure != 0)
-        err_no_thread(&hashing->err, failure);
-    else
-        pthread_join(thread, NULL);
-}
-
 static void compute_digest(struct snapshots *snapshots, struct served_model *model)
 {
     struct hashing hashing = {.model = model, .stop = &snapshots->stop_hashing};
-    hash(&hashing);
+    /* In a thread of its own, which holds no lock that others wait for and ends when it has hashed:
+     * a thread with SCHED_IDLE may not be allowed back to normal priority. */
+    pthread_t thread;
+    int failure = pthread_create(&thread, NULL, hash_main, &hashing);
+    if (failure != 0)
+        err_no_thread(&hashing.err, failure);
+    else
+        pthread_join(thread, NULL);
     if (hashing.err.code == ERR_NOT_READY)
         return;
     if (hashing.err.code != ERR_OK) {

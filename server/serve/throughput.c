@@ -9,22 +9,17 @@ static double ns_per_token(const struct throughput *throughput)
     return throughput->tokens > 0 ? throughput->ns / throughput->tokens : 0;
 }
 
-static void begin(struct throughput *throughput, double tokens, double ns)
-{
-    if (throughput->samples == 0 || ns < ns_per_token(throughput) * tokens) {
-        throughput->ns = ns;
-        throughput->tokens = tokens;
-    }
-    throughput->samples++;
-}
-
 void throughput_add(struct throughput *throughput, unsigned tokens, uint64_t ns)
 {
     double count = tokens > THROUGHPUT_TOKENS_MIN ? tokens : THROUGHPUT_TOKENS_MIN;
     double time = ns > 0 ? (double)ns : 1;
     double most = 2 * ns_per_token(throughput) * count;
     if (throughput->samples < THROUGHPUT_SAMPLES_FIRST) {
-        begin(throughput, count, time);
+        if (throughput->samples == 0 || time < ns_per_token(throughput) * count) {
+            throughput->ns = time;
+            throughput->tokens = count;
+        }
+        throughput->samples++;
         return;
     }
     throughput->ns += (time < most ? time : most) - throughput->ns / 8;

@@ -7,7 +7,6 @@
 #include "config/option.h"
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
-#include "server/check.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/suite.h"
 #include "tests/unit/server/server_parts.h"
