@@ -11,7 +11,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/cli/screen.h"
-#include "loadtest/pacer.h"
 #include "tools/client/connection.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "loadtest/answer.h"
 #include "loadtest/client.h"
 #include "loadtest/options.h"
-#include "loadtest/report.h"
 #include "loadtest/tally.h"
 #include "loadtest/workload.h"
 

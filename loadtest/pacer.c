@@ -1,4 +1,4 @@
-#include "loadtest/pacer.h"
+#include "loadtest/client.h"
 
 #include "engine/base/clock.h"
 

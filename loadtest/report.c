@@ -1,8 +1,8 @@
-/* report.c - see report.h. Throughput counts every answer, goodput only those that were OK; both
+/* report.c - see tally.h. Throughput counts every answer, goodput only those that were OK; both
  * over the time from the first request to the last answer. The JSON object's members are named with
  * their units; counts that are zero are printed too, so that a reader need not test for presence.
  */
-#include "loadtest/report.h"
+#include "loadtest/tally.h"
 
 #include "engine/base/clock.h"
 #include "tools/client/buffer.h"

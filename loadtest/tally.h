@@ -12,6 +12,7 @@
 #include "loadtest/options.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- quantiles of durations ---- */
 
@@ -94,5 +95,13 @@ void tally_record(struct tally *tally, const struct tally_sample *sample);
 /* The table's name and sentence of an outcome. */
 const char *tally_outcome_name(enum outcome outcome);
 const char *tally_outcome_sentence(enum outcome outcome);
+
+/* ---- the report ---- */
+
+/* The tally as a table for people, or as one JSON object for machines (report.c). */
+void report_text(const struct tally *tally, FILE *file);
+
+/* One line. ERR_NO_MEMORY. */
+enum err_code report_json(const struct tally *tally, FILE *file, struct err *err);
 
 #endif

@@ -1,6 +1,5 @@
 /* attnd-batch - answers of a model for a million inputs, one result a line; see tools/batch/. */
 #include "engine/cli/cli_main.h"
-#include "tools/batch/batch_options.h"
 #include "tools/batch/batch_run.h"
 
 struct program {

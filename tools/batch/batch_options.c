@@ -1,4 +1,4 @@
-#include "tools/batch/batch_options.h"
+#include "tools/batch/batch_run.h"
 
 #include "engine/base/cpu.h"
 #include "engine/base/utf8.h"

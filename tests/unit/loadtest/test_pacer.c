@@ -1,5 +1,5 @@
 #include "engine/base/clock.h"
-#include "loadtest/pacer.h"
+#include "loadtest/client.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
