@@ -49,22 +49,6 @@ static void close_all(void *target)
     sources_close(&program->options.sources);
 }
 
-static void tell(const struct program *program)
-{
-    const struct batch_run_result *result = &program->result;
-    uint64_t now = result->inputs - result->before;
-    if (result->is_stopped)
-        fprintf(stderr, "stopped; %s\n",
-                program->options.out != NULL ? "the same command goes on"
-                                             : "with --out the same command would go on");
-    fprintf(stderr, "attnd-batch: %llu inputs", (unsigned long long)result->inputs);
-    if (result->before > 0)
-        fprintf(stderr, " (%llu of them before)", (unsigned long long)result->before);
-    fprintf(stderr, ", %llu failed, %.1f s, %.1f inputs a second\n",
-            (unsigned long long)result->failed, result->seconds,
-            result->seconds > 0 ? (double)now / result->seconds : 0.0);
-}
-
 static enum err_code run(struct cli_run *run, struct err *err)
 {
     struct program *program = run->target;
@@ -80,7 +64,18 @@ static enum err_code run(struct cli_run *run, struct err *err)
         run->status = cli_main_status(err); /* a server may refuse the key or the model */
         return err->code;
     }
-    tell(program);
+    const struct batch_run_result *result = &program->result;
+    uint64_t now = result->inputs - result->before;
+    if (result->is_stopped)
+        fprintf(stderr, "stopped; %s\n",
+                program->options.out != NULL ? "the same command goes on"
+                                             : "with --out the same command would go on");
+    fprintf(stderr, "attnd-batch: %llu inputs", (unsigned long long)result->inputs);
+    if (result->before > 0)
+        fprintf(stderr, " (%llu of them before)", (unsigned long long)result->before);
+    fprintf(stderr, ", %llu failed, %.1f s, %.1f inputs a second\n",
+            (unsigned long long)result->failed, result->seconds,
+            result->seconds > 0 ? (double)now / result->seconds : 0.0);
     if (program->result.is_stopped)
         run->status = CLI_STOPPED;
     else if (program->result.failed > 0)

@@ -4,6 +4,8 @@
 #include "engine/base/utf8.h"
 #include "engine/cli/cli_rows.h"
 #include "tools/answers/answer_words.h"
+#include "tools/batch/output.h"
+#include "tools/batch/sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>

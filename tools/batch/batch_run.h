@@ -10,13 +10,78 @@
 
 #include "engine/base/err.h"
 #include "engine/cli/cli.h"
-#include "tools/batch/local.h"
+#include "tools/answers/answers.h"
+#include "tools/batch/chunk.h"
 #include "tools/batch/output.h"
-#include "tools/batch/remote.h"
+#include "tools/batch/remote_call.h"
+#include "tools/batch/result.h"
 #include "tools/batch/sources.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
+
+/* ---- answers of a server ---- */
+
+/* Remote answers of chunks, through a running attnd (remote.c): inputs go in envelopes of
+ * POST /predict, as many as the server takes at once. What will pass (429, 503, a connection that
+ * breaks) is asked again, REMOTE_ATTEMPTS times in all with growing pauses: a prediction may be
+ * asked for twice. A server is immutable after open; a struct remote belongs to one thread at a
+ * time.
+ *
+ *     remote_server_open(&server, &options, &err);      asks GET /models
+ *     remote_open(&remote, &server, &err);
+ *     remote_answer(remote, chunk, &err);
+ *     remote_close(remote);
+ *     remote_server_close(&server);
+ */
+
+/* ERR_UNUSABLE for a model that it does not serve, or another answer than is expected; ERR_IO. */
+enum err_code remote_server_open(struct remote_server *out, const struct remote_options *options,
+                                 struct err *err);
+void remote_server_close(struct remote_server *server);
+
+struct remote;
+enum err_code remote_open(struct remote **out, const struct remote_server *server, struct err *err);
+void remote_close(struct remote *remote);
+
+/* The same as local_answer. It also fails if the server refuses a whole request for good (the key,
+ * the model), or cannot be reached after all attempts. */
+enum err_code remote_answer(struct remote *remote, struct chunk *chunk, struct err *err);
+
+/* ---- answers of this process ---- */
+
+/* Local answers of chunks, in this process (local.c, tools/answers). A model is immutable after
+ * open; a struct local belongs to one thread at a time.
+ *
+ *     local_model_open(&model, &options, &err);
+ *     local_open(&local, &model, &err);
+ *     local_answer(local, chunk, &err);
+ *     local_close(local);
+ *     local_model_close(&model);
+ */
+
+struct local_options {
+    struct answers_options answers;
+    struct result_format format;
+};
+
+struct local_model {
+    const struct local_options *options;
+    struct answers_model answers;
+};
+
+/* Errors begin with the directory. Close it in any case. */
+enum err_code local_model_open(struct local_model *out, const struct local_options *options,
+                               struct err *err);
+void local_model_close(struct local_model *model);
+
+struct local;
+enum err_code local_open(struct local **out, const struct local_model *model, struct err *err);
+void local_close(struct local *local);
+
+/* A failed input gets its problem document in its place. Only a failure of the system is an error:
+ * the run must end then, and the chunk has no lines. */
+enum err_code local_answer(struct local *local, struct chunk *chunk, struct err *err);
 
 /* ---- options ---- */
 

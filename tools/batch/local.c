@@ -1,4 +1,4 @@
-#include "tools/batch/local.h"
+#include "tools/batch/batch_run.h"
 
 #include "learn/eval/measure/input_reader.h"
 

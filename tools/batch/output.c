@@ -122,23 +122,6 @@ static enum err_code take_old(struct output *out, struct output_state *old, uint
     return ERR_OK;
 }
 
-static enum err_code find_old(struct output *out, const struct stat *file, struct err *err)
-{
-    struct output_state old;
-    bool found;
-    if (read_state(&old, out->state_path, &found, err) == ERR_OK && file->st_size > 0) {
-        if (found)
-            take_old(out, &old, (uint64_t)file->st_size, err);
-        else
-            err_set(err, ERR_UNUSABLE,
-                    "%s: is there already, and without %s it cannot be continued; remove it, or "
-                    "give another --out",
-                    out->path, out->state_path);
-    }
-    output_state_free(&old);
-    return err->code;
-}
-
 enum err_code output_open(struct output *out, const char *path, struct output_state *state,
                           struct err *err)
 {
@@ -159,7 +142,19 @@ enum err_code output_open(struct output *out, const char *path, struct output_st
                        out->path);
     if (flock(out->fd, LOCK_EX | LOCK_NB) != 0)
         return err_set(err, ERR_CONFLICT, "%s: another run is writing it", out->path);
-    return find_old(out, &file, err);
+    struct output_state old;
+    bool found;
+    if (read_state(&old, out->state_path, &found, err) == ERR_OK && file.st_size > 0) {
+        if (found)
+            take_old(out, &old, (uint64_t)file.st_size, err);
+        else
+            err_set(err, ERR_UNUSABLE,
+                    "%s: is there already, and without %s it cannot be continued; remove it, or "
+                    "give another --out",
+                    out->path, out->state_path);
+    }
+    output_state_free(&old);
+    return err->code;
 }
 
 /* ---- writing ---- */

@@ -101,18 +101,6 @@ static void drop_if_long(struct record_reader *reader)
     reader->at = reader->scan;
 }
 
-/* UTF-16 is left only of what cannot be read whole first. */
-static enum err_code skip_mark(struct record_reader *reader, struct err *err)
-{
-    reader->has_begun = true;
-    if (charset_of_mark(reader->bytes, reader->len)[0] != '\0')
-        return err_set(err, ERR_UNUSABLE,
-                       "is UTF-16, which is read of a file, not of a stream; send UTF-8");
-    if (reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
-        reader->at = reader->scan = 3;
-    return ERR_OK;
-}
-
 /* Waits until there is something to read, or the end. */
 static enum err_code await(const struct record_reader *reader, struct err *err)
 {
@@ -137,8 +125,14 @@ static enum err_code fill(struct record_reader *reader, struct err *err)
         return err_set(err, ERR_IO, "cannot be read: %s", strerror(errno));
     reader->len += (size_t)got;
     reader->has_ended = got == 0;
-    if (!reader->has_begun && (reader->len >= 3 || reader->has_ended))
-        return skip_mark(reader, err);
+    if (!reader->has_begun && (reader->len >= 3 || reader->has_ended)) {
+        reader->has_begun = true; /* UTF-16 is left only of what cannot be read whole first */
+        if (charset_of_mark(reader->bytes, reader->len)[0] != '\0')
+            return err_set(err, ERR_UNUSABLE,
+                           "is UTF-16, which is read of a file, not of a stream; send UTF-8");
+        if (reader->len >= 3 && memcmp(reader->bytes, "\xEF\xBB\xBF", 3) == 0)
+            reader->at = reader->scan = 3;
+    }
     return ERR_OK;
 }
 
@@ -188,25 +182,6 @@ static bool is_blank(const struct record_reader *reader, const struct record_spa
     return !span->is_too_long;
 }
 
-/* The record from `at` to `scan`, whose end has so many bytes. */
-static void give(struct record_reader *reader, struct record_span *out, size_t end)
-{
-    const char *bytes = reader->bytes + reader->at;
-    size_t len = reader->scan - reader->at;
-    reader->taken += len + end;
-    len -= len > 0 && bytes[len - 1] == '\r';
-    *out = (struct record_span){.bytes = reader->is_dropping ? "" : bytes,
-                                .len = reader->is_dropping ? 0 : len,
-                                .line = reader->line,
-                                .is_too_long = reader->is_dropping};
-    reader->line += reader->lines_inside + 1;
-    reader->lines_inside = 0;
-    reader->scan += end;
-    reader->at = reader->scan;
-    reader->state = AT_HEAD;
-    reader->is_dropping = false;
-}
-
 enum err_code record_reader_next(struct record_reader *reader, struct record_span *out, bool *found,
                                  struct err *err)
 {
@@ -222,7 +197,20 @@ enum err_code record_reader_next(struct record_reader *reader, struct record_spa
         }
         if (!has_end && reader->at == reader->len && !reader->is_dropping)
             return ERR_OK;
-        give(reader, out, has_end);
+        const char *bytes = reader->bytes + reader->at;
+        size_t len = reader->scan - reader->at;
+        reader->taken += len + has_end;
+        len -= len > 0 && bytes[len - 1] == '\r';
+        *out = (struct record_span){.bytes = reader->is_dropping ? "" : bytes,
+                                    .len = reader->is_dropping ? 0 : len,
+                                    .line = reader->line,
+                                    .is_too_long = reader->is_dropping};
+        reader->line += reader->lines_inside + 1;
+        reader->lines_inside = 0;
+        reader->scan += has_end;
+        reader->at = reader->scan;
+        reader->state = AT_HEAD;
+        reader->is_dropping = false;
         *found = !is_blank(reader, out);
     }
     return ERR_OK;

@@ -1,4 +1,4 @@
-#include "tools/batch/remote.h"
+#include "tools/batch/batch_run.h"
 
 #include "engine/base/doc.h"
 #include "engine/base/doc_edit.h"

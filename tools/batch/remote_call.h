@@ -1,5 +1,5 @@
 /* remote_call.h - a server, and one call to it, which is repeated while the failure may pass: the
- * part of remote.h that knows statuses and pauses.
+ * part of remote.c that knows statuses and pauses.
  *
  * Threads: a connection belongs to one at a time. */
 #ifndef ATTND_TOOLS_BATCH_REMOTE_CALL_H
