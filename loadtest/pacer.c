@@ -4,26 +4,22 @@
 
 #include <math.h>
 
-/* xorshift64* (Vigna 2016, "An experimental exploration of Marsaglia's xorshift generators"); a
- * number in (0, 1], so that its logarithm is finite. */
-static double next_uniform(struct pacer *pacer)
-{
-    uint64_t x = pacer->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    pacer->random = x;
-    return ((double)(x * UINT64_C(0x2545F4914F6CDD1D) >> 11) + 1.0) * 0x1p-53;
-}
-
 /* Gaps of a Poisson process are exponential. Equal gaps are counted, not summed, so that rounding
  * never adds a request to a run. */
 void pacer_advance(struct pacer *pacer)
 {
     pacer->count++;
-    if (pacer->poisson)
-        pacer->at_s += -log(next_uniform(pacer)) / pacer->rate;
-    else
+    if (pacer->poisson) {
+        /* xorshift64* (Vigna 2016, "An experimental exploration of Marsaglia's xorshift
+         * generators"); a number in (0, 1], so that its logarithm is finite */
+        uint64_t x = pacer->random;
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        pacer->random = x;
+        const double uniform = ((double)(x * UINT64_C(0x2545F4914F6CDD1D) >> 11) + 1.0) * 0x1p-53;
+        pacer->at_s += -log(uniform) / pacer->rate;
+    } else
         pacer->at_s = (double)pacer->count / pacer->rate;
     pacer->due_ns = pacer->start_ns + (uint64_t)(pacer->at_s * CLOCK_NS_PER_S);
 }

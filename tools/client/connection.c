@@ -115,20 +115,6 @@ static enum connection_result failed(struct connection *connection, enum outcome
     return CONNECTION_FAILED;
 }
 
-/* The connection has ended, in order or by a reset, without any byte of a reply. */
-static enum connection_result ended(struct connection *connection, bool reset)
-{
-    uint64_t bytes;
-    if (connection->sent < connection->request_len)
-        return failed(connection, OUTCOME_UNSENT);
-    if (reset)
-        return failed(connection, OUTCOME_RESET);
-    if (acknowledged(connection->fd, &bytes) &&
-        bytes - connection->acknowledged_0 < due_bytes(connection))
-        return failed(connection, OUTCOME_UNSENT);
-    return failed(connection, OUTCOME_LOST);
-}
-
 static enum connection_result failed_tls(struct connection *connection, enum outcome outcome)
 {
     connection->reply.why = connection->err.text;
@@ -209,8 +195,17 @@ static enum connection_result replied(struct connection *connection, bool more_b
 
 static enum connection_result read_end(struct connection *connection, bool reset)
 {
-    if (!connection->reply.any_byte)
-        return ended(connection, reset);
+    if (!connection->reply.any_byte) { /* it has ended without any byte of a reply */
+        uint64_t bytes;
+        if (connection->sent < connection->request_len)
+            return failed(connection, OUTCOME_UNSENT);
+        if (reset)
+            return failed(connection, OUTCOME_RESET);
+        if (acknowledged(connection->fd, &bytes) &&
+            bytes - connection->acknowledged_0 < due_bytes(connection))
+            return failed(connection, OUTCOME_UNSENT);
+        return failed(connection, OUTCOME_LOST);
+    }
     if (!reset && http_parse_end(&connection->reply) == HTTP_PARSE_DONE)
         return replied(connection, false);
     return failed(connection, OUTCOME_CUT);

@@ -149,23 +149,6 @@ void tls_stream_close(struct tls_stream *stream)
     free(stream);
 }
 
-/* "The certificate is NOT trusted. The certificate issuer is unknown." */
-static enum tls_stream_result untrusted(const struct tls_stream *stream, struct err *err)
-{
-    gnutls_datum_t text;
-    unsigned status = gnutls_session_get_verify_cert_status(stream->session);
-    if (gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) < 0) {
-        err_set(err, ERR_FORBIDDEN, "TLS: the server's certificate is not trusted");
-        return TLS_STREAM_UNTRUSTED;
-    }
-    int len = (int)strcspn((const char *)text.data, "\n");
-    while (len > 0 && text.data[len - 1] == ' ')
-        len--;
-    err_set(err, ERR_FORBIDDEN, "TLS: %.*s", len, (const char *)text.data);
-    gnutls_free(text.data);
-    return TLS_STREAM_UNTRUSTED;
-}
-
 enum tls_stream_result tls_stream_shake_hands(struct tls_stream *stream, struct err *err)
 {
     int code;
@@ -177,8 +160,21 @@ enum tls_stream_result tls_stream_shake_hands(struct tls_stream *stream, struct 
         return TLS_STREAM_DONE;
     if (code == GNUTLS_E_AGAIN)
         return TLS_STREAM_WAIT;
-    if (code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
-        return untrusted(stream, err);
+    if (code == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR) {
+        /* "The certificate is NOT trusted. The certificate issuer is unknown." */
+        gnutls_datum_t text;
+        unsigned status = gnutls_session_get_verify_cert_status(stream->session);
+        if (gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0) < 0) {
+            err_set(err, ERR_FORBIDDEN, "TLS: the server's certificate is not trusted");
+            return TLS_STREAM_UNTRUSTED;
+        }
+        int len = (int)strcspn((const char *)text.data, "\n");
+        while (len > 0 && text.data[len - 1] == ' ')
+            len--;
+        err_set(err, ERR_FORBIDDEN, "TLS: %.*s", len, (const char *)text.data);
+        gnutls_free(text.data);
+        return TLS_STREAM_UNTRUSTED;
+    }
     err_set(err, ERR_IO, "TLS: %s", gnutls_strerror(code));
     return TLS_STREAM_BROKEN;
 }

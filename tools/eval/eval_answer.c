@@ -175,23 +175,6 @@ enum err_code eval_check_learnt(const struct eval *eval, struct err *err)
                    eval->calibrates ? "calibrate" : "write-agreement", text);
 }
 
-/* Pictures that are nearly black or nearly flat for the model. */
-static void warn_of_contrast(const struct eval *eval)
-{
-    const struct contrast_count *count = &eval->assessment.evaluation.contrast;
-    if (contrast_wants_minmax(count))
-        fprintf(stderr,
-                "attnd-eval: warning: of %zu 16-bit images %zu use less than a quarter of the "
-                "grey levels: if the model learnt them stretched, its attnd.json lacks \"grey16\": "
-                "\"minmax\"; if not, train it with --grey16 minmax\n",
-                count->grey16, count->grey16_narrow);
-    else if (contrast_is_low(count))
-        fprintf(stderr,
-                "attnd-eval: warning: %zu of %zu images use less than a quarter of the grey "
-                "levels: the model sees little of them\n",
-                count->dull, count->images);
-}
-
 /* ---- logits ---- */
 
 static enum err_code write_logits(const struct eval *eval, struct err *err)
@@ -230,7 +213,19 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
     if ((eval->ood_data != NULL && run_ood_data(eval, err)) ||
         (eval->stream != NULL && run_stream(eval, err)))
         return err->code;
-    warn_of_contrast(eval);
+    /* pictures that are nearly black or nearly flat for the model */
+    const struct contrast_count *count = &eval->assessment.evaluation.contrast;
+    if (contrast_wants_minmax(count))
+        fprintf(stderr,
+                "attnd-eval: warning: of %zu 16-bit images %zu use less than a quarter of the "
+                "grey levels: if the model learnt them stretched, its attnd.json lacks \"grey16\": "
+                "\"minmax\"; if not, train it with --grey16 minmax\n",
+                count->grey16, count->grey16_narrow);
+    else if (contrast_is_low(count))
+        fprintf(stderr,
+                "attnd-eval: warning: %zu of %zu images use less than a quarter of the grey "
+                "levels: the model sees little of them\n",
+                count->dull, count->images);
     if (eval->logits != NULL && write_logits(eval, err))
         return err->code;
     if (eval->explains && run_explanations(eval, err))

@@ -110,26 +110,6 @@ static rd_kafka_error_t *init_step(struct kafka_writer *writer, const void *argu
     return rd_kafka_init_transactions(writer->client, CALL_MS);
 }
 
-static enum err_code open_producer(struct kafka_writer *writer, struct err *err)
-{
-    char text[ERROR_BYTES];
-    rd_kafka_conf_t *conf = NULL;
-    if (kafka_conf_producer(&conf, writer->options, err)) {
-        rd_kafka_conf_destroy(conf);
-        return err->code;
-    }
-    rd_kafka_conf_set_opaque(conf, writer);
-    rd_kafka_conf_set_error_cb(conf, note_error);
-    rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
-    writer->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    if (writer->client == NULL) {
-        rd_kafka_conf_destroy(conf);
-        return err_set(err, ERR_UNUSABLE, "kafka: %.400s", text);
-    }
-    repeat(writer, "the first transaction", init_step, NULL, err);
-    return err->code;
-}
-
 /* Number of partitions of a topic that is written. */
 static enum err_code count_partitions(struct kafka_writer *writer, const char *name, int *out,
                                       struct err *err)
@@ -156,8 +136,24 @@ enum err_code kafka_writer_open(struct kafka_writer **out, const struct stream_o
         return err_no_memory(err, sizeof *writer);
     writer->options = options;
     writer->stop = stop;
-    if (open_producer(writer, err) ||
-        count_partitions(writer, options->output_topic, &writer->output_partitions, err))
+    char text[ERROR_BYTES];
+    rd_kafka_conf_t *conf = NULL;
+    if (kafka_conf_producer(&conf, writer->options, err)) {
+        rd_kafka_conf_destroy(conf);
+        return err->code;
+    }
+    rd_kafka_conf_set_opaque(conf, writer);
+    rd_kafka_conf_set_error_cb(conf, note_error);
+    rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
+    writer->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
+    if (writer->client == NULL) {
+        rd_kafka_conf_destroy(conf);
+        return err_set(err, ERR_UNUSABLE, "kafka: %.400s", text);
+    }
+    repeat(writer, "the first transaction", init_step, NULL, err);
+    if (err->code)
+        return err->code;
+    if (count_partitions(writer, options->output_topic, &writer->output_partitions, err))
         return err->code;
     if (options->dead_letter_topic[0] != '\0')
         count_partitions(writer, options->dead_letter_topic, &writer->dead_letter_partitions, err);
