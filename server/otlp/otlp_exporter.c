@@ -11,7 +11,7 @@
 #include "server/observe/log.h"
 #include "server/observe/metrics_text.h"
 #include "server/otlp/otlp_post.h"
-#include "server/otlp/otlp_ring.h"
+#include "server/otlp/otlp_spans.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -120,16 +120,6 @@ static enum err_code send_batch(struct otlp_exporter *exporter, const struct bat
     }
 }
 
-static void tell(struct otlp_exporter *exporter, const struct batch *batch, const struct err *err)
-{
-    if (err->code != ERR_OK && !exporter->is_failing)
-        log_event(LOG_WARN, "otlp_failing", LOG_TEXT("endpoint", exporter->endpoint.host),
-                  LOG_TEXT("reason", err->text), LOG_NUMBER("spans", batch->spans));
-    if (err->code == ERR_OK && exporter->is_failing)
-        log_event(LOG_INFO, "otlp_recovered", LOG_TEXT("endpoint", exporter->endpoint.host));
-    exporter->is_failing = err->code != ERR_OK;
-}
-
 static void export(struct otlp_exporter *exporter, unsigned requests)
 {
     struct otlp_answer answer;
@@ -150,7 +140,12 @@ static void export(struct otlp_exporter *exporter, unsigned requests)
         failed = answer.rejected < batch.spans ? answer.rejected : batch.spans;
     atomic_fetch_add(&exporter->failed, failed);
     atomic_fetch_add(&exporter->sent, batch.spans - failed);
-    tell(exporter, &batch, &err);
+    if (err.code != ERR_OK && !exporter->is_failing)
+        log_event(LOG_WARN, "otlp_failing", LOG_TEXT("endpoint", exporter->endpoint.host),
+                  LOG_TEXT("reason", err.text), LOG_NUMBER("spans", batch.spans));
+    if (err.code == ERR_OK && exporter->is_failing)
+        log_event(LOG_INFO, "otlp_recovered", LOG_TEXT("endpoint", exporter->endpoint.host));
+    exporter->is_failing = err.code != ERR_OK;
     otlp_ring_remove(exporter->ring, requests);
 }
 

@@ -7,7 +7,7 @@
  *     ...
  *     otlp_exporter_close(exporter);                             within a second
  *
- * A request is never held up: its spans wait in a ring of fixed size (otlp_ring.h), and if that is
+ * A request is never held up: its spans wait in a ring of fixed size (otlp_ring.c), and if that is
  * full they are dropped. A batch is sent when it has 73 requests (at most 511 spans), or is 5 s
  * old. A collector that cannot be reached, or answers 429, 502, 503 or 504, is tried again four
  * times, after 1, 2, 4 and 8 s or after what its Retry-After says; then the batch has failed. Every

@@ -1,4 +1,4 @@
-#include "server/otlp/otlp_ring.h"
+#include "server/otlp/otlp_spans.h"
 
 #include "engine/base/clock.h"
 

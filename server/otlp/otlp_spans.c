@@ -187,33 +187,10 @@ static void put_whole_attribute(struct protobuf *out, const char *key, uint64_t 
     protobuf_close(out, attribute);
 }
 
-/* True if the route is a path itself. In a pattern with a {name}, the client chose a part of it. */
-static bool is_path(const char *route)
-{
-    return route != NULL && strchr(route, '{') == NULL;
-}
-
 /* Only 5xx are errors of a server's span, as the conventions say: a refusal is not our failure. */
 static bool has_failed(const struct otlp_entry *entry)
 {
     return entry->status >= 500;
-}
-
-/* https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
-static void put_http_attributes(struct protobuf *out, const struct otlp_entry *entry)
-{
-    put_text_attribute(out, SPAN_ATTRIBUTES, "http.request.method", entry->method);
-    put_text_attribute(out, SPAN_ATTRIBUTES, "url.scheme", entry->is_secure ? "https" : "http");
-    if (entry->route != NULL)
-        put_text_attribute(out, SPAN_ATTRIBUTES, "http.route", entry->route);
-    if (is_path(entry->route))
-        put_text_attribute(out, SPAN_ATTRIBUTES, "url.path", entry->route);
-    if (entry->status != 0)
-        put_whole_attribute(out, "http.response.status_code", entry->status);
-    if (has_failed(entry))
-        put_text_attribute(out, SPAN_ATTRIBUTES, "error.type", err_name(entry->reason));
-    if (entry->inputs != 0)
-        put_whole_attribute(out, "attnd.inputs", entry->inputs);
 }
 
 /* ---- spans ----------------------------------------------------------------- */
@@ -259,7 +236,20 @@ static void put_request_span(struct protobuf *out, const struct otlp_entry *entr
     protobuf_text(out, SPAN_NAME, name);
     protobuf_varint(out, SPAN_KIND, SPAN_KIND_SERVER);
     put_times(out, &entry->whole);
-    put_http_attributes(out, entry);
+    /* https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
+    put_text_attribute(out, SPAN_ATTRIBUTES, "http.request.method", entry->method);
+    put_text_attribute(out, SPAN_ATTRIBUTES, "url.scheme", entry->is_secure ? "https" : "http");
+    if (entry->route != NULL)
+        put_text_attribute(out, SPAN_ATTRIBUTES, "http.route", entry->route);
+    /* in a pattern with a {name}, the client chose a part of the path */
+    if (entry->route != NULL && strchr(entry->route, '{') == NULL)
+        put_text_attribute(out, SPAN_ATTRIBUTES, "url.path", entry->route);
+    if (entry->status != 0)
+        put_whole_attribute(out, "http.response.status_code", entry->status);
+    if (has_failed(entry))
+        put_text_attribute(out, SPAN_ATTRIBUTES, "error.type", err_name(entry->reason));
+    if (entry->inputs != 0)
+        put_whole_attribute(out, "attnd.inputs", entry->inputs);
     if (has_failed(entry)) {
         size_t status = protobuf_open(out, SPAN_STATUS);
         protobuf_varint(out, STATUS_CODE, STATUS_CODE_ERROR);

@@ -1,4 +1,4 @@
-#include "server/review/kept_list.h"
+#include "server/review/kept_file.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "server/feedback/siphash.h"
 #include "server/observe/log.h"
 #include "server/observe/metrics_text.h"
-#include "server/review/kept_list.h"
+#include "server/review/kept_file.h"
 #include "server/review/review_state.h"
 #include "server/review/sample.h"
 #include "server/serve/likeness.h"
@@ -240,17 +240,6 @@ void review_add(struct review *review, const struct kept_entry *entry)
     pthread_mutex_unlock(&review->lock);
 }
 
-/* A line when the disk begins to refuse, and one when it takes files again. */
-static void tell(struct review *review, const struct err *err)
-{
-    const bool fails = err->code != ERR_OK;
-    if (fails && !review->is_failing)
-        log_event(LOG_WARN, "review_not_kept", LOG_TEXT("reason", err->text));
-    else if (!fails && review->is_failing)
-        log_event(LOG_INFO, "review_kept_again", LOG_NUMBER("number", review->next - 1));
-    review->is_failing = fails;
-}
-
 /* One that is larger than all may be is not worth the others. */
 static void keep(struct review *review, const struct job *job)
 {
@@ -276,7 +265,13 @@ static void keep(struct review *review, const struct job *job)
     entry.bytes = review_on_disk(review, size);
     if (err.code == ERR_OK)
         review_add(review, &entry);
-    tell(review, &err);
+    /* A line when the disk begins to refuse, and one when it takes files again. */
+    const bool fails = err.code != ERR_OK;
+    if (fails && !review->is_failing)
+        log_event(LOG_WARN, "review_not_kept", LOG_TEXT("reason", err.text));
+    else if (!fails && review->is_failing)
+        log_event(LOG_INFO, "review_kept_again", LOG_NUMBER("number", review->next - 1));
+    review->is_failing = fails;
     atomic_fetch_add_explicit(err.code == ERR_OK ? &review->kept : &review->dropped, 1,
                               memory_order_relaxed);
 }

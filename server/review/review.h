@@ -28,7 +28,6 @@
 
 #include "server/bounds/memory.h"
 #include "server/review/kept_file.h"
-#include "server/review/kept_list.h"
 
 enum {
     REVIEW_JOBS_MAX = 256,

@@ -8,7 +8,7 @@
 #ifndef ATTND_SERVER_REVIEW_REVIEW_STATE_H
 #define ATTND_SERVER_REVIEW_REVIEW_STATE_H
 
-#include "server/review/kept_list.h"
+#include "server/review/kept_file.h"
 #include "server/review/review.h"
 
 #include <limits.h>

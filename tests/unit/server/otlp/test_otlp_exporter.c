@@ -2,7 +2,7 @@
 #include "server/otlp/otlp_exporter.h"
 
 #include "engine/base/clock.h"
-#include "server/otlp/otlp_ring.h"
+#include "server/otlp/otlp_spans.h"
 #include "tests/support/collector.h"
 #include "tests/support/log_capture.h"
 #include "tests/support/otlp_reader.h"

@@ -1,5 +1,5 @@
 /* The places where requests wait to be sent. */
-#include "server/otlp/otlp_ring.h"
+#include "server/otlp/otlp_spans.h"
 
 #include "tests/support/suite.h"
 

@@ -1,5 +1,5 @@
 /* The ring of kept inputs: the oldest one, search, and lists. */
-#include "server/review/kept_list.h"
+#include "server/review/kept_file.h"
 
 #include "tests/support/suite.h"
 
