@@ -27,20 +27,6 @@ static enum err_code check_state(const struct config *config, struct err *err)
     return fits_left_check(config->state_dir, err);
 }
 
-static enum err_code check_files(const struct config *config, struct err *err)
-{
-    struct keys *keys;
-    struct tls *tls;
-    if (keys_read(&keys, config->keys_file, NULL, err))
-        return err->code;
-    keys_close(keys);
-    if (tls_open(&tls, config->tls_cert_file, config->tls_key_file, config->tls_client_ca_file,
-                 err))
-        return err->code;
-    tls_close(tls);
-    return audit_service_check(config, err) ? err->code : check_state(config, err);
-}
-
 /* Everything that the start opens, but the numbers of the weights: a check beside a running server
  * takes no memory for them. What a self-test says is read, and not run. */
 static enum err_code check_each(const struct config *config, struct err *err)
@@ -76,8 +62,20 @@ enum err_code server_check(const struct config *config, FILE *out, struct err *e
     struct memory_plan memory;
     struct placement placement;
     struct plan plan;
-    if (versions_check(err) || http_check_library(err) || check_files(config, err) ||
-        addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err) ||
+    if (versions_check(err) || http_check_library(err))
+        return err->code;
+    struct keys *keys;
+    struct tls *tls;
+    if (keys_read(&keys, config->keys_file, NULL, err))
+        return err->code;
+    keys_close(keys);
+    if (tls_open(&tls, config->tls_cert_file, config->tls_key_file, config->tls_client_ca_file,
+                 err))
+        return err->code;
+    tls_close(tls);
+    if (audit_service_check(config, err) || check_state(config, err))
+        return err->code;
+    if (addresses_check(config, err) || otlp_exporter_check(config->otlp_endpoint, err) ||
         placement_make(&placement, &plan, config, err))
         return err->code;
     placement_free(&placement);

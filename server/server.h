@@ -21,8 +21,8 @@ enum err_code server_run(const struct config *config, const struct reload_source
 
 /* Says if a configuration could be served, without serving it: --check-config (check.c). Reads
  * keys, certificates, what was changed at run time and the models but for the numbers of their
- * weights (engine_check), and prints the memory plan to `out`. ERR_UNUSABLE if one of them cannot be
- * read or the sum is above memory_max. */
+ * weights (engine_check), and prints the memory plan to `out`. ERR_UNUSABLE if one of them cannot
+ * be read or the sum is above memory_max. */
 enum err_code server_check(const struct config *config, FILE *out, struct err *err);
 
 #endif

@@ -153,14 +153,6 @@ static enum err_code read_certificate(struct key *key, const char *name, struct 
     return ERR_OK;
 }
 
-static enum err_code read_who(struct key *key, const char *word, struct err *err)
-{
-    static const char scheme[] = "cert:";
-    const size_t scheme_len = sizeof scheme - 1;
-    return strncmp(word, scheme, scheme_len) == 0 ? read_certificate(key, word + scheme_len, err)
-                                                  : read_hash(key, word, err);
-}
-
 static enum err_code unknown_scope(const char *name, struct err *err)
 {
     const char *near = nearest_name(name, scope_names, SCOPE_NAMES);
@@ -302,7 +294,11 @@ static enum err_code read_words(struct key *key, char *const *words, unsigned co
 {
     unsigned given = 0;
     key->expires_s = INT64_MAX;
-    if (read_who(key, words[0], err))
+    static const char scheme[] = "cert:";
+    const size_t scheme_len = sizeof scheme - 1;
+    if (strncmp(words[0], scheme, scheme_len) == 0
+            ? read_certificate(key, words[0] + scheme_len, err)
+            : read_hash(key, words[0], err))
         return err->code;
     if (count < 3)
         return err_set(err, ERR_UNUSABLE, "expected a hash, a name and scopes");

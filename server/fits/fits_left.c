@@ -121,22 +121,6 @@ static void read_fit(const char *dir, struct fit_job *out)
     doc_free(tree);
 }
 
-static void take(const char *dir, uint64_t number,
-                 void (*visit)(void *context, struct fit_job *job), void *context)
-{
-    struct fit_job *job = calloc(1, sizeof *job);
-    if (job != NULL) {
-        arena_init(&job->arena);
-        job->number = number;
-        read_fit(dir, job);
-        if (job->call.name != NULL && job->version != NULL && job->from_version != NULL)
-            visit(context, job);
-        arena_deinit(&job->arena);
-        free(job);
-    }
-    fits_place_clear(dir);
-}
-
 enum err_code fits_left_read(const char *root, void (*visit)(void *context, struct fit_job *job),
                              void *context, uint64_t *last, unsigned *count, struct err *err)
 {
@@ -152,7 +136,17 @@ enum err_code fits_left_read(const char *root, void (*visit)(void *context, stru
             continue;
         const uint64_t number = strtoull(entry->d_name, NULL, 10);
         *last = number > *last ? number : *last;
-        take(path, number, visit, context);
+        struct fit_job *job = calloc(1, sizeof *job);
+        if (job != NULL) {
+            arena_init(&job->arena);
+            job->number = number;
+            read_fit(path, job);
+            if (job->call.name != NULL && job->version != NULL && job->from_version != NULL)
+                visit(context, job);
+            arena_deinit(&job->arena);
+            free(job);
+        }
+        fits_place_clear(path);
         *count += 1;
     }
     if (entries != NULL)

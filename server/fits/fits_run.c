@@ -86,17 +86,6 @@ static enum err_code gather(struct work *work, struct err *err)
 
 /* ---- the program ---- */
 
-/* The steps that there are: what is told of one lives longer than its line. */
-static void take_step(struct work *work, const char *name, long long done, long long total)
-{
-    static const char *const steps[] = {"features", "fits", "writing"};
-    work->is_refused = work->is_refused || strcmp(name, "refused") == 0;
-    work->is_writing = work->is_writing || strcmp(name, "writing") == 0;
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (strcmp(name, steps[i]) == 0)
-            set_step(work, steps[i], (size_t)done, (size_t)total);
-}
-
 static bool take_progress(struct work *work, const char *line)
 {
     struct json_t *root;
@@ -109,8 +98,15 @@ static bool take_progress(struct work *work, const char *line)
         doc_get_string(root, "$", "step", &step, &err) == ERR_OK && step != NULL &&
         doc_get_integer(root, "$", "done", 0, LLONG_MAX, &done, &err) == ERR_OK &&
         doc_get_integer(root, "$", "total", 0, LLONG_MAX, &total, &err) == ERR_OK;
-    if (is_progress)
-        take_step(work, step, done, total);
+    if (is_progress) {
+        /* what is told of a step lives longer than its line */
+        static const char *const steps[] = {"features", "fits", "writing"};
+        work->is_refused = work->is_refused || strcmp(step, "refused") == 0;
+        work->is_writing = work->is_writing || strcmp(step, "writing") == 0;
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+            if (strcmp(step, steps[i]) == 0)
+                set_step(work, steps[i], (size_t)done, (size_t)total);
+    }
     doc_free(root);
     return is_progress;
 }

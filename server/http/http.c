@@ -280,25 +280,6 @@ static void admit(void *context, int fd, const struct sockaddr *address, socklen
         conns_turned_away(&server->shared.conns, fd);
 }
 
-/* The options of TLS, if there is any, and the end. */
-static void fill_tls(struct MHD_OptionItem items[4], struct tls *tls)
-{
-    union {
-        const char *from;
-        void *to;
-    } priorities = {.from = tls_priorities()}, authorities = {.from = NULL};
-    unsigned count = 0;
-    if (tls != NULL) {
-        authorities.from = tls_client_authorities(tls);
-        items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities.to};
-        items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
-                                                 tls_certificate_callback(tls)};
-        if (authorities.from != NULL)
-            items[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, authorities.to};
-    }
-    items[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-}
-
 /* The library's own limit is divided by its threads; the edge keeps the true one, so this is only
  * out of the way. */
 static enum err_code start_daemon(struct http_server *server, struct err *err)
@@ -320,8 +301,22 @@ static enum err_code start_daemon(struct http_server *server, struct err *err)
         {threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    fill_tls(tls, server->shared.options.tls);
-    const unsigned secure = server->shared.options.tls != NULL ? MHD_USE_TLS : 0;
+    union {
+        const char *from;
+        void *to;
+    } priorities = {.from = tls_priorities()}, authorities = {.from = NULL};
+    unsigned count = 0;
+    struct tls *own = server->shared.options.tls;
+    if (own != NULL) {
+        authorities.from = tls_client_authorities(own);
+        tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities.to};
+        tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_CERT_CALLBACK2, 0,
+                                               tls_certificate_callback(own)};
+        if (authorities.from != NULL)
+            tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, authorities.to};
+    }
+    tls[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+    const unsigned secure = own != NULL ? MHD_USE_TLS : 0;
     server->daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                              MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_TURBO | secure,

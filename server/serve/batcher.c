@@ -215,24 +215,18 @@ static struct entry entry_of(struct row *row)
                           .hurried = hurried};
 }
 
-/* The place behind every entry that is due at the same time or earlier. */
-static unsigned place_locked(const struct batcher *batcher, uint64_t due)
-{
-    unsigned low = 0, high = batcher->count;
-    while (low < high) {
-        unsigned middle = low + (high - low) / 2;
-        if (batcher->entries[middle].due_ns <= due)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void insert_locked(struct batcher *batcher, struct row *row)
 {
     struct entry entry = entry_of(row);
-    unsigned place = place_locked(batcher, entry.due_ns);
+    /* behind every entry that is due at the same time or earlier */
+    unsigned place = 0, high = batcher->count;
+    while (place < high) {
+        unsigned middle = place + (high - place) / 2;
+        if (batcher->entries[middle].due_ns <= entry.due_ns)
+            place = middle + 1;
+        else
+            high = middle;
+    }
     struct entry *at = &batcher->entries[place];
     memmove(at + 1, at, (batcher->count - place) * sizeof *at);
     *at = entry;

@@ -264,17 +264,6 @@ static void tell_keys(const struct keys *keys)
 
 enum { SOON_DAYS = 14, DAY_S = 24 * 60 * 60 };
 
-/* Clients refuse a certificate that has expired, so nobody else would tell. */
-static void tell_certificate(struct tls *tls)
-{
-    double days = (double)(tls_expiry_s(tls) - (int64_t)time(NULL)) / DAY_S;
-    log_event(days < SOON_DAYS ? LOG_WARN : LOG_INFO,
-              days < 0           ? "tls_certificate_expired"
-              : days < SOON_DAYS ? "tls_certificate_expires_soon"
-                                 : "tls_certificate",
-              LOG_NUMBER("days_left", days));
-}
-
 enum err_code reload_carry_out(struct reload *reload, struct config *config,
                                enum err_code (*commit)(void *context, const struct snapshot *next,
                                                        struct err *err),
@@ -292,8 +281,15 @@ enum err_code reload_carry_out(struct reload *reload, struct config *config,
         tell_keys(reload->next->keys);
         if (reload->certificate != NULL)
             tls_use(tls, reload->certificate);
-        if (tls != NULL)
-            tell_certificate(tls);
+        if (tls != NULL) {
+            /* clients refuse a certificate that has expired, so nobody else would tell */
+            double days = (double)(tls_expiry_s(tls) - (int64_t)time(NULL)) / DAY_S;
+            log_event(days < SOON_DAYS ? LOG_WARN : LOG_INFO,
+                      days < 0           ? "tls_certificate_expired"
+                      : days < SOON_DAYS ? "tls_certificate_expires_soon"
+                                         : "tls_certificate",
+                      LOG_NUMBER("days_left", days));
+        }
         snapshots_publish(snapshots, reload->next);
     } else {
         tls_discard(reload->certificate);

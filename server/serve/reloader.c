@@ -211,21 +211,6 @@ static void tell(const struct reload_result *result, const struct err *err)
         log_event(LOG_WARN, "reload_waits_for_restart", LOG_TEXT("key", result->restart[i]));
 }
 
-static void tell_change(const struct rollout_change *change, const struct reload_result *result,
-                        const struct err *err)
-{
-    const char *version = result->version != NULL ? result->version : change->version;
-    if (err->code != ERR_OK)
-        log_event(LOG_WARN, "rollout_refused",
-                  LOG_TEXT("action", rollout_action_name(change->action)),
-                  LOG_TEXT("model", change->name), LOG_TEXT("version", version),
-                  LOG_TEXT("error", err->text));
-    else
-        log_event(LOG_INFO, "rollout", LOG_TEXT("action", rollout_action_name(change->action)),
-                  LOG_TEXT("model", change->name), LOG_TEXT("version", version),
-                  LOG_NUMBER("generation", result->generation));
-}
-
 static void observe(const struct observers *observers, const struct rollout_change *change,
                     const char *key, const struct reload_result *result, const struct err *err)
 {
@@ -250,7 +235,17 @@ static void carry_out(struct reloader *reloader, const struct reloader_call *cal
     const struct rollout_change *change = call->change;
     if (change != NULL) {
         change_once(reloader, change, call->arena, call->result, call->err);
-        tell_change(change, call->result, call->err);
+        const char *version =
+            call->result->version != NULL ? call->result->version : change->version;
+        if (call->err->code != ERR_OK)
+            log_event(LOG_WARN, "rollout_refused",
+                      LOG_TEXT("action", rollout_action_name(change->action)),
+                      LOG_TEXT("model", change->name), LOG_TEXT("version", version),
+                      LOG_TEXT("error", call->err->text));
+        else
+            log_event(LOG_INFO, "rollout", LOG_TEXT("action", rollout_action_name(change->action)),
+                      LOG_TEXT("model", change->name), LOG_TEXT("version", version),
+                      LOG_NUMBER("generation", call->result->generation));
     } else {
         reload_once(reloader, call->arena, call->result, call->err);
         tell(call->result, call->err);
@@ -310,24 +305,19 @@ static void run(struct reloader *reloader, const struct task *task)
         carry_out(reloader, task->call);
 }
 
-/* Before the requester is answered, and may request another. */
-static void set_idle(struct reloader *reloader, const struct task *task)
-{
-    pthread_mutex_lock(&reloader->lock);
-    reloader->is_running = false;
-    if (task->call != NULL) {
-        reloader->call = NULL;
-        pthread_cond_signal(&reloader->called);
-    }
-    pthread_mutex_unlock(&reloader->lock);
-}
-
 static void *reloader_main(void *context)
 {
     struct reloader *reloader = context;
     for (struct task task; take(reloader, &task);) {
         run(reloader, &task);
-        set_idle(reloader, &task);
+        /* before the requester is answered, and may request another */
+        pthread_mutex_lock(&reloader->lock);
+        reloader->is_running = false;
+        if (task.call != NULL) {
+            reloader->call = NULL;
+            pthread_cond_signal(&reloader->called);
+        }
+        pthread_mutex_unlock(&reloader->lock);
         if (task.order != NULL)
             http_resume(task.order->request->exchange);
     }

@@ -25,15 +25,6 @@ static enum err_code prefix_item(const struct request *request, unsigned index, 
     return err_prefix(err, "%s: ", place);
 }
 
-/* Items with the same key go to the same version. The key is the lot, else the id. */
-static const char *sticky_key(const struct request *request, const struct predict_item *item)
-{
-    const struct predict_call *call = &request->call;
-    const char *lot = item->lot != NULL ? item->lot : call->lot;
-    const char *id = item->id != NULL ? item->id : call->id;
-    return lot != NULL ? lot : id != NULL ? id : request->id;
-}
-
 /* Labels go with models that take them, and such a model may have none of its own. A set that is
  * encoded already is the row's from now on. */
 static enum err_code check_labels(const struct request *request, struct row *row)
@@ -62,7 +53,12 @@ static void resolve_model(struct request *request, unsigned index, struct served
     enum engine_kind kind = request->call.items[index].source.kind;
     struct served_model *model = named != NULL ? named : snapshot_default(request->snapshot, kind);
     if (model != NULL && model->info->kind == kind) {
-        row->key = sticky_key(request, &request->call.items[index]);
+        const struct predict_call *call = &request->call;
+        const struct predict_item *item = &call->items[index];
+        const char *lot = item->lot != NULL ? item->lot : call->lot;
+        const char *id = item->id != NULL ? item->id : call->id;
+        /* items with the same key go to the same version */
+        row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = versions_choose(request->snapshot, model, row->key);
         if (check_labels(request, row))
             prefix_item(request, index, &row->err);
@@ -76,9 +72,30 @@ static void resolve_model(struct request *request, unsigned index, struct served
     prefix_item(request, index, &row->err);
 }
 
-/* Adds up what there is to decode. */
-static enum err_code count_pixels(struct request *request)
+enum err_code rows_open(struct request *request)
 {
+    unsigned count = request->call.item_count;
+    struct arena *arena = &request->exchange->arena;
+    request->rows = arena_alloc_array(arena, count, sizeof *request->rows);
+    request->good = arena_alloc_array(arena, count, sizeof(struct row *));
+    if (request->rows == NULL || request->good == NULL)
+        return err_no_memory(&request->err, count * sizeof *request->rows);
+    const struct predict_call *call = &request->call;
+    struct served_model *named = NULL;
+    if (call->model != NULL) {
+        named = snapshot_find(request->snapshot, call->model);
+        if (named == NULL)
+            return err_set(&request->err, ERR_NOT_FOUND,
+                           "%s: no model of this name is served; GET /models lists them",
+                           call->model_place);
+    }
+    for (unsigned i = 0; i < call->item_count; i++) {
+        request->rows[i].request = request;
+        request->rows[i].deadline_ns = request->deadline_ns;
+        request->rows[i].err = call->items[i].err;
+        if (request->rows[i].err.code == ERR_OK)
+            resolve_model(request, i, named);
+    }
     const size_t image_most = request->snapshot->config.image_pixels_max;
     const size_t most = request->snapshot->config.request_pixels_max;
     for (unsigned i = 0; i < request->call.item_count; i++) {
@@ -95,37 +112,6 @@ static enum err_code count_pixels(struct request *request)
                            i, request->pixels + pixels, most);
         request->pixels += pixels;
     }
-    return ERR_OK;
-}
-
-enum err_code rows_open(struct request *request)
-{
-    unsigned count = request->call.item_count;
-    struct arena *arena = &request->exchange->arena;
-    request->rows = arena_alloc_array(arena, count, sizeof *request->rows);
-    request->good = arena_alloc_array(arena, count, sizeof(struct row *));
-    if (request->rows == NULL || request->good == NULL)
-        return err_no_memory(&request->err, count * sizeof *request->rows);
-    const struct predict_call *call = &request->call;
-    struct served_model *named = NULL;
-    if (call->model != NULL) {
-        named = snapshot_find(request->snapshot, call->model);
-        if (named == NULL) {
-            err_set(&request->err, ERR_NOT_FOUND,
-                    "%s: no model of this name is served; GET /models lists them",
-                    call->model_place);
-            return request->err.code;
-        }
-    }
-    for (unsigned i = 0; i < call->item_count; i++) {
-        request->rows[i].request = request;
-        request->rows[i].deadline_ns = request->deadline_ns;
-        request->rows[i].err = call->items[i].err;
-        if (request->rows[i].err.code == ERR_OK)
-            resolve_model(request, i, named);
-    }
-    if (count_pixels(request))
-        return request->err.code;
     return ERR_OK;
 }
 

@@ -262,17 +262,6 @@ static bool is_closing(struct shadow *shadow)
     return is;
 }
 
-/* Also where a quota and not the number of processors bounds what there is: then even the idle
- * class takes time from those that answer. */
-static void await_spare(struct shadow *shadow)
-{
-    const struct timespec rest = {.tv_nsec = SPARE_POLL_NS};
-    while (!is_closing(shadow) &&
-           (batcher_idle(shadow->options.batcher) < shadow->options.workers ||
-            batcher_progress(shadow->options.batcher).waiting > 0))
-        nanosleep(&rest, NULL);
-}
-
 static uint64_t answers(const struct shadow *shadow)
 {
     return batcher_progress(shadow->options.batcher).rows;
@@ -300,7 +289,13 @@ static void *clerk_main(void *context)
     struct shadow *shadow = context;
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOWEST_NICE);
     for (struct job *job; (job = take(shadow)) != NULL;) {
-        await_spare(shadow);
+        /* Waits for a spare processor, also where a quota and not their number bounds what there
+         * is: then even the idle class takes time from those that answer. */
+        const struct timespec rest = {.tv_nsec = SPARE_POLL_NS};
+        while (!is_closing(shadow) &&
+               (batcher_idle(shadow->options.batcher) < shadow->options.workers ||
+                batcher_progress(shadow->options.batcher).waiting > 0))
+            nanosleep(&rest, NULL);
         if (!is_closing(shadow))
             judge_sparingly(shadow, job);
         drop(shadow, job);
