@@ -176,19 +176,6 @@ enum err_code otlp_exporter_check(const char *endpoint, struct err *err)
     return is_none(endpoint) ? ERR_OK : parse(&parsed, endpoint, err);
 }
 
-/* A UUID of version 4 (RFC 9562): another one at each start. */
-static void make_instance_id(char out[INSTANCE_BYTES])
-{
-    uint64_t random[2] = {0, 0};
-    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
-        random[0] = rng_mix(clock_now_ns());
-    const unsigned third = (unsigned)(random[0] & 0x0FFF) | 0x4000;
-    const unsigned fourth = (unsigned)(random[1] >> 48 & 0x3FFF) | 0x8000;
-    snprintf(out, INSTANCE_BYTES, "%08" PRIx32 "-%04x-%04x-%04x-%012" PRIx64,
-             (uint32_t)(random[0] >> 32), (unsigned)(random[0] >> 16 & 0xFFFF), third, fourth,
-             random[1] & 0xFFFFFFFFFFFF);
-}
-
 enum err_code otlp_exporter_open(struct otlp_exporter **out, const struct otlp_options *options,
                                  struct err *err)
 {
@@ -203,7 +190,15 @@ enum err_code otlp_exporter_open(struct otlp_exporter **out, const struct otlp_o
     exporter->batch_ms = options->batch_ms != 0 ? options->batch_ms : BATCH_MS;
     exporter->attempt_ms = options->attempt_ms != 0 ? options->attempt_ms : ATTEMPT_MS;
     exporter->backoff_ms = options->backoff_ms != 0 ? options->backoff_ms : BACKOFF_MS;
-    make_instance_id(exporter->instance_id);
+    /* a UUID of version 4 (RFC 9562): another one at each start */
+    uint64_t random[2] = {0, 0};
+    if (getrandom(random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+        random[0] = rng_mix(clock_now_ns());
+    const unsigned third = (unsigned)(random[0] & 0x0FFF) | 0x4000;
+    const unsigned fourth = (unsigned)(random[1] >> 48 & 0x3FFF) | 0x8000;
+    snprintf(exporter->instance_id, INSTANCE_BYTES, "%08" PRIx32 "-%04x-%04x-%04x-%012" PRIx64,
+             (uint32_t)(random[0] >> 32), (unsigned)(random[0] >> 16 & 0xFFFF), third, fourth,
+             random[1] & 0xFFFFFFFFFFFF);
     int failure = 0;
     if (otlp_ring_open(&exporter->ring, err) == ERR_OK)
         failure = pthread_create(&exporter->thread, NULL, run, exporter);

@@ -301,32 +301,27 @@ static enum err_code receive(int fd, char bytes[ANSWER_BYTES], size_t *len,
     return ERR_OK;
 }
 
-static enum err_code exchange(int fd, const struct otlp_endpoint *endpoint, const void *body,
-                              size_t body_len, const struct otlp_patience *patience,
-                              struct otlp_answer *out, struct err *err)
-{
-    char head[HEAD_BYTES], answer[ANSWER_BYTES];
-    size_t answer_len;
-    int len = snprintf(head, sizeof head,
-                       "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: attnd/%s\r\n"
-                       "Content-Type: application/x-protobuf\r\nContent-Length: %zu\r\n"
-                       "Connection: close\r\n\r\n",
-                       endpoint->path, endpoint->host, ATTND_VERSION, body_len);
-    if (send_all(fd, head, (size_t)len, patience, err) ||
-        send_all(fd, body, body_len, patience, err) ||
-        receive(fd, answer, &answer_len, patience, err))
-        return err->code;
-    otlp_post_read(out, answer, answer_len);
-    return out->status != 0 ? ERR_OK : err_set(err, ERR_IO, "gave no answer in HTTP");
-}
-
 enum err_code otlp_post(const struct otlp_endpoint *endpoint, const void *body, size_t len,
                         const struct otlp_patience *patience, struct otlp_answer *out,
                         struct err *err)
 {
+    char head[HEAD_BYTES], answer[ANSWER_BYTES];
+    size_t answer_len;
     int fd = -1;
-    if (open_connection(&fd, endpoint, patience, err) == ERR_OK)
-        exchange(fd, endpoint, body, len, patience, out, err);
+    if (open_connection(&fd, endpoint, patience, err))
+        goto out;
+    int head_len = snprintf(head, sizeof head,
+                            "POST %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: attnd/%s\r\n"
+                            "Content-Type: application/x-protobuf\r\nContent-Length: %zu\r\n"
+                            "Connection: close\r\n\r\n",
+                            endpoint->path, endpoint->host, ATTND_VERSION, len);
+    if (send_all(fd, head, (size_t)head_len, patience, err) ||
+        send_all(fd, body, len, patience, err) || receive(fd, answer, &answer_len, patience, err))
+        goto out;
+    otlp_post_read(out, answer, answer_len);
+    if (out->status == 0)
+        err_set(err, ERR_IO, "gave no answer in HTTP");
+out:
     if (fd >= 0)
         close(fd);
     return err->code;

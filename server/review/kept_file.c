@@ -132,14 +132,6 @@ static const char *find_media_type(const char *word)
     return NULL;
 }
 
-static void read_media_type(const struct reader *reader, const char **out)
-{
-    const char *word = doc_as_string(doc_member(reader->root, "media_type"));
-    *out = word != NULL ? find_media_type(word) : NULL;
-    if (*out == NULL)
-        err_set(reader->err, ERR_UNUSABLE, "has no \"media_type\" that is known");
-}
-
 static enum err_code check_format(const struct json_t *root, struct err *err)
 {
     long long format = 0;
@@ -190,7 +182,10 @@ static void read_members(const struct reader *reader, struct kept_input *out)
     out->label = copy_text(reader, "label");
     out->digest = copy_text(reader, "digest");
     read_decision(reader, &out->decision);
-    read_media_type(reader, &out->media_type);
+    const char *word = doc_as_string(doc_member(reader->root, "media_type"));
+    out->media_type = word != NULL ? find_media_type(word) : NULL;
+    if (out->media_type == NULL)
+        err_set(err, ERR_UNUSABLE, "has no \"media_type\" that is known");
 }
 
 static enum err_code read_head(struct kept_input *out, const char *line, size_t len,
@@ -238,25 +233,10 @@ static enum err_code read_behind(FILE *file, long start, enum kept_file_part par
     return err->code;
 }
 
-static enum err_code read_file(FILE *file, enum kept_file_part part, struct arena *arena,
-                               struct kept_input *out, struct err *err)
-{
-    char line[KEPT_FILE_HEAD_BYTES + 1];
-    size_t found = fread(line, 1, sizeof line, file);
-    const char *end = memchr(line, '\n', found);
-    if (end == NULL)
-        return err_set(err, ERR_MALFORMED, "does not begin with a line of at most %d bytes",
-                       KEPT_FILE_HEAD_BYTES);
-    out->line_len = (size_t)(end - line);
-    if (read_head(out, line, out->line_len, arena, err))
-        return err->code;
-    return read_behind(file, end + 1 - line, part, arena, out, err);
-}
-
 enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_part part,
                              struct arena *arena, struct kept_input *out, struct err *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], line[KEPT_FILE_HEAD_BYTES + 1];
     *out = (struct kept_input){.number = number};
     if (path_of(path, dir, number, err))
         return err->code;
@@ -265,7 +245,17 @@ enum err_code kept_file_read(const char *dir, uint64_t number, enum kept_file_pa
         err->code = errno == ENOENT ? ERR_NOT_FOUND : err->code;
         return err->code;
     }
-    read_file(file, part, arena, out, err);
+    size_t found = fread(line, 1, sizeof line, file);
+    const char *end = memchr(line, '\n', found);
+    if (end == NULL) {
+        err_set(err, ERR_MALFORMED, "does not begin with a line of at most %d bytes",
+                KEPT_FILE_HEAD_BYTES);
+        goto out;
+    }
+    out->line_len = (size_t)(end - line);
+    if (!read_head(out, line, out->line_len, arena, err))
+        read_behind(file, end + 1 - line, part, arena, out, err);
+out:
     fclose(file);
     return err->code;
 }

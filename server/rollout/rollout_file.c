@@ -59,24 +59,9 @@ static enum err_code path_of(char path[PATH_MAX], const char *state_dir, struct 
     return ERR_OK;
 }
 
-static enum err_code write_text(const json_t *root, const char *state_dir, struct err *err)
-{
-    char path[PATH_MAX];
-    char *text = json_dumps(root, JSON_INDENT(4));
-    if (text == NULL)
-        return err_no_memory(err, FILE_BYTES_MAX);
-    if (path_of(path, state_dir, err) == ERR_OK) {
-        if (mkdir(state_dir, 0750) != 0 && errno != EEXIST)
-            err_set(err, ERR_IO, "state_dir %s: %s", state_dir, strerror(errno));
-        else
-            replace_file(path, text, strlen(text), err);
-    }
-    free(text);
-    return err->code;
-}
-
 enum err_code rollout_write(const struct rollout *rollout, const char *state_dir, struct err *err)
 {
+    char path[PATH_MAX];
     if (state_dir[0] == '\0')
         return ERR_OK;
     json_t *names = json_array();
@@ -87,7 +72,16 @@ enum err_code rollout_write(const struct rollout *rollout, const char *state_dir
     json_t *root = json_pack("{s:i, s:o}", "format", FORMAT, "models", names);
     if (root == NULL)
         return err_no_memory(err, FILE_BYTES_MAX);
-    write_text(root, state_dir, err);
+    char *text = json_dumps(root, JSON_INDENT(4));
+    if (text == NULL)
+        err_no_memory(err, FILE_BYTES_MAX);
+    else if (path_of(path, state_dir, err) == ERR_OK) {
+        if (mkdir(state_dir, 0750) != 0 && errno != EEXIST)
+            err_set(err, ERR_IO, "state_dir %s: %s", state_dir, strerror(errno));
+        else
+            replace_file(path, text, strlen(text), err);
+    }
+    free(text);
     json_decref(root);
     return err->code;
 }
