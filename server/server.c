@@ -135,16 +135,6 @@ static enum err_code load_models(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code open_queue(struct server *server, struct err *err)
-{
-    const struct config *config = server->config;
-    struct service *service = &server->service;
-    if (batcher_open(&service->batcher, config->queue_limit, err))
-        return err->code;
-    batcher_limit_wait(service->batcher, config->queue_ms_max, server->plan.workers);
-    return ERR_OK;
-}
-
 static enum err_code open_audit(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -235,13 +225,6 @@ static enum err_code open_metrics(struct server *server, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code open_tls(struct server *server, struct err *err)
-{
-    const struct config *config = server->config;
-    return tls_open(&server->service.tls, config->tls_cert_file, config->tls_key_file,
-                    config->tls_client_ca_file, err);
-}
-
 static enum err_code start_workers(struct server *server, struct err *err)
 {
     struct worker_options options = {
@@ -265,16 +248,6 @@ static enum err_code start_shadow(struct server *server, struct err *err)
     return shadow_start(&service->shadow, &options, err);
 }
 
-static enum err_code start_prepare(struct server *server, struct err *err)
-{
-    struct prepare *prepare;
-    if (prepare_start(&prepare, server->plan.prepare_threads, routes_work, &server->service, err))
-        return err->code;
-    prepare_limit_wait(prepare, server->config->queue_ms_max);
-    atomic_store(&server->service.prepare, prepare);
-    return ERR_OK;
-}
-
 static enum err_code server_start(struct server *server, struct err *err)
 {
     struct service *service = &server->service;
@@ -285,14 +258,28 @@ static enum err_code server_start(struct server *server, struct err *err)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (signals_watch_start(&server->start, err) || open_memory(server, err) ||
         open_metrics(server, err) || open_otlp(server, err) || open_audit(server, err) ||
-        open_feedback(server, err) || open_review(server, err) || open_fits(server, err) ||
-        open_queue(server, err) || open_tls(server, err) || open_snapshots(server, err))
+        open_feedback(server, err) || open_review(server, err) || open_fits(server, err))
+        return err->code;
+    const struct config *config = server->config;
+    if (batcher_open(&service->batcher, config->queue_limit, err))
+        return err->code;
+    batcher_limit_wait(service->batcher, config->queue_ms_max, server->plan.workers);
+    if (tls_open(&service->tls, config->tls_cert_file, config->tls_key_file,
+                 config->tls_client_ca_file, err))
+        return err->code;
+    if (open_snapshots(server, err))
         return err->code;
     scrape_register(service); /* HTTP brings the first scrape */
     if (addresses_start(&server->addresses, &server->service, server->plan.io_threads, err))
         return err->code;
-    if (start_workers(server, err) || load_models(server, err) || start_shadow(server, err) ||
-        start_prepare(server, err) || reloader_start(service->reloader, err))
+    if (start_workers(server, err) || load_models(server, err) || start_shadow(server, err))
+        return err->code;
+    struct prepare *prepare;
+    if (prepare_start(&prepare, server->plan.prepare_threads, routes_work, service, err))
+        return err->code;
+    prepare_limit_wait(prepare, config->queue_ms_max);
+    atomic_store(&service->prepare, prepare);
+    if (reloader_start(service->reloader, err))
         return err->code;
     if (service->fits != NULL && fits_start(service->fits, service->reloader, err))
         return err->code;

@@ -187,18 +187,6 @@ static enum err_code add(struct fits *fits, struct fit_job *job, struct err *err
     return err->code;
 }
 
-/* Releases a held job to the thread, or takes it out of the list. */
-static void release(struct fits *fits, struct fit_job *job, bool is_wanted)
-{
-    pthread_mutex_lock(&fits->lock);
-    for (unsigned i = 0; i < fits->count; i++)
-        if (fits->jobs[i] == job && !is_wanted)
-            fits_take_out_locked(fits, i);
-    job->is_held = false;
-    pthread_mutex_unlock(&fits->lock);
-    pthread_cond_signal(&fits->wanted);
-}
-
 enum err_code fits_submit(struct fits *fits, const struct snapshot *snapshot,
                           const struct fits_call *call, uint64_t *number, struct err *err)
 {
@@ -214,7 +202,14 @@ enum err_code fits_submit(struct fits *fits, const struct snapshot *snapshot,
         fits_job_tell_requested(fits->options.audit, job, err);
     if (err->code != ERR_OK)
         fits_left_end(fits->dir, job->number);
-    release(fits, job, err->code == ERR_OK);
+    /* the held job goes to the thread, or out of the list */
+    pthread_mutex_lock(&fits->lock);
+    for (unsigned i = 0; i < fits->count; i++)
+        if (fits->jobs[i] == job && err->code != ERR_OK)
+            fits_take_out_locked(fits, i);
+    job->is_held = false;
+    pthread_mutex_unlock(&fits->lock);
+    pthread_cond_signal(&fits->wanted);
     if (err->code != ERR_OK)
         fits_job_free(job);
     return err->code;

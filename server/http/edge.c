@@ -68,17 +68,6 @@ static bool watch(const struct edge *edge, int fd, uint32_t events, uint64_t mar
     return epoll_ctl(edge->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-static enum err_code prepare(struct edge *edge, struct err *err)
-{
-    edge->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (edge->epoll_fd < 0)
-        return err_set(err, ERR_IO, "listen: no epoll descriptor");
-    if (!watch(edge, edge->conns->wake_fd, EPOLLIN, MARK_WAKE) ||
-        !watch(edge, edge->listener.fd, EPOLLIN, MARK_LISTENER))
-        return err_set(err, ERR_IO, "listen: the sockets cannot be watched");
-    return ERR_OK;
-}
-
 enum err_code edge_open(struct edge **out, struct listener *listener, struct conns *conns,
                         unsigned connections_max, edge_admit *admit, void *context, struct err *err)
 {
@@ -92,17 +81,21 @@ enum err_code edge_open(struct edge **out, struct listener *listener, struct con
     edge->admit = admit;
     edge->context = context;
     edge->connections_max = connections_max;
-    edge->epoll_fd = -1;
     edge->listener = *listener;
     for (int i = 0; i < LINGERERS_MAX; i++)
         edge->lingerers[i].fd = -1;
     pthread_mutex_init(&edge->lock, NULL);
-    if (prepare(edge, err)) {
-        edge_close(edge);
-        return err->code;
+    edge->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (edge->epoll_fd >= 0 && watch(edge, edge->conns->wake_fd, EPOLLIN, MARK_WAKE) &&
+        watch(edge, edge->listener.fd, EPOLLIN, MARK_LISTENER)) {
+        *out = edge;
+        return ERR_OK;
     }
-    *out = edge;
-    return ERR_OK;
+    err_set(err, ERR_IO,
+            edge->epoll_fd < 0 ? "listen: no epoll descriptor"
+                               : "listen: the sockets cannot be watched");
+    edge_close(edge);
+    return err->code;
 }
 
 const struct listener *edge_listener(const struct edge *edge)

@@ -126,15 +126,6 @@ bool http_answer_head(struct http_request *request, const char *method, const ch
 /* -------------------------------------------------------------------------------------------- */
 /* The body and after */
 
-static bool enter(struct http_shared *shared)
-{
-    atomic_fetch_add(&shared->entered, 1);
-    if (!atomic_load(&shared->stopping))
-        return true;
-    atomic_fetch_sub(&shared->entered, 1);
-    return false;
-}
-
 static void leave(struct http_shared *shared)
 {
     atomic_fetch_sub(&shared->entered, 1);
@@ -145,8 +136,11 @@ static void leave(struct http_shared *shared)
 static bool begin(struct http_request *request)
 {
     struct http_shared *shared = request->shared;
-    if (!enter(shared))
+    atomic_fetch_add(&shared->entered, 1);
+    if (atomic_load(&shared->stopping)) {
+        leave(shared);
         return false;
+    }
     if (http_request_begin(request) == HTTP_SUSPENDED)
         return true;
     leave(shared);

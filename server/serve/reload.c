@@ -60,15 +60,6 @@ static bool is_unchanged(const struct reload *reload, const char *name)
     }
 }
 
-static enum err_code note_model(struct reload *reload, const char *name, struct err *err)
-{
-    const char *key = arena_format(reload->arena, "models.%s", name);
-    if (key == NULL)
-        return err_no_memory(err, strlen(name));
-    reload->result->changed[reload->result->changed_count++] = key;
-    return ERR_OK;
-}
-
 /* Bytes for the index-th model of the configuration. */
 static enum err_code hold_memory(const struct reload *reload, unsigned index, size_t *bytes,
                                  struct err *err)
@@ -138,14 +129,17 @@ static enum err_code check_versions(const struct snapshot *next, struct err *err
 static enum err_code note_changed(struct reload *reload, const struct snapshot *of,
                                   const struct snapshot *noted, struct err *err)
 {
-    for (unsigned i = 0; i < of->model_count && err->code == ERR_OK; i++) {
+    for (unsigned i = 0; i < of->model_count; i++) {
         const char *name = of->models[i]->name;
-        bool is_first = snapshot_find(of, name) == of->models[i];
-        if (is_first && !is_unchanged(reload, name) &&
-            (noted == NULL || snapshot_find(noted, name) == NULL))
-            note_model(reload, name, err);
+        if (snapshot_find(of, name) != of->models[i] || is_unchanged(reload, name) ||
+            (noted != NULL && snapshot_find(noted, name) != NULL))
+            continue;
+        const char *key = arena_format(reload->arena, "models.%s", name);
+        if (key == NULL)
+            return err_no_memory(err, strlen(name));
+        reload->result->changed[reload->result->changed_count++] = key;
     }
-    return err->code;
+    return ERR_OK;
 }
 
 /* The same models in another order: the first of its kind is the default. */

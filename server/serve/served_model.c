@@ -96,31 +96,28 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     return err->code;
 }
 
-/* With memory of the process's, so that a reload does not take what requests have. */
-static enum err_code run_selftest(const struct selftest *selftest, struct engine_session *session,
-                                  const struct served_model *model, struct err *err)
-{
-    const uint64_t start = clock_now_ns();
-    const size_t bytes = selftest_bytes(selftest, model->engine);
-    if (memory_hold(model->memory, bytes, err))
-        return err_prefix(err, "%s: ", SELFTEST_FILE);
-    selftest_run(selftest, model->engine, session, err);
-    memory_release(model->memory, bytes);
-    if (err->code == ERR_OK)
-        log_event(LOG_INFO, "selftest_passed", LOG_TEXT("model", model->name),
-                  LOG_NUMBER("cases", selftest_count(selftest)),
-                  LOG_NUMBER("ms", clock_ms_between(start, clock_now_ns())));
-    return err->code;
-}
-
 /* Checks the answers that the checkpoint demands, if it does (engine/selftest.h). One session is as
  * good as another: they share the weights, and the sizes of their pools. */
 static enum err_code pass_selftest(struct engine_session *session, const struct served_model *model,
                                    struct err *err)
 {
     struct selftest *selftest;
-    if (selftest_open(&selftest, model->dir, err) == ERR_OK && selftest != NULL)
-        run_selftest(selftest, session, model, err);
+    if (selftest_open(&selftest, model->dir, err) || selftest == NULL)
+        goto out;
+    const uint64_t start = clock_now_ns();
+    const size_t bytes = selftest_bytes(selftest, model->engine);
+    /* memory of the process's, so that a reload does not take what requests have */
+    if (memory_hold(model->memory, bytes, err)) {
+        err_prefix(err, "%s: ", SELFTEST_FILE);
+        goto out;
+    }
+    selftest_run(selftest, model->engine, session, err);
+    memory_release(model->memory, bytes);
+    if (err->code == ERR_OK)
+        log_event(LOG_INFO, "selftest_passed", LOG_TEXT("model", model->name),
+                  LOG_NUMBER("cases", selftest_count(selftest)),
+                  LOG_NUMBER("ms", clock_ms_between(start, clock_now_ns())));
+out:
     selftest_close(selftest);
     return err->code;
 }

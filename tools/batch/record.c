@@ -14,24 +14,6 @@ static const struct doc_limits json_limits = {
 
 /* ---- what both forms share ---- */
 
-/* An image's path is relative to the list that names it. */
-static const char *image_path(const struct record_form *form, const char *path, size_t len,
-                              struct arena *arena, struct err *err)
-{
-    const char *slash = strrchr(form->path, '/');
-    if (memchr(path, '\0', len) != NULL || len == 0) {
-        err_set(err, ERR_UNUSABLE, "the path of the image is empty or holds a NUL");
-        return NULL;
-    }
-    const char *joined = path[0] == '/' || slash == NULL
-                             ? arena_copy(arena, path, len)
-                             : arena_format(arena, "%.*s%.*s", (int)(slash - form->path + 1),
-                                            form->path, (int)len, path);
-    if (joined == NULL)
-        err_no_memory(err, len);
-    return joined;
-}
-
 static enum err_code take_text(struct record_input *out, const char *text, size_t len)
 {
     out->listed.text = text;
@@ -39,12 +21,19 @@ static enum err_code take_text(struct record_input *out, const char *text, size_
     return ERR_OK;
 }
 
+/* An image's path is relative to the list that names it. */
 static enum err_code take_image(const struct record *record, struct record_input *out,
                                 const char *path, size_t len, struct arena *arena, struct err *err)
 {
+    const char *list = record->form->path, *slash = strrchr(list, '/');
     out->listed.is_image = true;
-    out->listed.path = image_path(record->form, path, len, arena, err);
-    return err->code;
+    if (memchr(path, '\0', len) != NULL || len == 0)
+        return err_set(err, ERR_UNUSABLE, "the path of the image is empty or holds a NUL");
+    out->listed.path =
+        path[0] == '/' || slash == NULL
+            ? arena_copy(arena, path, len)
+            : arena_format(arena, "%.*s%.*s", (int)(slash - list + 1), list, (int)len, path);
+    return out->listed.path != NULL ? ERR_OK : err_no_memory(err, len);
 }
 
 /* A second text ends at its first NUL, as it does on a command line. */

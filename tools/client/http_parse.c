@@ -68,23 +68,19 @@ static bool status_line(struct http_parse *parse)
     return true;
 }
 
-static bool content_length(struct http_parse *parse, const char *value)
-{
-    if (parse->has_length)
-        return broken(parse, "two Content-Length headers");
-    if (!read_number(value, strlen(value), 10, &parse->length))
-        return broken(parse, "Content-Length is not a number");
-    if (parse->length > HTTP_PARSE_BODY_MAX)
-        return broken(parse, "body larger than 64 MiB");
-    parse->has_length = true;
-    return true;
-}
-
 static bool header(struct http_parse *parse, const char *name, const char *value)
 {
     uint64_t seconds;
-    if (strcasecmp(name, "Content-Length") == 0)
-        return content_length(parse, value);
+    if (strcasecmp(name, "Content-Length") == 0) {
+        if (parse->has_length)
+            return broken(parse, "two Content-Length headers");
+        if (!read_number(value, strlen(value), 10, &parse->length))
+            return broken(parse, "Content-Length is not a number");
+        if (parse->length > HTTP_PARSE_BODY_MAX)
+            return broken(parse, "body larger than 64 MiB");
+        parse->has_length = true;
+        return true;
+    }
     if (strcasecmp(name, "Transfer-Encoding") == 0) {
         if (parse->chunked || strcasecmp(value, "chunked") != 0)
             return broken(parse, "Transfer-Encoding is not \"chunked\"");

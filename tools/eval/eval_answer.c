@@ -77,25 +77,20 @@ static enum err_code run_ood_data(struct eval *eval, struct err *err)
 
 /* ---- how often labels occur ---- */
 
-static enum err_code put_estimate(const struct eval *eval, const struct evaluation *stream,
-                                  struct err *err)
+static enum err_code run_stream(const struct eval *eval, struct err *err)
 {
+    struct eval_inputs inputs;
     struct prior_estimate estimate;
     const struct assessment *assessment = &eval->assessment;
-    if (!prior_estimate_measure(&estimate, assessment, stream, err)) {
+    if (eval_inputs_run(&inputs, eval, eval->stream, "stream", err))
+        goto out;
+    if (!prior_estimate_measure(&estimate, assessment, &inputs.evaluation, err)) {
         prior_estimate_print(&estimate, assessment, eval->stream, eval->json ? stderr : stdout);
         if (eval->out != NULL)
             prior_estimate_write(&estimate, assessment, eval->out, err);
     }
     prior_estimate_close(&estimate);
-    return err->code;
-}
-
-static enum err_code run_stream(const struct eval *eval, struct err *err)
-{
-    struct eval_inputs inputs;
-    if (!eval_inputs_run(&inputs, eval, eval->stream, "stream", err))
-        put_estimate(eval, &inputs.evaluation, err);
+out:
     eval_inputs_close(&inputs);
     return err->code != ERR_OK ? err_prefix(err, "--estimate-prior: ") : ERR_OK;
 }

@@ -227,21 +227,6 @@ static rd_kafka_resp_err_t produce_once(struct kafka_writer *writer, struct kafk
     return code;
 }
 
-/* False if the transaction has failed already: its next step says how. */
-static bool produce(struct kafka_writer *writer, struct kafka_reply *reply, struct err *err)
-{
-    rd_kafka_resp_err_t code = produce_once(writer, reply);
-    while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-        rd_kafka_poll(writer->client, 100);
-        code = produce_once(writer, reply);
-    }
-    bool is_over = code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FATAL;
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR && !is_over)
-        err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", reply->input->topic,
-                reply->input->partition, (long long)reply->input->offset, rd_kafka_err2str(code));
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 /* Waits until all messages are delivered, or one is not: then the rest is not even sent. */
 static void flush(struct kafka_writer *writer)
 {
@@ -255,7 +240,17 @@ static bool produce_all(struct kafka_writer *writer, struct kafka_reply *replies
     for (size_t i = 0; i < count; i++) {
         if (replies[i].is_alone)
             flush(writer);
-        if (!produce(writer, &replies[i], err))
+        rd_kafka_resp_err_t code = produce_once(writer, &replies[i]);
+        while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+            rd_kafka_poll(writer->client, 100);
+            code = produce_once(writer, &replies[i]);
+        }
+        bool is_over = code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FATAL;
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR && !is_over)
+            err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", replies[i].input->topic,
+                    replies[i].input->partition, (long long)replies[i].input->offset,
+                    rd_kafka_err2str(code));
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR) /* if it is over, the next step says how */
             return false;
         if (replies[i].is_alone)
             flush(writer);
