@@ -13,9 +13,9 @@
 #define ATTND_LEARN_DATA_PICTURE_H
 
 #include "engine/base/err.h"
+#include "engine/fab/stdf.h"
 #include "engine/vision/pixels.h"
 #include "learn/data/contrast.h"
-#include "learn/data/stdf.h"
 
 #include <stdbool.h>
 #include <stddef.h>

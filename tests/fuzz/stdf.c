@@ -1,5 +1,5 @@
 /* An STDF file in memory; its wafers are found by name and drawn. */
-#include "learn/data/stdf.h"
+#include "engine/fab/stdf.h"
 
 #include "tests/fuzz/driver/fuzz.h"
 

@@ -55,6 +55,7 @@ static const struct room {
     {"engine/text/pipeline", true, {"engine/text", "engine/text/tables", "engine/base"}},
     {"engine/text/tables", true, {"engine/text", "engine/base"}},
     {"engine/vision", true, {"engine/content", "engine/base"}},
+    {"engine/fab", true, {"engine/content", "engine/base"}},
     {"engine/statistics", true, {"engine/base"}},
     {"engine/decide", true, {"engine/statistics", "engine/tensor/dot.h", "engine/base"}},
     /* attnd.json says which precisions a model may be served in */
@@ -86,8 +87,8 @@ static const struct room {
 
     {"learn/data",
      false,
-     {"engine/prepare", "engine/model", "engine/text", "engine/vision", "engine/content",
-      "engine/base"}},
+     {"engine/prepare", "engine/model", "engine/text", "engine/vision", "engine/fab",
+      "engine/content", "engine/base"}},
     {"learn/eval/measure",
      false,
      {"engine", "engine/decide", "engine/statistics", "learn/data", "engine/content",

@@ -3,7 +3,7 @@
  *
  * ATTND_FUZZ_ROUNDS in the environment sets the number of mutated files (default 4000), which makes
  * this program the fuzz driver: build it with sanitizers and give it a million. */
-#include "learn/data/stdf.h"
+#include "engine/fab/stdf.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"

@@ -2,7 +2,7 @@
  * out byte by byte after the tables of the Standard Test Data Format Specification, version 4,
  * every field filled, so that one read at a wrong place shows. The field names are the
  * specification's. */
-#include "learn/data/stdf.h"
+#include "engine/fab/stdf.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

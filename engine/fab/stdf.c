@@ -4,7 +4,7 @@
  * (255), from its WIR to its WRR, and its dies are that head's PRRs in between. WIRs with the same
  * id are one wafer that was tested again. At the end the dies are sorted by wafer, in the order of
  * the file, so that the later of two results of a die is drawn over the earlier. */
-#include "learn/data/stdf.h"
+#include "engine/fab/stdf.h"
 
 #include "engine/base/file.h"
 #include "engine/base/gunzip.h"

@@ -1,5 +1,5 @@
 /* Fields that are cut short, limits and one beyond, and the texts of what is refused. */
-#include "learn/data/stdf.h"
+#include "engine/fab/stdf.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 

@@ -14,8 +14,8 @@
  *
  * Threads: immutable after open.
  */
-#ifndef ATTND_LEARN_DATA_STDF_H
-#define ATTND_LEARN_DATA_STDF_H
+#ifndef ATTND_ENGINE_FAB_STDF_H
+#define ATTND_ENGINE_FAB_STDF_H
 
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
