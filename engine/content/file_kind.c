@@ -1,18 +1,18 @@
 #include "engine/content/file_kind.h"
 
 #include "engine/base/utf8.h"
+#include "engine/fab/lot_formats.h"
 #include "engine/vision/input_formats.h"
 
 static const char convert[] = "convert it to " INPUT_FORMATS_OR;
 static const char unpack[] = "unpack it, or pack it as gzip";
 static const char from_archive[] = "send the files in it, one by one";
 static const char from_document[] = "send the texts or pictures in it, one by one";
-static const char wafers[] = "wafers are read as " INPUT_FORMATS_OR " pictures";
 static const char office[] = "an Office file (xlsx, docx or pptx)";
 static const char old_office[] = "an Office file (xls, doc or ppt)";
 static const char no_input[] = "send a text, or a " INPUT_FORMATS_OR " picture";
 
-/* All that are not read as a picture. The first that fits counts. */
+/* All that are read neither as a picture nor as a lot. The first that fits counts. */
 static const struct {
     struct file_signature signature;
     struct file_kind kind;
@@ -63,8 +63,6 @@ static const struct {
     {{FILE_BEGINS("\x89HDF\r\n")}, {FILE_IS_OTHER, "an HDF5 file", from_document}},
     {{FILE_BEGINS("PAR1")}, {FILE_IS_OTHER, "a Parquet file", from_document}},
     {{FILE_BEGINS("SQLite format 3")}, {FILE_IS_OTHER, "an SQLite database", from_document}},
-    {{FILE_BEGINS("\2\0\0\x0a")}, {FILE_IS_OTHER, "an STDF file, not a log", wafers}},
-    {{FILE_BEGINS("\0\2\0\x0a")}, {FILE_IS_OTHER, "an STDF file, not a log", wafers}},
     {{FILE_BEGINS("\0\6\0\2")}, {FILE_IS_OTHER, "a GDSII layout", no_input}},
     {{FILE_BEGINS("version https://git-lfs")},
      {FILE_IS_OTHER, "a pointer of Git LFS", "run git lfs pull"}},
@@ -75,6 +73,9 @@ const struct file_kind *file_kind_of(const void *bytes, size_t len)
     const struct input_format *format = input_format_of_bytes(bytes, len);
     if (format != NULL)
         return &format->kind;
+    const struct lot_format *lot = lot_format_of_bytes(bytes, len);
+    if (lot != NULL)
+        return &lot->kind;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (file_signature_fits(&kinds[i].signature, bytes, len))
             return &kinds[i].kind;

@@ -11,6 +11,7 @@
 enum file_use {
     FILE_IS_READ,    /* a picture that is read: engine/vision/input_formats.h */
     FILE_IS_GZIP,    /* read where a place says that it may be packed */
+    FILE_IS_LOT,     /* several wafers, which are read: engine/fab/lot_formats.h */
     FILE_IS_PICTURE, /* one of another format */
     FILE_IS_OTHER,
 };

@@ -2,16 +2,9 @@
  * record, FAR, gives the byte order: its own length is 2. A record may end early, since the last
  * fields may be left out; they read as missing. A wafer is open on a test head, or on all of them
  * (255), from its WIR to its WRR, and its dies are that head's PRRs in between. WIRs with the same
- * id are one wafer that was tested again. At the end the dies are sorted by wafer, in the order of
- * the file, so that the later of two results of a die is drawn over the earlier. */
+ * id are one wafer that was tested again. */
 #include "engine/fab/stdf.h"
 
-#include "engine/base/file.h"
-#include "engine/base/gunzip.h"
-#include "engine/base/nearest.h"
-#include "engine/content/file_kind.h"
-
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -33,11 +26,11 @@ struct record {
 };
 
 struct parser {
-    struct stdf *out;
+    struct lot *out;
     const unsigned char *bytes;
     size_t len, at;
     bool big_endian, ended;
-    unsigned wafer_capacity, starts;
+    unsigned starts;
     unsigned open[HEADS]; /* index of the wafer on a head, plus one; 0: none */
 };
 
@@ -80,6 +73,9 @@ static enum err_code get_text(struct parser *parser, const struct record *record
         text++;
         len--;
     }
+    *out = "";
+    if (len == 0)
+        return ERR_OK;
     char *copy = arena_copy(&parser->out->arena, text, len);
     if (copy == NULL)
         return err_no_memory(err, len);
@@ -95,7 +91,7 @@ static enum err_code get_text(struct parser *parser, const struct record *record
 static enum err_code take_mir(struct parser *parser, const struct record *record, struct err *err)
 {
     enum { LOT_ID = 15 };
-    return get_text(parser, record, "MIR", LOT_ID, &parser->out->lot, err);
+    return get_text(parser, record, "MIR", LOT_ID, &parser->out->name, err);
 }
 
 static enum err_code take_mrr(struct parser *parser, const struct record *record, struct err *err)
@@ -115,33 +111,6 @@ static enum err_code take_wcr(struct parser *parser, const struct record *record
     return ERR_OK;
 }
 
-static enum err_code add_wafer(struct parser *parser, const struct record *record, const char *id,
-                               struct err *err)
-{
-    struct stdf *out = parser->out;
-    if (out->wafer_count == STDF_WAFERS_MAX)
-        return err_set(err, ERR_TOO_LARGE, "byte %zu: more than %d wafers", record->offset,
-                       STDF_WAFERS_MAX);
-    if (out->wafer_count == parser->wafer_capacity) {
-        unsigned capacity = parser->wafer_capacity == 0 ? 32 : 2 * parser->wafer_capacity;
-        struct stdf_wafer *wafers = reallocarray(out->wafers, capacity, sizeof *wafers);
-        if (wafers == NULL)
-            return err_no_memory(err, capacity * sizeof *wafers);
-        out->wafers = wafers;
-        parser->wafer_capacity = capacity;
-    }
-    out->wafers[out->wafer_count++] = (struct stdf_wafer){.id = id};
-    return ERR_OK;
-}
-
-static unsigned number_of(const struct stdf *stdf, const char *id)
-{
-    unsigned at = 0;
-    while (at < stdf->wafer_count && strcmp(stdf->wafers[at].id, id) != 0)
-        at++;
-    return at;
-}
-
 /* The wafer on a head, or the one that a WIR put on all of them. */
 static unsigned *open_on(struct parser *parser, unsigned head)
 {
@@ -152,7 +121,7 @@ static unsigned *open_on(struct parser *parser, unsigned head)
 static enum err_code take_wir(struct parser *parser, const struct record *record, struct err *err)
 {
     enum { WAFER_ID = 6 };
-    struct stdf *out = parser->out;
+    struct lot *out = parser->out;
     const char *id = "";
     if (record->len == 0)
         return malformed(record, "WIR", "has no head number", err);
@@ -161,8 +130,8 @@ static enum err_code take_wir(struct parser *parser, const struct record *record
                        record->offset, WAFER_STARTS_MAX);
     if (get_text(parser, record, "WIR", WAFER_ID, &id, err))
         return err->code;
-    unsigned number = *id != '\0' ? number_of(out, id) : out->wafer_count;
-    if (number == out->wafer_count && add_wafer(parser, record, id, err))
+    unsigned number = *id != '\0' ? lot_index(out, id) : out->wafer_count;
+    if (number == out->wafer_count && lot_add_wafer(out, id, record->offset, err))
         return err->code;
     parser->open[record->body[0]] = number + 1;
     return ERR_OK;
@@ -183,24 +152,6 @@ static enum err_code take_wrr(struct parser *parser, const struct record *record
     *open = 0;
     if (is_of_all)
         memset(parser->open, 0, sizeof parser->open);
-    return ERR_OK;
-}
-
-static enum err_code add_die(struct stdf *out, const struct record *record,
-                             const struct stdf_die *die, struct err *err)
-{
-    if (out->die_count == STDF_DIES_MAX)
-        return err_set(err, ERR_TOO_LARGE, "byte %zu: more than %d dies", record->offset,
-                       STDF_DIES_MAX);
-    if (out->die_count == out->die_capacity) {
-        size_t capacity = out->die_capacity == 0 ? 1024 : 2 * out->die_capacity;
-        struct stdf_die *dies = reallocarray(out->dies, capacity, sizeof *dies);
-        if (dies == NULL)
-            return err_no_memory(err, capacity * sizeof *dies);
-        out->dies = dies;
-        out->die_capacity = capacity;
-    }
-    out->dies[out->die_count++] = *die;
     return ERR_OK;
 }
 
@@ -227,12 +178,12 @@ static enum err_code take_prr(struct parser *parser, const struct record *record
         return ERR_OK;
     }
     unsigned bin = get_u2(parser, record, HARD_BIN);
-    struct stdf_die die = {.x = (int16_t)x,
-                           .y = (int16_t)y,
-                           .hard_bin = (uint16_t)bin,
-                           .wafer = (uint16_t)(open - 1),
-                           .failed = has_failed(record->body[PART_FLG], bin)};
-    return add_die(parser->out, record, &die, err);
+    struct lot_die die = {.x = (int16_t)x,
+                          .y = (int16_t)y,
+                          .hard_bin = (uint16_t)bin,
+                          .wafer = (uint16_t)(open - 1),
+                          .failed = has_failed(record->body[PART_FLG], bin)};
+    return lot_add_die(parser->out, &die, record->offset, err);
 }
 
 static const struct {
@@ -249,15 +200,9 @@ static enum err_code take_far(struct parser *parser, struct err *err)
 {
     enum { FAR_LEN = 2 };
     const unsigned char *bytes = parser->bytes;
-    const struct file_kind *kind = file_kind_of(bytes, parser->len);
-    const bool is_short = parser->len < HEADER_BYTES + FAR_LEN; /* of STDF, too */
-    if (is_short || bytes[2] != 0 || bytes[3] != 10)
-        return kind != NULL && !is_short
-                   ? err_set(err, ERR_UNUSABLE, "not STDF: this is %s: %s", kind->name,
-                             kind->advice)
-                   : err_set(err, ERR_UNUSABLE,
-                             "not STDF: it does not begin with a FAR record (%zu bytes)",
-                             parser->len);
+    if (parser->len < HEADER_BYTES + FAR_LEN || bytes[2] != 0 || bytes[3] != 10)
+        return err_set(err, ERR_UNUSABLE,
+                       "not STDF: it does not begin with a FAR record (%zu bytes)", parser->len);
     unsigned cpu = bytes[4], version = bytes[5];
     if (cpu > CPU_LITTLE_ENDIAN)
         return err_set(err, ERR_UNUSABLE, "byte 4: CPU type %u is not known (known: %d to %d)", cpu,
@@ -277,7 +222,7 @@ static enum err_code take_far(struct parser *parser, struct err *err)
 /* True if the file has the whole record. Else sets `lost`. */
 static bool is_whole(struct parser *parser, const struct record *record, size_t left)
 {
-    struct stdf *out = parser->out;
+    struct lot *out = parser->out;
     if (left >= HEADER_BYTES && record->len <= left - HEADER_BYTES)
         return true;
     out->lost =
@@ -317,7 +262,7 @@ static enum err_code take_record(struct parser *parser, struct err *err)
  * pattern. */
 static enum err_code end_cut_off(struct parser *parser, struct err *err)
 {
-    struct stdf *out = parser->out;
+    struct lot *out = parser->out;
     if (out->lost == NULL)
         out->lost = arena_format(&out->arena, "byte %zu: the file is cut off: it has no MRR record",
                                  parser->at);
@@ -336,7 +281,7 @@ static enum err_code end_cut_off(struct parser *parser, struct err *err)
  * transfer has added. Another lot is not: its wafers may have the same names. */
 static enum err_code end_whole(struct parser *parser, struct err *err)
 {
-    struct stdf *out = parser->out;
+    struct lot *out = parser->out;
     const unsigned char *rest = parser->bytes + parser->at;
     size_t left = parser->len - parser->at, zeros = 0;
     while (zeros < left && rest[zeros] == 0)
@@ -355,34 +300,9 @@ static enum err_code end_whole(struct parser *parser, struct err *err)
     return out->lost != NULL ? ERR_OK : err_no_memory(err, left);
 }
 
-/* Sorts the dies by wafer: a stable counting sort. */
-static enum err_code sort_dies(struct stdf *out, struct err *err)
-{
-    struct stdf_die *sorted = reallocarray(NULL, out->die_count + 1, sizeof *sorted);
-    size_t first = 0;
-    if (sorted == NULL)
-        return err_no_memory(err, out->die_count * sizeof *sorted);
-    for (size_t i = 0; i < out->die_count; i++)
-        out->wafers[out->dies[i].wafer].count++;
-    for (unsigned w = 0; w < out->wafer_count; w++) {
-        out->wafers[w].first = first;
-        first += out->wafers[w].count;
-        out->wafers[w].count = 0;
-    }
-    for (size_t i = 0; i < out->die_count; i++) {
-        struct stdf_wafer *wafer = &out->wafers[out->dies[i].wafer];
-        sorted[wafer->first + wafer->count++] = out->dies[i];
-    }
-    free(out->dies);
-    out->dies = sorted;
-    return ERR_OK;
-}
-
-enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct err *err)
+enum err_code stdf_read(struct lot *out, const void *bytes, size_t len, struct err *err)
 {
     struct parser parser = {.out = out, .bytes = bytes, .len = len};
-    *out = (struct stdf){.lot = ""};
-    arena_init(&out->arena);
     if (take_far(&parser, err))
         return err->code;
     while (!parser.ended && parser.at < parser.len)
@@ -390,108 +310,16 @@ enum err_code stdf_parse(struct stdf *out, const void *bytes, size_t len, struct
             return err->code;
     if (parser.ended ? end_whole(&parser, err) : end_cut_off(&parser, err))
         return err->code;
-    return sort_dies(out, err);
+    return lot_seal(out, err);
 }
 
-enum err_code stdf_open(struct stdf *out, const char *path, struct err *err)
+/* Each text takes a line of the arena; the shortest record with one is a WIR whose id has one
+ * character. Blocks of the arena end unused, and a sentence may lie in the last. */
+size_t stdf_read_bytes(size_t len, unsigned wafers_max)
 {
-    char *bytes;
-    size_t len;
-    *out = (struct stdf){.lot = ""};
-    if (file_read_input(&bytes, &len, path, STDF_BYTES_MAX, err))
-        return err->code;
-    if (!gunzip_if_packed(&bytes, &len, STDF_BYTES_MAX, err))
-        stdf_parse(out, bytes, len, err);
-    free(bytes);
-    return err->code;
-}
-
-void stdf_close(struct stdf *stdf)
-{
-    free(stdf->wafers);
-    free(stdf->dies);
-    arena_deinit(&stdf->arena);
-    *stdf = (struct stdf){.lot = ""};
-}
-
-/* ---- maps ---- */
-
-static enum err_code refuse_many(const struct stdf *stdf, struct err *err)
-{
-    char ids[200] = "";
-    unsigned i = 0;
-    while (i < stdf->wafer_count && nearest_list(ids, sizeof ids, stdf->wafers[i].id))
-        i++;
-    return err_set(err, ERR_UNUSABLE, "%u wafers: name one as FILE#WAFER_ID, which may be %s",
-                   stdf->wafer_count, ids);
-}
-
-static enum err_code refuse_none(const struct stdf *stdf, struct err *err)
-{
-    return err_set(
-        err, ERR_UNUSABLE,
-        "no wafer: the file has no WIR record, which begins a wafer; its %zu results belong "
-        "to no wafer",
-        stdf->placeless);
-}
-
-enum err_code stdf_find(const struct stdf *stdf, const char *id, unsigned *wafer, struct err *err)
-{
-    *wafer = 0;
-    if (id == NULL && stdf->wafer_count == 1)
-        return ERR_OK;
-    if (stdf->wafer_count == 0)
-        return refuse_none(stdf, err);
-    if (id == NULL)
-        return refuse_many(stdf, err);
-    *wafer = number_of(stdf, id);
-    if (*wafer < stdf->wafer_count)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "no wafer '%.40s' among %u", id, stdf->wafer_count);
-}
-
-/* The range of a coordinate on a wafer. */
-struct range {
-    int low, high;
-};
-
-static void widen(struct range *range, int at)
-{
-    range->low = at < range->low ? at : range->low;
-    range->high = at > range->high ? at : range->high;
-}
-
-enum err_code stdf_draw(const struct stdf *stdf, unsigned wafer, struct arena *arena,
-                        struct stdf_map *out, struct err *err)
-{
-    const struct stdf_wafer *of = &stdf->wafers[wafer];
-    const struct stdf_die *dies = stdf->dies + of->first;
-    struct range x = {INT16_MAX, INT16_MIN}, y = x;
-    *out = (struct stdf_map){0};
-    for (size_t i = 0; i < of->count; i++) {
-        widen(&x, dies[i].x);
-        widen(&y, dies[i].y);
-    }
-    if (of->is_cut_off)
-        return err_set(err, ERR_UNUSABLE, "the wafer is not whole: %s", stdf->lost);
-    if (of->count == 0)
-        return err_set(err, ERR_UNUSABLE,
-                       "the wafer has no die with coordinates; %zu results of the file have no "
-                       "coordinates, or belong to a head without a wafer (PRR, WIR)",
-                       stdf->placeless);
-    if (x.high - x.low >= STDF_SIDE_MAX || y.high - y.low >= STDF_SIDE_MAX)
-        return err_set(err, ERR_UNUSABLE, "the dies span %d x %d places; the limit is %d a side",
-                       x.high - x.low + 1, y.high - y.low + 1, STDF_SIDE_MAX);
-    out->width = (unsigned)(x.high - x.low + 1);
-    out->height = (unsigned)(y.high - y.low + 1);
-    out->grey = arena_alloc_array(arena, out->width, out->height);
-    if (out->grey == NULL)
-        return err_no_memory(err, (size_t)out->width * out->height);
-    for (size_t i = 0; i < of->count; i++) {
-        int column = stdf->x_leftward ? x.high - dies[i].x : dies[i].x - x.low;
-        int row = stdf->y_upward ? y.high - dies[i].y : dies[i].y - y.low;
-        out->grey[(size_t)row * out->width + (size_t)column] =
-            dies[i].failed ? STDF_FAIL : STDF_PASS;
-    }
-    return ERR_OK;
+    enum { WIR_BYTES_MIN = HEADER_BYTES + 1, PRR_BYTES_MIN = HEADER_BYTES + 13 };
+    enum { TEXTS = 6, SENTENCES_BYTES = 48 * 1024 };
+    const size_t wafers = len / WIR_BYTES_MIN < wafers_max ? len / WIR_BYTES_MIN : wafers_max;
+    const size_t dies = len / PRR_BYTES_MIN < LOT_DIES_MAX ? len / PRR_BYTES_MIN : LOT_DIES_MAX;
+    return lot_bytes(wafers, dies) + TEXTS * len + SENTENCES_BYTES;
 }

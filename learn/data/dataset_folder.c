@@ -107,27 +107,27 @@ static enum err_code add_wafer(struct dataset *dataset, const struct place *plac
 
 /* Each wafer is an item. A file that cannot be used is one item, which fails alone when it is read,
  * as a damaged image does. */
-static enum err_code add_stdf(struct dataset *dataset, const struct place *place,
-                              const struct dataset_options *options, struct err *err)
+static enum err_code add_lot(struct dataset *dataset, const struct place *place,
+                             const struct dataset_options *options, struct err *err)
 {
-    struct stdf stdf;
+    struct lot lot;
     struct err cause = {0};
-    stdf_open(&stdf, place->path, &cause);
+    lot_open(&lot, place->path, &cause);
     if (err_is_of_system(cause.code))
         err_set(err, cause.code, "%s: %s", place->path, cause.text);
-    else if (cause.code != ERR_OK || stdf.wafer_count < 2)
+    else if (cause.code != ERR_OK || lot.wafer_count < 2)
         add_wafer(dataset, place, "", err);
     else
-        for (unsigned w = 0; w < stdf.wafer_count && err->code == ERR_OK; w++) {
+        for (unsigned w = 0; w < lot.wafer_count && err->code == ERR_OK; w++) {
             if (dataset_is_full(dataset, options))
                 break;
-            const char *name = arena_format(&dataset->arena, "#%s", stdf.wafers[w].id);
+            const char *name = arena_format(&dataset->arena, "#%s", lot.wafers[w].id);
             if (name == NULL)
-                err_no_memory(err, strlen(stdf.wafers[w].id));
+                err_no_memory(err, strlen(lot.wafers[w].id));
             else
                 add_wafer(dataset, place, name, err);
         }
-    stdf_close(&stdf);
+    lot_close(&lot);
     return err->code;
 }
 
@@ -142,8 +142,8 @@ static enum err_code read_file(struct dataset *dataset, const struct place *plac
         return err->code;
     if (is_image)
         return add_wafer(dataset, place, "", err);
-    if (picture_is_stdf(place->name, &len, &wafer) && wafer == NULL)
-        return add_stdf(dataset, place, options, err);
+    if (picture_is_lot(place->name, &len, &wafer) && wafer == NULL)
+        return add_lot(dataset, place, options, err);
     dataset_leave_out(dataset, place->name);
     return ERR_OK;
 }

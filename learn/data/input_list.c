@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "engine/fab/lot_formats.h"
 #include "learn/data/dataset_form.h"
 #include "learn/data/picture.h"
 
@@ -68,32 +69,31 @@ static enum err_code add_note(struct input_list *list, const char *path, const c
     return list->notes != NULL ? ERR_OK : err_no_memory(err, strlen(path) + strlen(note));
 }
 
-/* Adds each wafer of an STDF file. A file that cannot be used is added as one input, which fails
+/* Adds each wafer of a lot. A file that cannot be used is added as one input, which fails
  * alone when it is read, as a damaged image does. */
 static enum err_code add_wafers(struct input_list *list, const char *path, struct err *err)
 {
-    struct stdf stdf;
+    struct lot lot;
     struct err cause = {0};
-    stdf_open(&stdf, path, &cause);
+    lot_open(&lot, path, &cause);
     if (err_is_of_system(cause.code))
         err_set(err, cause.code, "%s: %s", path, cause.text);
-    else if (cause.code != ERR_OK || stdf.wafer_count == 0)
+    else if (cause.code != ERR_OK || lot.wafer_count == 0)
         add_file(list, path, true, err);
-    else if (stdf.lost != NULL)
-        add_note(list, path, stdf.lost, err);
-    for (unsigned i = 0; i < stdf.wafer_count && cause.code == ERR_OK && err->code == ERR_OK; i++) {
-        const char *name = arena_format(&list->arena, "%s#%s", path, stdf.wafers[i].id);
+    else if (lot.lost != NULL)
+        add_note(list, path, lot.lost, err);
+    for (unsigned i = 0; i < lot.wafer_count && cause.code == ERR_OK && err->code == ERR_OK; i++) {
+        const char *name = arena_format(&list->arena, "%s#%s", path, lot.wafers[i].id);
         if (name == NULL)
             err_no_memory(err, strlen(path));
         else
             add_file(list, name, true, err);
     }
-    stdf_close(&stdf);
+    lot_close(&lot);
     return err->code;
 }
 
-/* STDF begins with the record FAR: its length, 2, in either byte order, its type 0 and 10. A file
- * that cannot be opened has no bytes: it counts as text, and reading it later says why. */
+/* A file that cannot be opened has no bytes: it counts as text, and reading it later says why. */
 static enum err_code add_by_content(struct input_list *list, const char *path, struct err *err)
 {
     char head[512] = "";
@@ -104,9 +104,8 @@ static enum err_code add_by_content(struct input_list *list, const char *path, s
     ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : 0;
     if (fd >= 0)
         close(fd);
-    bool is_far = got >= 4 && (head[0] == 2 || head[1] == 2) && head[0] + head[1] == 2 &&
-                  head[2] == 0 && head[3] == 10;
-    if (is_far || (picture_is_stdf(path, &file_len, &wafer) && wafer == NULL))
+    if (lot_format_of_bytes(head, got > 0 ? (size_t)got : 0) != NULL ||
+        (picture_is_lot(path, &file_len, &wafer) && wafer == NULL))
         return add_wafers(list, path, err);
     const struct file_kind *kind = file_kind_of(head, got > 0 ? (size_t)got : 0);
     bool is_image = kind != NULL && (kind->use == FILE_IS_READ || kind->use == FILE_IS_PICTURE);
@@ -175,7 +174,7 @@ enum err_code input_list_add_path(struct input_list *list, const char *path, str
     size_t file_len;
     const char *wafer;
     glob_t found;
-    if (picture_is_stdf(path, &file_len, &wafer) && wafer != NULL)
+    if (picture_is_lot(path, &file_len, &wafer) && wafer != NULL)
         return add_file(list, path, true, err);
     if (access(path, F_OK) == 0) {
         if (add_existing(list, path, NULL, 0, err))

@@ -21,7 +21,7 @@ static void put_image(FILE *file, const char *path)
     char name[PATH_MAX], absolute[PATH_MAX], whole[2 * PATH_MAX];
     size_t len = strlen(path);
     const char *wafer;
-    picture_is_stdf(path, &len, &wafer);
+    picture_is_lot(path, &len, &wafer);
     snprintf(name, sizeof name, "%.*s", (int)len, path);
     bool known = len < sizeof name && realpath(name, absolute) != NULL &&
                  utf8_is_valid(absolute, strlen(absolute));

@@ -41,8 +41,10 @@ static const struct room {
     const char *below[40];
 } rooms[] = {
     {"engine/base", true, {NULL}},
-    /* a text may hold a picture, which is known by the table of those that are read */
-    {"engine/content", true, {"engine/vision/input_formats.h", "engine/base"}},
+    /* a text may hold a picture or a lot, which are known by the tables of those that are read */
+    {"engine/content",
+     true,
+     {"engine/vision/input_formats.h", "engine/fab/lot_formats.h", "engine/base"}},
     {"engine/cli", true, {"engine/base"}},
     {"engine/tensor", true, {"engine/base"}},
     {"engine/tensor/gemm", true, {"engine/tensor", "engine/base"}},

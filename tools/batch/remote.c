@@ -184,7 +184,7 @@ static enum err_code add_file(const struct remote *remote, const struct listed_i
     char *bytes;
     size_t len, ignored;
     const char *wafer;
-    if (input->is_image && picture_is_stdf(input->path, &ignored, &wafer))
+    if (input->is_image && picture_is_lot(input->path, &ignored, &wafer))
         return err_set(
             err, ERR_UNUSABLE,
             "a wafer of an STDF file is drawn by the model's own program: use it without "

@@ -143,7 +143,7 @@ static void look_at(const char *path, struct stat *out)
     char name[PATH_MAX];
     size_t len = strlen(path);
     const char *wafer = NULL;
-    picture_is_stdf(path, &len, &wafer);
+    picture_is_lot(path, &len, &wafer);
     *out = (struct stat){0};
     if (wafer == NULL)
         len = strlen(path);

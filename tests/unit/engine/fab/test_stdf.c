@@ -3,7 +3,7 @@
  *
  * ATTND_FUZZ_ROUNDS in the environment sets the number of mutated files (default 4000), which makes
  * this program the fuzz driver: build it with sanitizers and give it a million. */
-#include "engine/fab/stdf.h"
+#include "tests/support/lot_map.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 #include "tests/support/tempdir.h"
@@ -14,23 +14,23 @@
 
 enum { PASS = STDF_WRITER_PASS, FAIL = STDF_WRITER_FAIL };
 
-static struct stdf parsed(const void *bytes, size_t len, struct err *err)
+static struct lot parsed(const void *bytes, size_t len, struct err *err)
 {
-    struct stdf stdf;
+    struct lot stdf;
     void *copy = malloc(len > 0 ? len : 1);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, bytes, len);
-    enum err_code code = stdf_parse(&stdf, copy, len, err);
+    enum err_code code = lot_map_parse(&stdf, copy, len, err);
     ck_assert_int_eq(code, err->code);
     free(copy);
     return stdf;
 }
 
-static struct stdf sound(struct stdf_writer *writer)
+static struct lot sound(struct stdf_writer *writer)
 {
     struct err err = {0};
     stdf_writer_close(writer);
-    struct stdf stdf = parsed(writer->bytes, writer->len, &err);
+    struct lot stdf = parsed(writer->bytes, writer->len, &err);
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     return stdf;
 }
@@ -38,26 +38,26 @@ static struct stdf sound(struct stdf_writer *writer)
 static void expect_error(const void *bytes, size_t len, enum err_code code, const char *text)
 {
     struct err err = {0};
-    struct stdf stdf = parsed(bytes, len, &err);
+    struct lot stdf = parsed(bytes, len, &err);
     ck_assert_int_eq(err.code, code);
     ck_assert_str_eq(err.text, text);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 
 /* Draws a wafer, rows parted by '/': '.' no die, 'p' pass, 'F' fail. */
-static void expect_map(const struct stdf *stdf, unsigned wafer, const char *expected)
+static void expect_map(const struct lot *stdf, unsigned wafer, const char *expected)
 {
-    struct stdf_map map;
+    struct lot_map map;
     struct err err = {0};
     struct arena arena;
     char found[256];
     size_t used = 0;
     arena_init(&arena);
-    ck_assert_msg(!stdf_draw(stdf, wafer, &arena, &map, &err), "%s", err.text);
+    ck_assert_msg(!lot_map_draw(stdf, wafer, &arena, &map, &err), "%s", err.text);
     for (unsigned y = 0; y < map.height; y++) {
         for (unsigned x = 0; x < map.width; x++) {
             unsigned char grey = map.grey[y * map.width + x];
-            found[used++] = grey == STDF_NO_DIE ? '.' : grey == STDF_PASS ? 'p' : 'F';
+            found[used++] = grey == LOT_NO_DIE ? '.' : grey == LOT_PASS ? 'p' : 'F';
         }
         found[used++] = '/';
     }
@@ -76,7 +76,7 @@ static void write_cross(struct stdf_writer *writer, unsigned head)
     stdf_writer_die(writer, head, -1, 11, PASS, 1);
 }
 
-static struct stdf cross(bool big_endian, char x, char y)
+static struct lot cross(bool big_endian, char x, char y)
 {
     struct stdf_writer writer;
     stdf_writer_open(&writer, big_endian);
@@ -90,14 +90,14 @@ static struct stdf cross(bool big_endian, char x, char y)
 START_TEST(stdf_draws_a_wafer_in_either_byte_order)
 {
     for (unsigned big = 0; big < 2; big++) {
-        struct stdf stdf = cross(big != 0, ' ', ' ');
-        ck_assert_str_eq(stdf.lot, "LOT7");
+        struct lot stdf = cross(big != 0, ' ', ' ');
+        ck_assert_str_eq(stdf.name, "LOT7");
         ck_assert_uint_eq(stdf.wafer_count, 1);
         ck_assert_str_eq(stdf.wafers[0].id, "W1");
         ck_assert_uint_eq(stdf.wafers[0].count, 5);
         ck_assert_uint_eq(stdf.dies[3].hard_bin, 8);
         expect_map(&stdf, 0, ".F./ppF/.p.");
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -112,9 +112,9 @@ START_TEST(stdf_turns_a_map_the_way_wcr_says)
                  {'R', 'U', ".p./ppF/.F."},
                  {'L', 'U', ".p./Fpp/.F."}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct stdf stdf = cross(false, cases[i].x, cases[i].y);
+        struct lot stdf = cross(false, cases[i].x, cases[i].y);
         expect_map(&stdf, 0, cases[i].map);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -131,11 +131,11 @@ START_TEST(stdf_takes_the_last_result_of_a_die)
     stdf_writer_wafer(&writer, 1, "W1");
     stdf_writer_die(&writer, 1, 1, 0, FAIL, 5);
     stdf_writer_wafer_end(&writer, 1, "W1");
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     ck_assert_uint_eq(stdf.wafer_count, 1);
     ck_assert_uint_eq(stdf.wafers[0].count, 4);
     expect_map(&stdf, 0, "pF");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -151,9 +151,9 @@ START_TEST(stdf_judges_a_die_by_its_flag_and_else_by_its_bin)
         stdf_writer_open(&writer, false);
         stdf_writer_wafer(&writer, 1, "W1");
         stdf_writer_die(&writer, 1, 3, 3, cases[i].flag, cases[i].bin);
-        struct stdf stdf = sound(&writer);
+        struct lot stdf = sound(&writer);
         expect_map(&stdf, 0, cases[i].map);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -168,17 +168,17 @@ START_TEST(stdf_keeps_the_wafers_of_two_heads_apart)
     stdf_writer_die(&writer, 255, 0, 0, PASS, 1);
     stdf_writer_die(&writer, 1, 1, 0, PASS, 1);
     stdf_writer_die(&writer, 255, 0, 1, PASS, 1);
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     unsigned wafer;
     struct err err = {0};
-    ck_assert_int_eq(stdf_find(&stdf, "A", &wafer, &err), ERR_OK);
+    ck_assert_int_eq(lot_find(&stdf, "A", &wafer, &err), ERR_OK);
     expect_map(&stdf, wafer, "Fp");
-    ck_assert_int_eq(stdf_find(&stdf, "B", &wafer, &err), ERR_OK);
+    ck_assert_int_eq(lot_find(&stdf, "B", &wafer, &err), ERR_OK);
     expect_map(&stdf, wafer, "p/p");
-    ck_assert_int_eq(stdf_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(lot_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
     err = (struct err){0};
-    ck_assert_int_eq(stdf_find(&stdf, "C", &wafer, &err), ERR_UNUSABLE);
-    stdf_close(&stdf);
+    ck_assert_int_eq(lot_find(&stdf, "C", &wafer, &err), ERR_UNUSABLE);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -189,11 +189,11 @@ START_TEST(stdf_takes_a_name_from_the_end_of_a_wafer_and_cleans_it)
     stdf_writer_wafer(&writer, 1, "");
     stdf_writer_wafer_end(&writer, 1, "  W\n\xe9 2 ");
     stdf_writer_wafer(&writer, 1, "");
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     ck_assert_uint_eq(stdf.wafer_count, 2);
     ck_assert_str_eq(stdf.wafers[0].id, "W?? 2");
     ck_assert_str_eq(stdf.wafers[1].id, "");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -202,7 +202,7 @@ START_TEST(stdf_sets_results_without_a_place_aside)
     struct stdf_writer writer;
     unsigned char short_prr[9] = {1, 1};
     struct arena arena;
-    struct stdf_map map;
+    struct lot_map map;
     struct err err = {0};
     stdf_writer_open(&writer, false);
     stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
@@ -213,13 +213,13 @@ START_TEST(stdf_sets_results_without_a_place_aside)
     stdf_writer_record(&writer, 5, 20, short_prr, sizeof short_prr);
     stdf_writer_wafer_end(&writer, 1, "W1");
     stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     ck_assert_uint_eq(stdf.placeless, 6);
     ck_assert_uint_eq(stdf.die_count, 0);
     arena_init(&arena);
-    ck_assert_int_eq(stdf_draw(&stdf, 0, &arena, &map, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(lot_map_draw(&stdf, 0, &arena, &map, &err), ERR_UNUSABLE);
     arena_deinit(&arena);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -232,20 +232,20 @@ START_TEST(stdf_bounds_the_span_of_a_wafer)
     for (unsigned i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
         struct stdf_writer writer;
         struct arena arena;
-        struct stdf_map map;
+        struct lot_map map;
         struct err err = {0};
         int low = cases[i / 2].low, high = cases[i / 2].high;
         stdf_writer_open(&writer, i % 2 == 0);
         stdf_writer_wafer(&writer, 1, "W1");
         stdf_writer_die(&writer, 1, low, low, PASS, 1);
         stdf_writer_die(&writer, 1, i % 2 ? high : low, i % 2 ? low : high, FAIL, 2);
-        struct stdf stdf = sound(&writer);
+        struct lot stdf = sound(&writer);
         arena_init(&arena);
-        ck_assert_int_eq(stdf_draw(&stdf, 0, &arena, &map, &err), cases[i / 2].code);
+        ck_assert_int_eq(lot_map_draw(&stdf, 0, &arena, &map, &err), cases[i / 2].code);
         if (err.code == ERR_OK)
-            ck_assert_int_eq(map.grey[(size_t)map.width * map.height - 1], STDF_FAIL);
+            ck_assert_int_eq(map.grey[(size_t)map.width * map.height - 1], LOT_FAIL);
         arena_deinit(&arena);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -266,11 +266,11 @@ START_TEST(stdf_skips_what_it_does_not_know_and_padding)
     stdf_writer_close(&writer);
     memset(writer.bytes + writer.len, 0, 100);
     struct err err = {0};
-    struct stdf stdf = parsed(writer.bytes, writer.len + 100, &err);
+    struct lot stdf = parsed(writer.bytes, writer.len + 100, &err);
     ck_assert_int_eq(err.code, ERR_OK);
     ck_assert_uint_eq(stdf.die_count, 1);
     ck_assert_ptr_null(stdf.lost);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -288,11 +288,11 @@ START_TEST(stdf_says_what_stands_behind_the_end)
         stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
         stdf_writer_close(&writer);
         memcpy(writer.bytes + writer.len, tails[i].bytes, tails[i].len);
-        struct stdf stdf = parsed(writer.bytes, writer.len + tails[i].len, &err);
+        struct lot stdf = parsed(writer.bytes, writer.len + tails[i].len, &err);
         ck_assert_int_eq(err.code, ERR_OK);
         expect_map(&stdf, 0, "p");
         ck_assert_ptr_nonnull(strstr(stdf.lost, "the data behind the MRR record are not read"));
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -312,10 +312,10 @@ START_TEST(stdf_keeps_the_whole_wafers_of_a_file_cut_off_at_any_byte)
     }
     stdf_writer_close(&writer);
     for (size_t len = 0; len < writer.len; len++) {
-        struct stdf_map map;
+        struct lot_map map;
         struct arena arena;
         struct err err = {0};
-        struct stdf stdf = parsed(writer.bytes, len, &err);
+        struct lot stdf = parsed(writer.bytes, len, &err);
         arena_init(&arena);
         if (len < ends[0])
             ck_assert_int_eq(err.code, len < 6 ? ERR_UNUSABLE : ERR_MALFORMED);
@@ -325,13 +325,13 @@ START_TEST(stdf_keeps_the_whole_wafers_of_a_file_cut_off_at_any_byte)
             expect_map(&stdf, 0, ".p./ppF/.F.");
         }
         if (err.code == ERR_OK && stdf.wafer_count == 2 && len < ends[1]) {
-            ck_assert_int_eq(stdf_draw(&stdf, 1, &arena, &map, &err), ERR_UNUSABLE);
+            ck_assert_int_eq(lot_map_draw(&stdf, 1, &arena, &map, &err), ERR_UNUSABLE);
             ck_assert_ptr_nonnull(strstr(err.text, "the wafer is not whole: byte "));
         } else if (err.code == ERR_OK && stdf.wafer_count == 2) {
             expect_map(&stdf, 1, ".p./ppF/.F.");
         }
         arena_deinit(&arena);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -350,11 +350,11 @@ START_TEST(stdf_puts_a_wafer_on_all_heads)
     stdf_writer_die(&writer, 1, 0, 0, PASS, 1);
     stdf_writer_wafer_end(&writer, 255, "B");
     stdf_writer_die(&writer, 1, 9, 9, PASS, 1);
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     ck_assert_uint_eq(stdf.placeless, 2);
     expect_map(&stdf, 0, "Fp");
     expect_map(&stdf, 1, "p");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -372,12 +372,14 @@ START_TEST(stdf_refuses_what_does_not_begin_as_stdf_does)
     expect_error(cpu, 6, ERR_UNUSABLE, "byte 4: CPU type 3 is not known (known: 0 to 2)");
     expect_error(version, 6, ERR_UNUSABLE, "byte 5: STDF version 3; only version 4 can be read");
     expect_error(no_far, 8, ERR_UNUSABLE,
-                 "not STDF: it does not begin with a FAR record (8 bytes)");
-    expect_error("", 0, ERR_UNUSABLE, "not STDF: it does not begin with a FAR record (0 bytes)");
+                 "not STDF: it does not begin as such a file does (8 bytes)");
+    expect_error("", 0, ERR_UNUSABLE, "not STDF: it does not begin as such a file does (0 bytes)");
     expect_error("\x89PNG\r\n\x1a\n", 8, ERR_UNUSABLE,
                  "not STDF: this is a PNG picture: send its bytes as image/png");
     expect_error("\x1f\x9d", 2, ERR_UNUSABLE,
-                 "not STDF: it does not begin with a FAR record (2 bytes)");
+                 "not STDF: this is a file of compress (.Z): unpack it, or pack it as gzip");
+    expect_error("\2\0\0\x0a\2", 5, ERR_UNUSABLE,
+                 "not STDF: it does not begin with a FAR record (5 bytes)");
     expect_error(
         "PK\3\4\x14\0", 6, ERR_UNUSABLE,
         "not STDF: this is a zip archive (xlsx and docx are zip): send the files in it, one "
@@ -415,7 +417,7 @@ END_TEST
 START_TEST(stdf_bounds_the_number_of_wafers)
 {
     struct stdf_writer writer;
-    size_t each = 4 + 6 + 1 + 4, count = STDF_WAFERS_MAX + 1;
+    size_t each = 4 + 6 + 1 + 4, count = LOT_WAFERS_MAX + 1;
     stdf_writer_open(&writer, false);
     unsigned char *bytes = malloc(writer.len + count * each);
     ck_assert_ptr_nonnull(bytes);
@@ -444,17 +446,17 @@ static unsigned long long next_random(unsigned long long *state)
 static bool read_whole(const unsigned char *bytes, size_t len)
 {
     struct err err = {0};
-    struct stdf stdf = parsed(bytes, len, &err);
+    struct lot stdf = parsed(bytes, len, &err);
     for (unsigned w = 0; err.code == ERR_OK && w < stdf.wafer_count; w++) {
-        struct stdf_map map;
+        struct lot_map map;
         struct err of_map = {0};
         struct arena arena;
         arena_init(&arena);
-        if (!stdf_draw(&stdf, w, &arena, &map, &of_map))
-            ck_assert(map.width <= STDF_SIDE_MAX && map.height <= STDF_SIDE_MAX);
+        if (!lot_map_draw(&stdf, w, &arena, &map, &of_map))
+            ck_assert(map.width <= LOT_SIDE_MAX && map.height <= LOT_SIDE_MAX);
         arena_deinit(&arena);
     }
-    stdf_close(&stdf);
+    lot_close(&stdf);
     return err.code == ERR_OK;
 }
 
@@ -497,37 +499,37 @@ static const unsigned char packed[] = {
     0x56, 0x11, 0x46, 0x46, 0x0e, 0x06, 0x06, 0x56, 0x20, 0x64, 0x66, 0x60, 0x01, 0x42, 0x46,
     0x11, 0x90, 0x1c, 0x00, 0xa4, 0xe4, 0xac, 0x98, 0x2c, 0x00, 0x00, 0x00};
 
-static enum err_code open_bytes(const void *bytes, size_t len, struct stdf *stdf, struct err *err)
+static enum err_code open_bytes(const void *bytes, size_t len, struct lot *stdf, struct err *err)
 {
     struct tempdir dir;
     char path[128];
     tempdir_open(&dir);
     tempdir_write(&dir, "a.stdf.gz", bytes, len);
     snprintf(path, sizeof path, "%s/a.stdf.gz", dir.path);
-    stdf_open(stdf, path, err);
+    lot_open(stdf, path, err);
     tempdir_close(&dir);
     return err->code;
 }
 
 START_TEST(stdf_opens_a_packed_file_and_refuses_a_damaged_one)
 {
-    struct stdf stdf;
+    struct lot stdf;
     struct err err = {0};
     unsigned char copy[2 * sizeof packed];
     ck_assert_msg(!open_bytes(packed, sizeof packed, &stdf, &err), "%s", err.text);
     expect_map(&stdf, 0, "F");
-    stdf_close(&stdf);
+    lot_close(&stdf);
     for (size_t len = 2; len < sizeof packed; len++) {
         err = (struct err){0};
         ck_assert_int_eq(open_bytes(packed, len, &stdf, &err), ERR_MALFORMED);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
     for (size_t at = sizeof packed - 8; at < sizeof packed; at++) {
         memcpy(copy, packed, sizeof packed);
         copy[at] ^= 1;
         err = (struct err){0};
         ck_assert_int_eq(open_bytes(copy, sizeof packed, &stdf, &err), ERR_MALFORMED);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
     memcpy(copy, packed, sizeof packed);
     memcpy(copy + sizeof packed, packed, sizeof packed);
@@ -535,16 +537,16 @@ START_TEST(stdf_opens_a_packed_file_and_refuses_a_damaged_one)
     ck_assert_int_eq(open_bytes(copy, sizeof copy, &stdf, &err), ERR_MALFORMED);
     ck_assert_str_eq(err.text,
                      "byte 44: another STDF file begins behind the MRR record: split them");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
 START_TEST(stdf_open_says_when_a_file_is_missing)
 {
-    struct stdf stdf;
+    struct lot stdf;
     struct err err = {0};
-    ck_assert_int_eq(stdf_open(&stdf, "/nowhere/a.stdf", &err), ERR_UNUSABLE);
-    stdf_close(&stdf);
+    ck_assert_int_eq(lot_open(&stdf, "/nowhere/a.stdf", &err), ERR_UNUSABLE);
+    lot_close(&stdf);
 }
 END_TEST
 

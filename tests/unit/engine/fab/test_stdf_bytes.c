@@ -2,7 +2,7 @@
  * out byte by byte after the tables of the Standard Test Data Format Specification, version 4,
  * every field filled, so that one read at a wrong place shows. The field names are the
  * specification's. */
-#include "engine/fab/stdf.h"
+#include "tests/support/lot_map.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
@@ -66,21 +66,21 @@ static const unsigned char big_endian[] = {
     /* MRR: FINISH_T */
     0, 4, 1, 20, 0x5E, 7, 8, 9};
 
-static void expect_greys(const struct stdf *stdf, const unsigned char *greys, unsigned width,
+static void expect_greys(const struct lot *stdf, const unsigned char *greys, unsigned width,
                          unsigned height)
 {
     struct arena arena;
-    struct stdf_map map;
+    struct lot_map map;
     struct err err = {0};
     arena_init(&arena);
-    ck_assert_msg(!stdf_draw(stdf, 0, &arena, &map, &err), "%s", err.text);
+    ck_assert_msg(!lot_map_draw(stdf, 0, &arena, &map, &err), "%s", err.text);
     ck_assert_uint_eq(map.width, width);
     ck_assert_uint_eq(map.height, height);
     ck_assert_mem_eq(map.grey, greys, (size_t)width * height);
     arena_deinit(&arena);
 }
 
-static void expect_die(const struct stdf_die *die, int x, int y, unsigned hard_bin, bool failed)
+static void expect_die(const struct lot_die *die, int x, int y, unsigned hard_bin, bool failed)
 {
     ck_assert_int_eq(die->x, x);
     ck_assert_int_eq(die->y, y);
@@ -92,11 +92,11 @@ static void expect_die(const struct stdf_die *die, int x, int y, unsigned hard_b
 START_TEST(stdf_reads_a_little_endian_file_as_the_specification_lays_it_out)
 {
     /* x points to the left and y upward: the dies at x = -3 are in the right column */
-    static const unsigned char greys[] = {STDF_NO_DIE, STDF_PASS, STDF_FAIL, STDF_FAIL};
-    struct stdf stdf;
+    static const unsigned char greys[] = {LOT_NO_DIE, LOT_PASS, LOT_FAIL, LOT_FAIL};
+    struct lot stdf;
     struct err err = {0};
-    ck_assert_msg(!stdf_parse(&stdf, little_endian, sizeof little_endian, &err), "%s", err.text);
-    ck_assert_str_eq(stdf.lot, "A7.01");
+    ck_assert_msg(!lot_map_parse(&stdf, little_endian, sizeof little_endian, &err), "%s", err.text);
+    ck_assert_str_eq(stdf.name, "A7.01");
     ck_assert_uint_eq(stdf.wafer_count, 1);
     ck_assert_str_eq(stdf.wafers[0].id, "W09");
     ck_assert_uint_eq(stdf.die_count, 4);
@@ -106,24 +106,24 @@ START_TEST(stdf_reads_a_little_endian_file_as_the_specification_lays_it_out)
     expect_die(&stdf.dies[2], -2, 300, 7, true);
     expect_die(&stdf.dies[3], -3, 301, 1, false);
     expect_greys(&stdf, greys, 2, 2);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
 START_TEST(stdf_reads_a_big_endian_file_without_its_optional_fields)
 {
-    static const unsigned char greys[] = {STDF_FAIL, STDF_NO_DIE, STDF_NO_DIE, STDF_PASS};
-    struct stdf stdf;
+    static const unsigned char greys[] = {LOT_FAIL, LOT_NO_DIE, LOT_NO_DIE, LOT_PASS};
+    struct lot stdf;
     struct err err = {0};
-    ck_assert_msg(!stdf_parse(&stdf, big_endian, sizeof big_endian, &err), "%s", err.text);
-    ck_assert_str_eq(stdf.lot, "B");
+    ck_assert_msg(!lot_map_parse(&stdf, big_endian, sizeof big_endian, &err), "%s", err.text);
+    ck_assert_str_eq(stdf.name, "B");
     ck_assert_uint_eq(stdf.wafer_count, 1);
     ck_assert_str_eq(stdf.wafers[0].id, "late");
     ck_assert_uint_eq(stdf.die_count, 2);
     expect_die(&stdf.dies[0], 256, -1, 1, true);
     expect_die(&stdf.dies[1], 257, 0, 1, false);
     expect_greys(&stdf, greys, 2, 2);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -157,14 +157,14 @@ START_TEST(stdf_keeps_every_die_of_a_large_wafer)
 {
     enum { DIES = 10000 };
     size_t len;
-    struct stdf stdf;
+    struct lot stdf;
     struct err err = {0};
     unsigned char *bytes = many_dies(DIES, &len);
-    ck_assert_msg(!stdf_parse(&stdf, bytes, len, &err), "%s", err.text);
+    ck_assert_msg(!lot_map_parse(&stdf, bytes, len, &err), "%s", err.text);
     ck_assert_uint_eq(stdf.die_count, DIES);
     for (unsigned i = 0; i < DIES; i++)
         expect_die(&stdf.dies[i], (int)(i % 200), (int)(i / 200), 1, false);
-    stdf_close(&stdf);
+    lot_close(&stdf);
     free(bytes);
 }
 END_TEST
@@ -177,17 +177,17 @@ START_TEST(stdf_bounds_how_often_wafers_begin)
     unsigned char *bytes = malloc((STARTS_MAX + 1) * sizeof wir + 100);
     ck_assert_ptr_nonnull(bytes);
     for (unsigned extra = 0; extra <= 1; extra++) {
-        struct stdf stdf;
+        struct lot stdf;
         struct err err = {0};
         unsigned char *at = put(bytes, far, sizeof far);
         for (unsigned i = 0; i < STARTS_MAX + extra; i++)
             at = put(at, wir, sizeof wir);
         at = put(at, mrr, sizeof mrr);
-        stdf_parse(&stdf, bytes, (size_t)(at - bytes), &err);
+        lot_map_parse(&stdf, bytes, (size_t)(at - bytes), &err);
         ck_assert_int_eq(err.code, extra == 0 ? ERR_OK : ERR_TOO_LARGE);
         ck_assert_str_eq(err.text,
                          extra == 0 ? "" : "byte 786438: wafers begin more than 65536 times");
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
     free(bytes);
 }
@@ -196,20 +196,20 @@ END_TEST
 START_TEST(stdf_find_says_why_there_is_no_wafer)
 {
     static const unsigned char none[] = {2, 0, 0, 10, 2, 4, 4, 0, 1, 20, 0, 0, 0, 0};
-    struct stdf stdf;
+    struct lot stdf;
     struct err err = {0};
     unsigned wafer = 7;
-    ck_assert_int_eq(stdf_parse(&stdf, none, sizeof none, &err), ERR_OK);
-    ck_assert_int_eq(stdf_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(lot_map_parse(&stdf, none, sizeof none, &err), ERR_OK);
+    ck_assert_int_eq(lot_find(&stdf, NULL, &wafer, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text,
                      "no wafer: the file has no WIR record, which begins a wafer; its 0 results "
                      "belong to no wafer");
     err = (struct err){0};
-    ck_assert_int_eq(stdf_find(&stdf, "w", &wafer, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(lot_find(&stdf, "w", &wafer, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text,
                      "no wafer: the file has no WIR record, which begins a wafer; its 0 results "
                      "belong to no wafer");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 

@@ -1,5 +1,5 @@
 /* Fields that are cut short, limits and one beyond, and the texts of what is refused. */
-#include "engine/fab/stdf.h"
+#include "tests/support/lot_map.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
 
@@ -13,21 +13,21 @@ static void begin(struct stdf_writer *writer)
     *writer = (struct stdf_writer){.len = 6, .bytes = {2, 0, 0, 10, 2, 4}};
 }
 
-static enum err_code parse(struct stdf *stdf, const void *bytes, size_t len, struct err *err)
+static enum err_code parse(struct lot *stdf, const void *bytes, size_t len, struct err *err)
 {
     void *copy = malloc(len);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, bytes, len);
     *err = (struct err){0};
-    enum err_code code = stdf_parse(stdf, copy, len, err);
+    enum err_code code = lot_map_parse(stdf, copy, len, err);
     ck_assert_int_eq(code, err->code);
     free(copy);
     return code;
 }
 
-static struct stdf sound(struct stdf_writer *writer)
+static struct lot sound(struct stdf_writer *writer)
 {
-    struct stdf stdf;
+    struct lot stdf;
     struct err err;
     stdf_writer_close(writer);
     ck_assert_msg(!parse(&stdf, writer->bytes, writer->len, &err), "%s", err.text);
@@ -56,14 +56,14 @@ START_TEST(stdf_text_is_cut_to_its_print)
         struct stdf_writer writer;
         begin(&writer);
         stdf_writer_record(&writer, 2, 10, cases[i].body, cases[i].len);
-        struct stdf stdf = sound(&writer);
+        struct lot stdf = sound(&writer);
         ck_assert_uint_eq(stdf.wafer_count, 1);
         ck_assert_str_eq(stdf.wafers[0].id, cases[i].id);
         ck_assert_uint_eq(stdf.wafers[0].count, 0);
-        ck_assert_str_eq(stdf.lot, "");
-        stdf_close(&stdf);
+        ck_assert_str_eq(stdf.name, "");
+        lot_close(&stdf);
         ck_assert_ptr_null(stdf.wafers);
-        ck_assert_str_eq(stdf.lot, "");
+        ck_assert_str_eq(stdf.name, "");
     }
 }
 END_TEST
@@ -77,18 +77,18 @@ START_TEST(stdf_fields_that_are_left_out_are_missing)
         struct stdf_writer writer;
         begin(&writer);
         stdf_writer_record(&writer, 1, 10, mir, len == 16 ? 15 : len);
-        struct stdf stdf = sound(&writer);
-        ck_assert_str_eq(stdf.lot, len == 19 ? "LOT" : "");
-        stdf_close(&stdf);
+        struct lot stdf = sound(&writer);
+        ck_assert_str_eq(stdf.name, len == 19 ? "LOT" : "");
+        lot_close(&stdf);
     }
     for (size_t len = 18; len <= 20; len++) {
         struct stdf_writer writer;
         begin(&writer);
         stdf_writer_record(&writer, 2, 30, wcr, len);
-        struct stdf stdf = sound(&writer);
+        struct lot stdf = sound(&writer);
         ck_assert_int_eq(stdf.x_leftward, len > 18);
         ck_assert_int_eq(stdf.y_upward, len > 19);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -102,7 +102,7 @@ START_TEST(stdf_results_without_both_coordinates_have_no_place)
         begin(&writer);
         stdf_writer_wafer(&writer, 1, "A");
         stdf_writer_record(&writer, 5, 20, prr, len);
-        struct stdf stdf = sound(&writer);
+        struct lot stdf = sound(&writer);
         ck_assert_uint_eq(stdf.placeless, len < 13 ? 1 : 0);
         ck_assert_uint_eq(stdf.die_count, len < 13 ? 0 : 1);
         if (len == 13) {
@@ -110,7 +110,7 @@ START_TEST(stdf_results_without_both_coordinates_have_no_place)
             ck_assert(stdf.dies[0].hard_bin == 0x102 && stdf.dies[0].failed);
             ck_assert(stdf.dies[0].wafer == 0 && stdf.wafers[0].count == 1);
         }
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
 }
 END_TEST
@@ -127,11 +127,11 @@ START_TEST(stdf_result_of_a_head_without_a_wafer_has_no_place)
     stdf_writer_die(&writer, 7, 0, -32768, STDF_WRITER_PASS, 1);
     stdf_writer_wafer_end(&writer, 7, "B");
     stdf_writer_die(&writer, 7, 0, 0, STDF_WRITER_PASS, 1);
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     ck_assert_uint_eq(stdf.die_count, 1);
     ck_assert_uint_eq(stdf.placeless, 5);
     ck_assert_str_eq(stdf.wafers[0].id, "A");
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -155,19 +155,19 @@ START_TEST(stdf_says_where_a_file_ends)
          "byte 12: another STDF file begins behind the MRR record: split them"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct stdf stdf;
+        struct lot stdf;
         struct err err;
         ck_assert_int_eq(parse(&stdf, cases[i].bytes, cases[i].len, &err),
                          cases[i].text != NULL ? ERR_MALFORMED : ERR_OK);
         if (cases[i].text != NULL)
             ck_assert_str_eq(err.text, cases[i].text);
-        stdf_close(&stdf);
+        lot_close(&stdf);
     }
-    struct stdf stdf;
+    struct lot stdf;
     struct err err;
     ck_assert_int_eq(parse(&stdf, "\2\0\0\12\2\4\0\0\1\24", 10, &err), ERR_OK);
     ck_assert_uint_eq(stdf.wafer_count, 0);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 
@@ -193,24 +193,24 @@ static unsigned char *write_wafers(size_t count, size_t *len)
 
 START_TEST(stdf_holds_as_many_wafers_as_it_says)
 {
-    struct stdf stdf;
+    struct lot stdf;
     struct err err;
     size_t len;
     unsigned number;
-    unsigned char *bytes = write_wafers(STDF_WAFERS_MAX, &len);
+    unsigned char *bytes = write_wafers(LOT_WAFERS_MAX, &len);
     ck_assert_int_eq(parse(&stdf, bytes, len, &err), ERR_OK);
-    ck_assert_uint_eq(stdf.wafer_count, STDF_WAFERS_MAX);
-    ck_assert_int_eq(stdf_find(&stdf, "0fff", &number, &err), ERR_OK);
-    ck_assert_uint_eq(number, STDF_WAFERS_MAX - 1);
-    ck_assert_int_eq(stdf_find(&stdf, "1000", &number, &err), ERR_UNUSABLE);
+    ck_assert_uint_eq(stdf.wafer_count, LOT_WAFERS_MAX);
+    ck_assert_int_eq(lot_find(&stdf, "0fff", &number, &err), ERR_OK);
+    ck_assert_uint_eq(number, LOT_WAFERS_MAX - 1);
+    ck_assert_int_eq(lot_find(&stdf, "1000", &number, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "no wafer '1000' among 4096");
-    stdf_close(&stdf);
+    lot_close(&stdf);
     free(bytes);
-    bytes = write_wafers(STDF_WAFERS_MAX + 1, &len);
+    bytes = write_wafers(LOT_WAFERS_MAX + 1, &len);
     ck_assert_int_eq(parse(&stdf, bytes, len, &err), ERR_TOO_LARGE);
     ck_assert_str_eq(err.text, "byte 61446: more than 4096 wafers");
-    ck_assert_uint_eq(stdf.wafer_count, STDF_WAFERS_MAX);
-    stdf_close(&stdf);
+    ck_assert_uint_eq(stdf.wafer_count, LOT_WAFERS_MAX);
+    lot_close(&stdf);
     free(bytes);
 }
 END_TEST
@@ -219,28 +219,28 @@ END_TEST
 static void expect_span(int x, int y, const char *text)
 {
     struct stdf_writer writer;
-    struct stdf_map map;
+    struct lot_map map;
     struct arena arena;
     struct err err = {0};
     begin(&writer);
     stdf_writer_wafer(&writer, 1, "A");
     stdf_writer_die(&writer, 1, -10, -20, STDF_WRITER_PASS, 1);
     stdf_writer_die(&writer, 1, x - 10, y - 20, STDF_WRITER_FAIL, 2);
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     arena_init(&arena);
-    ck_assert_int_eq(stdf_draw(&stdf, 0, &arena, &map, &err),
+    ck_assert_int_eq(lot_map_draw(&stdf, 0, &arena, &map, &err),
                      text[0] == '\0' ? ERR_OK : ERR_UNUSABLE);
     ck_assert_str_eq(err.text, text);
     if (err.code == ERR_OK) {
         ck_assert(map.width == (unsigned)x + 1 && map.height == (unsigned)y + 1);
-        ck_assert_int_eq(map.grey[0], STDF_PASS);
-        ck_assert_int_eq(map.grey[(size_t)map.width * map.height - 1], STDF_FAIL);
+        ck_assert_int_eq(map.grey[0], LOT_PASS);
+        ck_assert_int_eq(map.grey[(size_t)map.width * map.height - 1], LOT_FAIL);
     } else {
         ck_assert_uint_eq(map.width, 0);
         ck_assert_ptr_null(map.grey);
     }
     arena_deinit(&arena);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 
 START_TEST(stdf_draws_as_wide_a_span_as_it_says)
@@ -255,23 +255,23 @@ END_TEST
 START_TEST(stdf_draws_no_wafer_without_dies)
 {
     struct stdf_writer writer;
-    struct stdf_map map = {.width = 9};
+    struct lot_map map = {.width = 9};
     struct arena arena;
     struct err err = {0};
     unsigned number = 7;
     begin(&writer);
     stdf_writer_wafer(&writer, 1, "A");
-    struct stdf stdf = sound(&writer);
+    struct lot stdf = sound(&writer);
     arena_init(&arena);
-    ck_assert_int_eq(stdf_find(&stdf, NULL, &number, &err), ERR_OK);
+    ck_assert_int_eq(lot_find(&stdf, NULL, &number, &err), ERR_OK);
     ck_assert_uint_eq(number, 0);
-    ck_assert_int_eq(stdf_draw(&stdf, 0, &arena, &map, &err), ERR_UNUSABLE);
+    ck_assert_int_eq(lot_map_draw(&stdf, 0, &arena, &map, &err), ERR_UNUSABLE);
     ck_assert_str_eq(err.text,
                      "the wafer has no die with coordinates; 0 results of the file have no "
                      "coordinates, or belong to a head without a wafer (PRR, WIR)");
     ck_assert_uint_eq(map.width, 0);
     arena_deinit(&arena);
-    stdf_close(&stdf);
+    lot_close(&stdf);
 }
 END_TEST
 

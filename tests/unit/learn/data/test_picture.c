@@ -12,7 +12,7 @@ static void expect_split(const char *path, const char *file, const char *wafer)
 {
     size_t len = 0;
     const char *found = "unset";
-    ck_assert_msg(picture_is_stdf(path, &len, &found) == (file != NULL), "%s", path);
+    ck_assert_msg(picture_is_lot(path, &len, &found) == (file != NULL), "%s", path);
     if (file == NULL)
         return;
     ck_assert_uint_eq(len, strlen(file));
@@ -73,10 +73,10 @@ START_TEST(picture_is_the_file_of_a_name_with_a_hash)
     snprintf(path, sizeof path, "%s/lot.stdf#W1.png", dir.path);
     size_t len = 0;
     const char *wafer = NULL;
-    ck_assert(picture_is_stdf(path, &len, &wafer));
+    ck_assert(picture_is_lot(path, &len, &wafer));
     ck_assert_str_eq(wafer, "W1.png");
     tempdir_write(&dir, "lot.stdf#W1.png", "x", 1);
-    ck_assert(!picture_is_stdf(path, &len, &wafer));
+    ck_assert(!picture_is_lot(path, &len, &wafer));
     snprintf(path, sizeof path, "%s/lot.stdf#2.stdf", dir.path);
     tempdir_write(&dir, "lot.stdf#2.stdf", "x", 1);
     expect_split(path, path, NULL);
@@ -119,7 +119,7 @@ START_TEST(picture_names_what_is_wrong_with_a_lot)
         const char *name, *text;
     } cases[] = {{"lot.stdf", "2 wafers: name one as FILE#WAFER_ID, which may be A, B"},
                  {"lot.stdf#C", "no wafer 'C' among 2"},
-                 {"bad.stdf#A", "not STDF: it does not begin with a FAR record (7 bytes)"},
+                 {"bad.stdf#A", "not STDF: it does not begin as such a file does (7 bytes)"},
                  {"none.stdf", "cannot be opened: No such file or directory"},
                  {"none.png", "cannot be opened: No such file or directory"}};
     struct pictures pictures = {0};
@@ -204,7 +204,7 @@ START_TEST(picture_keeps_a_lot_until_the_next)
                      ERR_UNUSABLE);
     pictures_close(&pictures);
     arena_deinit(&arena);
-    ck_assert_ptr_null(pictures.stdf_path);
+    ck_assert_ptr_null(pictures.lot_path);
     tempdir_close(&dir);
 }
 END_TEST

@@ -11,7 +11,7 @@
 
 enum { ITEMS = 70, LABELS = 2 }; /* more than an evaluation prepares at once */
 
-static struct lot {
+static struct bench {
     struct train_fixture fixture;
     struct engine_model *model;
     struct tempdir dir;
