@@ -176,3 +176,11 @@ enum err_code codec_context_merge(const char **context, const char **lot, const 
     json_decref(more);
     return err->code;
 }
+
+bool codec_context_has(const char *context, const char *name)
+{
+    json_t *object = context != NULL ? json_loads(context, 0, NULL) : NULL;
+    const bool has = doc_member(object, name) != NULL;
+    json_decref(object);
+    return has;
+}

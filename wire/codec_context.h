@@ -10,6 +10,8 @@
 #include "engine/base/err.h"
 #include "wire/elide.h"
 
+#include <stdbool.h>
+
 struct json_t; /* jansson's */
 
 /* The context of a call keeps every double exactly. The context of an item goes through the tree of
@@ -33,5 +35,8 @@ enum err_code codec_context_set(const char **context, const char **lot, const ch
  * which may be NULL. ERR_UNUSABLE if that one has another value of a member. */
 enum err_code codec_context_merge(const char **context, const char **lot, const char *asked,
                                   struct arena *arena, struct err *err);
+
+/* True if a context as codec_context_set makes it, or NULL, has the member. */
+bool codec_context_has(const char *context, const char *name);
 
 #endif

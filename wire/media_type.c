@@ -1,6 +1,7 @@
 #include "wire/media_type.h"
 
 #include "engine/content/charset.h"
+#include "engine/fab/lot_formats.h"
 #include "engine/vision/input_formats.h"
 
 #include <string.h>
@@ -22,6 +23,7 @@ static const struct known_type {
 
 /* So are the types of the formats that are read: the bytes tell which it is. */
 static const struct known_type picture = {"image/*", REQUEST_IMAGE, true, false};
+static const struct known_type lot = {"a lot", REQUEST_LOT, true, false};
 
 enum { TYPES = sizeof types / sizeof types[0] };
 
@@ -34,6 +36,10 @@ const char *media_type_proper(unsigned index, enum request_body *body)
         }
     *body = picture.body;
     for (const struct input_format *format = input_formats; format->name != NULL; format++)
+        if (index-- == 0)
+            return format->media_types[0];
+    *body = lot.body;
+    for (const struct lot_format *format = lot_formats; format->name != NULL; format++)
         if (index-- == 0)
             return format->media_types[0];
     return NULL;
@@ -94,6 +100,8 @@ static struct known_type find_type(struct span type)
             return types[i];
     if (is_word(type, picture.name) || input_format_of_media_type(type.start, type.len) != NULL)
         return picture;
+    if (lot_format_of_media_type(type.start, type.len) != NULL)
+        return lot;
     return (struct known_type){0};
 }
 
@@ -108,7 +116,7 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
     if (known.name == NULL)
         return err_set(err, ERR_MEDIA_TYPE,
                        "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-                       " or text/plain%s",
+                       ", " LOT_FORMATS_MEDIA_TYPES " or text/plain%s",
                        type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
                            ? "; convert another picture to " INPUT_FORMATS_OR
                        : is_word(type, "multipart/form-data")
@@ -116,7 +124,8 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
                            : "");
     out->body = known.body;
     out->is_told = known.is_told;
-    while (out->body != REQUEST_IMAGE && out->is_told && *rest != '\0')
+    const bool has_letters = out->body == REQUEST_JSON || out->body == REQUEST_TEXT;
+    while (has_letters && out->is_told && *rest != '\0')
         if (!read_charset(next_piece(&rest, ";"), &out->charset))
             return err_set(err, ERR_MEDIA_TYPE, "the charset of %s must be %s", known.name,
                            charset_names());

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* How a body is to be read. */
-enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE };
+enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE, REQUEST_LOT };
 
 struct media_type {
     enum request_body body;
@@ -16,7 +16,7 @@ struct media_type {
 };
 
 /* `value` is the header's, NULL if absent: then, for octets and for a form, the body is JSON unless
- * it begins like a picture. ERR_MEDIA_TYPE for another type or charset. */
+ * it begins like a picture or a lot. ERR_MEDIA_TYPE for another type or charset. */
 enum err_code media_type_parse(const char *value, struct media_type *out, struct err *err);
 
 /* The types that a client should send, and what they are read as; NULL at the end. */

@@ -263,6 +263,7 @@ static enum err_code take_record(struct parser *parser, struct err *err)
 static enum err_code end_cut_off(struct parser *parser, struct err *err)
 {
     struct lot *out = parser->out;
+    out->is_cut_off = true;
     if (out->lost == NULL)
         out->lost = arena_format(&out->arena, "byte %zu: the file is cut off: it has no MRR record",
                                  parser->at);

@@ -263,7 +263,8 @@ static json_t *body_of(const struct openapi_route *route)
 {
     static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
                                           [REQUEST_TEXT] = "TextBody",
-                                          [REQUEST_IMAGE] = "ImageBody"};
+                                          [REQUEST_IMAGE] = "ImageBody",
+                                          [REQUEST_LOT] = "LotBody"};
     const struct openapi_operation *says = route->says;
     if (says->takes != NULL)
         return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",

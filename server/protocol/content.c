@@ -4,6 +4,7 @@
 #include "engine/base/utf8.h"
 #include "engine/content/charset.h"
 #include "engine/content/file_kind.h"
+#include "engine/fab/lot_formats.h"
 #include "engine/vision/input_formats.h"
 #include "server/serve/snapshots.h"
 #include "wire/media_type.h"
@@ -43,22 +44,39 @@ static size_t unpacked_len_max(struct request *request)
     return request->unpacked_max - 1 < max ? request->unpacked_max - 1 : max;
 }
 
-/* True if the body may need decoding. The first bytes of a packed body are unpacked to find out. A
- * text without a charset may have any. */
-static bool may_be_decoded(const struct request *request)
+enum { FIRST_BYTES = 4 };
+
+/* The body, or if it is packed its first bytes, which are unpacked to find out what it is. */
+static const char *first_of(const struct request *request, char unpacked[FIRST_BYTES], size_t *len)
 {
     const struct http_exchange *exchange = request->exchange;
-    char unpacked[4];
-    const char *first = exchange->body;
-    size_t len = exchange->body_len;
+    *len = exchange->body_len;
+    if (!request->is_packed)
+        return exchange->body;
+    gunzip_into(unpacked, FIRST_BYTES, len, exchange->body, exchange->body_len, &(struct err){0});
+    return unpacked;
+}
+
+/* True if the body may need decoding. A text without a charset may have any. */
+static bool may_be_decoded(const struct request *request)
+{
+    char unpacked[FIRST_BYTES];
+    size_t len;
     if (request->body != REQUEST_JSON)
         return request->body == REQUEST_TEXT;
-    if (request->is_packed) {
-        gunzip_into(unpacked, sizeof unpacked, &len, first, len, &(struct err){0});
-        first = unpacked;
-    }
+    const char *first = first_of(request, unpacked, &len);
     return (request->charset != NULL && request->charset[0] != '\0') ||
            charset_of_json(first, len)[0] != '\0';
+}
+
+bool content_is_lot(const struct request *request)
+{
+    char unpacked[FIRST_BYTES];
+    size_t len;
+    if (request->is_typed || request->body == REQUEST_LOT)
+        return request->body == REQUEST_LOT;
+    const char *first = first_of(request, unpacked, &len);
+    return lot_format_of_bytes(first, len) != NULL;
 }
 
 size_t content_len_max(struct request *request)
@@ -112,6 +130,8 @@ static void recognise(struct request *request)
 {
     if (input_format_of_bytes(request->content, request->content_len) != NULL)
         request->body = REQUEST_IMAGE;
+    else if (lot_format_of_bytes(request->content, request->content_len) != NULL)
+        request->body = REQUEST_LOT;
 }
 
 static bool looks_like_json(const struct request *request)
@@ -212,9 +232,10 @@ enum err_code content_decode(struct request *request)
     if (!request->is_typed)
         recognise(request);
     const struct file_kind *kind = file_kind_of_text(request->content, request->content_len);
-    if (kind != NULL && (request->body != REQUEST_IMAGE || kind->use == FILE_IS_GZIP))
+    const bool has_letters = request->body == REQUEST_JSON || request->body == REQUEST_TEXT;
+    if (kind != NULL && (has_letters || kind->use == FILE_IS_GZIP))
         return refuse_kind(request, kind);
-    if (request->body == REQUEST_IMAGE || read_letters(request))
+    if (!has_letters || read_letters(request))
         return request->err.code;
     return request->body == REQUEST_JSON ? check_json(request) : ERR_OK;
 }

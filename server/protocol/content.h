@@ -19,10 +19,13 @@ enum err_code content_accept(struct request *request);
 size_t content_len_max(struct request *request);
 size_t content_bytes(struct request *request);
 
-/* Fills request->content; request->body becomes REQUEST_IMAGE for a picture whose kind the head did
- * not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED, ERR_TOO_LARGE (gzip that
- * unpacks to more than the exchange's body_bytes_max), ERR_NO_MEMORY. What is not read is refused
- * by name. */
+/* True if the body is a lot by its head or, if that does not say what it is, by its first bytes. */
+bool content_is_lot(const struct request *request);
+
+/* Fills request->content; request->body becomes REQUEST_IMAGE for a picture and REQUEST_LOT for a
+ * lot whose kind the head did not tell. Returns request->err.code: ERR_UNUSABLE, ERR_MALFORMED,
+ * ERR_TOO_LARGE (gzip that unpacks to more than the exchange's body_bytes_max), ERR_NO_MEMORY. What
+ * is not read is refused by name. */
 enum err_code content_decode(struct request *request);
 
 #endif

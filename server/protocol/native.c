@@ -1,10 +1,14 @@
-/* native.c - attnd's own protocol: JSON or raw bodies in, one object or an envelope out. codec.h
- * reads and writes them. */
+/* native.c - attnd's own protocol: JSON, raw bodies or lots in, one object or an envelope out.
+ * codec.h and codec_lot.h read them, codec_reply.h writes them. */
+#include "engine/fab/lot_file.h"
+#include "engine/fab/lot_formats.h"
 #include "server/protocol/content.h"
 #include "server/protocol/protocol.h"
+#include "server/serve/claim.h"
 #include "server/serve/watch.h"
 #include "wire/codec.h"
 #include "wire/codec_labels.h"
+#include "wire/codec_lot.h"
 #include "wire/codec_query.h"
 #include "wire/media_type.h"
 
@@ -33,6 +37,10 @@ static size_t option_bytes(const struct request *request)
 static size_t parse_bytes(struct request *request)
 {
     const struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max};
+    if (content_is_lot(request))
+        return content_bytes(request) + CODEC_RAW_BYTES + option_bytes(request) +
+               lot_formats_read_bytes(content_len_max(request),
+                                      codec_lot_wafers_max(limits.inputs_max));
     size_t call = request->body == REQUEST_JSON
                       ? codec_parse_bytes(content_len_max(request), &limits)
                       : CODEC_RAW_BYTES;
@@ -57,6 +65,40 @@ static enum err_code parse_raw(struct request *request)
     http_query_each(exchange, visit_option, request);
     if (request->err.code == ERR_OK)
         codec_check_options(&request->call, &request->err);
+    return request->err.code;
+}
+
+/* The lot is read, and what its pictures take is known: a second claim. */
+static enum err_code parse_wafers(struct service *service, struct request *request,
+                                  const struct lot *lot)
+{
+    const struct config *config = &request->snapshot->config;
+    const struct codec_lot_limits limits = {.inputs_max = config->inputs_max,
+                                            .pixels_max = config->request_pixels_max};
+    size_t bytes;
+    if (codec_lot_measure(lot, &limits, &bytes, &request->err))
+        return err_prefix(&request->err, "body: ");
+    if (claim_reading(service, request, bytes))
+        return request->err.code;
+    return codec_lot_parse(&request->call, lot, &request->exchange->arena, &request->err);
+}
+
+static enum err_code parse_lot(struct service *service, struct request *request)
+{
+    const unsigned inputs_max = request->snapshot->config.inputs_max;
+    struct lot lot;
+    if (parse_raw(request))
+        return request->err.code;
+    lot_init(&lot);
+    lot.wafers_max = codec_lot_wafers_max(inputs_max);
+    lot_read(&lot, request->content, request->content_len, &request->err);
+    if (request->err.code == ERR_TOO_LARGE && lot.wafer_count > inputs_max)
+        request->err = (struct err){0};
+    if (request->err.code == ERR_OK)
+        parse_wafers(service, request, &lot);
+    else
+        err_prefix(&request->err, "body: ");
+    lot_close(&lot);
     return request->err.code;
 }
 
@@ -111,10 +153,12 @@ static enum err_code parse_json(const struct service *service, struct request *r
     return advise_charset(&request->err);
 }
 
-static enum err_code parse(const struct service *service, struct request *request)
+static enum err_code parse(struct service *service, struct request *request)
 {
     if (content_decode(request))
         return request->err.code;
+    if (request->body == REQUEST_LOT)
+        return parse_lot(service, request);
     return request->body == REQUEST_JSON ? parse_json(service, request) : parse_raw(request);
 }
 

@@ -17,7 +17,7 @@ struct protocol {
     /* Upper bound of the memory that parse takes. */
     size_t (*parse_bytes)(struct request *request);
     /* The exchange's body -> request->call. Returns request->err.code. */
-    enum err_code (*parse)(const struct service *service, struct request *request);
+    enum err_code (*parse)(struct service *service, struct request *request);
     /* Upper bounds, once rows have their labels: of the reply's text, and, returned, of all that it
      * takes while it is made; without explanations. */
     size_t (*reply_bytes)(const struct request *request, size_t *text);

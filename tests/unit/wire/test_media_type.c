@@ -41,6 +41,8 @@ START_TEST(media_type_reads_raw_types)
         ck_assert(accepts(images[i], REQUEST_IMAGE).is_told);
     ck_assert(accepts("text/plain", REQUEST_TEXT).is_told);
     accepts("text/plain;", REQUEST_TEXT);
+    ck_assert(accepts("application/x-stdf", REQUEST_LOT).is_told);
+    ck_assert(accepts("Application/STDF; charset=none", REQUEST_LOT).is_told);
 }
 END_TEST
 
@@ -59,8 +61,8 @@ START_TEST(media_type_tells_the_charset_of_a_text)
 }
 END_TEST
 
-static const char types[] =
-    "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES " or text/plain";
+static const char types[] = "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
+                            ", application/x-stdf or text/plain";
 static const char charsets[] =
     "the charset of text/plain must be utf-8, utf-16, windows-1252 (also iso-8859-1), iso-8859-15, "
     "shift_jis (windows-31j), gb18030 (also gbk, gb2312), big5 or euc-kr (cp949)";
@@ -72,11 +74,12 @@ START_TEST(media_type_refuses_others_and_other_charsets)
     refuses("text/html", types);
     refuses("application/jsonp", types);
     refuses("application/jso", types);
-    refuses("image/tiff", "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES " or "
+    refuses("image/tiff", "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
+                          ", application/x-stdf or "
                           "text/plain; convert another picture to " INPUT_FORMATS_OR);
     refuses("multipart/form-data; boundary=x",
             "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-            " or text/plain; send the "
+            ", application/x-stdf or text/plain; send the "
             "file itself as the body (curl --data-binary @FILE)");
     refuses("text/plain; charset=latin1x", charsets);
     refuses("text/plain; charset=", charsets);

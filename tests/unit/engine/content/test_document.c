@@ -173,9 +173,7 @@ START_TEST(files_are_named_where_a_text_is_expected)
     static const char pointer[] =
         "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 9\n";
     ck_assert(document_describe("\x02\0\0\x0A\x02\x04", 6, described));
-    ck_assert_str_eq(described,
-                     "this is an STDF file, not a log: wafers are read as " INPUT_FORMATS_OR " "
-                     "pictures");
+    ck_assert_str_eq(described, "this is an STDF file: send its bytes as application/x-stdf");
     ck_assert(document_describe("\x1F\x8B\x08\0", 4, described));
     ck_assert_str_eq(described, "this is gzip: unpack it first");
     ck_assert(document_describe("GIF89a\1\0", 8, described));

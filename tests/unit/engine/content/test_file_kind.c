@@ -36,8 +36,8 @@ START_TEST(files_are_known_by_their_first_bytes)
         {"7z\xbc\xaf\x27\x1c", 6, "a 7z archive"},
         {"\x7f\x45LF\2\1", 6, "a program (ELF)"},
         {"\x1f\x8b\x08\0", 4, "gzip"},
-        {"\2\0\0\x0a\2\4", 6, "an STDF file, not a log"},
-        {"\0\2\0\x0a\1\4", 6, "an STDF file, not a log"},
+        {"\2\0\0\x0a\2\4", 6, "an STDF file"},
+        {"\0\2\0\x0a\1\4", 6, "an STDF file"},
         {"\x93NUMPY\1\0", 8, "a NumPy array"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -52,8 +52,7 @@ END_TEST
 
 START_TEST(short_files_and_texts_are_of_no_kind)
 {
-    static const char *const texts[] = {"",      "P",           "BM", "SCAN chain 3 FAIL",
-                                        "II* 4", "RIFF WEBP"};
+    static const char *const texts[] = {"", "P", "BM", "SCAN chain 3 FAIL", "II* 4", "RIFF WEBP"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         ck_assert_ptr_null(file_kind_of(texts[i], strlen(texts[i])));
     ck_assert_ptr_null(file_kind_of("\x89PNG\r\n\x1a", 7));

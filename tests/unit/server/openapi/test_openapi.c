@@ -4,6 +4,7 @@
 #include "server/openapi/openapi.h"
 
 #include "engine/base/doc.h"
+#include "engine/fab/lot_formats.h"
 #include "engine/vision/input_formats.h"
 #include "tests/unit/server/stage.h"
 #include "wire/codec_check.h"
@@ -314,12 +315,15 @@ START_TEST(bodies_have_the_types_that_are_read)
         const char *schema = json_string_value(at(media, "schema/$ref"));
         ck_assert_str_eq(strrchr(schema, '/') + 1, found.body == REQUEST_JSON   ? "PredictRequest"
                                                    : found.body == REQUEST_TEXT ? "TextBody"
+                                                   : found.body == REQUEST_LOT  ? "LotBody"
                                                                                 : "ImageBody");
     }
     while (media_type_proper((unsigned)count, &body) != NULL)
         count++;
     ck_assert_uint_eq(json_object_size(content), count);
     for (const struct input_format *format = input_formats; format->name != NULL; format++)
+        count--;
+    for (const struct lot_format *format = lot_formats; format->name != NULL; format++)
         count--;
     ck_assert_uint_eq(count, 2); /* JSON and a plain text */
     bench_close(&bench);

@@ -163,8 +163,6 @@ START_TEST(files_that_are_not_read_are_named)
         {"II*\0\x08\0\0\0", 8, "body: this is a TIFF picture: convert it to " INPUT_FORMATS_OR},
         {"PK\3\4\x14\0", 6,
          "body: this is a zip archive (xlsx and docx are zip): send the files in it, one by one"},
-        {"\x02\0\0\x0A\x02\x04", 6,
-         "body: this is an STDF file, not a log: wafers are read as " INPUT_FORMATS_OR " pictures"},
     };
     request = (struct request){.charset = ""};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -174,10 +172,35 @@ START_TEST(files_that_are_not_read_are_named)
         ck_assert_int_eq(request.err.code, ERR_MALFORMED);
         refuses(REQUEST_JSON, false, cases[i].bytes, cases[i].len, cases[i].text);
     }
+    refuses(REQUEST_LOT, true, cases[0].bytes, cases[0].len, cases[0].text);
     refuses(REQUEST_IMAGE, true, cases[0].bytes, cases[0].len, cases[0].text);
     refuses(REQUEST_TEXT, true, "\x89PNG\r\n\x1a\n", 8,
             "body: this is a PNG picture: send its bytes as image/png");
     ck_assert_int_eq(decode(REQUEST_TEXT, true, "GIF89a decoder failed", 21), ERR_OK);
+}
+END_TEST
+
+/* A lot is known by its head, or else by its first bytes, also of a packed body. */
+START_TEST(lots_are_known_by_their_first_bytes)
+{
+    static const char far[] = "\x02\0\0\x0A\x02\x04";
+    static char packed[64];
+    const size_t len = sizeof far - 1;
+    request = (struct request){.charset = ""};
+    ck_assert_int_eq(decode(REQUEST_JSON, false, far, len), ERR_OK);
+    ck_assert_int_eq(request.body, REQUEST_LOT);
+    ck_assert(content_is_lot(&request));
+    ck_assert_int_eq(decode(REQUEST_LOT, true, "anything", 8), ERR_OK);
+    ck_assert(content_is_lot(&request));
+    refuses(REQUEST_TEXT, true, far, len,
+            "body: this is an STDF file: send its bytes as application/x-stdf");
+    ck_assert(!content_is_lot(&request));
+    const size_t packed_len = pack_bytes(packed, sizeof packed, far, len);
+    request = (struct request){.is_packed = true, .charset = ""};
+    ck_assert_int_eq(decode(REQUEST_JSON, false, packed, packed_len), ERR_OK);
+    ck_assert_int_eq(request.body, REQUEST_LOT);
+    request.body = REQUEST_JSON;
+    ck_assert(content_is_lot(&request));
 }
 END_TEST
 
@@ -242,5 +265,5 @@ END_TEST
 SUITE("content", content_of_a_declared_kind_is_not_inspected,
       a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing, a_text_becomes_utf_8,
       json_may_have_a_mark_and_another_charset, files_that_are_not_read_are_named,
-      gzip_is_unpacked_within_the_limit_of_a_body,
+      lots_are_known_by_their_first_bytes, gzip_is_unpacked_within_the_limit_of_a_body,
       packed_json_takes_no_more_room_than_its_charset_may_need, gzip_of_several_members_is_one_text)

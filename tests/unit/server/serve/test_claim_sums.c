@@ -2,6 +2,7 @@
 #include "server/serve/claim.h"
 
 #include "engine/base/doc.h"
+#include "engine/fab/lot_formats.h"
 #include "server/protocol/protocol.h"
 #include "tests/unit/server/stage.h"
 #include "wire/codec.h"
@@ -73,6 +74,27 @@ START_TEST(reading_takes_what_its_parser_may)
     }
     bench_close(&bench);
     free(body);
+}
+END_TEST
+
+/* A lot is known by its first bytes, or by its media type. */
+START_TEST(reading_a_lot_takes_what_its_reader_may)
+{
+    static const size_t lengths[] = {6, 100, 5000, 3000000};
+    static char body[3000000] = "\2\0\0\x0a\2\4";
+    struct bench bench;
+    bench_open(&bench);
+    bench.exchange.body = body;
+    for (size_t i = 0; i < 2 * sizeof lengths / sizeof lengths[0]; i++) {
+        const bool is_typed = i % 2 == 0;
+        bench.exchange.body_len = lengths[i / 2];
+        bench.request->is_typed = is_typed;
+        bench.request->body = is_typed ? REQUEST_LOT : REQUEST_JSON;
+        body[0] = is_typed ? 'x' : 2;
+        expect_reading(&bench,
+                       CODEC_RAW_BYTES + lot_formats_read_bytes(lengths[i / 2], QUEUE_LIMIT + 1));
+    }
+    bench_close(&bench);
 }
 END_TEST
 
@@ -223,7 +245,7 @@ START_TEST(claim_errors_count_the_memory_that_the_request_holds)
 }
 END_TEST
 
-SUITE("claim_sums", reading_takes_what_its_parser_may,
+SUITE("claim_sums", reading_a_lot_takes_what_its_reader_may, reading_takes_what_its_parser_may,
       reading_takes_what_the_options_of_a_query_may,
       a_parser_takes_so_much_for_each_byte_up_to_its_limits,
       preparing_takes_what_rows_keep_and_the_most_that_one_needs,
