@@ -4,6 +4,7 @@
 #include "tests/support/suite.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,39 @@ START_TEST(words_of_messages_are_those_of_the_lots)
 }
 END_TEST
 
+__attribute__((format(printf, 2, 3))) static void expect(const char *path, const char *form, ...)
+{
+    static char text[256 * 1024];
+    char wanted[128];
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    va_list words;
+    va_start(words, form);
+    vsnprintf(wanted, sizeof wanted, form, words);
+    va_end(words);
+    ck_assert_msg(strstr(text, wanted) != NULL, "%s has no %s", path, wanted);
+}
+
+/* Documents, of the interface and for people, are files and do not ask the table. */
+START_TEST(documents_tell_every_format_of_lots)
+{
+    for (const struct lot_format *format = lot_formats; format->name != NULL; format++)
+        expect("docs/api.md", "`%s`", format->media_types[0]);
+    expect("server/openapi/openapi.json", "The bytes of an %s file", LOT_FORMATS_OR);
+    expect("README.md", "base64 in JSON, %s lots |", LOT_FORMATS_OR);
+    expect("README.md", "wafers of %s |", LOT_FORMATS_OR);
+    expect("SECURITY.md", "\n| %s | `engine/fab`", LOT_FORMATS_OR);
+    expect("docs/api.md", "A lot, an %s", LOT_FORMATS_OR);
+    expect("docs/batch.md", "BMP and %s are recognised", LOT_FORMATS_OR);
+    expect("docs/faq.md", "write %s.", LOT_FORMATS_OR);
+    expect("docs/limits.md", "A lot (%s) has at most", LOT_FORMATS_OR);
+    expect("docs/training.md", "wafers from %s files", LOT_FORMATS_OR);
+    expect("learn/data/dataset_left_out.c", "and %s are read", LOT_FORMATS_OR);
+}
+END_TEST
+
 START_TEST(the_bound_of_readers_is_that_of_the_largest)
 {
     for (size_t len = 0; len < 100000; len = 3 * len + 1)
@@ -85,4 +119,4 @@ END_TEST
 
 SUITE("lot_formats", a_lot_s_first_bytes_tell_its_format_and_fewer_do_not,
       media_types_and_endings_tell_one_lot_in_any_case, words_of_messages_are_those_of_the_lots,
-      the_bound_of_readers_is_that_of_the_largest)
+      documents_tell_every_format_of_lots, the_bound_of_readers_is_that_of_the_largest)
