@@ -26,7 +26,7 @@ enum err_code codec_lot_measure(const struct lot *lot, const struct codec_lot_li
     *bytes = (size_t)ITEM_BYTES * (lot->wafer_count + 1);
     if (lot->wafer_count == 0)
         return lot_find(lot, NULL, &(unsigned){0}, err);
-    if (lot->wafer_count > limits->inputs_max)
+    if (lot->wafer_count + lot->is_cut_off > limits->inputs_max)
         return err_set(err, ERR_TOO_LARGE, "at most %u inputs, found more wafers (inputs_max)",
                        limits->inputs_max);
     for (unsigned w = 0; w < lot->wafer_count; w++) {

@@ -6,7 +6,7 @@
  *
  * A wafer's id is that of its input. The lot's name and the wafer's id are its context's members
  * `lot` and `wafer`, unless the call has these already. A wafer that cannot be drawn is an input
- * that cannot be used; so is, behind the last, the missing end of a file that is cut off.
+ * that cannot be used; so is, behind the last, the missing end of a file that is cut off there.
  *
  * Threads: no state; the arena and the structs are the caller's.
  */

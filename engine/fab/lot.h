@@ -49,7 +49,7 @@ struct lot {
     /* A sentence about data that the file has lost, or has after its end, in the arena. NULL: none.
      */
     const char *lost;
-    bool is_cut_off; /* the file ends before the lot does: wafers may be missing */
+    bool is_cut_off; /* the file ends before the lot, behind a wafer: others may be missing */
     bool x_leftward, y_upward; /* where x and y of the dies point */
 
     unsigned wafers_max; /* a caller may lower it before the lot is filled */

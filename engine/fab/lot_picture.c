@@ -170,8 +170,8 @@ static void put_header(struct drawing *drawing, size_t len)
         put_u32(drawing, greys[i] * 0x010101U);
 }
 
-/* Compares eight pixels at once. A body of 64 KiB, each die in a row of 4096 places for itself, took
- * 24.6 ms, and takes 7.7 (2 busy cores, November 2026). */
+/* Compares eight pixels at once. A body of 64 KiB, each die in a row of 4096 places for itself,
+ * took 24.6 ms, and takes 7.7 (2 busy cores, November 2026). */
 static unsigned end_of_run(const unsigned char *line, unsigned at, unsigned width)
 {
     const uint64_t same = line[at] * UINT64_C(0x0101010101010101);

@@ -263,15 +263,17 @@ static enum err_code take_record(struct parser *parser, struct err *err)
 static enum err_code end_cut_off(struct parser *parser, struct err *err)
 {
     struct lot *out = parser->out;
-    out->is_cut_off = true;
+    out->is_cut_off = true; /* until a wafer is */
     if (out->lost == NULL)
         out->lost = arena_format(&out->arena, "byte %zu: the file is cut off: it has no MRR record",
                                  parser->at);
     if (out->lost == NULL)
         return err_no_memory(err, parser->len);
     for (unsigned head = 0; head < HEADS; head++)
-        if (parser->open[head] != 0)
+        if (parser->open[head] != 0) {
             out->wafers[parser->open[head] - 1].is_cut_off = true;
+            out->is_cut_off = false;
+        }
     for (unsigned w = 0; w < out->wafer_count; w++)
         if (!out->wafers[w].is_cut_off)
             return ERR_OK;

@@ -18,6 +18,7 @@ const INPUTS_MAX = 3, BODY_BYTES_MAX = 200000, PIXELS_MAX = 1000000;
 const PNG = readFileSync(`${ROOT}tests/data/examples/wafer_map.png`);
 const JPEG = readFileSync(`${ROOT}tests/data/images/made/rgb.jpg`);
 const BMP = readFileSync(`${ROOT}tests/data/images/bmp/rle8.bmp`);
+const LOT = readFileSync(`${ROOT}tests/data/examples/lot.stdf`);
 const LOG = 'BUG: kernel NULL pointer dereference, address: 0000000000000018';
 const IMAGE = PNG.toString('base64');
 const METHODS = ['rollout', 'attention', 'gradient', 'gradient-last'];
@@ -191,6 +192,8 @@ test('raw bodies with options in the query', async () => {
     await predictRaw('image/png', PNG, `top_k=all&id=raw&model=wafer-vit&${context}`);
     await predictRaw('image/jpeg', JPEG, 'explain=true&overlay=true&attention_stats=false');
     await predictRaw('image/bmp', BMP, 'top_k=2');
+    const { results } = await predictRaw('application/x-stdf', LOT, 'explain=true&context.tool=P12');
+    assert.deepEqual(results.map(({ id }) => id), ['W01', 'W02', 'W03']);
     await predictRaw('text/plain', LOG, 'explain=rollout&explain_layer=1&deadline_ms=60000');
     await predictRaw('text/plain', gzipSync(LOG), '', 200, { 'Content-Encoding': 'gzip' });
     for (const query of ['top_k=0', 'explain=nothing', 'explain_layer=0', 'overlay=1', 'tops=1',

@@ -202,7 +202,7 @@ START_TEST(a_packed_lot_is_unpacked_within_the_limit_of_a_body)
 }
 END_TEST
 
-/* Every answer is a 200, a 400 or a 422, and the server goes on. */
+/* Every answer is a 200, a 400 or a 422, and the server goes on. All bytes: test_codec_lot. */
 START_TEST(a_lot_that_is_cut_off_or_damaged_is_answered)
 {
     unsigned answered = 0;
@@ -215,18 +215,18 @@ START_TEST(a_lot_that_is_cut_off_or_damaged_is_answered)
         stdf_writer_wafer_end(&writer, 1, id);
     }
     stdf_writer_close(&writer);
-    for (size_t at = 0; at < 2 * writer.len; at++) {
+    for (size_t at = 0; at < 2 * writer.len; at += 3) {
         const bool is_cut = at < writer.len;
-        writer.bytes[at % writer.len] ^= is_cut ? 0 : 0x5A;
+        writer.bytes[at % writer.len] ^= is_cut ? 0 : 1;
         struct reply reply = contract_post_as("/predict", "application/x-stdf", writer.bytes,
                                               is_cut ? at : writer.len);
-        writer.bytes[at % writer.len] ^= is_cut ? 0 : 0x5A;
+        writer.bytes[at % writer.len] ^= is_cut ? 0 : 1;
         const int status = reply.answer.status;
         ck_assert_msg(status == 200 || status == 400 || status == 422, "%zu: %d", at, status);
         answered += status == 200;
         reply_free(&reply);
     }
-    ck_assert_uint_gt(answered, 20);
+    ck_assert_uint_gt(answered, 10);
 }
 END_TEST
 
