@@ -83,14 +83,16 @@ static enum err_code parse_wafers(struct service *service, struct request *reque
     return codec_lot_parse(&request->call, lot, &request->exchange->arena, &request->err);
 }
 
+/* The lot is gone before its wafers are prepared, and so is the claim for reading it. */
 static enum err_code parse_lot(struct service *service, struct request *request)
 {
     const unsigned inputs_max = request->snapshot->config.inputs_max;
+    const unsigned wafers_max = codec_lot_wafers_max(inputs_max);
     struct lot lot;
     if (parse_raw(request))
         return request->err.code;
     lot_init(&lot);
-    lot.wafers_max = codec_lot_wafers_max(inputs_max);
+    lot.wafers_max = wafers_max;
     lot_read(&lot, request->content, request->content_len, &request->err);
     if (request->err.code == ERR_TOO_LARGE && lot.wafer_count > inputs_max)
         request->err = (struct err){0};
@@ -99,6 +101,7 @@ static enum err_code parse_lot(struct service *service, struct request *request)
     else
         err_prefix(&request->err, "body: ");
     lot_close(&lot);
+    claim_prepared(service, request, lot_formats_read_bytes(request->content_len, wafers_max));
     return request->err.code;
 }
 

@@ -4,7 +4,7 @@
  *
  *     claim_reading      the tree of the body, decoded base64, rows
  *     claim_preparing    what all rows keep, the largest of what passes, and the reply
- *     claim_prepared     what has passed is given back
+ *     claim_prepared     what has passed, also while a lot was read, is given back
  *     claim_explaining   attention, words, heat maps
  *
  * All of it is in exchange->memory_bytes, which http.c gives back with the exchange's arena. A

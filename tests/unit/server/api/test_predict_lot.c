@@ -1,5 +1,6 @@
 /* A lot takes its places and its memory before its wafers are drawn. */
 #include "engine/fab/lot.h"
+#include "engine/fab/lot_formats.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/unit/server/stage.h"
 
@@ -20,7 +21,8 @@ static void write_wide(unsigned wafers)
     stdf_writer_close(&writer);
 }
 
-static void check_lot(unsigned status, const char *part)
+/* Returns the memory that the request still holds with its reply. */
+static size_t check_lot(unsigned status, const char *part)
 {
     struct http_exchange exchange;
     exchange_init(&exchange, "");
@@ -33,7 +35,9 @@ static void check_lot(unsigned status, const char *part)
     }
     ck_assert_msg(exchange.reply.status == status, "%s", exchange.reply.body);
     ck_assert_msg(strstr(exchange.reply.body, part) != NULL, "%s", exchange.reply.body);
+    const size_t held = exchange.memory_bytes;
     exchange_done(&stage, &exchange);
+    return held;
 }
 
 START_TEST(a_lot_is_answered_wafer_by_wafer)
@@ -77,5 +81,19 @@ START_TEST(a_lot_takes_the_memory_of_its_pictures_before_they_are_drawn)
 }
 END_TEST
 
+START_TEST(a_lot_gives_back_the_memory_of_its_records)
+{
+    stage_open(&stage, 1);
+    stdf_writer_open(&writer, false);
+    stdf_writer_wafer(&writer, 1, "A");
+    stdf_writer_die(&writer, 1, 0, 0, STDF_WRITER_PASS, 1);
+    stdf_writer_close(&writer);
+    ck_assert_uint_lt(check_lot(200, "\"id\":\"A\""),
+                      lot_formats_read_bytes(writer.len, QUEUE_LIMIT + 1) / 2);
+    stage_close(&stage);
+}
+END_TEST
+
 SUITE("predict_lot", a_lot_is_answered_wafer_by_wafer, a_lot_takes_a_place_for_each_wafer,
-      a_lot_takes_the_memory_of_its_pictures_before_they_are_drawn)
+      a_lot_takes_the_memory_of_its_pictures_before_they_are_drawn,
+      a_lot_gives_back_the_memory_of_its_records)
