@@ -12,7 +12,7 @@
  *     bank.digests   U64 [rows]           digest of the input: learn/data/digest.h
  *
  * The metadata "full_layers" is there if the means are of a model that leaves out tokens behind so
- * many layers (model/config/token_pruning.h).
+ * many layers (model/spec.h).
  *
  * If the model has a table of n-grams, the bank has the n-grams of each example, so that the table
  * can learn another label. An entry is its row in 20 bits, its count in 11, then its block:

@@ -231,7 +231,7 @@ static void keep_head_tokens(const struct spec *spec, struct workspace *w)
     w->tokens = w->rows * kept;
 }
 
-/* ---- leaving tokens out: config/token_pruning.h ---- */
+/* ---- leaving tokens out: struct token_pruning ---- */
 
 static bool prunes_at(const struct spec *spec, unsigned index)
 {

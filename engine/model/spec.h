@@ -15,11 +15,8 @@
 #include "engine/decide/policy.h"
 #include "engine/model/bias/window_bias.h"
 #include "engine/model/config/disentangled.h"
-#include "engine/model/config/image_reading.h"
-#include "engine/model/config/long_text.h"
 #include "engine/model/config/precision_record.h"
-#include "engine/model/config/pruned_heads.h"
-#include "engine/model/config/token_pruning.h"
+#include "engine/model/config/reading.h"
 #include "engine/model/family/family.h"
 
 enum { SPEC_STAGES_MAX = 8, SPEC_RINGS = 4 };
@@ -203,7 +200,7 @@ unsigned spec_head_tokens(const struct spec *spec);
 bool spec_head_reads_all(const struct spec *spec);
 /* Tokens that the head reads of a sequence of `tokens` tokens. */
 unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
-/* Tokens of a sequence that stay behind the first layers (token_pruning.h); all, without
+/* Tokens of a sequence that stay behind the first layers (struct token_pruning); all, without
  * pruning. */
 unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens);
 /* Tokens in the pooled mean, the last ones of a sequence. */

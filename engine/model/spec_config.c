@@ -5,11 +5,7 @@
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"
 #include "engine/model/bias/relative_bias.h"
-#include "engine/model/config/refused.h"
-#include "engine/model/config/rotary_config.h"
-#include "engine/model/config/stage_config.h"
-#include "engine/model/family/activation_name.h"
-#include "engine/model/spec_labels.h"
+#include "engine/model/config/config_parts.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* spec_config.h - config.json's object -> a spec: family, sizes, labels, scores. For spec.c; spec.h
- * describes a spec and the refused features. Threads: no state.
+ * describes a spec, and config/config_parts.h has the readers of parts. Threads: no state.
  */
 #ifndef ATTND_ENGINE_MODEL_SPEC_CONFIG_H
 #define ATTND_ENGINE_MODEL_SPEC_CONFIG_H
@@ -16,5 +16,10 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
 /* Reads the encoder of labels of a zero-shot model, from the same object. */
 enum err_code spec_config_read_labels(struct spec *spec, const struct json_t *config,
                                       struct err *err);
+
+/* Reads id2label, else num_labels; then problem_type. Strings in the arena. ERR_UNSUPPORTED, and
+ * the errors of doc.h's readers. */
+enum err_code spec_labels_read(struct spec *spec, const struct json_t *config, struct arena *arena,
+                               struct err *err);
 
 #endif

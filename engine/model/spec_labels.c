@@ -1,4 +1,4 @@
-#include "engine/model/spec_labels.h"
+#include "engine/model/spec_config.h"
 
 #include "engine/base/doc.h"
 

@@ -6,7 +6,7 @@
  *
  * over the blocks except the first, whose input tokens have not yet seen each other (with a single
  * block, that one counts; with stages, the blocks of the last stage count), and except blocks
- * that do not read all tokens (token_pruning.h). Inputs are compared by the cosine of their means:
+ * that do not read all tokens (struct token_pruning). Inputs are compared by the cosine of their means:
  * decide/neighbours.h.
  *
  * An image has four means, one after the other, each over the patches in one of four rings around

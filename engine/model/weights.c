@@ -4,7 +4,6 @@
  * one linear layer, side by side. */
 #include "engine/model/weights.h"
 
-#include "engine/model/bias/causal_bias.h"
 #include "engine/model/bias/reach.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/bias/window_bias.h"
@@ -386,18 +385,25 @@ static enum err_code make_relative(const struct binder *binder, unsigned threads
     return binder->err->code;
 }
 
-/* Makes the causal bias: one table for all layers and heads. */
+/* Makes the bias of causal attention, one table for all layers and heads: 0 for keys up to query i,
+ * and for later keys a number that leaves no weight in fp32 (Radford et al. 2021, section 2.4; the
+ * masked attention of Vaswani et al. 2017, section 3.2.3). It is finite, so that a sum with a score
+ * stays finite, and the difference of two is not NaN. */
 static enum err_code expand_causal(struct weights *weights, const struct spec *spec,
                                    struct err *err)
 {
+    static const float masked = -1e30f;
     if (!spec->family->block.is_causal)
         return ERR_OK;
-    size_t tokens = spec_text_tokens(spec), floats = causal_bias_floats(tokens);
-    float *table = arena_alloc_array(&weights->arena, floats, sizeof *table);
+    const size_t tokens = spec_text_tokens(spec), same = tokens - 1;
+    const size_t floats = simd_round_up(2 * tokens - 1) + SIMD_WIDTH;
+    float *table = arena_alloc_array(&weights->arena, floats, sizeof *table); /* by difference */
     if (table == NULL)
         return err_no_memory(err, floats * sizeof *table);
+    for (size_t i = 0; i < floats; i++)
+        table[i] = i < same ? masked : 0;
     for (unsigned i = 0; i < spec_blocks(spec); i++)
-        weights->layers[i].bias = causal_bias_expand(table, tokens);
+        weights->layers[i].bias = (struct attention_bias){.at = table + same, .key_step = -1};
     return ERR_OK;
 }
 

@@ -53,7 +53,7 @@ struct workspace {
     float **answers;                   /* [inputs][labels] room for logits, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
-    /* NULL unless the model leaves tokens out (token_pruning.h). */
+    /* NULL unless the model leaves tokens out (struct token_pruning). */
     float *received;  /* [pool, T] largest attention to a token, by the member's queries */
     unsigned *chosen; /* [T] tokens of a sequence that stay, from its offset on */
 

@@ -48,7 +48,7 @@ void choice_close(struct choice *choice);
  * W_2. Biases of the output projections are kept.
  *
  * out->spec has the smaller sizes, and in `pruned` all heads that are gone, earlier ones too, as
- * pruned_heads.h counts them. Its lists live in the arena, its strings belong to `whole`. The
+ * pruned_heads_count counts them. Its lists live in the arena, its strings belong to `whole`. The
  * caller closes `out`, also after a failure. */
 enum err_code choice_cut(struct parameters *out, const struct parameters *whole,
                          const struct choice *choice, struct arena *arena, struct err *err);

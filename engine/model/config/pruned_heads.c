@@ -1,5 +1,6 @@
-#include "engine/model/config/pruned_heads.h"
+#include "engine/model/config/reading.h"
 
+#include "engine/base/doc.h"
 #include "engine/format/printable.h"
 
 #include <math.h>

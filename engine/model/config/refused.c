@@ -1,4 +1,4 @@
-#include "engine/model/config/refused.h"
+#include "engine/model/config/config_parts.h"
 
 #include "engine/base/doc.h"
 #include "engine/format/printable.h"

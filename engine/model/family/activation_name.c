@@ -1,4 +1,5 @@
-#include "engine/model/family/activation_name.h"
+#include "engine/base/doc.h"
+#include "engine/model/family/family.h"
 
 #include <string.h>
 

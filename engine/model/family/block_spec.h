@@ -10,7 +10,7 @@
  * attention(n) = W_o softmax(Q K^T / sqrt(d) + B) V over all tokens of a sequence, or those within
  * the layer's reach (reach.h). Q, K and V come from n W_qkv; Q and K are rotated if positions are
  * rotary (rotary.h). B is zero, a table of relative positions (relative_bias.h, window_bias.h),
- * minus infinity for later tokens (causal_bias.h), or terms of queries, keys and distances; the
+ * minus infinity for later tokens (weights.c), or terms of queries, keys and distances; the
  * scores are then divided by the root of the number of terms (disentangled.h).
  *
  * mlp(h) = act(h W_1) W_2 or, with a gate, gate(u) * v W_2 where [u, v] = h W_1 (Shazeer 2020, "GLU
@@ -31,7 +31,7 @@ struct block_spec {
     enum norm_placement norm;
     bool always_biased; /* query, key and value have biases, whatever config.json's qkv_bias is */
     bool key_unbiased;  /* the key has no bias */
-    bool is_causal;     /* a token attends to itself and to those before it: causal_bias.h */
+    bool is_causal;     /* a token attends to itself and to those before it: weights.c */
     bool skips_first_norm;       /* n = x in block 0 of a NORM_BEFORE encoder */
     bool drops_attention_out;    /* training: dropout before the residual sum of the attention, */
     bool drops_out_as_attention; /* at the rate of the probabilities */

@@ -9,6 +9,7 @@
 #ifndef ATTND_ENGINE_MODEL_FAMILY_FAMILY_H
 #define ATTND_ENGINE_MODEL_FAMILY_FAMILY_H
 
+#include "engine/base/err.h"
 #include "engine/model/family/block_spec.h"
 #include "engine/model/input.h"
 #include "engine/tensor/kernels.h"
@@ -108,7 +109,7 @@ struct family {
     const char *part;            /* NULL: config.json itself */
     const char *image_processor; /* the class if preprocessor_config.json names none, without
                                     "ImageProcessor" */
-    bool prunes_heads;           /* layers may lack heads: config/pruned_heads.h */
+    bool prunes_heads;           /* layers may lack heads: config/pruned_heads.c */
     bool plain_tables;           /* image tables are [D] and [places, D], without dimensions of 1 */
     bool patch_unbiased;         /* the patches' convolution has no bias */
     unsigned image_specials;     /* learnt tokens with a position in front of the patches: [CLS],
@@ -132,7 +133,7 @@ struct family {
     const char *key_layer_scale; /* must be above 0 */
     const char *key_embedding;   /* NULL: embeddings have the hidden size */
     const char *key_groups, *key_inner; /* NULL: layers share no blocks */
-    bool has_stages; /* config/stage_config.h reads the sizes; attention has windows */
+    bool has_stages; /* config/stage_config.c reads the sizes; attention has windows */
     /* Tokens that a query sees, half on each side; one number, or one a layer. NULL: all tokens. */
     const char *key_window;
     const char *key_pad;
@@ -141,7 +142,7 @@ struct family {
     const char *key_pooler_activation; /* NULL: it is pooler_activation */
     /* Keys that tell if a field has a bias (a norm a beta), false if absent. NULL: it has. */
     const char *key_bias[TENSOR_FIELDS];
-    bool is_rotary; /* positions rotate query and key (rotary.h); rotary_config.h reads them */
+    bool is_rotary; /* positions rotate query and key (rotary.h): config/rotary_config.c */
     struct family_demand demands[FAMILY_DEMANDS];
     unsigned default_layers, default_patch; /* a patch of 0: 16 */
     double default_eps;
@@ -165,5 +166,13 @@ void family_model_types(char *out, size_t size);
 
 /* Bytes of the prefix that names lack in a checkpoint of the bare encoder: "bert.". */
 size_t family_root(const struct family *family);
+
+struct json_t;
+
+/* Reads the name of an activation, of those in transformers' ACT2FN that the kernels have, from the
+ * member `key`; if absent, `fallback`, or "gelu" if that is NULL. ERR_UNSUPPORTED has the member's
+ * value and the supported names. */
+enum err_code activation_name_read(const struct json_t *config, const char *key,
+                                   const char *fallback, enum activation *out, struct err *err);
 
 #endif

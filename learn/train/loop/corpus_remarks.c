@@ -42,7 +42,7 @@ static void print_contrast(const struct corpus *corpus, FILE *file)
 }
 
 /* The keys of config.json that give a model's sizes; a family has no others. Families with stages
- * have the keys of config/stage_config.h. */
+ * have the keys of config/stage_config.c. */
 enum { SIZE_KEYS = 3 };
 static void size_keys(const struct family *family, const char *keys[SIZE_KEYS])
 {

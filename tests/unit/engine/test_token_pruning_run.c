@@ -1,4 +1,4 @@
-/* A model that leaves tokens out behind its first layers (model/config/token_pruning.h), as the
+/* A model that leaves tokens out behind its first layers (model/spec.h), as the
  * engine runs it: against PyTorch, alone and in batches, with an explanation, and with means. */
 #include "engine/base/file.h"
 #include "engine/engine.h"

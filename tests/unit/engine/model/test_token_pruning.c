@@ -1,7 +1,7 @@
-/* token_pruning.h: the settings of attnd.json, the tokens that go on, and the families that need
+/* Token pruning: the settings of attnd.json, the tokens that go on, and the families that need
  * all tokens. */
 #include "engine/engine.h"
-#include "engine/model/config/token_pruning.h"
+#include "engine/model/spec.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
