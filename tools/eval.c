@@ -11,7 +11,6 @@
 #include "learn/eval/unlike.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -56,6 +55,7 @@ static enum err_code open_all(void *target, struct err *err)
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
+    eval->fields.labels_many = eval_is_of_numbers(eval); /* a number for each output */
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
                        "--explain-fill is of images; removed words leave a text");
@@ -87,7 +87,7 @@ static void close_all(void *target)
     strangeness_close(&eval->strangeness);
     dataset_close(&eval->unseen_data);
     dataset_close(&eval->dataset);
-    free(eval->numbers);
+    number_assessment_close(&eval->numbers);
 }
 
 /* ---- runs ---- */

@@ -271,7 +271,7 @@ static const struct {
     {"microhttpd.h", {"server/http/http.c", "server/http/http_*.c"}},
     {"jansson*.h",
      {"engine/base/doc.c", "engine/base/doc_load.[ch]", "engine/base/doc_edit.c",
-      "config/config_*.c", "learn/eval/report/report_json.c",
+      "config/config_*.c", "learn/eval/report/report_json.c", "learn/eval/report/number_report.c",
       "learn/eval/report/report_json_parts.c", "learn/eval/report/explanations_json.c",
       "wire/codec*.c", "wire/answer.c", "wire/problem.c", "server/json/codec_*.c",
       "server/openapi/openapi.c", "server/openapi/openapi_*.c", "server/rollout/rollout_file.c",

@@ -17,7 +17,7 @@
 #include "learn/eval/assessment.h"
 #include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/agreement.h"
-
+#include "learn/eval/measure/number_assessment.h"
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
 
@@ -48,7 +48,7 @@ struct eval {
     struct confusion other_confusion;
     struct agreement agreement;
 
-    double *numbers; /* [dataset.count] the right ones, of a regression; else NULL */
+    struct number_assessment numbers; /* of a regression, else empty */
 };
 
 extern const struct cli eval_cli;

@@ -79,12 +79,45 @@ START_TEST(eval_of_a_regression_refuses_what_is_of_labels)
         outcome_expect(EVAL("--model", writer.dir, "--data", data, options[i]), 2, "", expected);
     }
     checkpoint_writer_close(&writer);
+}
+END_TEST
+
+/* What the model answers of each output is attnd-eval's own word: the errors of labels that are 0
+ * and of labels that are 2 differ by 2. */
+START_TEST(eval_of_a_regression_tells_the_errors_of_each_output)
+{
+    struct json_t *reports[2];
     open_model(2);
+    for (unsigned i = 0; i < 2; i++) {
+        checkpoint_writer_file(&writer, "data.jsonl",
+                               i == 0 ? "{\"text\": \"a\", \"label\": [0, 0]}\n"
+                                        "{\"text\": \"b\", \"label\": \"0|0\"}\n"
+                                      : "{\"text\": \"a\", \"label\": [0, 2]}\n"
+                                        "{\"text\": \"b\", \"label\": [0, 2]}\n");
+        reports[i] = outcome_json(
+            EVAL("--model", writer.dir, "--data", data, "--json", "--out", writer.dir));
+    }
+    ck_assert_double_eq(outcome_number(reports[0], "outputs.LABEL_0.bias"),
+                        outcome_number(reports[1], "outputs.LABEL_0.bias"));
+    ck_assert_double_eq_tol(outcome_number(reports[0], "outputs.LABEL_1.bias") - 2,
+                            outcome_number(reports[1], "outputs.LABEL_1.bias"), 1e-6);
+    doc_free(reports[0]);
+    doc_free(reports[1]);
+    char path[160];
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/report.json", writer.dir);
+    ck_assert_msg(!doc_parse_file(&reports[0], path, 1 << 16, &err), "%s", err.text);
+    ck_assert(outcome_number(reports[0], "inputs") == 2);
+    doc_free(reports[0]);
+    outcome_expect(EVAL("--model", writer.dir, "--data", data), 0,
+                   "\noutput                  LABEL_1\n", "");
     checkpoint_writer_file(&writer, "data.jsonl", "{\"text\": \"a\", \"label\": 1}\n");
-    outcome_expect(EVAL("--model", writer.dir, "--data", data), 2, "", "answers 2 numbers");
+    outcome_expect(EVAL("--model", writer.dir, "--data", data), 2, "",
+                   "data.jsonl: line 1: the label has 1 number, and the model answers 2");
     checkpoint_writer_close(&writer);
 }
 END_TEST
 
 SUITE("eval_numbers", eval_of_a_regression_tells_how_far_its_numbers_are,
-      eval_of_a_regression_refuses_what_is_of_labels)
+      eval_of_a_regression_refuses_what_is_of_labels,
+      eval_of_a_regression_tells_the_errors_of_each_output)

@@ -1,0 +1,138 @@
+#include "learn/eval/report/number_report.h"
+
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/utf8.h"
+#include "wire/answer.h"
+
+#include <jansson.h>
+#include <math.h>
+
+enum { PROBLEMS_SHOWN = 8 };
+
+/* ---- terminal ---- */
+
+static void print_errors(const struct number_errors *errors, FILE *file)
+{
+    fprintf(file, "mean absolute error     %.4g\n", errors->mean_absolute);
+    fprintf(file, "root mean square error  %.4g (always the data's mean: %.4g)\n",
+            errors->root_mean_square, errors->standard_deviation);
+    fprintf(file, "bias                    %+.4g\n", errors->bias);
+    fprintf(file, "largest error           %.4g\n", errors->largest);
+    if (!isnan(errors->r_squared))
+        fprintf(file, "R squared               %.4f\n", errors->r_squared);
+    if (!isnan(errors->spearman))
+        fprintf(file, "Spearman's rho          %.4f\n", errors->spearman);
+}
+
+void number_report_print(const struct number_report *report, FILE *file)
+{
+    const struct number_assessment *assessment = report->assessment;
+    const struct evaluation *evaluation = &assessment->evaluation;
+    const struct engine_info *info = engine_describe(assessment->model);
+    fprintf(file, "model                   %s, %s\n", report->model_dir, info->dtype);
+    fprintf(file, "inputs                  %zu, of which %zu failed\n", evaluation->count,
+            evaluation->failed);
+    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
+            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
+                    evaluation->problems[i]);
+    for (unsigned k = 0; k < assessment->outputs; k++) {
+        if (assessment->outputs > 1)
+            fprintf(file, "\noutput                  %s\n", info->labels[k]);
+        print_errors(&assessment->errors[k], file);
+    }
+}
+
+/* ---- JSON ---- */
+
+/* A real number, or null if it is NAN. */
+static json_t *real(double number)
+{
+    return isnan(number) ? json_null() : json_real(number);
+}
+
+static json_t *errors_of(const struct number_errors *errors)
+{
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "mean_absolute_error",
+                     errors->mean_absolute, "root_mean_square_error", errors->root_mean_square,
+                     "bias", errors->bias, "largest_error", errors->largest, "standard_deviation",
+                     errors->standard_deviation, "r_squared", real(errors->r_squared), "spearman",
+                     real(errors->spearman));
+}
+
+/* {name: figures}; of outputs with one name only the first. */
+static json_t *outputs_of(const struct number_assessment *assessment)
+{
+    const struct engine_info *info = engine_describe(assessment->model);
+    json_t *object = json_object();
+    for (unsigned k = 0; k < assessment->outputs && object != NULL; k++) {
+        if (json_object_get(object, info->labels[k]) != NULL ||
+            json_object_set_new(object, info->labels[k], errors_of(&assessment->errors[k])) == 0)
+            continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object != NULL ? json_pack("{s:o}", "outputs", object) : NULL;
+}
+
+static json_t *epochs_of(const struct number_report *report)
+{
+    json_t *array = json_array();
+    for (unsigned i = 0; i < report->epoch_count && array != NULL; i++) {
+        const struct number_report_epoch *epoch = &report->epochs[i];
+        json_t *row = json_pack("{s:o, s:o, s:o, s:f}", "train_loss", real(epoch->train_loss),
+                                "validation_loss", real(epoch->validation_loss),
+                                "root_mean_square_error", real(epoch->rmse), "rate", epoch->rate);
+        if (json_array_append_new(array, row) == 0)
+            continue;
+        json_decref(array);
+        array = NULL;
+    }
+    return array;
+}
+
+static bool add_all(json_t *object, json_t *members)
+{
+    int failed = json_object_update(object, members);
+    json_decref(members);
+    return failed == 0;
+}
+
+static json_t *report_of(const struct number_report *report)
+{
+    const struct number_assessment *assessment = report->assessment;
+    const struct evaluation *evaluation = &assessment->evaluation;
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:I, s:I}", "task", "regression", "model", UTF8_SHOWN(report->model_dir),
+        "data", UTF8_SHOWN(assessment->data_path), "inputs", (json_int_t)evaluation->count,
+        "failed", (json_int_t)evaluation->failed);
+    if (add_all(object, assessment->outputs == 1 ? errors_of(&assessment->errors[0])
+                                                 : outputs_of(assessment)) &&
+        (report->epoch_count == 0 || json_object_set_new(object, "epochs", epochs_of(report)) == 0))
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+enum err_code number_report_print_json(const struct number_report *report, FILE *file,
+                                       struct err *err)
+{
+    json_t *object = report_of(report);
+    if (object == NULL)
+        return err_no_memory(err, sizeof *report);
+    bool printed = answer_print(object, file);
+    json_decref(object);
+    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+}
+
+enum err_code number_report_write(const struct number_report *report, const char *folder,
+                                  struct err *err)
+{
+    char path[PATH_MAX];
+    struct memory_file text;
+    if (file_path(path, folder, "report.json", err) || memory_file_open(&text, err))
+        return err->code;
+    number_report_print_json(report, text.stream, err);
+    return memory_file_save(&text, path, err);
+}
