@@ -40,8 +40,12 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     screen_clear(context);
     fprintf(stderr, "%s, %zu weights, %s, %u thread%s\n", plan->family, plan->parameters,
             plan->precision, plan->threads, plan->threads == 1 ? "" : "s");
-    fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u labels, %u epochs\n", plan->train,
-            plan->validation, plan->labels, plan->epochs);
+    fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
+            plan->validation, plan->labels,
+            !plan->is_regression ? "labels"
+            : plan->labels == 1  ? "number"
+                                 : "numbers",
+            plan->epochs);
     if (plan->tensors_missing > 0)
         fprintf(stderr, "%u tensors are not in the source and begin at random\n",
                 plan->tensors_missing);
@@ -119,8 +123,12 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
     char took[16];
     screen_clear(context);
     format_time(took, epoch->seconds);
-    fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f  accuracy %.4f", epoch->epoch,
-            epoch->train_loss, epoch->validation_loss, epoch->accuracy);
+    fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f", epoch->epoch, epoch->train_loss,
+            epoch->validation_loss);
+    if (epoch->rmse_mean > 0)
+        fprintf(stderr, "  RMSE %.4g (mean: %.4g)", epoch->rmse, epoch->rmse_mean);
+    else
+        fprintf(stderr, "  accuracy %.4f", epoch->accuracy);
     if (epoch->macro_f1 > 0)
         fprintf(stderr, "  macro-F1 %.4f", epoch->macro_f1);
     if (epoch->image_size > 0)
@@ -135,6 +143,15 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
                 "these inputs are learnt by heart; fewer --epochs or --patience %d end it sooner, "
                 "more inputs or --dropout help\n",
                 HISTORY_RISES, HISTORY_RISES);
+}
+
+static void show_errors(const struct train_options *options, const struct number_errors *errors)
+{
+    fprintf(stderr,
+            "RMSE %.4g (always the validation part's mean: %.4g), mean absolute error %.4g, "
+            "bias %+.4g\nreport: %s/report.json\n",
+            errors->root_mean_square, errors->standard_deviation, errors->mean_absolute,
+            errors->bias, options->out);
 }
 
 static void show_judgement(const struct train_options *options, const struct conclusion *found)
@@ -177,8 +194,8 @@ static void show_next(const struct train_options *options, const struct trainer_
         return;
     }
     fprintf(stderr, "next: %s --model %.*s=%s                  serve it\n", attnd, len, name, out);
-    fprintf(stderr, "      %s-eval --model %s --data FRESH --calibrate    calibrate it\n", attnd,
-            out);
+    fprintf(stderr, "      %s-eval --model %s --data FRESH%s\n", attnd, out,
+            result->is_regression ? "                measure it" : " --calibrate    calibrate it");
     fprintf(stderr, "      %s-predict --model %s --%s --explain %s    explain an answer\n", attnd,
             out, result->is_image ? "image FILE" : "text-file FILE",
             result->is_image ? "rollout" : "gradient-last");
@@ -194,7 +211,9 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 options->out);
         return;
     }
-    if (found->judged)
+    if (found->judged && result->is_regression)
+        show_errors(options, &found->errors);
+    else if (found->judged)
         show_judgement(options, found);
     if (found->ngrams.weight > 0)
         fprintf(stderr, "n-grams weigh %.3g: the validation loss falls from %.4f to %.4f\n",

@@ -8,6 +8,7 @@
 #include "learn/eval/fit/logit_adjustment.h"
 #include "learn/ngrams/ngram_branch.h"
 #include "learn/train/checkpoint/export.h"
+#include "learn/train/conclude_numbers.h"
 #include "learn/train/loop/run.h"
 #include "learn/train/loop/run_output.h"
 
@@ -31,14 +32,31 @@ struct closing {
 
 /* ---- the checkpoint ---- */
 
-static enum err_code write_checkpoint(const struct run *run, struct err *err)
+static enum err_code write_values(const struct run *run, const float *values, struct err *err)
 {
     struct export what = {.parameters = &run->learner.parameters,
-                          .values = run->learner.best,
+                          .values = values,
                           .dtype = strcmp(run->options->store, "f16") == 0 ? DTYPE_F16 : DTYPE_F32,
                           .source_dir = run->options->model,
                           .tokens_max = run->options->tokens};
     return export_checkpoint(run->options->out, &what, err);
+}
+
+/* A regression's weights are trained for standardised numbers, and written for those of the data.
+ */
+static enum err_code write_checkpoint(const struct run *run, struct err *err)
+{
+    const size_t bytes = run->learner.parameters.numbers * sizeof(float);
+    if (!run->is_regression)
+        return write_values(run, run->learner.best, err);
+    float *folded = malloc(bytes);
+    if (folded == NULL)
+        return err_no_memory(err, bytes);
+    memcpy(folded, run->learner.best, bytes);
+    head_scale_fold(&run->corpus.numbers.scale, &run->learner.parameters, folded);
+    write_values(run, folded, err);
+    free(folded);
+    return err->code;
 }
 
 /* Drops the decisions of an earlier attnd.json, which are of other weights. Keeps how inputs are
@@ -320,7 +338,9 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     *out = (struct conclusion){0};
     if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
-    if (run->is_mlm || run->options->multi_label)
+    if (run->is_regression && conclude_numbers(run, progress, out, err))
+        return err->code;
+    if (run->is_mlm || run->is_regression || run->options->multi_label)
         return run_output_finish(run, err);
     if (open_views(&closing, err) || assess(&closing, err) || add_ngrams(&closing, out, err) ||
         fit_biases(&closing, out, err) || decide(&closing, err) || write_checkpoint(run, err) ||

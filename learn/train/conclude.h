@@ -3,13 +3,14 @@
  *
  * There are two evaluations. The first is of the weights as they were trained: biases, temperature,
  * thresholds and the OOD score are fitted on it. The second is of the finished directory, for the
- * report. For masked language modelling, and with several labels an input, only the checkpoint is
- * written. Threads: one caller.
+ * report. A regression is evaluated once, since nothing is fitted to it. For masked language
+ * modelling, and with several labels an input, only the checkpoint is written. Threads: one caller.
  */
 #ifndef ATTND_LEARN_TRAIN_CONCLUDE_H
 #define ATTND_LEARN_TRAIN_CONCLUDE_H
 
 #include "engine/base/err.h"
+#include "learn/eval/measure/number_errors.h"
 #include "learn/ngrams/ngram_branch.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct conclusion {
     double macro_f1_before;  /* without class biases */
     double macro_f1_crossed; /* with class biases that were fitted on other inputs */
     struct ngram_result ngrams;
+    struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 
 /* `call` is called with the number of inputs evaluated, `done` of `total`; NULL: not called. */

@@ -119,7 +119,8 @@ static void show_plan(const struct walk *walk, const char *remarks)
                                 .precision = precision_name(run->learner.setup.network.precision),
                                 .train = train->count,
                                 .validation = validation->count,
-                                .labels = run->corpus.labels.count,
+                                .labels = run->corpus.outputs,
+                                .is_regression = run->is_regression,
                                 .epochs = run->plan.epochs,
                                 .threads = run->threads,
                                 .parameters = count_weights(&run->learner.parameters),
@@ -202,7 +203,7 @@ static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned cou
     for (unsigned i = 0; i < count; i++) {
         size_t place = run->order[first + i];
         run->items[i] = train->item[place];
-        run->targets[i] = train->targets + place * run->corpus.labels.count;
+        run->targets[i] = train->targets + place * run->corpus.outputs;
     }
     if (data_loader_prepare(&run->loader, pool, run->items, count, &order, err))
         return err->code;
@@ -260,10 +261,12 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* The figure by which epochs are compared, larger is better: macro-F1; for MLM minus the loss. */
+/* The figure by which epochs are compared, larger is better: macro-F1; for MLM and a regression
+ * minus the loss. A regression's loss, the mean square of standardised errors, orders epochs as
+ * their RMSE does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
-    return run->is_mlm ? -judged->loss : judged->macro_f1;
+    return run->is_mlm || run->is_regression ? -judged->loss : judged->macro_f1;
 }
 
 static bool keeps_last(const struct run *run)
@@ -299,6 +302,8 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                .validation_loss = judged->loss,
                                .accuracy = judged->accuracy,
                                .macro_f1 = judged->macro_f1,
+                               .rmse = judged->rmse,
+                               .rmse_mean = judged->rmse_mean,
                                .seconds = run->at.epoch_seconds,
                                .skipped = (double)run->at.epoch_skipped};
     run->at.epoch_loss = run->at.epoch_seconds = 0;
@@ -314,6 +319,7 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     struct run *run = &walk->run;
     struct judge judge = {.items = &run->corpus.validation,
                           .loss = &run->loss,
+                          .numbers = run->is_regression ? &run->corpus.numbers : NULL,
                           .view = run->plan.judging,
                           .seed = run->options->seed,
                           .progress = tell_judging,
@@ -358,7 +364,7 @@ static uint64_t reached_at(const struct run *run)
 {
     const struct history_epoch *epoch = run->history.epochs, *best;
     best = &epoch[run->at.best_epoch - 1];
-    if (run->is_mlm || keeps_last(run))
+    if (run->is_mlm || run->is_regression || keeps_last(run))
         return run->at.best_epoch;
     while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
         epoch++;
@@ -405,6 +411,7 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
     if (walk_through(walk, options, err) == ERR_OK) {
         result->is_image = walk->run.spec.family->kind == ENGINE_IMAGE;
         result->is_mlm = walk->run.is_mlm;
+        result->is_regression = walk->run.is_regression;
         result->history = walk->run.history;
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;

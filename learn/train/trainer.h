@@ -43,7 +43,8 @@ struct trainer_plan {
     const char *family, *precision;
     size_t train, validation, unusable;          /* inputs */
     const char *unusable_name, *unusable_reason; /* of the first unusable input */
-    unsigned labels, epochs, threads;
+    unsigned labels, epochs, threads;            /* labels: of a regression outputs */
+    bool is_regression;
     size_t parameters;
     unsigned tensors_missing; /* missing in the source: initialised instead */
     const char *remarks;      /* lines on the data that a person should read; may be empty */
@@ -72,7 +73,7 @@ struct trainer_hooks {
 };
 
 struct trainer_result {
-    bool is_image, is_mlm;
+    bool is_image, is_mlm, is_regression;
     struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;

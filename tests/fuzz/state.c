@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBERS = 3, COUNTER_DIGITS = 32, ROW_DIGITS = HISTORY_FIELDS * 4, EPOCHS_MAX = 2 };
+enum { NUMBERS = 3, COUNTER_DIGITS = 32, ROW_DIGITS = HISTORY_FIELDS_FIRST * 4, EPOCHS_MAX = 2 };
 
 static const char fingerprint[SHA256_HEX_BYTES] = "0123456789abcdef";
 

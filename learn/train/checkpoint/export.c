@@ -64,7 +64,9 @@ static enum err_code put_labels(struct json_t *config, const struct spec *spec, 
     return doc_edit_text(config, "problem_type", problems[spec->scores], err);
 }
 
-/* transformers has called torch_dtype "dtype" since 4.56. If both are there it takes "dtype". */
+/* transformers converts all weights to this dtype: for a regression it is F32, as its classifier
+ * needs. transformers has called torch_dtype "dtype" since 4.56. If both are there it takes
+ * "dtype". */
 static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct err *err)
 {
     doc_edit_remove(config, "torch_dtype");
@@ -115,7 +117,9 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
 {
     const struct spec *spec = &what->parameters->spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
-    if (put_architecture(config, what->parameters, err) || put_dtype(config, what->dtype, err) ||
+    const bool is_number = what->parameters->head == HEAD_CLASSIFIER && spec->scores == SCORES_NONE;
+    if (put_architecture(config, what->parameters, err) ||
+        put_dtype(config, is_number ? DTYPE_F32 : what->dtype, err) ||
         doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
                          is_text ? spec->vocab_size : spec->image_size, err) ||
         put_sizes(config, spec, err))
@@ -157,11 +161,20 @@ static enum err_code make_config(struct json_t **out, unsigned *image_size,
 
 /* ---- model.safetensors ---- */
 
+/* A regression's bias is about the mean of its numbers, in their unit: F16 would round 20000 to a
+ * multiple of 16, and cannot hold 70000. */
+static enum dtype dtype_of(const struct parameter *parameter, const struct export *what)
+{
+    const bool is_classifier = parameter->row.field == TENSOR_CLASSIFIER ||
+                               parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER;
+    return is_classifier && what->parameters->spec.scores == SCORES_NONE ? DTYPE_F32 : what->dtype;
+}
+
 static void describe(struct tensor_out *out, const struct parameter *parameter,
                      const struct export *what)
 {
     *out = (struct tensor_out){.name = parameter->row.name,
-                               .dtype = what->dtype,
+                               .dtype = dtype_of(parameter, what),
                                .rank = parameter->row.rank,
                                .values = what->values + parameter->offset};
     for (unsigned i = 0; i < parameter->row.rank; i++)

@@ -30,7 +30,7 @@ struct export
 {
     const struct parameters *parameters; /* the list of tensors and the spec */
     const float *values;                 /* [parameters->numbers]: theirs, or a moving average */
-    enum dtype dtype;                    /* F32 or F16 */
+    enum dtype dtype;                    /* F32 or F16; a regression's classifier is always F32 */
     const char *source_dir;              /* has config.json; may be `dir` itself, to save again */
     const char *tokenizer_dir;           /* texts: has the tokenizer's files; NULL: source_dir */
     unsigned tokens_max;                 /* texts: model_max_length; 0: unchanged */

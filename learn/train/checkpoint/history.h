@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* Every field is a double, so that a state file can hold an epoch as a row. */
+/* Every field is a double, so that a state file can hold an epoch as a row. A new field is the last
+ * one: states from before lack it. */
 struct history_epoch {
     double epoch;      /* from 1 */
     double image_size; /* in pixels; 0 for texts */
@@ -12,10 +13,15 @@ struct history_epoch {
     double train_loss, validation_loss;
     double accuracy, macro_f1; /* on the validation part; MLM: of the masked words, and 0 */
     double seconds;
-    double skipped; /* steps whose gradient was not finite */
+    double skipped;         /* steps whose gradient was not finite */
+    double rmse, rmse_mean; /* of a regression (judge.h), else 0 */
 };
 
-enum { HISTORY_FIELDS = 9, HISTORY_EPOCHS_MAX = 100000 };
+enum {
+    HISTORY_FIELDS = 11,
+    HISTORY_FIELDS_FIRST = 9, /* in states from before rmse */
+    HISTORY_EPOCHS_MAX = 100000
+};
 _Static_assert(sizeof(struct history_epoch) == HISTORY_FIELDS * sizeof(double), "only numbers");
 
 struct history {

@@ -209,6 +209,17 @@ out:
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
+/* Moves rows [epochs, fields] apart, into whole epochs, in place. Fields that they lack are 0. */
+static void widen_rows(struct history *history, size_t fields)
+{
+    const double *rows = (const double *)(const void *)history->epochs;
+    for (size_t i = history->count; i-- > 0;) {
+        struct history_epoch epoch = {0};
+        memcpy(&epoch, rows + i * fields, fields * sizeof *rows);
+        history->epochs[i] = epoch;
+    }
+}
+
 /* The history has one row an epoch. In the older format a number is DIGITS numbers. */
 static enum err_code read_history(const struct safetensors *file, struct history *out,
                                   struct err *err)
@@ -217,8 +228,10 @@ static enum err_code read_history(const struct safetensors *file, struct history
     if (check_version(file, &is_digits, err))
         return err->code;
     const struct tensor_info *info = safetensors_find(file, "history");
-    size_t row = is_digits ? HISTORY_FIELDS * DIGITS : HISTORY_FIELDS;
-    size_t epochs = info != NULL ? info->count / row : 0, words = epochs * HISTORY_FIELDS;
+    bool is_wide = info != NULL && info->rank == 2 && info->shape[1] == HISTORY_FIELDS;
+    size_t fields = !is_digits && is_wide ? HISTORY_FIELDS : HISTORY_FIELDS_FIRST;
+    size_t row = is_digits ? fields * DIGITS : fields;
+    size_t epochs = info != NULL ? info->count / row : 0, words = epochs * fields;
     if (info == NULL || info->count % row != 0 || epochs > HISTORY_EPOCHS_MAX)
         return err_set(err, ERR_UNSUPPORTED, "the training state's history is damaged");
     out->epochs = calloc(epochs + 1, sizeof *out->epochs);
@@ -226,8 +239,12 @@ static enum err_code read_history(const struct safetensors *file, struct history
     if (out->epochs == NULL)
         return err_no_memory(err, epochs * sizeof *out->epochs);
     if (is_digits)
-        return read_digit_words(file, "history", words, out->epochs, err);
-    return read_as(file, "history", DTYPE_F64, words, out->epochs, err);
+        read_digit_words(file, "history", words, out->epochs, err);
+    else
+        read_as(file, "history", DTYPE_F64, words, out->epochs, err);
+    if (err->code == ERR_OK)
+        widen_rows(out, fields);
+    return err->code;
 }
 
 enum err_code state_read(const char *path, struct state *state, struct err *err)

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- a part ---- */
 
@@ -21,9 +22,27 @@ static void pass_on(void *context, size_t done)
     reading->progress->call(reading->progress->context, done, reading->total);
 }
 
-static bool learns_labels(const struct train_options *options)
+static bool is_mlm(const struct train_options *options)
 {
-    return strcmp(options->task, "mlm") != 0;
+    return strcmp(options->task, "mlm") == 0;
+}
+
+static bool learns_numbers(const struct train_options *options)
+{
+    return strcmp(options->task, "regression") == 0;
+}
+
+/* A folder has the names of classes, and no numbers. */
+static enum err_code check_list(const char *path, const struct train_options *options,
+                                struct err *err)
+{
+    struct stat status;
+    if (!learns_numbers(options) || stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s: is a folder of classes; --task regression learns the numbers of a list "
+                   "(.jsonl, .ndjson or .csv)",
+                   path);
 }
 
 static enum err_code open_list(struct corpus_part *part, const char *path,
@@ -34,9 +53,11 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .text_field = options->text_field,
                                      .image_field = options->image_field,
                                      .label_field = options->label_field,
-                                     .labels_optional = !learns_labels(options),
-                                     .labels_many = options->multi_label,
+                                     .labels_optional = is_mlm(options),
+                                     .labels_many = options->multi_label || learns_numbers(options),
                                      .line_documents = true};
+    if (check_list(path, options, err))
+        return err->code;
     part->is_open = true;
     return dataset_open(&part->dataset, path, &fields, err);
 }
@@ -57,13 +78,24 @@ static enum err_code read_inputs(struct corpus_part *part, const struct spec *sp
 static enum err_code alloc_items(struct corpus *corpus, struct corpus_items *items,
                                  const struct corpus_part *part, struct err *err)
 {
-    size_t count = part->dataset.count, labels = corpus->labels.count;
+    size_t count = part->dataset.count, outputs = corpus->outputs;
     items->part = part;
     items->item = arena_alloc_array(&corpus->arena, count, sizeof *items->item);
     items->classes = arena_alloc_array(&corpus->arena, count, sizeof *items->classes);
-    items->targets = arena_alloc_array(&corpus->arena, count * labels + 1, sizeof(float));
+    items->targets = arena_alloc_array(&corpus->arena, count * outputs + 1, sizeof(float));
     if (items->item == NULL || items->classes == NULL || items->targets == NULL)
-        return err_no_memory(err, count * labels * sizeof(float));
+        return err_no_memory(err, count * outputs * sizeof(float));
+    return ERR_OK;
+}
+
+/* Writes the targets of one input, which has class 0 if they are numbers. */
+static enum err_code match(const struct corpus *corpus, const char *label, float *targets,
+                           unsigned *class, struct err *err)
+{
+    if (corpus->numbers.count > 0)
+        return numbers_match(&corpus->numbers, label, targets, err);
+    if (corpus->labels.count > 0)
+        return labels_match(&corpus->labels, label, targets, class, err);
     return ERR_OK;
 }
 
@@ -71,14 +103,13 @@ static enum err_code alloc_items(struct corpus *corpus, struct corpus_items *ite
 static enum err_code list_items(struct corpus *corpus, struct corpus_items *items,
                                 const struct corpus_part *part, struct err *err)
 {
-    size_t labels = corpus->labels.count;
     if (alloc_items(corpus, items, part, err))
         return err->code;
     for (size_t i = 0; i < part->dataset.count; i++) {
         const struct dataset_item *item = &part->dataset.items[i];
         size_t at = items->count;
-        if (labels > 0 && labels_match(&corpus->labels, item->label, items->targets + at * labels,
-                                       &items->classes[at], err))
+        if (match(corpus, item->label, items->targets + at * corpus->outputs, &items->classes[at],
+                  err))
             return err_prefix(err, "%.80s: ", item->name);
         if (samples_problem(part->samples, i) == NULL)
             items->item[items->count++] = i;
@@ -87,12 +118,12 @@ static enum err_code list_items(struct corpus *corpus, struct corpus_items *item
 }
 
 static void move_item(struct corpus_items *to, const struct corpus_items *from, size_t i,
-                      size_t labels)
+                      size_t outputs)
 {
     to->item[to->count] = from->item[i];
     to->classes[to->count] = from->classes[i];
-    memmove(to->targets + to->count * labels, from->targets + i * labels,
-            labels * sizeof *to->targets);
+    memmove(to->targets + to->count * outputs, from->targets + i * outputs,
+            outputs * sizeof *to->targets);
     to->count++;
 }
 
@@ -103,7 +134,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
                            struct err *err)
 {
     /* Inputs without a label are one more class. */
-    size_t labels = corpus->labels.count, classes = labels + 1;
+    size_t classes = corpus->labels.count + 1;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
     size_t *wanted = arena_alloc_array(&corpus->arena, classes, sizeof *wanted);
@@ -123,7 +154,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
         unsigned c = all.classes[i];
         bool held_back = rng_below(&rng, (uint32_t)left[c]--) < wanted[c];
         wanted[c] -= held_back;
-        move_item(held_back ? &corpus->validation : &corpus->train, &all, i, labels);
+        move_item(held_back ? &corpus->validation : &corpus->train, &all, i, corpus->outputs);
     }
     return ERR_OK;
 }
@@ -144,6 +175,17 @@ static enum err_code check_items(const struct corpus *corpus, struct err *err)
     return ERR_OK;
 }
 
+/* Standardises the targets of both parts by those of the inputs to learn. */
+static enum err_code scale_numbers(struct corpus *corpus, struct err *err)
+{
+    struct corpus_items *train = &corpus->train, *validation = &corpus->validation;
+    if (numbers_fit(&corpus->numbers, train->targets, train->count, &corpus->arena, err))
+        return err->code;
+    numbers_standardise(&corpus->numbers, train->targets, train->count);
+    numbers_standardise(&corpus->numbers, validation->targets, validation->count);
+    return ERR_OK;
+}
+
 /* ---- all ---- */
 
 static enum err_code open_lists(struct corpus *corpus, const struct train_options *options,
@@ -154,10 +196,13 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
     if (options->validation != NULL &&
         open_list(&corpus->parts[1], options->validation, options, spec, err))
         return err->code;
-    if (!learns_labels(options))
-        return ERR_OK;
-    return labels_learn(&corpus->labels, &corpus->parts[0].dataset, options->multi_label, spec,
-                        &corpus->arena, err);
+    const struct dataset *dataset = &corpus->parts[0].dataset;
+    if (learns_numbers(options))
+        numbers_open(&corpus->numbers, dataset, options->label_field, spec, &corpus->arena, err);
+    else if (!is_mlm(options))
+        labels_learn(&corpus->labels, dataset, options->multi_label, spec, &corpus->arena, err);
+    corpus->outputs = corpus->labels.count + corpus->numbers.count;
+    return err->code;
 }
 
 /* Reads the inputs of both parts again; the samples of an earlier reading are closed. */
@@ -221,7 +266,9 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
         list_part(out, 1, &out->validation, options->validation, err);
     else
         split(out, options, err);
-    return err->code != ERR_OK ? err->code : check_items(out, err);
+    if (err->code != ERR_OK || check_items(out, err))
+        return err->code;
+    return out->numbers.count > 0 ? scale_numbers(out, err) : ERR_OK;
 }
 
 void corpus_close(struct corpus *corpus)

@@ -4,7 +4,9 @@
  * Labels are those of the data, sorted by bytes. If the source model has exactly these labels, they
  * are in its order, so that its head fits. With --multi-label a label is split at '|'. Masked
  * language modelling takes texts with or without labels, also from a .txt or .log file with one
- * text a line. Without a validation list a share of each class, drawn by the seed, is held back.
+ * text a line. A regression takes labels that are numbers (number_label.h), from a list. Without a
+ * validation list a share of each class, drawn by the seed, is held back; of numbers a share of
+ * all.
  *
  * Threads: immutable after open.
  */
@@ -17,6 +19,7 @@
 #include "learn/data/dataset.h"
 #include "learn/data/samples.h"
 #include "learn/train/loop/labels.h"
+#include "learn/train/loop/numbers.h"
 #include "learn/train/loop/options.h"
 
 /* One list of inputs. */
@@ -30,13 +33,16 @@ struct corpus_part {
 struct corpus_items {
     const struct corpus_part *part;
     size_t *item;      /* [count] indices in the data set */
-    unsigned *classes; /* [count]; the first label if there are several; labels.count: no label */
-    float *targets;    /* [count, labels] 0 or 1 */
+    unsigned *classes; /* [count]; the first label if there are several; labels.count: no label;
+                          zeros for a regression */
+    float *targets;    /* [count, outputs] 0 or 1 of each label, or standardised numbers */
     size_t count;
 };
 
 struct corpus {
-    struct labels labels; /* none for MLM */
+    struct labels labels;   /* none for MLM and for a regression */
+    struct numbers numbers; /* of a regression, else none */
+    unsigned outputs;       /* of the head: labels or numbers; 0 for MLM */
     struct corpus_part parts[2];
     struct corpus_items train, validation; /* validation.part is parts[0] if it was split off */
     bool grey16_minmax;                    /* how 16-bit grey images were read */
@@ -52,7 +58,7 @@ struct corpus_progress {
 
 /* `spec` is the source's; `dir` holds its tokenizer or preprocessor. ERR_UNUSABLE: data that a
  * model cannot learn from (only one label, a class without a training input, a validation label
- * without a training input); the error names it. Close it in any case. */
+ * without a training input, equal numbers); the error names it. Close it in any case. */
 enum err_code corpus_open(struct corpus *out, const struct train_options *options,
                           const struct spec *spec, const char *dir, unsigned threads,
                           const struct corpus_progress *progress, struct err *err);

@@ -192,6 +192,7 @@ enum err_code corpus_remarks_print(const struct corpus *corpus, FILE *file, stru
 {
     print_left_out(corpus, file);
     print_contrast(corpus, file);
-    print_classes(corpus, file);
+    if (corpus->numbers.count == 0)
+        print_classes(corpus, file);
     return print_doubles(corpus, file, err);
 }

@@ -2,6 +2,7 @@
 
 #include "engine/decide/argmax.h"
 #include "learn/eval/measure/confusion.h"
+#include "learn/eval/measure/number_errors.h"
 
 #include <stdlib.h>
 
@@ -11,7 +12,28 @@ struct tally {
     size_t judged, hits;
     struct confusion confusion; /* one label an input */
     size_t *labels;             /* [labels, 3] several labels an input: true, given, both */
+    double *answered, *right;   /* [outputs, inputs] of a regression; right follows answered */
 };
+
+/* A number of output k from its standardised value. A single output is measured in the data's
+ * unit; several, whose units differ, in deviations. */
+static double in_unit(const struct numbers *numbers, unsigned k, float z)
+{
+    if (numbers->count > 1)
+        return (double)z;
+    return numbers->scale.mean[k] + numbers->scale.deviation[k] * (double)z;
+}
+
+static void note_numbers(const struct judge *judge, struct tally *tally, size_t item,
+                         const float *logits, const float *target)
+{
+    const size_t count = judge->items->count;
+    for (unsigned k = 0; k < judge->numbers->count; k++) {
+        tally->answered[k * count + item] = in_unit(judge->numbers, k, logits[k]);
+        tally->right[k * count + item] = in_unit(judge->numbers, k, target[k]);
+    }
+    tally->judged++;
+}
 
 static void count_row(const struct judge *judge, struct tally *tally, size_t item,
                       const float *logits, float *dlogits)
@@ -21,6 +43,10 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
     struct loss own = *loss;
     own.teacher_share = 0;
     tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
+    if (judge->numbers != NULL) {
+        note_numbers(judge, tally, item, logits, target);
+        return;
+    }
     if (loss->scores == SCORES_SOFTMAX) {
         tally->judged++;
         confusion_add(&tally->confusion, judge->items->classes[item], argmax(logits, loss->labels));
@@ -88,6 +114,23 @@ static double macro_f1_of_labels(const struct tally *tally, unsigned labels)
     return sum / labels;
 }
 
+static enum err_code sum_up_numbers(const struct judge *judge, const struct tally *tally,
+                                    struct judge_result *out, struct err *err)
+{
+    const unsigned outputs = judge->numbers->count;
+    const size_t count = judge->items->count;
+    for (unsigned k = 0; k < outputs; k++) {
+        struct number_errors errors;
+        if (number_errors_measure(&errors, tally->answered + k * count, tally->right + k * count,
+                                  count, err))
+            return err->code;
+        out->rmse += errors.root_mean_square / outputs;
+        out->rmse_mean += errors.standard_deviation / outputs;
+    }
+    out->loss = tally->loss / (double)tally->judged;
+    return ERR_OK;
+}
+
 static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
                    struct judge_result *out)
 {
@@ -105,26 +148,48 @@ static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
     }
 }
 
+static void close_tally(struct tally *tally)
+{
+    confusion_close(&tally->confusion);
+    free(tally->labels);
+    free(tally->answered);
+}
+
+static enum err_code open_tally(struct tally *out, const struct judge *judge, unsigned labels,
+                                struct err *err)
+{
+    const size_t numbers = judge->numbers != NULL ? labels * judge->items->count : 0;
+    *out = (struct tally){.labels = calloc(3 * (size_t)labels, sizeof *out->labels),
+                          .answered = calloc(2 * numbers + 1, sizeof *out->answered)};
+    if (out->labels == NULL || out->answered == NULL ||
+        confusion_open(&out->confusion, labels, err)) {
+        close_tally(out);
+        return err_no_memory(err, (3 * labels + 2 * numbers) * sizeof *out->labels);
+    }
+    out->right = out->answered + numbers;
+    return ERR_OK;
+}
+
 enum err_code judge_run(const struct judge *judge, struct learner *learner,
                         struct data_loader *loader, struct judge_result *out, struct err *err)
 {
     bool is_mlm = learner->setup.head == HEAD_MLM;
     unsigned labels = is_mlm ? 1 : judge->loss->labels;
-    struct tally tally = {.labels = calloc(3 * (size_t)labels, sizeof *tally.labels)};
+    struct tally tally;
     *out = (struct judge_result){0};
-    if (tally.labels == NULL || confusion_open(&tally.confusion, labels, err)) {
-        confusion_close(&tally.confusion);
-        free(tally.labels);
-        return err_no_memory(err, 3 * labels * sizeof *tally.labels);
-    }
+    if (open_tally(&tally, judge, labels, err))
+        return err->code;
     const struct samples *samples = loader->samples;
     loader->samples = judge->items->part->samples;
     learner_pause(learner);
-    if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0)
-        sum_up(judge, &tally, is_mlm, out);
+    if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0) {
+        if (judge->numbers != NULL)
+            sum_up_numbers(judge, &tally, out, err);
+        else
+            sum_up(judge, &tally, is_mlm, out);
+    }
     learner_resume(learner);
     loader->samples = samples;
-    confusion_close(&tally.confusion);
-    free(tally.labels);
+    close_tally(&tally);
     return err->code;
 }

@@ -7,7 +7,8 @@
 
 struct judge {
     const struct corpus_items *items;
-    const struct loss *loss; /* unused for MLM */
+    const struct loss *loss;       /* unused for MLM */
+    const struct numbers *numbers; /* of a regression; NULL: not one */
     struct samples_view view;
     uint64_t seed; /* chooses the masked words: the same ones each time */
     /* Called with the number of inputs done; NULL: not called. */
@@ -21,6 +22,10 @@ struct judge_result {
     double accuracy; /* of the winners by the logits without adjustment; with several labels an
                         input, of each label at score 0.5 */
     double macro_f1; /* confusion.h; 0 for MLM */
+    /* These two are of a regression, which has no accuracy and no macro_f1; 0 for others. With
+     * several outputs they are means over them, each in deviations of its numbers to learn. */
+    double rmse;      /* root mean square error in the data's unit */
+    double rmse_mean; /* that of always answering the validation part's mean */
 };
 
 /* Evaluates the learner's moving average, if it has one, else its weights. */

@@ -340,6 +340,15 @@ struct optimizer_report learner_step(struct learner *learner, float rate)
     return report;
 }
 
+/* best and the moving average = the weights. */
+static void restart_copies(struct learner *learner)
+{
+    size_t bytes = learner->parameters.numbers * sizeof(float);
+    memcpy(learner->best, learner->parameters.values, bytes);
+    if (learner->optimizer.average != NULL)
+        memcpy(learner->optimizer.average, learner->parameters.values, bytes);
+}
+
 void learner_sharpen(struct learner *learner, const struct data_loader *loader)
 {
     struct data_loader_part part;
@@ -348,10 +357,13 @@ void learner_sharpen(struct learner *learner, const struct data_loader *loader)
         return;
     struct network_batch batch = batch_of(loader, &part);
     structured_sharpen(&learner->parameters, learner->network, &batch);
-    size_t bytes = learner->parameters.numbers * sizeof(float);
-    memcpy(learner->best, learner->parameters.values, bytes);
-    if (learner->optimizer.average != NULL)
-        memcpy(learner->optimizer.average, learner->parameters.values, bytes);
+    restart_copies(learner);
+}
+
+void learner_renew(struct learner *learner)
+{
+    restart_copies(learner);
+    network_repack(learner->network, learner->parameters.values);
 }
 
 /* ---- judging ---- */

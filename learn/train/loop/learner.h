@@ -70,6 +70,10 @@ struct optimizer_report learner_step(struct learner *learner, float rate);
 /* Scales the attention logits of a structured initialisation, on a prepared batch. */
 void learner_sharpen(struct learner *learner, const struct data_loader *loader);
 
+/* After a change of parameters.values by the caller, before the first step: packs them, and begins
+ * best and moving average with them. */
+void learner_renew(struct learner *learner);
+
 /* ---- judging ---- */
 
 /* Packs the moving average, if there is one, else the weights, until learner_resume. */

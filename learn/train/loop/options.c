@@ -113,6 +113,32 @@ static enum err_code check_ngrams(const struct train_options *options, bool is_m
     return ngram_settings_check(&ngrams, err);
 }
 
+/* Refuses what is of labels. An option that has its default cannot be told from one that was not
+ * given, and is not applied. */
+static enum err_code check_regression(const struct train_options *options, struct err *err)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } rows[] = {
+        {options->multi_label, "multi-label"},
+        {options->label_smoothing > 0, "label-smoothing"},
+        {options->balance > 0, "balance"},
+        {options->class_weight > 0, "class-weight"},
+        {options->logit_adjust > 0, "logit-adjust"},
+        {options->teacher.count > 0, "teacher"},
+        {options->teacher_logits.count > 0, "teacher-logits"},
+        {options->ngrams > 0, "ngrams"},
+        {strcmp(options->class_biases, "none") != 0, "class-biases"},
+        {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
+         "ood-method"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].is_given)
+            return err_set(err, ERR_UNUSABLE,
+                           "--%s is for labels; --task regression learns numbers", rows[i].name);
+    return ERR_OK;
+}
+
 enum err_code train_options_check(struct train_options *options, struct err *err)
 {
     bool is_mlm = strcmp(options->task, "mlm") == 0, adjusts = options->logit_adjust > 0;
@@ -129,6 +155,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        : options->teacher_logits.count > 0 ? "--teacher-logits"
                        : adjusts                           ? "--logit-adjust"
                                                            : "--balance");
+    if (strcmp(options->task, "regression") == 0 && check_regression(options, err))
+        return err->code;
     if (options->version != NULL && !file_is_part(options->version))
         return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
     if (options->ngrams > 0 && check_ngrams(options, is_mlm, err))

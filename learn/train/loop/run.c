@@ -90,9 +90,12 @@ static void settle_spec(struct run *run)
     settle_long_text(&spec->long_text, run->options);
     if (run->is_mlm)
         return;
-    spec->labels = run->corpus.labels.name;
-    spec->label_count = run->corpus.labels.count;
-    spec->scores = run->options->multi_label ? SCORES_SIGMOID : SCORES_SOFTMAX;
+    run->had_number = spec->scores == SCORES_NONE;
+    spec->labels = run->is_regression ? run->corpus.numbers.name : run->corpus.labels.name;
+    spec->label_count = run->corpus.outputs;
+    spec->scores = run->is_regression          ? SCORES_NONE
+                   : run->options->multi_label ? SCORES_SIGMOID
+                                               : SCORES_SOFTMAX;
 }
 
 static enum err_code open_order(struct run *run, struct err *err)
@@ -106,7 +109,7 @@ static enum err_code open_order(struct run *run, struct err *err)
         return err_no_memory(err, run->plan.epoch_inputs * sizeof *run->order);
     for (size_t i = 0; i < items->count; i++)
         places[i] = i;
-    bool by_class = !run->is_mlm && !run->options->multi_label;
+    bool by_class = !run->is_mlm && !run->is_regression && !run->options->multi_label;
     struct sampler_options sampler = {.items = places,
                                       .classes = by_class ? items->classes : NULL,
                                       .count = items->count,
@@ -171,7 +174,7 @@ static enum err_code adjust_logits(struct loss *loss, float tau, const struct sa
     return ERR_OK;
 }
 
-/* Masked language modelling has neither weights nor an adjustment. */
+/* Masked language modelling and a regression have neither weights nor an adjustment. */
 static enum err_code make_loss(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
@@ -181,7 +184,7 @@ static enum err_code make_loss(struct run *run, struct err *err)
                           .smoothing = options->label_smoothing,
                           .teacher_share = options->teacher_share,
                           .teacher_temperature = options->teacher_temperature};
-    if (run->is_mlm)
+    if (run->is_mlm || run->is_regression)
         return ERR_OK;
     if (options->class_weight > 0 &&
         weigh_classes(loss, options->class_weight, &run->corpus.train, &run->arena, err))
@@ -196,11 +199,10 @@ static enum err_code make_loss(struct run *run, struct err *err)
 static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
                                struct err *err)
 {
-    if (!run->is_mlm && run->spec.scores == SCORES_NONE)
+    if (!run->is_mlm && !run->is_regression && run->spec.scores == SCORES_NONE)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: config.json has problem_type 'regression', and attnd-train learns "
-                       "labels, not numbers; to learn labels from these weights, remove "
-                       "problem_type",
+                       "%s: config.json has problem_type 'regression': --task regression learns "
+                       "numbers; to learn labels from these weights, remove problem_type",
                        run->options->model);
     if (settle_image_reading(&run->spec, run->options, err) ||
         corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
@@ -312,6 +314,21 @@ static enum err_code sharpen(struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* The head of a regression begins with the source's answers in the run's unit. A head that scored a
+ * label answers the mean at first. */
+static void settle_head(struct run *run)
+{
+    struct learner *learner = &run->learner;
+    struct parameters *parameters = &learner->parameters;
+    if (learner->loaded.head_missing)
+        return;
+    if (run->had_number)
+        head_scale_remove(&run->corpus.numbers.scale, parameters, parameters->values);
+    else
+        head_scale_clear(parameters, parameters->values);
+    learner_renew(learner);
+}
+
 /* Opens the learner with the source's weights, unless there are none, the options exclude them, or
  * a state replaces them. */
 static enum err_code open_learner(struct run *run, unsigned image_size, struct err *err)
@@ -328,6 +345,8 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     if (learner_open(&run->learner, &setup, checkpoint, err) && takes_weights)
         err_prefix(err, "%s: ", options->model);
     checkpoint_close(checkpoint);
+    if (err->code == ERR_OK && takes_weights && run->is_regression)
+        settle_head(run);
     bool begins = setup.structured && !takes_weights && !run->resumed;
     return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
 }
@@ -388,7 +407,9 @@ static enum err_code restore(struct run *run, struct err *err)
 enum err_code run_open(struct run *out, const struct train_options *options,
                        const struct corpus_progress *progress, struct err *err)
 {
-    *out = (struct run){.options = options, .is_mlm = strcmp(options->task, "mlm") == 0};
+    *out = (struct run){.options = options,
+                        .is_mlm = strcmp(options->task, "mlm") == 0,
+                        .is_regression = strcmp(options->task, "regression") == 0};
     arena_init(&out->arena);
     out->threads = options->threads > 0 ? options->threads : cpu_quota_threads("");
     if (read_source(out, err) || open_data(out, progress, err) || run_output_open(out, err) ||

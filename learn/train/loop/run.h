@@ -33,7 +33,8 @@ struct run {
     struct state_counters at;
     struct history history;
     unsigned threads;
-    bool is_mlm, resumed;
+    bool is_mlm, is_regression, resumed;
+    bool had_number;  /* the source's classifier answers a number in the data's unit */
     bool is_finished; /* an earlier process finished it: no model is open, nothing is to do */
     struct arena arena;
 };

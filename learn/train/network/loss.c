@@ -71,9 +71,23 @@ static double binary_cross_entropy(const struct loss *loss, const float *logits,
     return value / loss->labels;
 }
 
+static double square_error(const struct loss *loss, const float *logits, const float *target,
+                           double factor, float *dlogits)
+{
+    double value = 0;
+    for (unsigned k = 0; k < loss->labels; k++) {
+        const double error = (double)logits[k] - (double)target[k];
+        value += error * error;
+        dlogits[k] = (float)(factor / loss->labels * 2 * error);
+    }
+    return value / loss->labels;
+}
+
 double loss_run(const struct loss *loss, const float *logits, const float *target,
                 const float *teacher, float share, float *dlogits)
 {
+    if (loss->scores == SCORES_NONE)
+        return square_error(loss, logits, target, share, dlogits);
     double weight = weight_of(loss, target), factor = share * weight;
     if (loss->scores == SCORES_SIGMOID)
         return weight * binary_cross_entropy(loss, logits, target, factor, dlogits);

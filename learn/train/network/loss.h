@@ -6,6 +6,9 @@
  * or the sum of binary cross-entropies over sigmoids, for several labels an input:
  *     L = w sum_k (-q_k log p_k - (1 - q_k) log(1 - p_k)) / K,  p = 1 / (1 + exp(-z))
  *     dL/dz = w (p - q) / K,  q = (1 - s) y + s / 2
+ * or, for a regression, the mean square error of its outputs, t being the right numbers:
+ *     L = sum_k (z_k - t_k)^2 / K                          dL/dz = 2 (z - t) / K
+ * which has no weights, no smoothing, no adjustment and no teacher.
  *
  * w is the weight of the input's class (of several labels: their mean). With an adjustment b (Menon
  * et al. 2021, "Long-tail learning via logit adjustment", equation 10; softmax only)
@@ -26,7 +29,7 @@
 #include <stddef.h>
 
 struct loss {
-    enum spec_scores scores; /* SCORES_SOFTMAX or SCORES_SIGMOID */
+    enum spec_scores scores; /* which L */
     unsigned labels;         /* K */
     float smoothing;         /* s */
     const float *weights;    /* [labels]; NULL: all 1 */
@@ -35,9 +38,9 @@ struct loss {
     float teacher_temperature;
 };
 
-/* Returns L of one input, from logits [labels], target [labels] (0 or 1 for each label) and the
- * teacher's logits [labels] or NULL. Writes dlogits [labels] = share x dL/dz; `share` is the
- * input's part of the batch. */
+/* Returns L of one input, from logits [labels], target [labels] (0 or 1 for each label; of a
+ * regression numbers) and the teacher's logits [labels] or NULL. Writes dlogits [labels] = share x
+ * dL/dz; `share` is the input's part of the batch. */
 double loss_run(const struct loss *loss, const float *logits, const float *target,
                 const float *teacher, float share, float *dlogits);
 

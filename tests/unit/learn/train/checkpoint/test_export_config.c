@@ -165,6 +165,26 @@ START_TEST(scores_are_named_as_problems)
 }
 END_TEST
 
+/* Its bias is in the unit of the data, for which F16 is too coarse. */
+START_TEST(export_config_of_a_regression_keeps_its_classifier_in_f32)
+{
+    struct checkpoint *checkpoint;
+    open_model("bert", NULL, HEAD_CLASSIFIER);
+    parameters.spec.scores = SCORES_NONE;
+    parameters.values[parameters.map.classifier_bias] = 70001;
+    what.dtype = DTYPE_F16;
+    struct json_t *config = exported();
+    expect_text(config, "dtype", "float32");
+    doc_free(config);
+    ck_assert(!checkpoint_open(&checkpoint, dir.path, &err));
+    ck_assert_int_eq(checkpoint_find(checkpoint, "classifier.weight")->dtype, DTYPE_F32);
+    ck_assert_int_eq(checkpoint_find(checkpoint, "classifier.bias")->dtype, DTYPE_F32);
+    ck_assert_int_eq(checkpoint_find(checkpoint, "bert.pooler.dense.weight")->dtype, DTYPE_F16);
+    checkpoint_close(checkpoint);
+    close_model();
+}
+END_TEST
+
 /* A model of masked words keeps the labels of the source: the head that knows them is not there. */
 START_TEST(export_config_of_a_language_model_has_no_problem_type)
 {
@@ -292,6 +312,7 @@ START_TEST(export_config_writes_the_length_of_a_text_if_it_is_known)
 END_TEST
 
 SUITE("export_config", a_configuration_says_what_was_learnt, scores_are_named_as_problems,
+      export_config_of_a_regression_keeps_its_classifier_in_f32,
       export_config_of_a_language_model_has_no_problem_type, each_tensor_is_written_with_its_values,
       a_size_before_a_crop_is_that_of_the_source, export_config_refuses_a_bad_size,
       an_export_that_fails_has_no_weights, export_config_writes_the_length_of_a_text_if_it_is_known)

@@ -255,6 +255,36 @@ static void make_typed(struct typed *typed)
     memcpy(typed->tensors, tensors, sizeof tensors);
 }
 
+START_TEST(a_state_from_before_a_field_is_read_without_it)
+{
+    struct typed typed;
+    struct fixture f;
+    struct err err = {0};
+    float arrays[5][8];
+    struct state state = {.values = arrays[0],
+                          .m = arrays[1],
+                          .v = arrays[2],
+                          .average = arrays[3],
+                          .best = arrays[4],
+                          .numbers = 8};
+    double rows[2][HISTORY_FIELDS_FIRST];
+    for (unsigned i = 0; i < 2 * HISTORY_FIELDS_FIRST; i++)
+        rows[i / HISTORY_FIELDS_FIRST][i % HISTORY_FIELDS_FIRST] = i + 1;
+    make_typed(&typed);
+    typed.tensors[TYPED - 1] =
+        (struct tensor_out){"history", DTYPE_F64, 2, {2, HISTORY_FIELDS_FIRST}, rows};
+    open_fixture(&f);
+    ck_assert(!safetensors_write_with(f.path, typed.tensors, TYPED, typed.metadata, &err));
+    ck_assert_msg(!state_read(f.path, &state, &err), "%s", err.text);
+    ck_assert_uint_eq(state.history.count, 2);
+    ck_assert(state.history.epochs[0].epoch == 1 && state.history.epochs[0].skipped == 9);
+    ck_assert(state.history.epochs[1].epoch == 10 && state.history.epochs[1].skipped == 18);
+    ck_assert(state.history.epochs[0].rmse == 0 && state.history.epochs[1].rmse_mean == 0);
+    free(state.history.epochs);
+    close_fixture(&f);
+}
+END_TEST
+
 /* ---- files that are no state ---- */
 
 /* Reads the file as a run with eight numbers would; its code, and the text without the path. */
@@ -578,9 +608,10 @@ END_TEST
 
 SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
       state_of_another_run_is_refused_with_a_remedy, a_state_of_another_size_is_refused,
-      a_cut_file_is_refused, a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite,
-      state_names_a_missing_tensor, a_counter_of_another_type_is_refused,
-      a_damaged_history_is_refused, a_state_of_another_version_is_refused_with_the_way_out,
+      a_cut_file_is_refused, a_state_from_before_a_field_is_read_without_it,
+      a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite, state_names_a_missing_tensor,
+      a_counter_of_another_type_is_refused, a_damaged_history_is_refused,
+      a_state_of_another_version_is_refused_with_the_way_out,
       a_state_of_digits_is_read_as_what_it_was, digits_are_of_sixteen_bits,
       a_fingerprint_of_digits_is_of_characters, state_of_digits_names_a_missing_tensor,
       a_run_that_has_just_begun_has_a_state_too, state_errors_have_the_path)

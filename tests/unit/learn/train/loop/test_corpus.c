@@ -220,6 +220,74 @@ START_TEST(several_labels_are_several_targets)
 }
 END_TEST
 
+/* The scale is that of the inputs to learn: 1, 3 and 8 have mean 4 and deviation 2.94. */
+START_TEST(numbers_are_standardised_by_those_to_learn)
+{
+    static const char list[] = "text,y\nred,1\nblue,3\ngrey,8\n", judge[] = "text,y\nred,4\n";
+    train_fixture_texts(&f);
+    tempdir_write(&f.data, "list.csv", list, strlen(list));
+    tempdir_write(&f.data, "other.csv", judge, strlen(judge));
+    snprintf(f.list, sizeof f.list, "%s/list.csv", f.data.path);
+    snprintf(other_list, sizeof other_list, "%s/other.csv", f.data.path);
+    f.options.task = "regression";
+    f.options.label_field = "y";
+    f.options.validation = other_list;
+    open_corpus();
+    ck_assert(corpus.outputs == 1 && corpus.labels.count == 0);
+    ck_assert_str_eq(corpus.numbers.name[0], "y");
+    ck_assert_float_eq_tol(corpus.train.targets[0], -1.0190f, 1e-4f);
+    ck_assert_float_eq_tol(corpus.train.targets[2], 1.3587f, 1e-4f);
+    ck_assert_float_eq_tol(corpus.validation.targets[0], 0, 1e-6f);
+    close_corpus();
+    train_fixture_close(&f);
+}
+END_TEST
+
+/* Of 120 inputs 12 are held back, as of one class. */
+START_TEST(numbers_are_held_back_as_one_class)
+{
+    char text[4096] = "text,label\n";
+    train_fixture_texts(&f);
+    for (unsigned i = 0; i < 120; i++)
+        snprintf(text + strlen(text), 16, "red,%u\n", i);
+    tempdir_write(&f.data, "list.csv", text, strlen(text));
+    snprintf(f.list, sizeof f.list, "%s/list.csv", f.data.path);
+    f.options.task = "regression";
+    open_corpus();
+    ck_assert(corpus.train.count == 108 && corpus.validation.count == 12);
+    close_corpus();
+    train_fixture_close(&f);
+}
+END_TEST
+
+START_TEST(lists_without_numbers_are_refused_for_a_regression)
+{
+    static const char words[] = "text,label\nred,1\nblue,hot\n",
+                      two[] = "text,label\nred,1|2\nblue,3\n",
+                      equal[] = "text,label\nred,2\nblue,2\nred,2\nblue,2\n";
+    const char *const lists[] = {words, two, equal};
+    const char *const causes[] = {": line 3: the label 'hot' is no number",
+                                  ": line 3: the label has 1 number, and the model answers 2",
+                                  "every input to learn has the number 2: nothing to learn"};
+    char want[256];
+    train_fixture_texts(&f);
+    f.options.task = "regression";
+    snprintf(f.list, sizeof f.list, "%s/list.csv", f.data.path);
+    for (unsigned i = 0; i < 3; i++) {
+        tempdir_write(&f.data, "list.csv", lists[i], strlen(lists[i]));
+        snprintf(want, sizeof want, "%s%s", i < 2 ? f.list : "", causes[i]);
+        expect_refused(ERR_UNUSABLE, want);
+    }
+    f.options.data = f.data.path;
+    snprintf(want, sizeof want,
+             "%s: is a folder of classes; --task regression learns the numbers of "
+             "a list (.jsonl, .ndjson or .csv)",
+             f.data.path);
+    expect_refused(ERR_UNUSABLE, want);
+    train_fixture_close(&f);
+}
+END_TEST
+
 /* Masked words need no labels, nor those that are there. */
 START_TEST(masked_words_are_learnt_from_texts_without_labels)
 {
@@ -321,6 +389,7 @@ END_TEST
 
 SUITE("corpus", a_share_of_each_class_is_held_back, corpus_judges_by_all_of_another_list,
       a_view_names_the_items_it_was_given, fields_are_those_of_the_options,
-      several_labels_are_several_targets, masked_words_are_learnt_from_texts_without_labels,
-      lists_with_nothing_to_learn_are_refused, inputs_that_cannot_be_used_are_left_out,
-      a_class_without_a_usable_input_is_named)
+      several_labels_are_several_targets, numbers_are_standardised_by_those_to_learn,
+      numbers_are_held_back_as_one_class, lists_without_numbers_are_refused_for_a_regression,
+      masked_words_are_learnt_from_texts_without_labels, lists_with_nothing_to_learn_are_refused,
+      inputs_that_cannot_be_used_are_left_out, a_class_without_a_usable_input_is_named)

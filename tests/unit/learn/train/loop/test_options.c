@@ -253,6 +253,36 @@ START_TEST(options_name_those_that_exclude_each_other)
 }
 END_TEST
 
+START_TEST(options_of_labels_are_refused_for_numbers)
+{
+    static const struct {
+        const char *name, *value;
+    } rows[] = {{"label-smoothing", "0.1"}, {"balance", "0.5"},   {"class-weight", "0.5"},
+                {"logit-adjust", "1"},      {"teacher", "t"},     {"teacher-logits", "l"},
+                {"ngrams", "100"},          {"multi-label", "1"}, {"class-biases", "fit"},
+                {"ood-method", "energy"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct train_options options;
+        struct err err = {0};
+        char want[96];
+        train_options_default(&options);
+        options.model = "a";
+        options.data = "b";
+        options.out = "c";
+        options.task = "regression";
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
+        if (strcmp(rows[i].name, "multi-label") == 0)
+            options.multi_label = true;
+        else
+            ck_assert(!apply(&options, rows[i].name, rows[i].value));
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
+        snprintf(want, sizeof want, "--%s is for labels; --task regression learns numbers",
+                 rows[i].name);
+        ck_assert_str_eq(err.text, want);
+    }
+}
+END_TEST
+
 START_TEST(teachers_are_given_one_after_another)
 {
     struct train_options options;
@@ -369,6 +399,6 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       stages_are_sizes_and_epochs, model_data_and_out_must_be_given, the_model_is_not_overwritten,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
-      options_name_those_that_exclude_each_other, teachers_are_given_one_after_another,
-      options_enter_a_fingerprint_only_if_used, views_make_a_group_and_reductions_have_names,
-      the_fingerprint_is_a_line_an_option)
+      options_name_those_that_exclude_each_other, options_of_labels_are_refused_for_numbers,
+      teachers_are_given_one_after_another, options_enter_a_fingerprint_only_if_used,
+      views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)

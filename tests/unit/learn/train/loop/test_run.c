@@ -288,7 +288,7 @@ START_TEST(run_refuses_to_learn_labels_on_a_regression)
     train_fixture_texts(&f);
     tempdir_write(&f.model, "config.json", regression, strlen(regression));
     snprintf(path, sizeof path, "%s: config.json has problem_type", f.model.path);
-    expect_refused(ERR_UNSUPPORTED, " 'regression', and attnd-train learns labels", path);
+    expect_refused(ERR_UNSUPPORTED, " 'regression': --task regression learns numbers", path);
     f.options.task = "mlm";
     open_run();
     run_close(&run);

@@ -73,6 +73,19 @@ START_TEST(gradients_are_slopes)
     check_gradient(&loss, one, teacher);
     loss.scores = SCORES_SIGMOID;
     check_gradient(&loss, several, NULL);
+    const float numbers[LABELS] = {0.5f, -2, 0, 1.25f, 3};
+    check_gradient(&(struct loss){.scores = SCORES_NONE, .labels = LABELS}, numbers, NULL);
+}
+END_TEST
+
+START_TEST(square_error_is_the_mean_over_the_outputs)
+{
+    const struct loss loss = {.scores = SCORES_NONE, .labels = 2};
+    const float logits[2] = {1, -2}, target[2] = {0.5f, 1};
+    float dlogits[2];
+    ck_assert_double_eq_tol(loss_run(&loss, logits, target, NULL, 0.25f, dlogits), 9.25 / 2, 1e-12);
+    ck_assert_float_eq_tol(dlogits[0], 0.125f, 1e-7f);
+    ck_assert_float_eq_tol(dlogits[1], -0.75f, 1e-7f);
 }
 END_TEST
 
@@ -268,7 +281,8 @@ START_TEST(the_loss_of_a_word_is_minus_the_log_of_its_share)
 END_TEST
 
 SUITE("loss", cross_entropy_of_even_logits_is_log_of_the_labels, huge_logits_do_not_overflow,
-      gradients_are_slopes, class_weights_multiply_the_loss,
-      a_teacher_with_the_same_logits_leaves_no_gradient, the_loss_of_a_word_is_cross_entropy,
-      losses_are_those_of_the_formulas, an_adjusted_loss_is_least_where_the_prior_is_gone,
+      gradients_are_slopes, square_error_is_the_mean_over_the_outputs,
+      class_weights_multiply_the_loss, a_teacher_with_the_same_logits_leaves_no_gradient,
+      the_loss_of_a_word_is_cross_entropy, losses_are_those_of_the_formulas,
+      an_adjusted_loss_is_least_where_the_prior_is_gone,
       the_loss_of_a_word_is_minus_the_log_of_its_share)
