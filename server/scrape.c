@@ -98,7 +98,8 @@ static void write_drift(struct metrics_text *out, const struct snapshot *snapsho
         return;
     for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++) {
         const char *const values[] = {model->name, drift_kind_name(kind)};
-        metrics_text_value(out, METRIC_DRIFT, values, figures.psi[kind]);
+        if (drift_figures_have(&figures, kind))
+            metrics_text_value(out, METRIC_DRIFT, values, figures.psi[kind]);
     }
 }
 

@@ -13,7 +13,7 @@
 #define EDGE_MAX 1e30
 #define SUM_TOLERANCE 1e-3 /* of shares that a person has rounded */
 
-static const char *const kind_names[DRIFT_KINDS] = {"label", "score", "ood"};
+static const char *const kind_names[DRIFT_KINDS] = {"label", "score", "ood", "value"};
 
 const char *drift_kind_name(enum drift_kind kind)
 {
@@ -231,12 +231,23 @@ static uint64_t mix(uint64_t digest, const float *numbers, unsigned count)
 static uint64_t digest_of(const struct drift_reference *reference)
 {
     uint64_t digest = mix(reference->count, reference->label_shares, reference->label_count);
-    for (int kind = DRIFT_SCORE; kind < DRIFT_KINDS; kind++) {
+    for (enum drift_kind kind = DRIFT_SCORE; kind < DRIFT_KINDS; kind++) {
         const struct psi_reference *bins = &reference->psi[kind];
+        if (!drift_reference_has(reference, kind))
+            continue;
         digest = mix(digest, reference->edges[kind], bins->bin_count - 1);
         digest = mix(digest, bins->shares, bins->bin_count);
     }
     return digest;
+}
+
+static enum err_code read_kinds(struct reader *reader, const struct json_t *object, struct err *err)
+{
+    if (reader->out->label_count == 0)
+        return read_bins(reader, object, DRIFT_VALUE, err);
+    if (read_labels(reader, object, err) || read_bins(reader, object, DRIFT_SCORE, err))
+        return err->code;
+    return read_bins(reader, object, DRIFT_OOD, err);
 }
 
 enum err_code drift_reference_read(const struct drift_reference **out, const struct json_t *object,
@@ -251,15 +262,15 @@ enum err_code drift_reference_read(const struct drift_reference **out, const str
     if (strcmp(doc_type_name(object), "an object") != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.reference: expected an object, found %s",
                        doc_type_name(object));
-    if (doc_check_members(object, "$.reference", "count, labels, score, ood", err) ||
+    const char *members = label_count > 0 ? "count, labels, score, ood" : "count, value";
+    if (doc_check_members(object, "$.reference", members, err) ||
         doc_get_integer(object, "$.reference", "count", 1, DRIFT_COUNT_MAX, &count, err))
         return err->code;
     if (count == 0)
         return err_set(err, ERR_UNSUPPORTED, "$.reference.count is missing");
     reference->count = (unsigned)count;
     reference->label_count = label_count;
-    if (read_labels(&reader, object, err) || read_bins(&reader, object, DRIFT_SCORE, err) ||
-        read_bins(&reader, object, DRIFT_OOD, err))
+    if (read_kinds(&reader, object, err))
         return err->code;
     reference->digest = digest_of(reference);
     *out = reference;

@@ -115,11 +115,11 @@ static enum err_code read_reference(struct spec *spec, const struct json_t *obje
     const struct json_t *reference = doc_member(object, "reference");
     if (reference == NULL)
         return ERR_OK;
-    if (spec->scores == SCORES_NONE)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "$.reference is for classifiers; this model is a regression");
-    return drift_reference_read(&spec->reference, reference, spec->labels, spec->label_count, arena,
-                                err);
+    if (spec->scores == SCORES_NONE && spec->label_count > 1)
+        return err_set(err, ERR_UNSUPPORTED, "$.reference is of one number; this model answers %u",
+                       spec->label_count);
+    return drift_reference_read(&spec->reference, reference, spec->labels,
+                                spec->scores != SCORES_NONE ? spec->label_count : 0, arena, err);
 }
 
 /* Views are pooled for one classifier of the model's own labels; other models are refused. */

@@ -1,6 +1,6 @@
 #include "learn/train/conclude_numbers.h"
 
-#include "learn/eval/measure/number_assessment.h"
+#include "learn/eval/number_reference.h"
 #include "learn/eval/report/number_report.h"
 #include "learn/train/loop/run.h"
 
@@ -58,11 +58,22 @@ static enum err_code write_report(const struct closing *closing, const struct ru
     return err->code;
 }
 
+/* Writes what live numbers are compared with; of several outputs there is no reference. */
+static enum err_code write_reference(const struct closing *closing, const struct run *run,
+                                     struct err *err)
+{
+    if (closing->assessment.outputs > 1)
+        return ERR_OK;
+    return number_reference_write(run->options->out, run->options->version, &closing->assessment,
+                                  err);
+}
+
 enum err_code conclude_numbers(struct run *run, const struct conclude_progress *progress,
                                struct conclusion *out, struct err *err)
 {
     struct closing closing = {.progress = progress};
-    if (!assess(&closing, run, err) && !write_report(&closing, run, err)) {
+    if (!assess(&closing, run, err) && !write_reference(&closing, run, err) &&
+        !write_report(&closing, run, err)) {
         out->judged = true;
         out->errors = closing.assessment.errors[0];
     }

@@ -1,5 +1,6 @@
 /* conclude_numbers.h - the end of a regression's run: evaluates the finished directory on the
- * validation part and writes report.json. Nothing is fitted. Threads: one caller. */
+ * validation part, and writes its answers' distribution into attnd.json and report.json. Nothing is
+ * fitted. Threads: one caller. */
 #ifndef ATTND_LEARN_TRAIN_CONCLUDE_NUMBERS_H
 #define ATTND_LEARN_TRAIN_CONCLUDE_NUMBERS_H
 

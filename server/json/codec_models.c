@@ -26,7 +26,8 @@ static int add_missing(json_t *object, json_t *more)
     return failed;
 }
 
-/* {"label", "score", "ood", "count"}: the figures are null while the window holds too few. */
+/* {"label", "score", "ood", "count"}, of a regression {"value", "count"}. The figures are null
+ * while the window holds too few. */
 static json_t *drift_json(const struct drift_figures *drift)
 {
     if (drift == NULL)
@@ -34,8 +35,9 @@ static json_t *drift_json(const struct drift_figures *drift)
     json_t *object = json_object();
     int failed = 0;
     for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
-        failed |= codec_add(object, drift_kind_name(kind),
-                            drift->has_psi ? json_real(drift->psi[kind]) : json_null());
+        if (drift_figures_have(drift, kind))
+            failed |= codec_add(object, drift_kind_name(kind),
+                                drift->has_psi ? json_real(drift->psi[kind]) : json_null());
     failed |= codec_add(object, "count", json_integer((json_int_t)drift->count));
     return codec_whole(object, failed);
 }

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct drift {
     unsigned window;
@@ -43,19 +44,30 @@ static uint32_t now_s(void)
     return (uint32_t)(clock_now_ns() / CLOCK_NS_PER_S);
 }
 
+/* Writes the bin of each kind; 0 of a kind that the reference lacks. */
+static void find_bins(const struct drift_reference *reference, const struct engine_result *result,
+                      uint8_t bins[DRIFT_KINDS])
+{
+    memset(bins, 0, DRIFT_KINDS * sizeof *bins);
+    if (drift_reference_has(reference, DRIFT_VALUE)) {
+        bins[DRIFT_VALUE] = (uint8_t)drift_reference_bin(reference, DRIFT_VALUE, result->number);
+        return;
+    }
+    bins[DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, result->label);
+    bins[DRIFT_SCORE] = (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, result->number);
+    bins[DRIFT_OOD] =
+        (uint8_t)drift_reference_bin(reference, DRIFT_OOD, result->judgement.ood_score);
+}
+
 static void on_prediction(void *context, const struct prediction_record *record)
 {
     struct drift *drift = context;
     if (record->err.code != ERR_OK || record->answer->info->reference == NULL)
         return;
     const struct answer *answer = record->answer;
-    const struct engine_result *result = &answer->result;
     const struct drift_reference *reference = answer->info->reference;
-    const uint8_t bins[DRIFT_KINDS] = {
-        [DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, result->label),
-        [DRIFT_SCORE] = (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, result->number),
-        [DRIFT_OOD] =
-            (uint8_t)drift_reference_bin(reference, DRIFT_OOD, result->judgement.ood_score)};
+    uint8_t bins[DRIFT_KINDS];
+    find_bins(reference, &answer->result, bins);
     pthread_mutex_lock(&drift->lock);
     struct drift_window *window = version_table_take(&drift->windows, answer->model_name,
                                                      answer->model_version, reference->digest);
@@ -78,6 +90,7 @@ bool drift_read(struct drift *drift, const char *model, const struct engine_info
     *out = (struct drift_figures){0};
     if (reference == NULL)
         return false;
+    out->is_number = drift_reference_has(reference, DRIFT_VALUE);
     pthread_mutex_lock(&drift->lock);
     struct drift_window *window =
         version_table_find(&drift->windows, model, info->version, reference->digest);
@@ -85,8 +98,9 @@ bool drift_read(struct drift *drift, const char *model, const struct engine_info
         drift_window_forget(window, now_s());
         out->count = window->count;
         out->has_psi = out->count >= DRIFT_LEAST;
-        for (int kind = 0; out->has_psi && kind < DRIFT_KINDS; kind++)
-            out->psi[kind] = psi_excess(window->counts[kind], &reference->psi[kind]);
+        for (enum drift_kind kind = 0; out->has_psi && kind < DRIFT_KINDS; kind++)
+            if (drift_reference_has(reference, kind))
+                out->psi[kind] = psi_excess(window->counts[kind], &reference->psi[kind]);
     }
     pthread_mutex_unlock(&drift->lock);
     return true;

@@ -10,7 +10,8 @@ import { DECISIONS } from './verdict.js';
 import { versionsTable } from './versions.js';
 
 const SHARES_TOLD = 3;
-const DRIFTS = [['label', 'labels'], ['score', 'scores'], ['ood', 'strangeness']];
+const DRIFTS = [['label', 'labels'], ['score', 'scores'], ['ood', 'strangeness'],
+    ['value', 'numbers']];
 
 function factsText(model) {
     return [model.kind, model.family, model.dtype, plural(model.labels.length, 'class'),

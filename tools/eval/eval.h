@@ -59,6 +59,8 @@ enum err_code eval_settle(struct eval *eval, struct err *err);
 /* A check between the run and the writing. ERR_UNUSABLE: the model would be calibrated on inputs
  * that it learnt, or its agreement measured on them, without --force. */
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err);
+/* Warns on stderr if the model learnt many of the inputs. */
+enum err_code eval_warn_learnt(const struct eval *eval, struct err *err);
 
 /* Evaluation options with a line of progress; screen_clear(&counter->screen) after the run. */
 struct evaluation_options eval_watched(const struct eval *eval, struct screen_counter *counter,
@@ -79,7 +81,8 @@ void eval_inputs_close(struct eval_inputs *inputs);
 enum err_code eval_calibrate(struct eval *eval, struct err *err);
 
 /* A model that answers a number. open: after the model and the data, instead of assessment_take;
- * options of labels, and labels that are no numbers, are ERR_UNUSABLE. run: measures and prints. */
+ * options of labels, and labels that are no numbers, are ERR_UNUSABLE. run: measures, prints, and
+ * writes the reference if it was asked for. */
 bool eval_is_of_numbers(const struct eval *eval);
 enum err_code eval_numbers_open(struct eval *eval, struct err *err);
 enum err_code eval_numbers_run(struct eval *eval, struct err *err);

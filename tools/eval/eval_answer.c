@@ -139,7 +139,8 @@ enum {
 static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYTES],
                                     struct err *err)
 {
-    const struct evaluation *evaluation = &eval->assessment.evaluation;
+    const struct evaluation *evaluation =
+        eval_is_of_numbers(eval) ? &eval->numbers.evaluation : &eval->assessment.evaluation;
     struct err cause = {0};
     struct record record;
     bool found;
@@ -153,11 +154,20 @@ static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYT
                  "%s%zu of %zu inputs are among those that this model learnt: %s; take inputs that "
                  "it has not seen, such as those of training's split.jsonl",
                  record.is_sample ? "about " : "", known, evaluation->count,
-                 eval->calibrates ? "a temperature and thresholds fitted on them promise too much "
-                                    "for new inputs"
-                                  : "the figures are better than on new inputs");
+                 eval->calibrates && !eval_is_of_numbers(eval)
+                     ? "a temperature and thresholds fitted on them promise too much "
+                       "for new inputs"
+                     : "the figures are better than on new inputs");
     record_close(&record);
     return err_is_of_system(cause.code) ? err_set(err, cause.code, "%s", cause.text) : ERR_OK;
+}
+
+enum err_code eval_warn_learnt(const struct eval *eval, struct err *err)
+{
+    char text[KNOWN_BYTES];
+    if (!describe_known(eval, text, err) && text[0] != '\0')
+        fprintf(stderr, "attnd-eval: warning: %s\n", text);
+    return err->code;
 }
 
 enum err_code eval_check_learnt(const struct eval *eval, struct err *err)
@@ -225,10 +235,7 @@ enum err_code eval_answer(struct eval *eval, struct err *err)
         return err->code;
     if (eval->explains && run_explanations(eval, err))
         return err->code;
-    char text[KNOWN_BYTES];
-    if (!describe_known(eval, text, err) && text[0] != '\0')
-        fprintf(stderr, "attnd-eval: warning: %s\n", text);
-    if (err->code)
+    if (eval_warn_learnt(eval, err))
         return err->code;
     if (eval->agrees)
         return calibrate_write_agreement(&eval->assessment, err);

@@ -1,4 +1,5 @@
 /* eval_numbers.c - see eval.h: a regression, whose data have numbers for labels. */
+#include "learn/eval/number_reference.h"
 #include "learn/eval/report/number_report.h"
 #include "tools/eval/eval.h"
 
@@ -14,14 +15,15 @@ static enum err_code refuse_options(const struct eval *eval, struct err *err)
     const struct {
         bool is_given;
         const char *name;
-    } rows[] = {{eval->calibrates, "calibrate"}, /* which sets class_prior */
-                {eval->how.engine.class_prior != NULL, "class-prior"},
+    } rows[] = {/* --calibrate sets class_prior */
+                {eval->how.engine.class_prior != NULL && !eval->calibrates, "class-prior"},
+                {eval->examples != NULL, "examples"},
+                {eval->foreign != NULL, "foreign"},
                 {eval->against != NULL, "against"},
                 {eval->stream != NULL, "estimate-prior"},
                 {eval->unseen_count > 0, "unseen"},
                 {eval->logits != NULL, "logits"},
                 {eval->out_of_fold_count > 0, "out-of-fold"},
-                {eval->refers, "reference"},
                 {eval->selftest_cases > 0, "write-selftest"},
                 {eval->ood_data != NULL, "ood-data"},
                 {eval->explains, "explain"}};
@@ -35,8 +37,13 @@ static enum err_code refuse_options(const struct eval *eval, struct err *err)
 
 enum err_code eval_numbers_open(struct eval *eval, struct err *err)
 {
+    const unsigned outputs = engine_describe(eval->assessment.model)->label_count;
     if (refuse_options(eval, err))
         return err->code;
+    if ((eval->calibrates || eval->refers) && outputs > 1)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: a reference is of one number, and the model answers %u", eval->how.dir,
+                       outputs);
     return number_assessment_take(&eval->numbers, eval->assessment.model, &eval->dataset,
                                   eval->data, err);
 }
@@ -59,5 +66,10 @@ enum err_code eval_numbers_run(struct eval *eval, struct err *err)
     const struct evaluation_options how = eval_watched(eval, &progress, dtype, eval->dataset.count);
     number_assessment_run(&eval->numbers, &how, err);
     screen_clear(&progress.screen);
-    return err->code != ERR_OK ? err->code : put_out(eval, err);
+    if (err->code != ERR_OK || eval_check_learnt(eval, err) || put_out(eval, err))
+        return err->code;
+    fflush(stdout); /* the next lines go to stderr */
+    if (eval_warn_learnt(eval, err) || !(eval->calibrates || eval->refers))
+        return err->code;
+    return number_reference_write(eval->how.dir, NULL, &eval->numbers, err);
 }

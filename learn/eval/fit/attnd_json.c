@@ -145,10 +145,15 @@ static void put_label_share(FILE *out, const struct spec *spec, unsigned label)
 static void put_reference(FILE *out, const struct spec *spec)
 {
     const struct drift_reference *reference = spec->reference;
-    fprintf(out, ",\n \"reference\": {\n  \"count\": %u,\n  \"labels\": ", reference->count);
-    put_labels(out, spec, put_label_share);
+    fprintf(out, ",\n \"reference\": {\n  \"count\": %u", reference->count);
+    if (reference->label_count > 0) {
+        fputs(",\n  \"labels\": ", out);
+        put_labels(out, spec, put_label_share);
+    }
     for (enum drift_kind kind = DRIFT_SCORE; kind < DRIFT_KINDS; kind++) {
         const struct psi_reference *bins = &reference->psi[kind];
+        if (!drift_reference_has(reference, kind))
+            continue;
         fprintf(out, ",\n  \"%s\": {\n   \"edges\": ", drift_kind_name(kind));
         put_numbers(out, reference->edges[kind], bins->bin_count - 1, SCORE_DIGITS);
         fputs(",\n   \"shares\": ", out);

@@ -89,14 +89,30 @@ static enum err_code fit_bins(struct drift_reference *out, enum drift_kind kind,
     return ERR_OK;
 }
 
+static enum err_code check_count(size_t count, struct err *err)
+{
+    if (count > 0 && count <= DRIFT_COUNT_MAX)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "a reference is of 1 to %d answers, not of %zu",
+                   DRIFT_COUNT_MAX, count);
+}
+
+enum err_code reference_fit_numbers(struct drift_reference *out, float *numbers, size_t count,
+                                    struct arena *arena, struct err *err)
+{
+    *out = (struct drift_reference){.count = (unsigned)count};
+    if (check_count(count, err))
+        return err->code;
+    return fit_bins(out, DRIFT_VALUE, numbers, 0, arena, err);
+}
+
 enum err_code reference_fit(struct drift_reference *out, const struct reference_answers *answers,
                             const char *const *labels, unsigned label_count, struct arena *arena,
                             struct err *err)
 {
     *out = (struct drift_reference){.count = (unsigned)answers->count, .label_count = label_count};
-    if (answers->count == 0 || answers->count > DRIFT_COUNT_MAX)
-        return err_set(err, ERR_UNUSABLE, "a reference is of 1 to %d answers, not of %zu",
-                       DRIFT_COUNT_MAX, answers->count);
+    if (check_count(answers->count, err))
+        return err->code;
     float *values = calloc(answers->count, sizeof *values);
     if (values == NULL)
         return err_no_memory(err, answers->count * sizeof *values);

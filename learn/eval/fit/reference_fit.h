@@ -34,4 +34,8 @@ enum err_code reference_fit(struct drift_reference *out, const struct reference_
                             const char *const *labels, unsigned label_count, struct arena *arena,
                             struct err *err);
 
+/* The same of a regression's answers: numbers [count], sorted by the call, and their deciles. */
+enum err_code reference_fit_numbers(struct drift_reference *out, float *numbers, size_t count,
+                                    struct arena *arena, struct err *err);
+
 #endif

@@ -66,7 +66,7 @@ END_TEST
 
 START_TEST(eval_of_a_regression_refuses_what_is_of_labels)
 {
-    static const char *const options[] = {"--calibrate", "--explain", "--reference"};
+    static const char *const options[] = {"--explain"};
     open_model(1);
     checkpoint_writer_file(&writer, "data.jsonl",
                            "{\"text\": \"a\", \"label\": 1}\n"
@@ -78,6 +78,36 @@ START_TEST(eval_of_a_regression_refuses_what_is_of_labels)
         snprintf(expected, sizeof expected, "%s is for models that answer labels", options[i]);
         outcome_expect(EVAL("--model", writer.dir, "--data", data, options[i]), 2, "", expected);
     }
+    checkpoint_writer_close(&writer);
+}
+END_TEST
+
+START_TEST(eval_of_a_regression_writes_a_reference_and_keeps_the_rest)
+{
+    static const char *const options[] = {"--calibrate", "--reference"};
+    struct err err = {0};
+    struct json_t *file;
+    char path[160];
+    open_model(1);
+    snprintf(path, sizeof path, "%s/attnd.json", writer.dir);
+    checkpoint_writer_file(&writer, "attnd.json", "{\"version\": \"3\"}");
+    checkpoint_writer_file(&writer, "data.jsonl",
+                           "{\"text\": \"a\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2}\n");
+    for (size_t i = 0; i < 2; i++) {
+        outcome_expect(EVAL("--model", writer.dir, "--data", data, options[i]), 0,
+                       "mean absolute error ", "");
+        ck_assert_msg(!doc_parse_file(&file, path, 1 << 16, &err), "%s", err.text);
+        ck_assert_str_eq(doc_as_string(doc_member(file, "version")), "3");
+        ck_assert(outcome_number(file, "reference.count") == 2);
+        ck_assert_uint_ge(doc_array_count(contract_at(file, "reference.value.edges")), 1);
+        doc_free(file);
+        checkpoint_writer_file(&writer, "attnd.json", "{\"version\": \"3\"}");
+    }
+    checkpoint_writer_close(&writer);
+    open_model(2);
+    checkpoint_writer_file(&writer, "data.jsonl", "{\"text\": \"a\", \"label\": [1, 2]}\n");
+    outcome_expect(EVAL("--model", writer.dir, "--data", data, "--reference"), 2, "",
+                   "a reference is of one number, and the model answers 2");
     checkpoint_writer_close(&writer);
 }
 END_TEST
@@ -120,4 +150,5 @@ END_TEST
 
 SUITE("eval_numbers", eval_of_a_regression_tells_how_far_its_numbers_are,
       eval_of_a_regression_refuses_what_is_of_labels,
+      eval_of_a_regression_writes_a_reference_and_keeps_the_rest,
       eval_of_a_regression_tells_the_errors_of_each_output)

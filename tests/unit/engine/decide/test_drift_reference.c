@@ -75,6 +75,41 @@ START_TEST(reference_puts_a_score_behind_the_edges_that_it_reaches)
 }
 END_TEST
 
+static enum err_code read_numbers(const char *text)
+{
+    struct json_t *object;
+    arena_deinit(&arena);
+    arena_init(&arena);
+    err = (struct err){0};
+    ck_assert_int_eq(doc_parse(&object, text, strlen(text), &doc_limits_file, &err), ERR_OK);
+    drift_reference_read(&reference, object, NULL, 0, &arena, &err);
+    doc_free(object);
+    return err.code;
+}
+
+START_TEST(reference_of_a_regression_has_bins_of_numbers_alone)
+{
+    ck_assert_msg(!read_numbers("{\"count\": 40, \"value\": {\"edges\": [-5, 1e6], "
+                                "\"shares\": [0.2, 0.3, 0.5]}}"),
+                  "%s", err.text);
+    for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
+        ck_assert(drift_reference_has(reference, kind) == (kind == DRIFT_VALUE));
+    ck_assert_uint_eq(drift_reference_bin(reference, DRIFT_VALUE, -5.5f), 0);
+    ck_assert_uint_eq(drift_reference_bin(reference, DRIFT_VALUE, 0), 1);
+    ck_assert_uint_eq(drift_reference_bin(reference, DRIFT_VALUE, 2e6f), 2);
+    ck_assert_str_eq(drift_kind_name(DRIFT_VALUE), "value");
+    const uint64_t digest = reference->digest;
+    ck_assert(!read_numbers("{\"count\": 40, \"value\": {\"edges\": [-5, 2e6], "
+                            "\"shares\": [0.2, 0.3, 0.5]}}"));
+    ck_assert(reference->digest != digest);
+    ck_assert_int_eq(read_numbers(WHOLE("9", SHARES, SCORE, OOD)), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.reference.labels is not supported (supported: count, value)");
+    ck_assert_int_eq(read_numbers("{\"count\": 9}"), ERR_UNSUPPORTED);
+    ck_assert_str_eq(err.text, "$.reference.value: expected an object, found none");
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(references_differ_in_their_digest_if_in_anything)
 {
     static const char *const others[] = {
@@ -167,5 +202,6 @@ END_TEST
 SUITE("drift_reference", reference_has_a_bin_for_each_label_that_is_frequent,
       reference_of_few_inputs_has_fewer_bins_of_labels,
       reference_puts_a_score_behind_the_edges_that_it_reaches,
+      reference_of_a_regression_has_bins_of_numbers_alone,
       references_differ_in_their_digest_if_in_anything, drift_reference_refuses_each_fault_by_name,
       reference_has_at_most_64_bins)

@@ -1,6 +1,7 @@
 /* trainer.h with --task regression: whole runs of a tiny BERT that learns how hot a text is, a
  * number of mean 300 and deviation about 60, from its words. */
 #include "engine/base/doc.h"
+#include "engine/decide/drift_reference.h"
 #include "engine/engine.h"
 #include "learn/eval/measure/number_assessment.h"
 #include "tests/support/outcome.h"
@@ -118,6 +119,26 @@ START_TEST(a_regression_leaves_its_report_and_configuration)
 }
 END_TEST
 
+/* What live numbers are compared with is what the validation part was answered. */
+START_TEST(a_regression_leaves_a_reference_and_its_version)
+{
+    struct err err = {0};
+    struct engine_model *model;
+    open_fixture();
+    f.options.epochs = 2;
+    f.options.version = "7";
+    train_fixture_learn(&f);
+    ck_assert(!engine_open(&model, f.first.path, &(struct engine_options){0}, &err));
+    const struct engine_info *info = engine_describe(model);
+    ck_assert_str_eq(info->version, "7");
+    ck_assert_ptr_nonnull(info->reference);
+    ck_assert(drift_reference_has(info->reference, DRIFT_VALUE));
+    ck_assert_uint_eq(info->reference->count, f.plan.validation);
+    engine_close(model);
+    train_fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_regression_does_not_depend_on_threads_or_stops)
 {
     open_fixture();
@@ -175,6 +196,7 @@ START_TEST(a_regression_begins_with_the_mean_if_the_source_scores_a_label)
     ck_assert_ptr_nonnull(type);
     memcpy(type, "null        ", strlen("\"regression\""));
     tempdir_write(&f.first, "config.json", text, len);
+    tempdir_write(&f.first, "attnd.json", "{}", 2); /* whose reference was of numbers */
     f.options.model = f.first.path;
     f.options.out = f.second.path;
     f.options.rate = 1e-8f;
@@ -207,6 +229,7 @@ END_TEST
 
 SUITE("trainer_numbers", a_regression_is_served_in_the_unit_of_its_data,
       a_regression_leaves_its_report_and_configuration,
+      a_regression_leaves_a_reference_and_its_version,
       a_regression_does_not_depend_on_threads_or_stops,
       a_regression_goes_on_from_the_numbers_of_its_source,
       a_regression_begins_with_the_mean_if_the_source_scores_a_label,

@@ -108,7 +108,7 @@ static void predict_turned(struct rng *rng, enum drift_kind kind)
 
 START_TEST(a_stream_that_turns_is_above_the_alerts_bound_within_a_hundred_inputs)
 {
-    for (enum drift_kind kind = 0; kind < DRIFT_KINDS; kind++)
+    for (enum drift_kind kind = 0; kind <= DRIFT_OOD; kind++)
         for (uint64_t seed = 0; seed < 20; seed++) {
             struct rng rng = rng_for(seed, kind, 0);
             open_drift(WINDOW);
@@ -118,7 +118,7 @@ START_TEST(a_stream_that_turns_is_above_the_alerts_bound_within_a_hundred_inputs
             for (unsigned i = 0; i < 100; i++)
                 predict_turned(&rng, kind);
             const struct drift_figures after = figures();
-            for (enum drift_kind other = 0; other < DRIFT_KINDS; other++)
+            for (enum drift_kind other = 0; other <= DRIFT_OOD; other++)
                 ck_assert_msg((after.psi[other] > ALERT) == (other == kind),
                               "%s turned, seed %u: %s has %g", drift_kind_name(kind),
                               (unsigned)seed, drift_kind_name(other), after.psi[other]);
@@ -128,6 +128,28 @@ START_TEST(a_stream_that_turns_is_above_the_alerts_bound_within_a_hundred_inputs
 END_TEST
 
 /* 20 seeds of 5000 inputs, looked at after each one. */
+/* A regression whose numbers fall into the lowest three tenths. */
+START_TEST(numbers_that_turn_are_above_the_alerts_bound_within_a_hundred_inputs)
+{
+    struct rng rng = rng_for(7, 0, 0);
+    open_drift(WINDOW);
+    reference = (struct drift_reference){.digest = 2,
+                                         .count = INPUTS,
+                                         .edges = {[DRIFT_VALUE] = edges},
+                                         .psi = {[DRIFT_VALUE] = {BINS, tenths, INPUTS}}};
+    for (unsigned i = 0; i < 3 * WINDOW; i++)
+        predict(0, rng_uniform(&rng), 0);
+    ck_assert(figures().is_number && figures().has_psi);
+    ck_assert_double_lt(figures().psi[DRIFT_VALUE], ALERT);
+    for (unsigned i = 0; i < 100; i++)
+        predict(0, 0.3f * rng_uniform(&rng), 0);
+    ck_assert_double_gt(figures().psi[DRIFT_VALUE], ALERT);
+    for (enum drift_kind kind = 0; kind <= DRIFT_OOD; kind++)
+        ck_assert_double_eq(figures().psi[kind], 0);
+    drift_close(drift);
+}
+END_TEST
+
 START_TEST(a_stream_that_does_not_turn_stays_below_the_alerts_bound)
 {
     double most = 0;
@@ -138,7 +160,7 @@ START_TEST(a_stream_that_does_not_turn_stays_below_the_alerts_bound)
             predict_usual(&rng);
             const struct drift_figures now = figures();
             ck_assert(now.has_psi == (i + 1 >= DRIFT_LEAST));
-            for (int kind = 0; kind < DRIFT_KINDS; kind++)
+            for (int kind = 0; kind <= DRIFT_OOD; kind++)
                 most = fmax(most, now.psi[kind]);
         }
         drift_close(drift);
@@ -263,7 +285,7 @@ END_TEST
 /* Bins 0 of all kinds but for the last prediction; the counts are what the entries say. */
 START_TEST(a_window_forgets_what_is_too_many_or_too_old)
 {
-    static const uint8_t low[DRIFT_KINDS] = {0, 1, 2}, high[DRIFT_KINDS] = {3, 4, 5};
+    static const uint8_t low[DRIFT_KINDS] = {0, 1, 2, 6}, high[DRIFT_KINDS] = {3, 4, 5, 7};
     struct drift_window *window = calloc(1, drift_window_bytes(3));
     const uint32_t start = UINT32_MAX - 5; /* the clock may wrap */
     ck_assert_ptr_nonnull(window);
@@ -310,6 +332,7 @@ START_TEST(threads_lose_no_prediction)
 END_TEST
 
 SUITE("drift", a_stream_that_turns_is_above_the_alerts_bound_within_a_hundred_inputs,
+      numbers_that_turn_are_above_the_alerts_bound_within_a_hundred_inputs,
       a_stream_that_does_not_turn_stays_below_the_alerts_bound,
       a_stream_that_turns_back_is_below_the_bound_again, a_window_of_few_predictions_has_no_figure,
       a_model_without_a_reference_has_no_figures, a_failed_input_is_not_counted,

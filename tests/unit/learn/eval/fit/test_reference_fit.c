@@ -51,7 +51,7 @@ START_TEST(scores_are_cut_into_tenths)
 {
     fill(1);
     fit(COUNT);
-    for (enum drift_kind kind = DRIFT_SCORE; kind < DRIFT_KINDS; kind++) {
+    for (enum drift_kind kind = DRIFT_SCORE; kind <= DRIFT_OOD; kind++) {
         ck_assert_uint_eq(fitted.psi[kind].bin_count, 10);
         ck_assert_uint_eq(fitted.psi[kind].input_count, COUNT);
         for (unsigned i = 0; i < 10; i++)
@@ -91,6 +91,27 @@ START_TEST(few_inputs_are_cut_into_fewer_bins)
 }
 END_TEST
 
+/* Numbers of any unit, equal ones among them: 0 to 999 thousand, and as many zeros. */
+START_TEST(numbers_of_a_regression_are_cut_into_tenths)
+{
+    enum { NUMBERS = 2000 };
+    static float numbers[NUMBERS];
+    for (unsigned i = 0; i < NUMBERS; i++)
+        numbers[i] = i % 2 == 0 ? 0 : 500 * (float)(NUMBERS - i);
+    arena_init(&arena);
+    err = (struct err){0};
+    ck_assert(!reference_fit_numbers(&fitted, numbers, NUMBERS, &arena, &err));
+    ck_assert(fitted.count == NUMBERS && fitted.label_count == 0);
+    ck_assert_uint_eq(fitted.psi[DRIFT_VALUE].bin_count, 6 + 1); /* five edges are the zero */
+    ck_assert_float_eq(fitted.edges[DRIFT_VALUE][0], 0);
+    ck_assert_float_eq_tol(fitted.edges[DRIFT_VALUE][5], 800500, 2000);
+    ck_assert_float_eq(fitted.psi[DRIFT_VALUE].shares[0], 0);
+    ck_assert_float_eq_tol(fitted.psi[DRIFT_VALUE].shares[6], 0.1f, 0.0015f);
+    ck_assert_int_eq(reference_fit_numbers(&fitted, numbers, 0, &arena, &err), ERR_UNUSABLE);
+    arena_deinit(&arena);
+}
+END_TEST
+
 START_TEST(no_answers_are_an_error)
 {
     fit(0);
@@ -101,4 +122,4 @@ END_TEST
 
 SUITE("reference_fit", labels_have_the_shares_of_their_answers, scores_are_cut_into_tenths,
       reference_fit_puts_scores_near_one_into_one_bin, few_inputs_are_cut_into_fewer_bins,
-      no_answers_are_an_error)
+      numbers_of_a_regression_are_cut_into_tenths, no_answers_are_an_error)
