@@ -42,6 +42,15 @@ static enum err_code open_data(struct eval *eval, struct err *err)
     return ERR_OK;
 }
 
+static enum err_code take_labels(struct eval *eval, struct err *err)
+{
+    if (eval_is_of_numbers(eval))
+        return eval_numbers_open(eval, err);
+    if (eval->multi_label)
+        return eval_sets_open(eval, err);
+    return assessment_take(&eval->assessment, &eval->dataset, eval->data, err);
+}
+
 static enum err_code open_all(void *target, struct err *err)
 {
     struct eval *eval = target;
@@ -55,15 +64,14 @@ static enum err_code open_all(void *target, struct err *err)
     if (eval->against != NULL && engine_open(&eval->other_model, eval->how.dir, &other, err))
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
-    eval->fields.labels_many = eval_is_of_numbers(eval); /* a number for each output */
+    /* labels, or a number for each output */
+    eval->fields.labels_many = eval->multi_label || eval_is_of_numbers(eval);
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
                        "--explain-fill is of images; removed words leave a text");
     if (open_data(eval, err))
         return err->code;
-    if (eval_is_of_numbers(eval)
-            ? eval_numbers_open(eval, err)
-            : assessment_take(&eval->assessment, &eval->dataset, eval->data, err))
+    if (take_labels(eval, err))
         return err->code;
     char left_out[DATASET_SENTENCE_BYTES];
     dataset_describe_left_out(&eval->dataset, left_out);
@@ -88,6 +96,7 @@ static void close_all(void *target)
     dataset_close(&eval->unseen_data);
     dataset_close(&eval->dataset);
     number_assessment_close(&eval->numbers);
+    set_assessment_close(&eval->sets);
 }
 
 /* ---- runs ---- */
@@ -156,6 +165,8 @@ static enum err_code run(struct cli_run *run, struct err *err)
     struct eval *eval = run->target;
     if (eval_is_of_numbers(eval))
         return eval_numbers_run(eval, err);
+    if (eval->multi_label)
+        return eval_sets_run(eval, err);
     if (run_all(eval, err))
         return err->code;
     const struct report *report = &eval->assessment.report;

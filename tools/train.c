@@ -195,7 +195,9 @@ static void show_next(const struct train_options *options, const struct trainer_
     }
     fprintf(stderr, "next: %s --model %.*s=%s                  serve it\n", attnd, len, name, out);
     fprintf(stderr, "      %s-eval --model %s --data FRESH%s\n", attnd, out,
-            result->is_regression ? "                measure it" : " --calibrate    calibrate it");
+            result->is_regression  ? "                measure it"
+            : options->multi_label ? " --multi-label  measure it"
+                                   : " --calibrate    calibrate it");
     fprintf(stderr, "      %s-predict --model %s --%s --explain %s    explain an answer\n", attnd,
             out, result->is_image ? "image FILE" : "text-file FILE",
             result->is_image ? "rollout" : "gradient-last");

@@ -4,6 +4,7 @@
  *                                                      exclude others
  *     ... tools/eval.c opens and runs ...
  *     eval_numbers_run(&eval, &err);                   eval_numbers.c: of a regression instead
+ *     eval_sets_run(&eval, &err);                      eval_sets.c: of --multi-label instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -18,6 +19,7 @@
 #include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/agreement.h"
 #include "learn/eval/measure/number_assessment.h"
+#include "learn/eval/measure/set_assessment.h"
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
 
@@ -32,6 +34,7 @@ struct eval {
     const char *out_of_fold[EVAL_FOLDS_MAX]; /* files of logits */
     unsigned out_of_fold_count;
     double agree_min; /* percent; negative: not checked */
+    bool multi_label;
     bool json, calibrates, forces, refers, agrees, explains;
     struct explanations_options explain; /* inputs_max 0: not given */
     const char *fill;                    /* --explain-fill; NULL: not given */
@@ -49,6 +52,7 @@ struct eval {
     struct agreement agreement;
 
     struct number_assessment numbers; /* of a regression, else empty */
+    struct set_assessment sets;       /* of --multi-label, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -86,6 +90,11 @@ enum err_code eval_calibrate(struct eval *eval, struct err *err);
 bool eval_is_of_numbers(const struct eval *eval);
 enum err_code eval_numbers_open(struct eval *eval, struct err *err);
 enum err_code eval_numbers_run(struct eval *eval, struct err *err);
+
+/* --multi-label, in the same way. ERR_UNUSABLE: a model of one label an input, options that are of
+ * one, or labels that the model lacks. */
+enum err_code eval_sets_open(struct eval *eval, struct err *err);
+enum err_code eval_sets_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

@@ -17,6 +17,7 @@ static enum err_code refuse_options(const struct eval *eval, struct err *err)
         const char *name;
     } rows[] = {/* --calibrate sets class_prior */
                 {eval->how.engine.class_prior != NULL && !eval->calibrates, "class-prior"},
+                {eval->multi_label, "multi-label"},
                 {eval->examples != NULL, "examples"},
                 {eval->foreign != NULL, "foreign"},
                 {eval->against != NULL, "against"},

@@ -64,6 +64,10 @@ static const struct cli_option options[] = {
     CLI_ROW_THREADS(struct eval, how.evaluation.threads),
     CLI_ROW_LIMIT(struct eval, fields.items_max),
     CLI_ROWS_FIELDS(struct eval, fields),
+    {.name = "multi-label",
+     FIELD(multi_label),
+     .help = "Inputs have several labels or none, as a|b or an array: of a multi-label model each "
+             "label by itself, micro and macro means, exact matches and Hamming loss."},
     CLI_ROW_TARGET_PRECISION(struct eval, how.target_precision),
     {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
     {.name = "class-prior",

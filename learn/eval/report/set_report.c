@@ -1,0 +1,131 @@
+#include "learn/eval/report/set_report.h"
+
+#include "engine/base/file.h"
+#include "engine/base/memory_file.h"
+#include "engine/base/utf8.h"
+#include "wire/answer.h"
+
+#include <jansson.h>
+#include <math.h>
+
+enum { PROBLEMS_SHOWN = 8, RATE_BYTES = 8 };
+
+/* ---- terminal ---- */
+
+/* "0.812", or "-" if it is not defined. */
+static const char *rate(double value, char out[RATE_BYTES])
+{
+    snprintf(out, RATE_BYTES, isnan(value) ? "-" : "%.3f", value);
+    return out;
+}
+
+static void print_rates(const struct multi_label_rates *rates, double auroc, FILE *file)
+{
+    char a[RATE_BYTES], b[RATE_BYTES], c[RATE_BYTES], d[RATE_BYTES];
+    fprintf(file, "%9s %9s %9s %9s", rate(rates->precision, a), rate(rates->recall, b),
+            rate(rates->f1, c), rate(auroc, d));
+}
+
+static void print_table(const struct multi_label *sets, const struct engine_info *info, FILE *file)
+{
+    fputs("\nprecision    recall        F1     AUROC   support  label\n", file);
+    for (unsigned k = 0; k < sets->labels; k++) {
+        print_rates(&sets->rows[k].rates, sets->rows[k].auroc, file);
+        fprintf(file, " %9zu  %s\n", sets->rows[k].support, info->labels[k]);
+    }
+    print_rates(&sets->micro, NAN, file);
+    fputs("            (micro: all pairs of input and label)\n", file);
+    print_rates(&sets->macro, sets->macro_auroc, file);
+    fputs("            (macro: the mean of the labels)\n", file);
+}
+
+void set_report_print(const struct set_report *report, FILE *file)
+{
+    const struct set_assessment *assessment = report->assessment;
+    const struct evaluation *evaluation = &assessment->evaluation;
+    const struct multi_label *sets = &assessment->sets;
+    const struct engine_info *info = engine_describe(assessment->model);
+    fprintf(file, "model         %s, %s\n", report->model_dir, info->dtype);
+    fprintf(file, "inputs        %zu, of which %zu failed\n", evaluation->count,
+            evaluation->failed);
+    for (size_t i = 0, shown = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] != NULL && shown++ < PROBLEMS_SHOWN)
+            fprintf(file, "  %s: %s\n", assessment->dataset->items[i].name,
+                    evaluation->problems[i]);
+    fprintf(file,
+            "exact match   %.4f of the inputs have exactly the labels that score %g or more\n",
+            sets->exact_match, (double)MULTI_LABEL_THRESHOLD);
+    fprintf(file, "Hamming loss  %.4f of the pairs of input and label are wrong\n",
+            sets->hamming_loss);
+    print_table(sets, info, file);
+}
+
+/* ---- JSON ---- */
+
+/* A real number, or null if it is NAN. */
+static json_t *real(double number)
+{
+    return isnan(number) ? json_null() : json_real(number);
+}
+
+static json_t *rates_of(const struct multi_label_rates *rates)
+{
+    return json_pack("{s:o, s:o, s:o}", "precision", real(rates->precision), "recall",
+                     real(rates->recall), "f1", real(rates->f1));
+}
+
+/* {label: figures}; of equal labels only the first. */
+static json_t *labels_of(const struct multi_label *sets, const struct engine_info *info)
+{
+    json_t *object = json_object();
+    for (unsigned k = 0; k < sets->labels && object != NULL; k++) {
+        const struct multi_label_row *row = &sets->rows[k];
+        if (json_object_get(object, info->labels[k]) != NULL)
+            continue;
+        json_t *figures = json_pack("{s:I, s:I, s:o}", "support", (json_int_t)row->support, "given",
+                                    (json_int_t)row->given, "auroc", real(row->auroc));
+        json_t *rates = rates_of(&row->rates);
+        const bool failed = json_object_update(figures, rates) != 0;
+        json_decref(rates);
+        if (json_object_set_new(object, info->labels[k], figures) == 0 && !failed)
+            continue;
+        json_decref(object);
+        object = NULL;
+    }
+    return object;
+}
+
+static json_t *report_of(const struct set_report *report)
+{
+    const struct set_assessment *assessment = report->assessment;
+    const struct evaluation *evaluation = &assessment->evaluation;
+    const struct multi_label *sets = &assessment->sets;
+    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "task",
+                     "multi_label", "model", UTF8_SHOWN(report->model_dir), "data",
+                     UTF8_SHOWN(assessment->data_path), "inputs", (json_int_t)evaluation->count,
+                     "failed", (json_int_t)evaluation->failed, "threshold",
+                     (double)MULTI_LABEL_THRESHOLD, "exact_match", sets->exact_match,
+                     "hamming_loss", sets->hamming_loss, "micro", rates_of(&sets->micro), "macro",
+                     rates_of(&sets->macro), "macro_auroc", real(sets->macro_auroc), "per_label",
+                     labels_of(sets, engine_describe(assessment->model)));
+}
+
+enum err_code set_report_print_json(const struct set_report *report, FILE *file, struct err *err)
+{
+    json_t *object = report_of(report);
+    if (object == NULL)
+        return err_no_memory(err, sizeof *report);
+    bool printed = answer_print(object, file);
+    json_decref(object);
+    return printed ? ERR_OK : err_set(err, ERR_IO, "the report cannot be printed");
+}
+
+enum err_code set_report_write(const struct set_report *report, const char *folder, struct err *err)
+{
+    char path[PATH_MAX];
+    struct memory_file text;
+    if (file_path(path, folder, "report.json", err) || memory_file_open(&text, err))
+        return err->code;
+    set_report_print_json(report, text.stream, err);
+    return memory_file_save(&text, path, err);
+}
