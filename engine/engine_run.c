@@ -115,7 +115,8 @@ static unsigned step_of(const struct engine_input *input, const struct engine_re
 }
 
 /* Adds an input's step to the batch. A model that leaves tokens out runs an input with a capture
- * twice: with all tokens for the capture, then as any other for the answer. */
+ * twice: with all tokens for the capture, then as any other for the answer. What the first run
+ * pools is not the answer's: it is complete before the steps so far are put back. */
 static void add_step(struct engine_session *session, struct engine_input input, unsigned r,
                      struct engine_result *result)
 {
@@ -128,12 +129,13 @@ static void add_step(struct engine_session *session, struct engine_input input, 
         asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
     session->last->evidence[r] = input.evidence;
     session->last->answers[r] = result->is_done ? result->logits : NULL;
-    if (first > 0)
-        memcpy(session->last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
     if (input.capture != NULL && model->stacks[0].spec.token_pruning.full_layers > 0) {
         add_windows(session, &input, r, first, step);
+        stack_run(&model->stacks[0], &session->workspace);
         input.capture = NULL;
     }
+    if (first > 0)
+        memcpy(session->last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
     add_windows(session, &input, r, first, step);
 }
 

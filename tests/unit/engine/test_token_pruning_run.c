@@ -13,6 +13,7 @@
 #include <string.h>
 
 enum { ROWS = 4, LABELS_MAX = 16, IMAGE_TOKENS = 145, FEATURES_MAX = 1024 };
+enum { TEXT_BYTES = 8 * 1024 };
 
 static const char *const texts[ROWS] = {"FAIL 820 gross vddp site1 0.410 (-1.000ma .. 5.000ma) ma",
                                         "a scratch",
@@ -179,6 +180,33 @@ START_TEST(an_explanation_changes_no_answer_and_is_of_all_tokens)
 }
 END_TEST
 
+/* The pass with all tokens pools the windows of its step, too. */
+START_TEST(an_explanation_changes_no_answer_that_takes_several_steps)
+{
+    static const struct explain_options how = {.method = EXPLAIN_ROLLOUT};
+    static char text[TEXT_BYTES];
+    struct fixture f;
+    float before[1][LABELS_MAX], logits[LABELS_MAX], pooled[FEATURES_MAX];
+    for (size_t at = 0; at + 1 < sizeof text; at++)
+        text[at] = texts[2][at % strlen(texts[2])];
+    setup_as(&f, "models/testlog-bert", "1:0.3", "f32", 2);
+    struct engine_source source = *text_source(text);
+    source.reading.long_text = LONG_TEXT_WINDOWS;
+    struct engine_input *input = &f.inputs[0];
+    ck_assert(!engine_prepare(f.model, &source, NULL, &f.arena, input, &f.err));
+    ck_assert_uint_gt(input->windows, 2);
+    ck_assert_uint_le(engine_describe(f.model)->feature_size, FEATURES_MAX);
+    run(&f, 0, 1, before);
+    ck_assert(!engine_capture(f.model, input, &how, &f.arena, &f.err));
+    struct engine_result result = {.logits = logits, .pooled = pooled, .step = 1};
+    while (!result.is_done)
+        engine_step(f.session, (const struct engine_input *const[]){input}, 1,
+                    (struct engine_result *const[]){&result});
+    ck_assert_double_lt(numbers_difference(before[0], logits, f.labels), 1e-5);
+    drop(&f);
+}
+END_TEST
+
 /* The means are over the layers that read all tokens, so the share does not change them. */
 START_TEST(means_are_of_all_tokens)
 {
@@ -233,4 +261,5 @@ END_TEST
 SUITE("token_pruning_run", logits_are_those_of_pytorch, a_share_of_1_changes_no_bit,
       a_row_has_the_logits_that_it_has_alone_with_any_number_of_threads,
       few_tokens_are_enough_for_a_run, an_explanation_changes_no_answer_and_is_of_all_tokens,
-      means_are_of_all_tokens, examples_of_other_means_give_no_ood_score_and_are_not_served)
+      an_explanation_changes_no_answer_that_takes_several_steps, means_are_of_all_tokens,
+      examples_of_other_means_give_no_ood_score_and_are_not_served)
