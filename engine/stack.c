@@ -5,6 +5,7 @@
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum err_code stack_open(struct stack *stack, const struct checkpoint *checkpoint,
@@ -16,18 +17,22 @@ enum err_code stack_open(struct stack *stack, const struct checkpoint *checkpoin
     stack->kernels = kernels;
     if (weights_open(&stack->weights, &stack->spec, checkpoint, encoder, other, threads, err))
         return err->code;
-    struct spec *stages = arena_alloc_array(&stack->weights.arena, count, sizeof *stages);
-    if (stages == NULL)
-        return err_no_memory(err, count * sizeof *stages);
+    stack->stages = &stack->spec;
+    if (count == 1)
+        return ERR_OK;
+    stack->made = calloc(count, sizeof *stack->made);
+    if (stack->made == NULL)
+        return err_no_memory(err, count * sizeof *stack->made);
     for (unsigned i = 0; i < count; i++)
-        stages[i] = spec_at(&stack->spec, i);
-    stack->stages = stages;
+        stack->made[i] = spec_at(&stack->spec, i);
+    stack->stages = stack->made;
     return ERR_OK;
 }
 
 void stack_close(struct stack *stack)
 {
     pipeline_close(&stack->pipeline);
+    free(stack->made);
     if (stack->spec.family != NULL)
         weights_close(&stack->weights, &stack->spec);
 }

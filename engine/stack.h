@@ -33,7 +33,8 @@ struct stack {
     struct weights weights;
     const struct linear_backend *encoder; /* multiplies in the blocks */
     const struct kernels *kernels;
-    const struct spec *stages; /* [spec_stages] sizes of each, made once: spec_at */
+    const struct spec *stages; /* [spec_stages] sizes of each: made, or spec itself */
+    struct spec *made;         /* spec_at of each stage, made once; NULL: there is one */
 };
 
 /* Reads the weights. Errors as weights_open; close it in any case. */
