@@ -244,7 +244,7 @@ test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
 
 # The document of the interface is valid, and what a running attnd answers is what it says;
 # deploy/install-deps.sh openapi installs what it needs.
-test-openapi: $(BUILD)/attnd tests/openapi/node_modules/.package-lock.json
+test-openapi: $(BUILD)/attnd $(BUILD)/attnd-fit tests/openapi/node_modules/.package-lock.json
 	@BUILD=$(BUILD) node --test tests/openapi/*.test.mjs
 
 tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
