@@ -1,6 +1,7 @@
 #include "tools/batch/batch_run.h"
 
 #include "engine/base/cpu.h"
+#include "engine/base/file.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/cli_rows.h"
 #include "tools/answers/answer_words.h"
@@ -113,7 +114,10 @@ static const struct cli_option table[] = {
     {.name = "url",
      FIELD(remote.url),
      .value = "URL",
-     .help = "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model."},
+     .help =
+         "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model. A run "
+         "goes on if the model there has the same name, version, dtype and weights; its "
+         "attnd.json is not compared, so a new calibration needs a new version."},
     {.name = "key-file",
      FIELD(remote.key_file),
      .value = "FILE",
@@ -223,6 +227,51 @@ static char *list_inputs(const struct sources *sources)
     return out;
 }
 
+/* The digest of those of the files that the directory has, one after the other; "none" of none. */
+static enum err_code digest_files(char **out, const char *dir, const char *const *names,
+                                  struct err *err)
+{
+    enum { FILES_MAX = 10 };
+    char paths[FILES_MAX][PATH_MAX], hash[SHA256_HEX_BYTES] = "none";
+    const char *found[FILES_MAX];
+    unsigned count = 0;
+    for (; *names != NULL; names++) {
+        bool exists;
+        if (file_path(paths[count], dir, *names, err) || file_exists(paths[count], &exists, err))
+            return err->code;
+        if (exists) {
+            found[count] = paths[count];
+            count++;
+        }
+    }
+    if (count > 0 && sha256_files(found, count, NULL, hash, err))
+        return err_prefix(err, "%s: ", dir);
+    *out = strdup(hash);
+    return *out != NULL ? ERR_OK : err_no_memory(err, sizeof hash);
+}
+
+/* The files that decide an answer beside the weights, whose digest has attnd_head.safetensors,
+ * too. */
+static enum err_code digest_model(struct output_state *out, const char *dir, struct err *err)
+{
+    static const char *const calibration[] = {"attnd.json", NULL};
+    static const char *const reading[] = {"config.json",
+                                          "preprocessor_config.json",
+                                          "processor_config.json",
+                                          "tokenizer.json",
+                                          "tokenizer_config.json",
+                                          "special_tokens_map.json",
+                                          "added_tokens.json",
+                                          "vocab.txt",
+                                          "vocab.json",
+                                          "merges.txt",
+                                          NULL};
+    out->dir = dir;
+    if (digest_files(&out->attnd_json, dir, calibration, err))
+        return err->code;
+    return digest_files(&out->reading, dir, reading, err);
+}
+
 enum err_code batch_options_state(struct output_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err)
 {
@@ -242,5 +291,7 @@ enum err_code batch_options_state(struct output_state *out, const struct batch_o
 #define X(key, name) ok = ok && out->key != NULL;
     OUTPUT_STATE_PARTS(X)
 #undef X
-    return ok ? ERR_OK : err_no_memory(err, 0);
+    if (!ok)
+        return err_no_memory(err, 0);
+    return options->remote.url == NULL ? digest_model(out, options->model, err) : ERR_OK;
 }

@@ -23,6 +23,7 @@ void output_state_free(struct output_state *state)
 {
 #define X(key, name) free(state->key);
     OUTPUT_STATE_PARTS(X)
+    OUTPUT_STATE_FILES(X)
 #undef X
     *state = (struct output_state){0};
 }
@@ -59,6 +60,7 @@ static enum err_code read_members(struct output_state *out, const struct json_t 
                        VERSION);
 #define X(key, name) copy_text(root, #key, &out->key, err);
     OUTPUT_STATE_PARTS(X)
+    OUTPUT_STATE_FILES(X)
 #undef X
     copy_count(root, "done", &out->done, err);
     copy_count(root, "failed", &out->failed, err);
@@ -99,6 +101,19 @@ static enum err_code check_part(const char *name, const char *was, const char *i
                    out, name, was, is);
 }
 
+static enum err_code check_file(const char *name, const char *was, const char *is,
+                                const struct output *out, struct err *err)
+{
+    if (was == NULL || was[0] == '\0' || is == NULL || is[0] == '\0' || strcmp(was, is) == 0)
+        return ERR_OK;
+    return err_set(
+        err, ERR_UNUSABLE,
+        "%.100s: %s of %.100s has changed since the run began, and one output would have "
+        "answers of both; the way out is another --out, the earlier file in its place, "
+        "or to remove the output and its .state file",
+        out->path, name, out->state.dir != NULL ? out->state.dir : "the model");
+}
+
 /* ---- opening ---- */
 
 static enum err_code take_old(struct output *out, struct output_state *old, uint64_t size,
@@ -108,6 +123,11 @@ static enum err_code take_old(struct output *out, struct output_state *old, uint
     if (check_part(name, old->key, out->state.key, out->path, err))                                \
         return err->code;
     OUTPUT_STATE_PARTS(X)
+#undef X
+#define X(key, name)                                                                               \
+    if (check_file(name, old->key, out->state.key, out, err))                                      \
+        return err->code;
+    OUTPUT_STATE_FILES(X)
 #undef X
     if (size < old->bytes)
         return err_set(err, ERR_UNUSABLE,
@@ -197,6 +217,7 @@ enum err_code output_save(struct output *output, struct err *err)
 #define X(key, name)                                                                               \
     doc_edit_text(root, #key, output->state.key != NULL ? output->state.key : "", err);
     OUTPUT_STATE_PARTS(X)
+    OUTPUT_STATE_FILES(X)
 #undef X
     doc_edit_integer(root, "done", (long long)output->state.done, err);
     doc_edit_integer(root, "failed", (long long)output->state.failed, err);

@@ -36,10 +36,19 @@
     X(fields, "--text-field or --image-field")                                                     \
     X(url, "--url")
 
+/* Digests of the model's files beside its weights, which must be the same, too; "none": there is no
+ * such file. "" in the state of a server, whose files are out of reach, and in one that an older
+ * attnd-batch wrote: it is equal to any. */
+#define OUTPUT_STATE_FILES(X)                                                                      \
+    X(attnd_json, "attnd.json")                                                                    \
+    X(reading, "config.json, or a file of the tokenizer or preprocessor,")
+
 struct output_state {
 #define X(key, name) char *key; /* NULL: "" */
     OUTPUT_STATE_PARTS(X)
+    OUTPUT_STATE_FILES(X)
 #undef X
+    const char *dir;               /* the model's, for messages; borrowed, not saved; NULL: none */
     uint64_t done, failed;         /* inputs */
     uint64_t bytes;                /* length of their lines in the output */
     char digest[SHA256_HEX_BYTES]; /* digest of the inputs: sources.h */

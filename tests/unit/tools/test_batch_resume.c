@@ -144,6 +144,13 @@ static void change_weight(void)
     ck_assert_int_eq(fclose(file), 0);
 }
 
+static void remove_file(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", fixture.model.dir, name);
+    ck_assert_int_eq(unlink(path), 0);
+}
+
 START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
 {
     batch_fixture_open(&fixture, 100);
@@ -154,7 +161,8 @@ START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
     checkpoint_writer_file(&fixture.model, "attnd.json", "{\"dtype\": \"int8\"}");
     outcome_expect(RUN("--dtype", "auto"), 2, "", "--dtype was 'f32', now 'int8'");
     checkpoint_writer_file(&fixture.model, "attnd.json", "{\"dtype\": \"f32\"}");
-    outcome_expect(RUN("--dtype", "auto"), 0, "", "attnd-batch: dtype f32: attnd.json pins it\n");
+    outcome_expect(RUN("--dtype", "auto"), 2, "", "attnd-batch: dtype f32: attnd.json pins it\n");
+    remove_file("attnd.json");
     outcome_expect(RUN("--lines", fixture.log), 2, "", "the list of inputs was '");
     change_weight();
     outcome_expect(RUN("--threads", "1"), 2, "", "the model was 'sha256:");
@@ -162,6 +170,28 @@ START_TEST(batch_refuses_to_go_on_with_other_inputs_options_or_model)
     batch_fixture_write_log(&fixture, 99);
     outcome_expect(RUN("--threads", "1"), 2, "", "the first 100 inputs are not those");
     batch_fixture_write_log(&fixture, 100);
+    outcome_expect(RUN("--threads", "1"), 0, "", "(100 of them before)");
+    batch_fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(batch_refuses_to_mix_two_calibrations_in_one_output)
+{
+    batch_fixture_open(&fixture, 100);
+    checkpoint_writer_file(&fixture.model, "attnd.json", "{\"temperature\": 1.5}");
+    ck_assert_int_eq(batch_wait(batch_start(&fixture, nothing_more), NULL), 0);
+    checkpoint_writer_file(&fixture.model, "attnd.json", "{\"temperature\": 2.5}");
+    outcome_expect(RUN("--threads", "1"), 2, "", ": attnd.json of ");
+    outcome_expect(RUN("--threads", "1"), 2, "",
+                   " has changed since the run began, and one output would have answers of both; "
+                   "the way out is another --out, ");
+    remove_file("attnd.json");
+    outcome_expect(RUN("--threads", "1"), 2, "", ": attnd.json of ");
+    checkpoint_writer_file(&fixture.model, "attnd.json", "{\"temperature\": 1.5}");
+    checkpoint_writer_file(&fixture.model, "tokenizer_config.json", "{}");
+    outcome_expect(RUN("--threads", "1"), 2, "",
+                   ": config.json, or a file of the tokenizer or preprocessor, of ");
+    remove_file("tokenizer_config.json");
     outcome_expect(RUN("--threads", "1"), 0, "", "(100 of them before)");
     batch_fixture_close(&fixture);
 }
@@ -197,4 +227,5 @@ SUITE("batch_resume", batch_killed_at_any_moment_loses_and_doubles_nothing,
       batch_told_to_stop_ends_with_whole_lines_and_goes_on,
       batch_that_is_done_computes_nothing_again, batch_goes_on_with_lines_that_were_added,
       batch_goes_on_with_standard_input_if_it_is_the_same,
+      batch_refuses_to_mix_two_calibrations_in_one_output,
       batch_refuses_to_go_on_with_other_inputs_options_or_model)

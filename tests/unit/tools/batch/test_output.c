@@ -93,6 +93,35 @@ START_TEST(output_of_another_command_is_refused_and_left_alone)
 }
 END_TEST
 
+static enum err_code open_with_calibration(const char *digest)
+{
+    struct output_state state = wanted("m1");
+    state.attnd_json = strdup(digest);
+    state.dir = "models/m";
+    err = (struct err){0};
+    return output_open(&output, path, &state, &err);
+}
+
+/* The first state has no digest, as those of older programs. */
+START_TEST(output_of_another_calibration_is_refused)
+{
+    begin_new();
+    append("one\n");
+    save(1);
+    output_close(&output);
+    ck_assert_int_eq(open_with_calibration("c1"), ERR_OK);
+    ck_assert_uint_eq(output.state.done, 1);
+    ck_assert_int_eq(output_begin(&output, &err), ERR_OK);
+    output_close(&output);
+    ck_assert_int_eq(open_with_calibration("c2"), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "attnd.json of models/m has changed since the run"));
+    output_close(&output);
+    ck_assert_int_eq(open_with_calibration("c1"), ERR_OK);
+    output_close(&output);
+    tempdir_close(&dir);
+}
+END_TEST
+
 START_TEST(output_that_nobody_began_is_refused)
 {
     begin_new();
@@ -179,6 +208,7 @@ START_TEST(output_refuses_a_bad_state_file)
 END_TEST
 
 SUITE("output", output_goes_on_behind_what_was_saved,
-      output_of_another_command_is_refused_and_left_alone, output_that_nobody_began_is_refused,
-      output_that_became_shorter_is_refused, output_begins_anew_when_the_file_is_gone,
-      output_has_one_writer, output_is_a_regular_file, output_refuses_a_bad_state_file)
+      output_of_another_command_is_refused_and_left_alone, output_of_another_calibration_is_refused,
+      output_that_nobody_began_is_refused, output_that_became_shorter_is_refused,
+      output_begins_anew_when_the_file_is_gone, output_has_one_writer, output_is_a_regular_file,
+      output_refuses_a_bad_state_file)
