@@ -65,15 +65,13 @@ static enum err_code add_ngrams(struct eval *eval, const struct known_inputs *kn
 static enum err_code write_all(const struct eval *eval, struct calibrate *how, struct err *err)
 {
     struct eval_inputs foreign;
-    struct foreign_cost cost;
     if (eval->foreign == NULL)
         return calibrate_write(how, err);
     how->foreign = &foreign.evaluation;
-    how->foreign_cost = &cost;
     if (eval_inputs_run(&foreign, eval, eval->foreign, "foreign", err))
         err_prefix(err, "--foreign: ");
     else if (!calibrate_write(how, err))
-        foreign_tell(&cost, eval->json ? stderr : stdout);
+        foreign_tell(how->foreign_cost, eval->json ? stderr : stdout);
     eval_inputs_close(&foreign);
     return err->code;
 }
@@ -93,10 +91,56 @@ static enum err_code calibrate_with_examples(struct eval *eval, struct calibrate
     return err->code;
 }
 
+/* The model's decisions on the inputs, before it is calibrated. */
+struct before {
+    double temperature;
+    bool decided; /* it had thresholds */
+    struct selective_decisions decisions;
+};
+
+static struct before look_before(const struct assessment *assessment)
+{
+    return (struct before){.temperature = assessment->findings.served.temperature,
+                           .decided = assessment->report.decisions != NULL,
+                           .decisions = assessment->decisions};
+}
+
+static double percent(size_t part, size_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Thresholds of the printed table are not those of the file if they were raised for foreign inputs,
+ * or chosen again with n-grams. */
+static void tell_written(const struct eval *eval, const struct before *before,
+                         const struct foreign_cost *cost, bool has_ngrams)
+{
+    const struct findings_figures *fitted = &eval->assessment.findings.fitted;
+    const struct selective_decisions *now = &fitted->by_class;
+    fprintf(stderr, "attnd-eval: wrote %s/attnd.json: temperature %.3f (before: %.3f), ",
+            eval->how.dir, fitted->temperature, before->temperature);
+    fputs(has_ngrams   ? "thresholds chosen with the n-grams, which the report above is without"
+          : eval->json ? "the thresholds of the report"
+                       : "the thresholds of the class table above",
+          stderr);
+    fprintf(stderr, "%s; automatic are %.1f %% of the inputs%s (before: ",
+            eval->foreign != NULL ? ", raised for --foreign" : "",
+            percent(eval->foreign != NULL ? cost->automatic : now->automatic, now->count),
+            eval->foreign != NULL ? "" : ", less the unknown ones");
+    if (before->decided)
+        fprintf(stderr, "%.1f %%)\n",
+                percent(before->decisions.automatic, before->decisions.count));
+    else
+        fputs("no thresholds)\n", stderr);
+}
+
 /* A model that is served no longer because its scores were calibrated would surprise. */
 enum err_code eval_calibrate(struct eval *eval, struct err *err)
 {
-    struct calibrate how = {.assessment = &eval->assessment, .method = OOD_NEIGHBOURS};
+    const struct before before = look_before(&eval->assessment);
+    struct foreign_cost cost = {0};
+    struct calibrate how = {
+        .assessment = &eval->assessment, .method = OOD_NEIGHBOURS, .foreign_cost = &cost};
     struct selftest *selftest;
     const size_t inputs = eval->assessment.evaluation.count - eval->assessment.evaluation.failed;
     if (eval->examples != NULL ? calibrate_with_examples(eval, &how, err)
@@ -114,5 +158,8 @@ enum err_code eval_calibrate(struct eval *eval, struct err *err)
                 "--write-selftest\n",
                 SELFTEST_FILE);
     selftest_close(selftest);
+    tell_written(eval, &before, &cost,
+                 eval->ngrams.characters > 0 &&
+                     engine_describe(eval->assessment.model)->ngram_rows > 0);
     return ERR_OK;
 }

@@ -74,10 +74,11 @@ START_TEST(eval_writes_logits_of_every_input)
     ck_assert_uint_eq(lines, 6);
     ck_assert_ptr_eq(strstr(text, "{\"input\":\"wafer/"), text);
     ck_assert_ptr_nonnull(strstr(text, "\"logits\":{\"none\":"));
-    outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 0,
-                   "\nnote: the model has learnt these inputs: each was answered by a model that had "
-                   "not (1 fold)\n",
-                   "");
+    outcome_expect(
+        RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 0,
+        "\nnote: the model has learnt these inputs: each was answered by a model that had "
+        "not (1 fold)\n",
+        "");
     free(text);
     tempdir_write(&dir, "logits.jsonl", "", 0);
     outcome_expect(RUN(WAFER, "tests/data/eval/wafer.jsonl", "--out-of-fold", path), 1, "",
@@ -237,8 +238,12 @@ START_TEST(eval_calibrates_a_checkpoint)
     struct tempdir dir;
     tempdir_open(&dir);
     link_model(&dir);
-    outcome_expect(RUN("--model", dir.path, "--data", "tests/data/eval/wafer", "--calibrate"), 0,
-                   "accuracy       0.8333", "");
+    outcome_expect(
+        RUN("--model", dir.path, "--data", "tests/data/eval/wafer", "--calibrate"), 0,
+        "accuracy       0.8333",
+        "/attnd.json: temperature 0.795 (before: 1.000), the thresholds of the class table "
+        "above; automatic are 0.0 % of the inputs, less the unknown ones (before: no "
+        "thresholds)\n");
     char *json = read_page(&dir, "attnd.json");
     ck_assert_ptr_nonnull(json);
     ck_assert_ptr_nonnull(strstr(json, "\"thresholds\""));
