@@ -162,8 +162,12 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
 static enum err_code check_items(const struct corpus *corpus, struct err *err)
 {
     if (corpus->train.count == 0 || corpus->validation.count == 0)
-        return err_set(err, ERR_UNUSABLE, "%zu inputs to learn and %zu to judge by: too few",
-                       corpus->train.count, corpus->validation.count);
+        return err_set(err, ERR_UNUSABLE, "%zu inputs to learn and %zu to judge by: too few%s",
+                       corpus->train.count, corpus->validation.count,
+                       labels_measured(&corpus->labels) > 0
+                           ? "; most labels are numbers, and each is a class of its own: if they "
+                             "are measured values, give --task regression"
+                           : "");
     for (unsigned c = 0; c < corpus->labels.count; c++) {
         bool found = false;
         for (size_t i = 0; i < corpus->train.count && !found; i++)

@@ -111,6 +111,17 @@ static unsigned list_classes(const struct corpus *corpus, const struct corpus_it
     return found;
 }
 
+static void print_numbers(const struct labels *labels, FILE *file)
+{
+    const unsigned numbers = labels_measured(labels);
+    if (numbers > 0)
+        fprintf(file,
+                "warning: %u of %u labels are numbers: each is learnt as a class of its own, and "
+                "that 7 lies near 8 is not learnt; if they are measured values, give --task "
+                "regression\n",
+                numbers, labels->count);
+}
+
 static void print_classes(const struct corpus *corpus, FILE *file)
 {
     if (list_classes(corpus, &corpus->train, FEW, "note: classes with few inputs to learn: ", file))
@@ -192,7 +203,9 @@ enum err_code corpus_remarks_print(const struct corpus *corpus, FILE *file, stru
 {
     print_left_out(corpus, file);
     print_contrast(corpus, file);
-    if (corpus->numbers.count == 0)
+    if (corpus->numbers.count == 0) {
+        print_numbers(&corpus->labels, file);
         print_classes(corpus, file);
+    }
     return print_doubles(corpus, file, err);
 }

@@ -13,8 +13,8 @@
 enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
                                             struct err *err);
 
-/* Prints one line for each remark, after "note: ". ERR_NO_MEMORY; a failed write shows in ferror.
- */
+/* Prints one line for each remark, after "note: " or, for labels that are mostly numbers,
+ * "warning: ". ERR_NO_MEMORY; a failed write shows in ferror. */
 enum err_code corpus_remarks_print(const struct corpus *corpus, FILE *file, struct err *err);
 
 #endif

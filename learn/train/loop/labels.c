@@ -1,5 +1,7 @@
 #include "learn/train/loop/labels.h"
 
+#include "learn/data/number_label.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,4 +139,13 @@ enum err_code labels_match(const struct labels *labels, const char *text, float 
             return ERR_OK;
         text += len + 1;
     }
+}
+
+unsigned labels_measured(const struct labels *labels)
+{
+    unsigned found = 0;
+    double number;
+    for (unsigned c = 0; c < labels->count; c++)
+        found += number_label_read(labels->name[c], &number, 1, &(struct err){0}) == ERR_OK;
+    return found > LABELS_NUMBERS && 2 * found > labels->count ? found : 0;
 }

@@ -30,4 +30,9 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
 enum err_code labels_match(const struct labels *labels, const char *text, float *targets,
                            unsigned *first, struct err *err);
 
+/* How many labels are numbers, if that looks like measured values and not like classes: more than
+ * LABELS_NUMBERS, and more than half of all labels; else 0. */
+enum { LABELS_NUMBERS = 20 };
+unsigned labels_measured(const struct labels *labels);
+
 #endif

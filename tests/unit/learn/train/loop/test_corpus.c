@@ -310,6 +310,24 @@ START_TEST(masked_words_are_learnt_from_texts_without_labels)
 }
 END_TEST
 
+/* Measured values, which are all different. */
+START_TEST(a_list_of_numbers_is_refused_with_the_advice_to_learn_them_as_such)
+{
+    char list[4096];
+    size_t len = 0;
+    train_fixture_texts(&f);
+    for (unsigned i = 0; i < 21; i++)
+        len += (size_t)snprintf(list + len, sizeof list - len,
+                                "{\"text\": \"t %u\", \"label\": \"%u.5\"}\n", i, i);
+    tempdir_write(&f.data, "list.jsonl", list, len);
+    expect_refused(ERR_UNUSABLE,
+                   "21 inputs to learn and 0 to judge by: too few; most labels are numbers, and "
+                   "each is a class of its own: if they are measured values, give --task "
+                   "regression");
+    train_fixture_close(&f);
+}
+END_TEST
+
 START_TEST(lists_with_nothing_to_learn_are_refused)
 {
     char want[256];
@@ -391,5 +409,7 @@ SUITE("corpus", a_share_of_each_class_is_held_back, corpus_judges_by_all_of_anot
       a_view_names_the_items_it_was_given, fields_are_those_of_the_options,
       several_labels_are_several_targets, numbers_are_standardised_by_those_to_learn,
       numbers_are_held_back_as_one_class, lists_without_numbers_are_refused_for_a_regression,
-      masked_words_are_learnt_from_texts_without_labels, lists_with_nothing_to_learn_are_refused,
-      inputs_that_cannot_be_used_are_left_out, a_class_without_a_usable_input_is_named)
+      masked_words_are_learnt_from_texts_without_labels,
+      a_list_of_numbers_is_refused_with_the_advice_to_learn_them_as_such,
+      lists_with_nothing_to_learn_are_refused, inputs_that_cannot_be_used_are_left_out,
+      a_class_without_a_usable_input_is_named)

@@ -65,6 +65,39 @@ START_TEST(classes_that_nothing_judges_are_named)
 }
 END_TEST
 
+/* Runs with so many labels that are numbers, and so many that are words. */
+static const char *remarks_of_labels(unsigned numbers, unsigned words)
+{
+    static char learnt[16384], remarks[2048];
+    char *at = learnt, name[16];
+    for (unsigned i = 0; i < numbers; i++) {
+        snprintf(name, sizeof name, "%s%u.5", i % 2 == 0 ? "-" : "", i);
+        at = texts(at, name, name, 2);
+    }
+    for (unsigned i = 0; i < words; i++) {
+        snprintf(name, sizeof name, "c%u", i);
+        at = texts(at, name, name, 2);
+    }
+    train_fixture_texts(&f);
+    write_list("list.jsonl", learnt);
+    f.options.epochs = 1;
+    train_fixture_learn(&f);
+    snprintf(remarks, sizeof remarks, "%s", f.remarks);
+    train_fixture_close(&f);
+    return remarks;
+}
+
+START_TEST(labels_that_are_mostly_numbers_are_no_classes)
+{
+    static const char says[] =
+        "warning: 21 of 41 labels are numbers: each is learnt as a class of its own, and that 7 "
+        "lies near 8 is not learnt; if they are measured values, give --task regression\n";
+    ck_assert_ptr_nonnull(strstr(remarks_of_labels(21, 20), says));
+    ck_assert_ptr_null(strstr(remarks_of_labels(21, 21), "warning"));
+    ck_assert_ptr_null(strstr(remarks_of_labels(20, 2), "warning"));
+}
+END_TEST
+
 START_TEST(many_classes_are_counted)
 {
     static char learnt[16384];
@@ -137,6 +170,6 @@ START_TEST(remarks_tell_a_loss_that_rises_for_three_epochs_once)
 END_TEST
 
 SUITE("corpus_remarks", ten_of_a_class_are_not_few, classes_that_nothing_judges_are_named,
-      many_classes_are_counted, inputs_on_both_sides_are_counted_with_an_example,
-      masked_words_have_no_classes_to_speak_of,
+      labels_that_are_mostly_numbers_are_no_classes, many_classes_are_counted,
+      inputs_on_both_sides_are_counted_with_an_example, masked_words_have_no_classes_to_speak_of,
       remarks_tell_a_loss_that_rises_for_three_epochs_once)
