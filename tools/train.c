@@ -168,38 +168,52 @@ static void show_judgement(const struct train_options *options, const struct con
         fputs(found->remarks, stderr);
 }
 
-/* The last component of a path, which is what the model may be called. */
-static const char *name_of(const char *path, int *len)
+/* Names of the data's fields that were given: fresh data are of the same shape. */
+static void print_fields(const struct train_options *options)
 {
-    size_t end = strlen(path), begin;
-    while (end > 1 && path[end - 1] == '/')
-        end--;
-    for (begin = end; begin > 0 && path[begin - 1] != '/';)
-        begin--;
-    *len = (int)(end - begin);
-    return path + begin;
+    const struct {
+        const char *flag, *value, *fallback;
+    } fields[] = {{"--text-field", options->text_field, "text"},
+                  {"--image-field", options->image_field, "image"},
+                  {"--label-field", options->label_field, "label"}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (fields[i].value == NULL || strcmp(fields[i].value, fields[i].fallback) == 0)
+            continue;
+        fprintf(stderr, " %s ", fields[i].flag);
+        cli_print_word(fields[i].value, stderr);
+    }
+}
+
+static void print_command(const char *before, const char *program, const char *model)
+{
+    char attnd[CLI_COMMAND_BYTES]; /* the other programs lie beside it */
+    fprintf(stderr, "%s%s%s --model ", before, cli_command("attnd", attnd), program);
+    cli_print_word(model, stderr);
 }
 
 /* Commands that can be copied, but for the words in capitals. */
 static void show_next(const struct train_options *options, const struct trainer_result *result)
 {
     const char *out = options->out;
-    int len;
-    const char *name = name_of(out, &len);
-    char attnd[CLI_COMMAND_BYTES]; /* the other programs lie beside it */
-    cli_command("attnd", attnd);
     if (result->is_mlm) {
-        fprintf(stderr, "next, with labels: %s-train --model %s --data LABELLED --out DIR\n", attnd,
-                out);
+        print_command("next, with labels: ", "-train", out);
+        fputs(" --data LABELLED", stderr);
+        print_fields(options);
+        fputs(" --out DIR\n", stderr);
         return;
     }
-    fprintf(stderr, "next: %s --model %.*s=%s                  serve it\n", attnd, len, name, out);
-    fprintf(stderr, "      %s-eval --model %s --data FRESH%s\n", attnd, out,
-            result->is_regression  ? "                measure it"
-            : options->multi_label ? " --multi-label  measure it"
-                                   : " --calibrate    calibrate it");
-    fprintf(stderr, "      %s-predict --model %s --%s --explain %s    explain an answer\n", attnd,
-            out, result->is_image ? "image FILE" : "text-file FILE",
+    cli_print_serve(out);
+    fputs("                  serve it\n", stderr);
+    print_command("      ", "-eval", out);
+    fputs(" --data FRESH", stderr);
+    print_fields(options);
+    fputs(result->is_regression  ? "                measure it\n"
+          : options->multi_label ? " --multi-label  measure it\n"
+                                 : " --calibrate    calibrate it\n",
+          stderr);
+    print_command("      ", "-predict", out);
+    fprintf(stderr, " --%s --explain %s    explain an answer\n",
+            result->is_image ? "image FILE" : "text-file FILE",
             result->is_image ? "rollout" : "gradient-last");
 }
 

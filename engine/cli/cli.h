@@ -66,6 +66,14 @@ void cli_print_version(const struct cli *cli, FILE *file);
 enum { CLI_COMMAND_BYTES = 512 };
 const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES]);
 
+/* Prints the text as one word of a shell's command: in quotes, if it has a character that a shell
+ * would take for more than itself. */
+void cli_print_word(const char *text, FILE *file);
+
+/* Prints the command that serves a checkpoint, "next: attnd --model NAME=DIR", on standard error.
+ * The name is the directory's, with '_' in place of what a model's name may not have. */
+void cli_print_serve(const char *dir);
+
 /* Tells on standard error what to do with a checkpoint that was written to `out`. */
 void cli_print_next(const char *out);
 

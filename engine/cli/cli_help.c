@@ -1,5 +1,7 @@
 #include "engine/cli/cli.h"
 
+#include "engine/base/file.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -72,11 +74,39 @@ const char *cli_command(const char *program, char out[CLI_COMMAND_BYTES])
     return used < CLI_COMMAND_BYTES ? out : program;
 }
 
+void cli_print_word(const char *text, FILE *file)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./@%";
+    if (text[0] != '\0' && text[strspn(text, plain)] == '\0') {
+        fputs(text, file);
+        return;
+    }
+    fputc('\'', file);
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at == '\'')
+            fputs("'\\''", file);
+        else
+            fputc(*at, file);
+    fputc('\'', file);
+}
+
+void cli_print_serve(const char *dir)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-.";
+    enum { MODEL_NAME_CHARACTERS = 64 };
+    char attnd[CLI_COMMAND_BYTES], name[NAME_MAX + 1];
+    file_last_part(dir, name);
+    for (size_t at; name[at = strspn(name, allowed)] != '\0';)
+        name[at] = '_';
+    fprintf(stderr, "next: %s --model %.*s=", cli_command("attnd", attnd), MODEL_NAME_CHARACTERS,
+            name[strspn(name, ".")] != '\0' ? name : "model");
+    cli_print_word(dir, stderr);
+}
+
 void cli_print_next(const char *out)
 {
-    char attnd[CLI_COMMAND_BYTES];
-    fprintf(stderr,
-            "next: %s --model model=%s    serve it\n"
-            "      %s/report.html    what it can do\n",
-            cli_command("attnd", attnd), out, out);
+    cli_print_serve(out);
+    fprintf(stderr, "    serve it\n      %s/report.html    what it can do\n", out);
 }

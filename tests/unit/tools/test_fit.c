@@ -96,7 +96,7 @@ START_TEST(a_label_is_added_and_the_model_opens)
     write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
     struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100");
     outcome_holds(fit, 0, "before         " TINY, "new label 'LEAK', 6 inputs\n");
-    outcome_holds(fit, 0, "    LEAK        0.0000  1.0000\n", "/attnd --model model=");
+    outcome_holds(fit, 0, "    LEAK        0.0000  1.0000\n", "/attnd --model new=");
     outcome_holds(fit, 0, "    automatic ", "attnd-fit: the model decides as before, and a new ");
     free(fit);
     outcome_expect(outcome_of("attnd-inspect", (const char *[]){out, NULL}), 0,
@@ -132,7 +132,8 @@ START_TEST(fit_prints_progress_lines_in_place_of_the_report)
     write_list(NAMES("POWER", "TIMING", "SCAN", "LEAK"));
     struct outcome *fit = RUN("--model", TINY, "--data", list, "--out", out, "--loss-max", "100",
                               "--progress-lines", "--background");
-    outcome_holds(fit, 0, "{\"step\":\"features\",\"done\":0,\"total\":24}\n", "next: ");
+    outcome_holds(fit, 0, "{\"step\":\"features\",\"done\":0,\"total\":24}\n",
+                  "attnd --model new=");
     outcome_holds(fit, 0, "{\"step\":\"fits\",\"done\":0,", "");
     outcome_holds(fit, 0, "{\"step\":\"writing\",\"done\":0,\"total\":1}\n", "");
     ck_assert_ptr_null(strstr(fit->out, "refused"));

@@ -40,7 +40,7 @@ START_TEST(prune_table_shows_the_cuts_and_their_cost)
     outcome_holds(outcome, 0, "\nas it was    1.0000 [", "");
     outcome_holds(outcome, 0, "\ncut          ", "");
     outcome_holds(outcome, 0, "\nfine-tuned   ", "epoch   2  loss ");
-    outcome_expect(outcome, 0, "", "/attnd --model model=");
+    outcome_expect(outcome, 0, "", "/attnd --model attnd-test-");
     remove_cuts(f.second.path);
     train_fixture_close(&f);
 }

@@ -264,20 +264,33 @@ START_TEST(train_screen_ends_with_the_result_and_the_next_step)
 }
 END_TEST
 
-static void expect_name(const char *path, const char *name)
+START_TEST(train_screen_ends_with_commands_for_data_of_the_same_shape)
 {
-    int len;
-    const char *found = name_of(path, &len);
-    ck_assert_int_eq(len, (int)strlen(name));
-    ck_assert_mem_eq(found, name, strlen(name));
-}
-
-START_TEST(a_model_is_called_by_the_end_of_its_path)
-{
-    expect_name("x", "x");
-    expect_name("models/x", "x");
-    expect_name("/a/b.c//", "b.c");
-    expect_name("/", "");
+    struct train_options options = {.out = "my models/x y/",
+                                    .text_field = "Fail text",
+                                    .image_field = "image",
+                                    .label_field = "bin",
+                                    .multi_label = true};
+    struct trainer_result result = {.best_epoch = 3};
+    program_invocation_name = (char[]){"attnd-train"};
+    log_capture_start();
+    show_end(&options, &result);
+    ck_assert_str_eq(
+        log_capture_end(),
+        "my models/x y/ has the weights of epoch 3\n"
+        "next: attnd --model x_y='my models/x y/'                  serve it\n"
+        "      attnd-eval --model 'my models/x y/' --data FRESH --text-field 'Fail text' "
+        "--label-field bin --multi-label  measure it\n"
+        "      attnd-predict --model 'my models/x y/' --text-file FILE --explain gradient-last    "
+        "explain an answer\n");
+    result.is_mlm = true;
+    options.text_field = "it's";
+    log_capture_start();
+    show_end(&options, &result);
+    ck_assert_str_eq(log_capture_end(),
+                     "my models/x y/ has the weights of epoch 3\n"
+                     "next, with labels: attnd-train --model 'my models/x y/' --data LABELLED "
+                     "--text-field 'it'\\''s' --label-field bin --out DIR\n");
 }
 END_TEST
 
@@ -309,4 +322,5 @@ SUITE("train_screen", times_are_minutes_and_then_hours,
       train_screen_shows_the_plan_with_unusual_settings, a_bar_is_as_full_as_the_phase,
       progress_names_its_phase_and_in_an_epoch_its_figures, a_file_gets_a_line_a_minute,
       an_epoch_is_a_line, train_screen_ends_with_the_result_and_the_next_step,
-      a_model_is_called_by_the_end_of_its_path, train_screen_announces_a_long_run_early)
+      train_screen_ends_with_commands_for_data_of_the_same_shape,
+      train_screen_announces_a_long_run_early)
