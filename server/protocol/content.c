@@ -149,8 +149,9 @@ static enum err_code check_json(struct request *request)
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
-                   "unknown body: send JSON, " INPUT_FORMATS_OR
-                   "; for a plain text add Content-Type: text/plain");
+                   "unknown body: send JSON, " INPUT_FORMATS_OR ", or " LOT_FORMATS_OR
+                   "; curl sends a file as it is with --data-binary @FILE; for a plain text add "
+                   "Content-Type: text/plain");
 }
 
 /* ---- charsets ---- */

@@ -95,8 +95,8 @@ START_TEST(content_names_the_remedy_for_a_text_without_its_type)
         contract_post_as("/predict", "application/x-www-form-urlencoded", "BIN 7 FAIL", 10);
     reply_expect_problem(&reply, 400, "malformed",
                          "unknown body: send JSON, " INPUT_FORMATS_OR
-                         "; for a plain text add Content-Type: "
-                         "text/plain");
+                         ", or STDF; curl sends a file as it is with --data-binary @FILE; for a "
+                         "plain text add Content-Type: text/plain");
     reply_free(&reply);
 }
 END_TEST
