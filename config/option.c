@@ -268,6 +268,8 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
 #define FLAG_SHARE(key) #key
 #define FLAG_WORD(key) #key
 #define FLAG_PATH(key) #key
+#define FLAG_URL(key) #key
+#define FLAG_URLS(key) #key
 #define VALUE_MODELS(choices_)                                                                     \
     .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S]", .apply = add_models
 #define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
@@ -278,6 +280,8 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
 #define VALUE_SHARE(choices_) .value = "SHARE"
 #define VALUE_WORD(choices_) .choices = choices_
 #define VALUE_PATH(choices_) .value = "PATH", .apply = set_path
+#define VALUE_URL(choices_) .value = "URL", .apply = set_path
+#define VALUE_URLS(choices_) .value = "URL,URL...", .apply = set_path
 
 const struct cli_option option_table[OPTION_TOTAL + OPTION_SWITCHES] = {
 #define OPTION(key, type_, default_, min_, max_, choices_, reload_, sentence_)                     \

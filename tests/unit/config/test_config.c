@@ -11,7 +11,7 @@
 
 #define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
 #define TWICE_TEXT                                                                                 \
-    "two models are named \"a\" and have the same directory; each version of a name needs a "        \
+    "two models are named \"a\" and have the same directory; each version of a name needs a "      \
     "directory of its own"
 
 static struct config config;
@@ -469,6 +469,8 @@ START_TEST(config_help_and_markdown_name_every_option)
         ck_assert_ptr_nonnull(strstr(markdown, cell));
     }
     ck_assert_ptr_nonnull(strstr(help, "--queue-limit N"));
+    ck_assert_ptr_nonnull(strstr(help, "--otlp-endpoint URL "));
+    ck_assert_ptr_nonnull(strstr(help, "--cors-origins URL,URL...\n"));
     ck_assert_ptr_nonnull(strstr(help, "(default 64)"));
     ck_assert_ptr_nonnull(strstr(markdown, "| auto, native, openblas, reference |"));
     free(help);
