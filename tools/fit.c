@@ -248,9 +248,10 @@ static enum err_code run_all(struct cli_run *run, struct err *err)
                 fit->fresh_count);
     else
         fprintf(stderr,
-                "attnd-fit: the model decides as before, and a new label is always reviewed: %zu "
-                "inputs with old labels are new to the model, and thresholds need %d\n",
-                fit->fresh_known, FIT_FRESH_MIN);
+                "attnd-fit: the model decides as before, and a new label is always reviewed: "
+                "thresholds need %d inputs with old labels that the model has not learnt, and "
+                "there are %zu\n",
+                FIT_FRESH_MIN, fit->fresh_known);
     if (fit->old.class_prior.kind != CLASS_PRIOR_NATURAL)
         fprintf(stderr, "attnd-fit: class_prior is left out: it has no count for a new label, and "
                         "the head is fitted for --prior\n");

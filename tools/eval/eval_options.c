@@ -46,7 +46,8 @@ static const struct cli_option options[] = {
      FIELD(data),
      .value = "PATH",
      .is_required = true,
-     .help = "The labelled inputs: .jsonl, .csv or a folder."},
+     .help = "The labelled inputs: .jsonl, .csv or a folder. Images may be wafers of STDF lots: "
+             "LOT.stdf#WAFER in a list, LOT.stdf in a class's folder."},
     CLI_ROW_DTYPE(struct eval, how.engine.dtype),
     {.name = "against",
      FIELD(against),
