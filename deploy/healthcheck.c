@@ -29,8 +29,9 @@ enum { PORT_DEFAULT = 8080, TIMEOUT_S = 3 };
 static const char help[] =
     "usage: attnd-healthcheck [--ca-file FILE] [PORT | unix:PATH]\n\n"
     "Asks the attnd on 127.0.0.1, or at the socket PATH, for /readyz. Without PORT it takes the\n"
-    "one of $ATTND_LISTEN, else 8080.\n\n"
-    "  attnd-healthcheck 8080\n\n"
+    "one of $ATTND_LISTEN, else 8080. PORT is a number, not a URL.\n\n"
+    "  attnd-healthcheck 9000\n"
+    "  attnd-healthcheck --ca-file tls.pem 8443\n\n"
     "  --ca-file FILE  asks over TLS: PEM certificates of the server, or of who vouches for it\n"
     "                  (default: $ATTND_TLS_CERT_FILE; without either it asks in the clear)\n\n"
     "Exit status: 0 it is ready, 1 it is not.";
