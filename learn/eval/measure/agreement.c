@@ -10,16 +10,6 @@ bool agreement_differs(const struct evaluation *a, const struct evaluation *b, s
     return evaluation_argmax(a, item) != evaluation_argmax(b, item);
 }
 
-static void compare_logits(struct agreement *out, const float *a, const float *b, unsigned count,
-                           double *sum)
-{
-    for (unsigned i = 0; i < count; i++) {
-        double difference = fabs((double)a[i] - (double)b[i]);
-        out->logit_difference_max = fmax(out->logit_difference_max, difference);
-        *sum += difference;
-    }
-}
-
 void agreement_measure(struct agreement *out, const struct evaluation *a,
                        const struct evaluation *b)
 {
@@ -32,7 +22,12 @@ void agreement_measure(struct agreement *out, const struct evaluation *a,
         if (a_failed || b_failed)
             continue;
         out->equal += !agreement_differs(a, b, i);
-        compare_logits(out, evaluation_logits(a, i), evaluation_logits(b, i), a->label_count, &sum);
+        const float *left = evaluation_logits(a, i), *right = evaluation_logits(b, i);
+        for (unsigned k = 0; k < a->label_count; k++) {
+            double difference = fabs((double)left[k] - (double)right[k]);
+            out->logit_difference_max = fmax(out->logit_difference_max, difference);
+            sum += difference;
+        }
         logits += a->label_count;
     }
     out->share = out->compared > 0 ? (double)out->equal / (double)out->compared : 0.0;

@@ -32,9 +32,9 @@ static double ratio(size_t part, size_t whole)
     return whole > 0 ? (double)part / (double)whole : 0.0;
 }
 
-/* Supports, predictions and hits of all classes, from the confusion matrix. */
-static void count_classes(struct confusion *confusion)
+void confusion_finish(struct confusion *confusion)
 {
+    double f1_sum = 0.0;
     unsigned n = confusion->class_count;
     for (unsigned label = 0; label < n; label++) {
         for (unsigned winner = 0; winner < n; winner++) {
@@ -44,13 +44,7 @@ static void count_classes(struct confusion *confusion)
             confusion->classes[label].hits += label == winner ? inputs : 0;
         }
     }
-}
-
-void confusion_finish(struct confusion *confusion)
-{
-    double f1_sum = 0.0;
-    count_classes(confusion);
-    for (unsigned i = 0; i < confusion->class_count; i++) {
+    for (unsigned i = 0; i < n; i++) {
         struct confusion_class *class = &confusion->classes[i];
         class->precision = ratio(class->hits, class->predicted);
         class->recall = ratio(class->hits, class->support);

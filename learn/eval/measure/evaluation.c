@@ -42,35 +42,29 @@ struct runner {
 
 /* ---- prepare ---- */
 
-static enum err_code prepare_image(const struct engine_model *model, const char *path,
-                                   struct pictures *pictures, struct arena *arena,
-                                   struct engine_input *input, struct err *err)
+enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
+                                 size_t item, struct pictures *pictures, struct arena *arena,
+                                 struct engine_input *out, struct err *err)
 {
+    const struct dataset_item *from = &dataset->items[item];
+    if (dataset->kind == ENGINE_TEXT) {
+        const struct engine_source text = {.kind = ENGINE_TEXT,
+                                           .bytes = from->input,
+                                           .len = from->input_len,
+                                           .pair = from->pair,
+                                           .pair_len = from->pair_len};
+        return engine_prepare(model, &text, NULL, arena, out, err);
+    }
     const struct image_options options = {.pixels_max = PIXELS_MAX,
                                           .grey16_minmax = engine_describe(model)->grey16_minmax};
     struct image image;
     struct arena scratch;
     const struct engine_source source = {.kind = ENGINE_IMAGE, .image = &image};
     arena_init(&scratch);
-    if (!picture_read(pictures, path, &options, &scratch, &image, err))
-        engine_prepare(model, &source, NULL, arena, input, err);
+    if (!picture_read(pictures, from->input, &options, &scratch, &image, err))
+        engine_prepare(model, &source, NULL, arena, out, err);
     arena_deinit(&scratch);
     return err->code;
-}
-
-enum err_code evaluation_prepare(const struct engine_model *model, const struct dataset *dataset,
-                                 size_t item, struct pictures *pictures, struct arena *arena,
-                                 struct engine_input *out, struct err *err)
-{
-    const struct dataset_item *from = &dataset->items[item];
-    if (dataset->kind == ENGINE_IMAGE)
-        return prepare_image(model, from->input, pictures, arena, out, err);
-    const struct engine_source source = {.kind = ENGINE_TEXT,
-                                         .bytes = from->input,
-                                         .len = from->input_len,
-                                         .pair = from->pair,
-                                         .pair_len = from->pair_len};
-    return engine_prepare(model, &source, NULL, arena, out, err);
 }
 
 /* A pool's task. Each member keeps open the STDF file that it read last. */
@@ -108,21 +102,12 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
     return evaluation->logits + item * evaluation->label_count;
 }
 
-/* Keeps the features of the batch that was just run; its rows are the logits of their items. */
-static void keep_features(struct evaluation *out, const struct engine_result *results,
-                          unsigned rows)
-{
-    size_t width = out->feature_size;
-    for (unsigned r = 0; r < rows; r++) {
-        size_t item = (size_t)(results[r].logits - out->logits) / out->label_count;
-        memcpy(out->features + item * width, results[r].features, width * sizeof *out->features);
-    }
-}
-
 /* Packs prepared items from *at on into one batch and runs it. */
 static void run_batch(struct runner *runner, unsigned *at)
 {
     const struct chunk *chunk = &runner->chunk;
+    struct evaluation *out = runner->out;
+    const size_t width = out->feature_size;
     const struct engine_input *inputs[CHUNK_ITEMS];
     struct engine_result results[CHUNK_ITEMS] = {0}, *listed[CHUNK_ITEMS];
     unsigned rows = 0, tokens = 0;
@@ -132,17 +117,19 @@ static void run_batch(struct runner *runner, unsigned *at)
             continue;
         if (rows > 0 && tokens + input->tokens > runner->tokens_max)
             break; /* but a text in windows, run in several passes, may be longer */
-        results[rows].logits = row_of(runner->out, chunk->first + *at);
+        results[rows].logits = row_of(out, chunk->first + *at);
         listed[rows] = &results[rows];
-        runner->out->truncated[chunk->first + *at] = input->truncated;
-        runner->out->coloured[chunk->first + *at] = input->coloured;
+        out->truncated[chunk->first + *at] = input->truncated;
+        out->coloured[chunk->first + *at] = input->coloured;
         inputs[rows++] = input;
         tokens += input->tokens;
     }
     if (rows > 0)
         engine_run(runner->session, inputs, rows, listed);
-    if (runner->out->features != NULL)
-        keep_features(runner->out, results, rows);
+    for (unsigned r = 0; r < rows && out->features != NULL; r++) {
+        size_t item = (size_t)(results[r].logits - out->logits) / out->label_count;
+        memcpy(out->features + item * width, results[r].features, width * sizeof *out->features);
+    }
 }
 
 static bool is_finite(const float *logits, unsigned count)
@@ -154,46 +141,26 @@ static bool is_finite(const float *logits, unsigned count)
 }
 
 /* A failure of the system is not the item's: another run may be able to use it. */
-static enum err_code note_failure(struct runner *runner, unsigned i, struct err *err)
-{
-    size_t item = runner->chunk.first + i;
-    const struct err *cause = &runner->chunk.errs[i];
-    if (err_is_of_system(cause->code))
-        return err_set(err, cause->code, "%.80s: %s", runner->chunk.dataset->items[item].name,
-                       cause->text);
-    return note_problem(runner->out, item, cause->text, err);
-}
-
-/* Clears the item's results. */
-static void forget(struct evaluation *out, size_t item)
-{
-    memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);
-    if (out->features != NULL)
-        memset(out->features + item * out->feature_size, 0,
-               out->feature_size * sizeof *out->features);
-}
-
 static enum err_code note_failures(struct runner *runner, struct err *err)
 {
     const struct chunk *chunk = &runner->chunk;
+    struct evaluation *out = runner->out;
+    const size_t width = out->feature_size;
     for (unsigned i = 0; i < chunk->count && err->code == ERR_OK; i++) {
-        float *row = row_of(runner->out, chunk->first + i);
-        if (chunk->errs[i].code != ERR_OK) {
-            note_failure(runner, i, err);
-        } else if (!is_finite(row, runner->out->label_count)) {
-            forget(runner->out, chunk->first + i);
-            note_problem(runner->out, chunk->first + i, "the logits are not finite", err);
+        const size_t item = chunk->first + i;
+        const struct err *cause = &chunk->errs[i];
+        if (err_is_of_system(cause->code)) {
+            err_set(err, cause->code, "%.80s: %s", chunk->dataset->items[item].name, cause->text);
+        } else if (cause->code != ERR_OK) {
+            note_problem(out, item, cause->text, err);
+        } else if (!is_finite(row_of(out, item), out->label_count)) {
+            memset(row_of(out, item), 0, out->label_count * sizeof *out->logits);
+            if (out->features != NULL)
+                memset(out->features + item * width, 0, width * sizeof *out->features);
+            note_problem(out, item, "the logits are not finite", err);
         }
     }
     return err->code;
-}
-
-static void clear(struct chunk *chunk)
-{
-    for (unsigned i = 0; i < chunk->count; i++) {
-        arena_deinit(&chunk->arenas[i]);
-        chunk->errs[i] = (struct err){0};
-    }
 }
 
 static enum err_code run_chunk(struct runner *runner, size_t first,
@@ -213,7 +180,10 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
         if (chunk->errs[i].code == ERR_OK)
             contrast_count_add(&runner->out->contrast, &chunk->contrasts[i]);
     note_failures(runner, err);
-    clear(chunk);
+    for (unsigned i = 0; i < chunk->count; i++) {
+        arena_deinit(&chunk->arenas[i]);
+        chunk->errs[i] = (struct err){0};
+    }
     return err->code;
 }
 

@@ -38,30 +38,16 @@ static enum err_code open_work(struct work *work, const struct confusion *confus
     if (work->answered == NULL || work->hits == NULL || work->winners == NULL ||
         work->parts == NULL || work->macro == NULL)
         return err_no_memory(err, confusion->count * sizeof *work->winners);
+    uint32_t *at = work->winners;
+    for (size_t cell = 0; cell < (size_t)classes * classes; cell++)
+        for (size_t i = 0; i < confusion->matrix[cell]; i++)
+            *at++ = (uint32_t)(cell % classes);
     return ERR_OK;
-}
-
-static void close_work(struct work *work)
-{
-    free(work->answered);
-    free(work->hits);
-    free(work->winners);
-    free(work->parts);
-    free(work->macro);
 }
 
 static bool is_counted(const struct work *work, unsigned label)
 {
     return work->confusion->classes[label].support > 0;
-}
-
-static void list_winners(struct work *work)
-{
-    const unsigned classes = work->confusion->class_count;
-    uint32_t *at = work->winners;
-    for (size_t cell = 0; cell < (size_t)classes * classes; cell++)
-        for (size_t i = 0; i < work->confusion->matrix[cell]; i++)
-            *at++ = (uint32_t)(cell % classes);
 }
 
 /* Adds a share `weight` of all inputs that has this label and this winner. */
@@ -97,7 +83,7 @@ static double macro_f1_of(const struct work *work)
 
 /* ---- as counted ---- */
 
-static void weigh(struct work *work)
+static void take_classes(struct expectation *out, struct work *work)
 {
     const struct confusion *confusion = work->confusion;
     const unsigned classes = confusion->class_count;
@@ -107,10 +93,6 @@ static void weigh(struct work *work)
             add(work, label, winner,
                 work->shares[label] * (double)confusion->matrix[(size_t)label * classes + winner] /
                     (double)confusion->classes[label].support);
-}
-
-static void take_classes(struct expectation *out, struct work *work)
-{
     out->unseen = 0;
     for (unsigned c = 0; c < out->class_count; c++) {
         out->classes[c] = (struct expectation_class){
@@ -177,12 +159,14 @@ enum err_code expectation_measure(struct expectation *out, const struct confusio
     if (!open_work(&work, confusion, shares, err) && out->classes == NULL)
         err_no_memory(err, confusion->class_count * sizeof *out->classes);
     if (err->code == ERR_OK && !take_accuracy(out, &work, err)) {
-        weigh(&work);
         take_classes(out, &work);
-        list_winners(&work);
         take_interval(out, &work, seed);
     }
-    close_work(&work);
+    free(work.answered);
+    free(work.hits);
+    free(work.winners);
+    free(work.parts);
+    free(work.macro);
     return err->code;
 }
 

@@ -56,17 +56,6 @@ static enum err_code open_work(struct work *work, const struct evaluation *evalu
     return ERR_OK;
 }
 
-static void close_work(struct work *work)
-{
-    free(work->items);
-    free(work->dealt);
-    free(work->rest);
-    free(work->winners);
-    free(work->labels);
-    free(work->crossed);
-    free(work->thresholds);
-}
-
 /* ---- one temperature for all inputs ---- */
 
 static struct calibration_set part_of(const struct work *work, const size_t *items, size_t count)
@@ -159,22 +148,16 @@ static enum err_code deal(struct work *work, uint64_t seed, struct err *err)
     return ERR_OK;
 }
 
-/* Copies the inputs of all folds but one to work->rest. Returns their number. */
-static size_t leave_out(struct work *work, unsigned fold)
-{
-    size_t begin = work->folds[fold], end = work->folds[fold + 1];
-    size_t behind = work->set.count - end;
-    memcpy(work->rest, work->dealt, begin * sizeof *work->rest);
-    memcpy(work->rest + begin, work->dealt + end, behind * sizeof *work->rest);
-    return begin + behind;
-}
-
-/* The inputs of a fold are evaluated with the temperature and thresholds of the others. */
+/* The inputs of a fold are evaluated with the temperature and thresholds of the others, whose
+ * inputs are copied to work->rest. */
 static void cross_fold(struct findings_figures *out, struct work *work, unsigned index,
                        struct verdict *crossed)
 {
-    size_t begin = work->folds[index], held = work->folds[index + 1] - begin;
-    struct calibration_set other = part_of(work, work->rest, leave_out(work, index));
+    size_t begin = work->folds[index], end = work->folds[index + 1];
+    size_t held = end - begin, behind = work->set.count - end;
+    memcpy(work->rest, work->dealt, begin * sizeof *work->rest);
+    memcpy(work->rest + begin, work->dealt + end, behind * sizeof *work->rest);
+    struct calibration_set other = part_of(work, work->rest, begin + behind);
     struct calibration_set fold = part_of(work, work->dealt + begin, held);
     struct selective_curve curve;
     double bound, temperature = calibration_temperature_within(&other, &bound);
@@ -241,20 +224,15 @@ static enum err_code measure_classes(struct findings *out, const struct confusio
     return err->code;
 }
 
-/* Called after measure_at, which leaves the winners sorted by descending score. */
-static void collect_mistakes(struct findings *out, const struct work *work)
-{
-    for (size_t i = 0; i < work->set.count && out->mistake_count < FINDINGS_MISTAKES_MAX; i++)
-        if (!work->winners[i].right)
-            out->mistakes[out->mistake_count++] = work->winners[i];
-}
-
 static enum err_code measure(struct findings *out, struct work *work,
                              const struct findings_options *options, struct err *err)
 {
     struct selective_curve fitted;
     measure_at(&out->served, &out->curve, work, options->temperature);
-    collect_mistakes(out, work);
+    /* measure_at leaves the winners sorted by descending score */
+    for (size_t i = 0; i < work->set.count && out->mistake_count < FINDINGS_MISTAKES_MAX; i++)
+        if (!work->winners[i].right)
+            out->mistakes[out->mistake_count++] = work->winners[i];
     double temperature = calibration_temperature_within(&work->set, &out->temperature_bound);
     measure_at(&out->fitted, &fitted, work, temperature);
     for (unsigned i = 0; i < work->set.label_count; i++)
@@ -272,7 +250,13 @@ enum err_code findings_open(struct findings *out, const struct evaluation *evalu
     if (!open_work(&work, evaluation, classes, options, err) &&
         !measure_classes(out, confusion, options->seed, err))
         measure(out, &work, options, err);
-    close_work(&work);
+    free(work.items);
+    free(work.dealt);
+    free(work.rest);
+    free(work.winners);
+    free(work.labels);
+    free(work.crossed);
+    free(work.thresholds);
     return err->code;
 }
 

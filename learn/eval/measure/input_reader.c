@@ -23,17 +23,6 @@ static enum err_code name_file(const char *path, struct err *err)
                         : ERR_OK;
 }
 
-static enum err_code check_kind(const struct input_reader *reader,
-                                const struct listed_input *source, struct err *err)
-{
-    bool is_image = engine_describe(reader->model)->kind == ENGINE_IMAGE;
-    if (is_image == source->is_image)
-        return ERR_OK;
-    if (source->path != NULL && !source->is_image && name_file(source->path, err))
-        return err->code;
-    return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
-}
-
 static enum err_code prepare_picture(struct input_reader *reader, const char *path,
                                      struct arena *arena, struct engine_input *out, struct err *err)
 {
@@ -81,9 +70,13 @@ static enum err_code prepare_file(struct input_reader *reader, const char *path,
 static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,
                              struct arena *arena, struct engine_input *out, struct err *err)
 {
-    if (check_kind(reader, source, err))
-        return err->code;
-    if (source->is_image)
+    const bool is_image = engine_describe(reader->model)->kind == ENGINE_IMAGE;
+    if (is_image != source->is_image) {
+        if (source->path != NULL && !source->is_image && name_file(source->path, err))
+            return err->code;
+        return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
+    }
+    if (is_image)
         return prepare_picture(reader, source->path, arena, out, err);
     if (source->path != NULL)
         return prepare_file(reader, source->path, arena, out, err);

@@ -15,8 +15,6 @@ enum { DRAWS_MAX = 1000, DRAWS_MIN = 100, PICKS_MAX = 200 * 1000 * 1000, PURPOSE
 /* The normal distribution's 97.5 % quantile. */
 static const double z_two_sided = 1.959963984540054;
 
-/* ---- a share ---- */
-
 /* ---- a mean ---- */
 
 /* Abramowitz and Stegun 1964, 26.7.5, of the 97.5 % quantile. */
@@ -60,17 +58,6 @@ struct bootstrap {
     float *macro;        /* [draws] */
 };
 
-static void expand_pairs(struct bootstrap *boot, const struct confusion *confusion)
-{
-    size_t at = 0;
-    for (unsigned label = 0; label < boot->class_count; label++)
-        for (unsigned winner = 0; winner < boot->class_count; winner++)
-            for (size_t i = confusion->matrix[(size_t)label * boot->class_count + winner]; i > 0;
-                 i--)
-                boot->pairs[at++] = (struct pair){label, winner};
-    assert(at == boot->count);
-}
-
 static enum err_code open_bootstrap(struct bootstrap *boot, const struct confusion *confusion,
                                     struct err *err)
 {
@@ -89,16 +76,14 @@ static enum err_code open_bootstrap(struct bootstrap *boot, const struct confusi
     boot->macro = calloc(boot->draws, sizeof *boot->macro);
     if (boot->pairs == NULL || boot->tally == NULL || boot->f1 == NULL || boot->macro == NULL)
         return err_no_memory(err, (size_t)boot->class_count * boot->draws * sizeof *boot->f1);
-    expand_pairs(boot, confusion);
+    size_t at = 0;
+    for (unsigned label = 0; label < boot->class_count; label++)
+        for (unsigned winner = 0; winner < boot->class_count; winner++)
+            for (size_t i = confusion->matrix[(size_t)label * boot->class_count + winner]; i > 0;
+                 i--)
+                boot->pairs[at++] = (struct pair){label, winner};
+    assert(at == boot->count);
     return ERR_OK;
-}
-
-static void close_bootstrap(struct bootstrap *boot)
-{
-    free(boot->pairs);
-    free(boot->tally);
-    free(boot->f1);
-    free(boot->macro);
 }
 
 static void draw(struct bootstrap *boot, unsigned index, struct rng *rng)
@@ -156,6 +141,9 @@ enum err_code interval_bootstrap_f1(struct interval *macro_f1, struct interval *
         for (unsigned i = 0; i < boot.class_count; i++)
             f1[i] = percentiles(boot.f1 + (size_t)i * boot.draws, boot.draws);
     }
-    close_bootstrap(&boot);
+    free(boot.pairs);
+    free(boot.tally);
+    free(boot.f1);
+    free(boot.macro);
     return err->code;
 }

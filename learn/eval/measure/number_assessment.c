@@ -29,10 +29,12 @@ enum err_code number_assessment_take(struct number_assessment *out,
     return ERR_OK;
 }
 
-/* Sorts answers and right numbers by output, without the inputs that failed. */
-static enum err_code sort_out(struct number_assessment *assessment, struct err *err)
+enum err_code number_assessment_run(struct number_assessment *assessment,
+                                    const struct evaluation_options *options, struct err *err)
 {
-    const struct evaluation *evaluation = &assessment->evaluation;
+    struct evaluation *evaluation = &assessment->evaluation;
+    if (evaluation_run(evaluation, assessment->model, assessment->dataset, options, err))
+        return err->code;
     const size_t count = evaluation->count - evaluation->failed, outputs = assessment->outputs;
     assessment->count = count;
     assessment->answered = calloc(2 * count * outputs + 1, sizeof *assessment->answered);
@@ -40,6 +42,7 @@ static enum err_code sort_out(struct number_assessment *assessment, struct err *
     if (assessment->answered == NULL || assessment->errors == NULL)
         return err_no_memory(err, 2 * count * outputs * sizeof *assessment->answered);
     assessment->right = assessment->answered + count * outputs;
+    /* by output, without the inputs that failed */
     for (size_t i = 0, at = 0; i < evaluation->count; i++) {
         if (evaluation->problems[i] != NULL)
             continue;
@@ -49,22 +52,10 @@ static enum err_code sort_out(struct number_assessment *assessment, struct err *
         }
         at++;
     }
-    return ERR_OK;
-}
-
-enum err_code number_assessment_run(struct number_assessment *assessment,
-                                    const struct evaluation_options *options, struct err *err)
-{
-    if (evaluation_run(&assessment->evaluation, assessment->model, assessment->dataset, options,
-                       err) ||
-        sort_out(assessment, err))
-        return err->code;
-    for (unsigned k = 0; k < assessment->outputs; k++) {
-        const size_t first = k * assessment->count;
-        if (number_errors_measure(&assessment->errors[k], assessment->answered + first,
-                                  assessment->right + first, assessment->count, err))
+    for (size_t k = 0; k < outputs; k++)
+        if (number_errors_measure(&assessment->errors[k], assessment->answered + k * count,
+                                  assessment->right + k * count, count, err))
             return err->code;
-    }
     return ERR_OK;
 }
 

@@ -111,32 +111,8 @@ size_t selective_right_min(const struct selective_goal *goal)
     return right;
 }
 
-/* Moves verdicts first .. end - 1 to index `to`; those that were there follow them. */
-static size_t move_down(struct verdict *verdicts, size_t to, size_t first, size_t end)
-{
-    for (size_t i = first; i < end; i++) {
-        struct verdict moved = verdicts[i];
-        verdicts[i] = verdicts[to];
-        verdicts[to++] = moved;
-    }
-    return to;
-}
-
-/* Chooses one threshold for the first `count` verdicts, all answers of the small labels. */
-static void choose_together(struct selective_threshold *out, struct verdict *verdicts, size_t count,
-                            const struct selective_goal *goal)
-{
-    qsort(verdicts, count, sizeof *verdicts, compare_falling);
-    struct selective_threshold common = choose(verdicts, count, goal);
-    for (size_t i = 0; common.reachable && i < count; i++) {
-        struct selective_threshold *own = &out[verdicts[i].label];
-        own->reachable = true;
-        own->score = common.score;
-        own->count += i < common.count;
-        own->right += i < common.count && verdicts[i].right;
-    }
-}
-
+/* The small labels share one threshold: their verdicts are moved to the beginning, and those that
+ * were there follow them. */
 void selective_thresholds(struct selective_threshold *out, unsigned label_count,
                           struct verdict *verdicts, size_t count, const struct selective_goal *goal)
 {
@@ -147,10 +123,21 @@ void selective_thresholds(struct selective_threshold *out, unsigned label_count,
         while (at < count && verdicts[at].label == label)
             at++;
         out[label] = choose(verdicts + first, at - first, goal);
-        if (is_small(at - first, goal))
-            small = move_down(verdicts, small, first, at);
+        for (size_t i = first; i < at && is_small(at - first, goal); i++) {
+            struct verdict moved = verdicts[i];
+            verdicts[i] = verdicts[small];
+            verdicts[small++] = moved;
+        }
     }
-    choose_together(out, verdicts, small, goal);
+    qsort(verdicts, small, sizeof *verdicts, compare_falling);
+    struct selective_threshold common = choose(verdicts, small, goal);
+    for (size_t i = 0; common.reachable && i < small; i++) {
+        struct selective_threshold *own = &out[verdicts[i].label];
+        own->reachable = true;
+        own->score = common.score;
+        own->count += i < common.count;
+        own->right += i < common.count && verdicts[i].right;
+    }
 }
 
 void selective_decide(struct selective_decisions *sum, const struct selective_threshold *thresholds,

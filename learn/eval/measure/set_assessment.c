@@ -3,16 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first label with this name; label_count: there is none. */
-static unsigned find(const struct engine_info *info, const char *name, size_t len)
-{
-    unsigned at = 0;
-    while (at < info->label_count &&
-           (strncmp(info->labels[at], name, len) != 0 || info->labels[at][len] != '\0'))
-        at++;
-    return at;
-}
-
 static enum err_code match(const struct engine_info *info, const char *label, bool *truths,
                            struct err *err)
 {
@@ -20,7 +10,10 @@ static enum err_code match(const struct engine_info *info, const char *label, bo
         return ERR_OK;
     for (;; label++) {
         const size_t len = strcspn(label, "|");
-        const unsigned found = find(info, label, len);
+        unsigned found = 0;
+        while (found < info->label_count &&
+               (strncmp(info->labels[found], label, len) != 0 || info->labels[found][len] != '\0'))
+            found++;
         if (found == info->label_count)
             return err_set(err, ERR_UNUSABLE, "the model has no label '%.*s'",
                            len < 80 ? (int)len : 80, label);

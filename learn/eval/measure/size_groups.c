@@ -13,19 +13,14 @@ static size_t bound(unsigned rank)
     return rank % 2 == 0 ? power : power + power / 2;
 }
 
-/* The rank of the first bound that a size does not exceed. */
-static unsigned rank_of(size_t size)
+/* Groups end at the ranks that are multiples of `step`. A size has the rank of the first bound that
+ * it does not exceed. */
+static unsigned group_of(size_t size, unsigned step)
 {
     unsigned rank = RANK_MIN;
     while (bound(rank) < size)
         rank++;
-    return rank;
-}
-
-/* Groups end at the ranks that are multiples of `step`. */
-static unsigned group_of(size_t size, unsigned step)
-{
-    return (rank_of(size) + step - 1) / step;
+    return (rank + step - 1) / step;
 }
 
 /* ---- count ---- */

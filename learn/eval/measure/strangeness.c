@@ -31,15 +31,6 @@ static enum err_code open_work(struct work *work, const struct strangeness_sourc
     return ERR_OK;
 }
 
-static void close_work(struct work *work)
-{
-    free(work->known);
-    free(work->strange);
-    free(work->some_known);
-    free(work->some_strange);
-    free(work->scores);
-}
-
 /* ---- known inputs to compare with ---- */
 
 enum which { ALL, ALL_BUT, ONLY };
@@ -66,37 +57,7 @@ static bool is_of(const struct strangeness_source *source, size_t item, const ch
     return label == NULL || (own != NULL && strcmp(own, label) == 0);
 }
 
-static size_t take_strange(struct work *work, const char *label)
-{
-    const struct evaluation *strange = work->source->strange;
-    size_t taken = 0, at = 0;
-    for (size_t i = 0; i < strange->count; i++) {
-        if (strange->problems[i] != NULL)
-            continue;
-        if (is_of(work->source, i, label))
-            work->some_strange[taken++] = work->strange[at];
-        at++;
-    }
-    return taken;
-}
-
 /* ---- a group ---- */
-
-static void decide(struct selective_decisions *sum, struct work *work, const char *label)
-{
-    const struct strangeness_source *source = work->source;
-    const struct evaluation *strange = source->strange;
-    for (size_t i = 0; i < strange->count; i++) {
-        struct judgement judgement;
-        if (strange->problems[i] != NULL || !is_of(source, i, label))
-            continue;
-        evaluation_judge(strange, source->model, i, work->scores, &judgement);
-        sum->count++;
-        sum->automatic += judgement.decision == DECISION_AUTO;
-        sum->review += judgement.decision == DECISION_REVIEW;
-        sum->unknown += judgement.decision == DECISION_UNKNOWN;
-    }
-}
 
 static enum err_code measure_group(struct strangeness_group *group, const struct strangeness *out,
                                    struct work *work, struct err *err)
@@ -104,8 +65,22 @@ static enum err_code measure_group(struct strangeness_group *group, const struct
     group->classes = calloc(out->label_count, sizeof *group->classes);
     if (group->classes == NULL)
         return err_no_memory(err, out->label_count * sizeof *group->classes);
-    decide(&group->decisions, work, group->label);
-    const size_t strange = take_strange(work, group->label);
+    const struct strangeness_source *source = work->source;
+    size_t strange = 0, at = 0; /* of some_strange and of strange */
+    for (size_t i = 0; i < source->strange->count; i++) {
+        struct judgement judgement;
+        if (source->strange->problems[i] != NULL)
+            continue;
+        const float score = work->strange[at++];
+        if (!is_of(source, i, group->label))
+            continue;
+        work->some_strange[strange++] = score;
+        evaluation_judge(source->strange, source->model, i, work->scores, &judgement);
+        group->decisions.count++;
+        group->decisions.automatic += judgement.decision == DECISION_AUTO;
+        group->decisions.review += judgement.decision == DECISION_REVIEW;
+        group->decisions.unknown += judgement.decision == DECISION_UNKNOWN;
+    }
     separation_measure(&group->all, work->some_known, take_known(work, ALL, 0), work->some_strange,
                        strange);
     separation_measure(&group->defects, work->some_known, take_known(work, ALL_BUT, out->majority),
@@ -117,18 +92,6 @@ static enum err_code measure_group(struct strangeness_group *group, const struct
 }
 
 /* ---- all of them ---- */
-
-static unsigned find_majority(struct work *work, unsigned label_count)
-{
-    unsigned majority = 0;
-    size_t most = 0;
-    for (unsigned c = 0; c < label_count; c++) {
-        const size_t count = take_known(work, ONLY, c);
-        majority = count > most ? c : majority;
-        most = count > most ? count : most;
-    }
-    return majority;
-}
 
 static enum err_code list_groups(struct strangeness *out, const struct strangeness_source *source,
                                  struct err *err)
@@ -157,11 +120,20 @@ enum err_code strangeness_measure(struct strangeness *out, const struct strangen
     struct work work = {0};
     *out = (struct strangeness){.label_count = source->known->label_count};
     if (!list_groups(out, source, err) && !open_work(&work, source, err)) {
-        out->majority = find_majority(&work, out->label_count);
+        size_t most = 0;
+        for (unsigned c = 0; c < out->label_count; c++) {
+            const size_t count = take_known(&work, ONLY, c);
+            out->majority = count > most ? c : out->majority;
+            most = count > most ? count : most;
+        }
         for (unsigned g = 0; g < out->group_count && err->code == ERR_OK; g++)
             measure_group(&out->groups[g], out, &work, err);
     }
-    close_work(&work);
+    free(work.known);
+    free(work.strange);
+    free(work.some_known);
+    free(work.some_strange);
+    free(work.scores);
     return err->code;
 }
 
