@@ -146,19 +146,6 @@ static enum err_code add_ngrams(struct closing *closing, struct conclusion *out,
 
 /* ---- class biases ---- */
 
-static struct calibration_set set_of(const struct assessment *assessment, size_t *items)
-{
-    const struct evaluation *evaluation = &assessment->evaluation;
-    struct calibration_set set = {.logits = evaluation->logits,
-                                  .classes = assessment->classes,
-                                  .items = items,
-                                  .label_count = evaluation->label_count};
-    for (size_t i = 0; i < evaluation->count; i++)
-        if (evaluation->problems[i] == NULL)
-            items[set.count++] = i;
-    return set;
-}
-
 /* Adds `shifts` [labels] to logits that were computed without them; NULL: does nothing. */
 static void shift_logits(struct evaluation *evaluation, const float *shifts)
 {
@@ -183,19 +170,27 @@ static enum err_code fit_biases(struct closing *closing, struct conclusion *out,
     struct logit_adjustment biases;
     if (strcmp(closing->run->options->class_biases, "fit") != 0)
         return ERR_OK;
-    size_t *items = calloc(assessment->evaluation.count, sizeof *items);
-    closing->shifts = calloc(assessment->evaluation.label_count, sizeof *closing->shifts);
+    struct evaluation *evaluation = &assessment->evaluation;
+    size_t *items = calloc(evaluation->count, sizeof *items);
+    closing->shifts = calloc(evaluation->label_count, sizeof *closing->shifts);
     if (items == NULL || closing->shifts == NULL) {
-        err_no_memory(err, assessment->evaluation.count * sizeof *items);
-    } else {
-        struct calibration_set set = set_of(assessment, items);
-        if (!logit_adjustment_fit(&biases, &set, closing->shifts, err)) {
-            out->macro_f1_before = biases.before;
-            out->macro_f1_crossed = biases.crossed;
-            fold(closing->run, closing->shifts);
-            shift_logits(&assessment->evaluation, closing->shifts);
-        }
+        err_no_memory(err, evaluation->count * sizeof *items);
+        goto out;
     }
+    struct calibration_set set = {.logits = evaluation->logits,
+                                  .classes = assessment->classes,
+                                  .items = items,
+                                  .label_count = evaluation->label_count};
+    for (size_t i = 0; i < evaluation->count; i++)
+        if (evaluation->problems[i] == NULL)
+            items[set.count++] = i;
+    if (logit_adjustment_fit(&biases, &set, closing->shifts, err))
+        goto out;
+    out->macro_f1_before = biases.before;
+    out->macro_f1_crossed = biases.crossed;
+    fold(closing->run, closing->shifts);
+    shift_logits(evaluation, closing->shifts);
+out:
     free(items);
     return err->code != ERR_OK ? err->code : assessment_measure(assessment, err);
 }
@@ -250,42 +245,23 @@ static enum err_code decide(struct closing *closing, struct err *err)
 
 /* ---- the report ---- */
 
-static enum err_code copy_epochs(const struct run *run, struct report_epoch **out, struct err *err)
+static enum err_code write_report(struct closing *closing, struct err *err)
 {
-    const struct history *history = &run->history;
-    *out = calloc(history->count + 1, sizeof **out);
-    if (*out == NULL)
-        return err_no_memory(err, history->count * sizeof **out);
+    const struct history *history = &closing->run->history;
+    struct report *report = &closing->assessment.report;
+    struct report_epoch *epochs = calloc(history->count + 1, sizeof *epochs);
+    if (epochs == NULL)
+        return err_no_memory(err, history->count * sizeof *epochs);
     for (unsigned i = 0; i < history->count; i++)
-        (*out)[i] = (struct report_epoch){.train_loss = history->epochs[i].train_loss,
+        epochs[i] = (struct report_epoch){.train_loss = history->epochs[i].train_loss,
                                           .validation_loss = history->epochs[i].validation_loss,
                                           .macro_f1 = history->epochs[i].macro_f1,
                                           .rate = history->epochs[i].rate};
-    return ERR_OK;
-}
-
-static enum err_code write_report(struct closing *closing, struct err *err)
-{
-    struct report_epoch *epochs;
-    struct report *report = &closing->assessment.report;
-    if (copy_epochs(closing->run, &epochs, err))
-        return err->code;
     report->epochs = epochs;
-    report->epoch_count = closing->run->history.count;
+    report->epoch_count = history->count;
     assessment_write(&closing->assessment, closing->run->options->out, err);
     report->epochs = NULL;
     free(epochs);
-    return err->code;
-}
-
-static enum err_code take_remarks(const struct assessment *assessment, char **out, struct err *err)
-{
-    struct memory_file lines;
-    if (memory_file_open(&lines, err))
-        return err->code;
-    assessment_print_remarks(assessment, lines.stream);
-    memory_file_close(&lines, err);
-    *out = lines.bytes;
     return err->code;
 }
 
@@ -302,7 +278,13 @@ static enum err_code sum_up(const struct assessment *assessment, struct conclusi
         out->automatic = (double)decisions->automatic / (double)decisions->count;
     if (decisions->automatic > 0)
         out->right = (double)decisions->right / (double)decisions->automatic;
-    return take_remarks(assessment, &out->remarks, err);
+    struct memory_file lines;
+    if (memory_file_open(&lines, err))
+        return err->code;
+    assessment_print_remarks(assessment, lines.stream);
+    memory_file_close(&lines, err);
+    out->remarks = lines.bytes;
+    return err->code;
 }
 
 /* ---- all of it ---- */
@@ -323,15 +305,6 @@ static enum err_code view_train(struct closing *closing, size_t max, struct data
     return corpus_view(corpus, &some, out, err);
 }
 
-static enum err_code open_views(struct closing *closing, struct err *err)
-{
-    struct corpus *corpus = &closing->run->corpus;
-    if (view_train(closing, KNOWN_MAX, &closing->known, err) ||
-        view_train(closing, LISTED_MAX, &closing->listed, err))
-        return err->code;
-    return corpus_view(corpus, &corpus->validation, &closing->validation, err);
-}
-
 enum err_code conclude(struct run *run, const struct conclude_progress *progress,
                        struct conclusion *out, struct err *err)
 {
@@ -343,10 +316,12 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
         return err->code;
     if (run->is_mlm || run->is_regression || run->options->multi_label)
         return run_output_finish(run, err);
-    if (open_views(&closing, err) || assess(&closing, err) || add_ngrams(&closing, out, err) ||
-        fit_biases(&closing, out, err) || decide(&closing, err) || write_checkpoint(run, err) ||
-        assess(&closing, err) || write_report(&closing, err) ||
-        sum_up(&closing.assessment, out, err))
+    if (view_train(&closing, KNOWN_MAX, &closing.known, err) ||
+        view_train(&closing, LISTED_MAX, &closing.listed, err) ||
+        corpus_view(&run->corpus, &run->corpus.validation, &closing.validation, err) ||
+        assess(&closing, err) || add_ngrams(&closing, out, err) || fit_biases(&closing, out, err) ||
+        decide(&closing, err) || write_checkpoint(run, err) || assess(&closing, err) ||
+        write_report(&closing, err) || sum_up(&closing.assessment, out, err))
         goto out;
     run_output_finish(run, err);
 out:

@@ -110,22 +110,33 @@ static size_t count_weights(const struct parameters *parameters)
     return count;
 }
 
-static void show_plan(const struct walk *walk, const char *remarks)
+static enum err_code tell_plan(const struct walk *walk, struct err *err)
 {
     const struct run *run = &walk->run;
-    const struct corpus_items *train = &run->corpus.train, *validation = &run->corpus.validation;
+    const struct corpus_items *train = &run->corpus.train;
     const struct samples *samples = train->part->samples;
+    struct memory_file remarks;
+    if (walk->hooks->plan == NULL)
+        return ERR_OK;
+    if (memory_file_open(&remarks, err))
+        return err->code;
+    bool begins = run->learner.loaded.found == 0 && !run->resumed;
+    if (!begins ||
+        !corpus_remarks_print_defaults(&run->spec, run->options->model, remarks.stream, err))
+        corpus_remarks_print(&run->corpus, remarks.stream, err);
+    if (memory_file_close(&remarks, err))
+        goto out;
     struct trainer_plan plan = {.family = run->spec.family->name,
                                 .precision = precision_name(run->learner.setup.network.precision),
                                 .train = train->count,
-                                .validation = validation->count,
+                                .validation = run->corpus.validation.count,
                                 .labels = run->corpus.outputs,
                                 .is_regression = run->is_regression,
                                 .epochs = run->plan.epochs,
                                 .threads = run->threads,
                                 .parameters = count_weights(&run->learner.parameters),
                                 .tensors_missing = run->learner.loaded.missing,
-                                .remarks = remarks,
+                                .remarks = remarks.bytes,
                                 .resumed = run->resumed,
                                 .replaced_version = run->replaced_version,
                                 .step = run->at.step,
@@ -137,22 +148,7 @@ static void show_plan(const struct walk *walk, const char *remarks)
         plan.unusable_reason = samples_problem(samples, first);
     }
     walk->hooks->plan(walk->hooks->context, &plan);
-}
-
-static enum err_code tell_plan(const struct walk *walk, struct err *err)
-{
-    struct memory_file remarks;
-    if (walk->hooks->plan == NULL)
-        return ERR_OK;
-    if (memory_file_open(&remarks, err))
-        return err->code;
-    const struct run *run = &walk->run;
-    bool begins = run->learner.loaded.found == 0 && !run->resumed;
-    if (!begins ||
-        !corpus_remarks_print_defaults(&run->spec, run->options->model, remarks.stream, err))
-        corpus_remarks_print(&run->corpus, remarks.stream, err);
-    if (!memory_file_close(&remarks, err))
-        show_plan(walk, remarks.bytes);
+out:
     free(remarks.bytes);
     return err->code;
 }
@@ -181,18 +177,14 @@ static void tell_estimate(struct walk *walk)
 
 /* ---- a step ---- */
 
-static bool must_stop(const struct walk *walk)
-{
-    return walk->hooks->stop != NULL && atomic_load(walk->hooks->stop);
-}
-
-static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned count,
-                                 uint64_t position, struct err *err)
+static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, struct err *err)
 {
     struct run *run = &walk->run;
-    struct learner *learner = &run->learner;
     const struct corpus_items *train = &run->corpus.train;
-    struct thread_pool *pool = network_pool(learner->network);
+    struct thread_pool *pool = network_pool(run->learner.network);
+    unsigned first = number * run->plan.batch, left = run->plan.epoch_inputs - first;
+    unsigned count = left < run->plan.batch ? left : run->plan.batch;
+    uint64_t position = (uint64_t)epoch * run->plan.epoch_inputs + first;
     struct data_loader_order order = {.view = &run->plan.learning,
                                       .draws = true,
                                       .masks = run->is_mlm,
@@ -205,23 +197,11 @@ static enum err_code learn_batch(struct walk *walk, unsigned first, unsigned cou
         run->items[i] = train->item[place];
         run->targets[i] = train->targets + place * run->corpus.outputs;
     }
-    if (data_loader_prepare(&run->loader, pool, run->items, count, &order, err))
-        return err->code;
-    if (teachers_run(&run->teachers, pool, run->items, count, &order, &targets.teacher, err) ||
-        learner_batch(learner, &run->loader, &run->loss, &targets, position, &loss, err))
+    if (data_loader_prepare(&run->loader, pool, run->items, count, &order, err) ||
+        teachers_run(&run->teachers, pool, run->items, count, &order, &targets.teacher, err) ||
+        learner_batch(&run->learner, &run->loader, &run->loss, &targets, position, &loss, err))
         return err->code;
     run->at.epoch_loss += loss;
-    return ERR_OK;
-}
-
-static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, struct err *err)
-{
-    struct run *run = &walk->run;
-    unsigned first = number * run->plan.batch, left = run->plan.epoch_inputs - first;
-    unsigned count = left < run->plan.batch ? left : run->plan.batch;
-    uint64_t position = (uint64_t)epoch * run->plan.epoch_inputs + first;
-    if (learn_batch(walk, first, count, position, err))
-        return err->code;
     walk->rate = plan_rate(&run->plan.schedule, run->at.step);
     struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
     run->at.epoch_skipped += report.skipped;
@@ -252,7 +232,8 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     uint64_t first = (uint64_t)epoch * run->plan.epoch_steps;
     uint64_t start_ns = clock_now_ns();
     sampler_epoch(&run->sampler, epoch, run->order, run->plan.epoch_inputs);
-    while (run->at.step - first < run->plan.epoch_steps && !must_stop(walk))
+    while (run->at.step - first < run->plan.epoch_steps &&
+           !(walk->hooks->stop != NULL && atomic_load(walk->hooks->stop)))
         if (step(walk, epoch, (unsigned)(run->at.step - first), err) ||
             save_now_and_then(walk, &start_ns, err))
             return err->code;
@@ -336,19 +317,14 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     return note_epoch(walk, epoch, &judged, is_best, err);
 }
 
-/* Forgets the best epoch when the image size changes: figures of different image sizes are not
- * comparable, so the first epoch of a stage counts as the best so far. */
-static void forget_smaller_images(struct run *run, unsigned epoch)
-{
-    if (epoch > 0 && plan_image_size(&run->plan, epoch) != plan_image_size(&run->plan, epoch - 1) &&
-        run->at.step == (uint64_t)epoch * run->plan.epoch_steps)
-        run->at.best_epoch = 0;
-}
-
 static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *err)
 {
     struct run *run = &walk->run;
-    forget_smaller_images(run, epoch);
+    /* Figures of different image sizes are not comparable: the first epoch of a stage counts as the
+     * best so far. */
+    if (epoch > 0 && plan_image_size(&run->plan, epoch) != plan_image_size(&run->plan, epoch - 1) &&
+        run->at.step == (uint64_t)epoch * run->plan.epoch_steps)
+        run->at.best_epoch = 0;
     if (run_shape(run, epoch, err) || learn(walk, epoch, err))
         return err->code;
     if (!walk->interrupted && judge(walk, epoch, err))
@@ -359,25 +335,21 @@ static enum err_code run_epoch(struct walk *walk, unsigned epoch, struct err *er
 
 /* ---- the run ---- */
 
-/* The epoch, from 1, that first reached the best one's figure at its image size. */
-static uint64_t reached_at(const struct run *run)
-{
-    const struct history_epoch *epoch = run->history.epochs, *best;
-    best = &epoch[run->at.best_epoch - 1];
-    if (run->is_mlm || run->is_regression || keeps_last(run))
-        return run->at.best_epoch;
-    while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
-        epoch++;
-    return (uint64_t)(epoch - run->history.epochs) + 1;
-}
-
-/* True if no epoch has been better for --patience epochs. A smaller loss alone does not count: it
- * keeps falling long after all answers are right. */
+/* True if no epoch has been better for --patience epochs, counted from the one that first reached
+ * the best one's figure at its image size. A smaller loss alone does not count: it keeps falling
+ * long after all answers are right. */
 static bool is_early(const struct run *run)
 {
-    uint64_t done = run->at.step / run->plan.epoch_steps;
-    return run->options->patience > 0 && run->at.best_epoch > 0 &&
-           done - reached_at(run) >= run->options->patience;
+    uint64_t done = run->at.step / run->plan.epoch_steps, reached = run->at.best_epoch;
+    if (run->options->patience == 0 || reached == 0)
+        return false;
+    if (!run->is_mlm && !run->is_regression && !keeps_last(run)) {
+        const struct history_epoch *epoch = run->history.epochs, *best = &epoch[reached - 1];
+        while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
+            epoch++;
+        reached = (uint64_t)(epoch - run->history.epochs) + 1;
+    }
+    return done - reached >= run->options->patience;
 }
 
 static enum err_code walk_through(struct walk *walk, const struct train_options *options,

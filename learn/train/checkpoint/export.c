@@ -37,16 +37,6 @@ static enum err_code put_architecture(struct json_t *config, const struct parame
                           err);
 }
 
-static enum err_code put_label(struct json_t *id2label, struct json_t *label2id, unsigned id,
-                               const char *label, struct err *err)
-{
-    char key[16];
-    snprintf(key, sizeof key, "%u", id);
-    if (doc_edit_text(id2label, key, label, err))
-        return err->code;
-    return doc_edit_integer(label2id, label, id, err);
-}
-
 /* Removes num_labels, which could contradict id2label. */
 static enum err_code put_labels(struct json_t *config, const struct spec *spec, struct err *err)
 {
@@ -58,34 +48,14 @@ static enum err_code put_labels(struct json_t *config, const struct spec *spec, 
     if (doc_edit_object(config, "id2label", &id2label, err) ||
         doc_edit_object(config, "label2id", &label2id, err))
         return err->code;
-    for (unsigned i = 0; i < spec->label_count; i++)
-        if (put_label(id2label, label2id, i, spec->labels[i], err))
+    for (unsigned i = 0; i < spec->label_count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%u", i);
+        if (doc_edit_text(id2label, key, spec->labels[i], err) ||
+            doc_edit_integer(label2id, spec->labels[i], i, err))
             return err->code;
+    }
     return doc_edit_text(config, "problem_type", problems[spec->scores], err);
-}
-
-/* transformers converts all weights to this dtype: for a regression it is F32, as its classifier
- * needs. transformers has called torch_dtype "dtype" since 4.56. If both are there it takes
- * "dtype". */
-static enum err_code put_dtype(struct json_t *config, enum dtype dtype, struct err *err)
-{
-    doc_edit_remove(config, "torch_dtype");
-    return doc_edit_text(config, "dtype", dtype == DTYPE_F16 ? "float16" : "float32", err);
-}
-
-static enum err_code put_pruned_layer(struct json_t *layers, const struct spec *spec,
-                                      unsigned layer, long long *gone, struct err *err)
-{
-    const bool *is_gone = spec->pruned.is_gone + (size_t)layer * spec->heads;
-    char key[16];
-    size_t count = 0;
-    for (unsigned h = 0; h < spec->heads; h++)
-        if (is_gone[h])
-            gone[count++] = h;
-    if (count == 0)
-        return ERR_OK;
-    snprintf(key, sizeof key, "%u", layer);
-    return doc_edit_integers(layers, key, gone, count, err);
 }
 
 /* Writes pruned_heads if layers lack heads; else leaves the member as it was. */
@@ -97,32 +67,38 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
     long long *gone = calloc(spec->heads, sizeof *gone);
     if (gone == NULL)
         return err_no_memory(err, spec->heads * sizeof *gone);
-    for (unsigned layer = 0; layer < spec->layers && err->code == ERR_OK; layer++)
-        put_pruned_layer(layers, spec, layer, gone, err);
+    for (unsigned layer = 0; layer < spec->layers && err->code == ERR_OK; layer++) {
+        const bool *is_gone = spec->pruned.is_gone + (size_t)layer * spec->heads;
+        char key[16];
+        size_t count = 0;
+        for (unsigned h = 0; h < spec->heads; h++)
+            if (is_gone[h])
+                gone[count++] = h;
+        snprintf(key, sizeof key, "%u", layer);
+        if (count > 0)
+            doc_edit_integers(layers, key, gone, count, err);
+    }
     free(gone);
     return err->code;
 }
 
-/* Writes the sizes that pruning changes. An MLP width that follows from another member (no key of
- * its own) is not written. */
-static enum err_code put_sizes(struct json_t *config, const struct spec *spec, struct err *err)
-{
-    const char *key = spec->family->key_intermediate;
-    if (key != NULL && doc_edit_integer(config, key, spec->intermediate, err))
-        return err->code;
-    return put_pruned(config, spec, err);
-}
-
+/* transformers converts all weights to the dtype: for a regression it is F32, as its classifier
+ * needs. transformers has called torch_dtype "dtype" since 4.56. If both are there it takes
+ * "dtype". An MLP width that follows from another member (no key of its own) is not written. */
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
     const bool is_number = what->parameters->head == HEAD_CLASSIFIER && spec->scores == SCORES_NONE;
+    const bool is_f16 = what->dtype == DTYPE_F16 && !is_number;
+    const char *width = spec->family->key_intermediate;
+    doc_edit_remove(config, "torch_dtype");
     if (put_architecture(config, what->parameters, err) ||
-        put_dtype(config, is_number ? DTYPE_F32 : what->dtype, err) ||
+        doc_edit_text(config, "dtype", is_f16 ? "float16" : "float32", err) ||
         doc_edit_integer(config, is_text ? "vocab_size" : "image_size",
                          is_text ? spec->vocab_size : spec->image_size, err) ||
-        put_sizes(config, spec, err))
+        (width != NULL && doc_edit_integer(config, width, spec->intermediate, err)) ||
+        put_pruned(config, spec, err))
         return err->code;
     if (what->parameters->head == HEAD_CLASSIFIER)
         return put_labels(config, spec, err);
@@ -130,28 +106,21 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
     return ERR_OK;
 }
 
-/* image_size is a number, or [height, width] of a square. */
-static enum err_code read_image_size(const struct json_t *config, double *out, struct err *err)
-{
-    long long size = (long long)*out;
-    if (doc_as_number(doc_array_item(doc_member(config, "image_size"), 0), out))
-        return ERR_OK;
-    doc_get_integer(config, "$", "image_size", 1, 65536, &size, err);
-    *out = (double)size;
-    return err->code;
-}
-
-/* Makes the configuration to write and reads the source's image size. The caller frees *out. */
+/* Makes the configuration to write and reads the source's image size, a number or [height, width]
+ * of a square. The caller frees *out. */
 static enum err_code make_config(struct json_t **out, unsigned *image_size,
                                  const struct export *what, struct err *err)
 {
     char path[PATH_MAX];
-    double size = IMAGE_SIZE_DEFAULT;
+    double size;
+    long long edge = IMAGE_SIZE_DEFAULT;
     if (file_path(path, what->source_dir, "config.json", err) || doc_edit_open(out, path, err))
         return err->code;
-    if (read_image_size(*out, &size, err) || edit_config(*out, what, err))
+    const bool is_pair = doc_as_number(doc_array_item(doc_member(*out, "image_size"), 0), &size);
+    if ((!is_pair && doc_get_integer(*out, "$", "image_size", 1, 65536, &edge, err)) ||
+        edit_config(*out, what, err))
         return err_prefix(err, "%s: ", path);
-    *image_size = (unsigned)size;
+    *image_size = is_pair ? (unsigned)size : (unsigned)edge;
     /* Without a fixed size the preprocessor's own is the one that its steps are scaled from. */
     if (what->parameters->spec.family->takes_any_size)
         return preprocess_size(what->source_dir, what->parameters->spec.family->image_processor,
@@ -170,17 +139,6 @@ static enum dtype dtype_of(const struct parameter *parameter, const struct expor
     return is_classifier && what->parameters->spec.scores == SCORES_NONE ? DTYPE_F32 : what->dtype;
 }
 
-static void describe(struct tensor_out *out, const struct parameter *parameter,
-                     const struct export *what)
-{
-    *out = (struct tensor_out){.name = parameter->row.name,
-                               .dtype = dtype_of(parameter, what),
-                               .rank = parameter->row.rank,
-                               .values = what->values + parameter->offset};
-    for (unsigned i = 0; i < parameter->row.rank; i++)
-        out->shape[i] = parameter->row.shape[i];
-}
-
 static enum err_code write_weights(const char *dir, const struct export *what, struct err *err)
 {
     const struct parameters *parameters = what->parameters;
@@ -190,8 +148,15 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
     struct tensor_out *tensors = calloc(parameters->count + 1u, sizeof *tensors);
     if (tensors == NULL)
         return err_no_memory(err, parameters->count * sizeof *tensors);
-    for (unsigned i = 0; i < parameters->count; i++)
-        describe(&tensors[i], &parameters->list[i], what);
+    for (unsigned i = 0; i < parameters->count; i++) {
+        const struct parameter *parameter = &parameters->list[i];
+        tensors[i] = (struct tensor_out){.name = parameter->row.name,
+                                         .dtype = dtype_of(parameter, what),
+                                         .rank = parameter->row.rank,
+                                         .values = what->values + parameter->offset};
+        for (unsigned k = 0; k < parameter->row.rank; k++)
+            tensors[i].shape[k] = parameter->row.shape[k];
+    }
     safetensors_write(path, tensors, parameters->count, "pt", err);
     free(tensors);
     return err->code;

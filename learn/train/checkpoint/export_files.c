@@ -25,19 +25,14 @@ enum err_code export_files_make_dir(const char *dir, struct err *err)
 
 /* ---- copies ---- */
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat left, right;
-    return stat(a, &left) == 0 && stat(b, &right) == 0 && left.st_dev == right.st_dev &&
-           left.st_ino == right.st_ino;
-}
-
 static enum err_code copy(const char *from, const char *to, struct err *err)
 {
     char *bytes;
     size_t len;
-    if (is_same_file(from, to))
-        return ERR_OK;
+    struct stat left, right;
+    if (stat(from, &left) == 0 && stat(to, &right) == 0 && left.st_dev == right.st_dev &&
+        left.st_ino == right.st_ino)
+        return ERR_OK; /* the same file */
     if (file_read(&bytes, &len, from, FILE_BYTES_MAX, err))
         return err_prefix(err, "%s: ", from);
     replace_file(to, bytes, len, err);
@@ -106,14 +101,6 @@ static enum err_code put_square(struct json_t *root, const char *key, unsigned h
     return doc_edit_integer(size, "width", width, err);
 }
 
-static enum err_code put_edge(struct json_t *root, unsigned edge, struct err *err)
-{
-    struct json_t *size;
-    if (doc_edit_object(root, "size", &size, err))
-        return err->code;
-    return doc_edit_integer(size, "shortest_edge", edge, err);
-}
-
 /* A side keeps its proportion to the crop. */
 static unsigned scaled(unsigned side, unsigned from, unsigned to)
 {
@@ -127,20 +114,15 @@ static enum err_code put_sizes(struct json_t *root, const struct preprocess *was
         return put_square(root, "size", image_size, image_size, err);
     if (put_square(root, "crop_size", image_size, image_size, err))
         return err->code;
-    if (was->shortest_edge != 0)
-        return put_edge(root, scaled(was->shortest_edge, source_size, image_size), err);
+    if (was->shortest_edge != 0) {
+        struct json_t *size;
+        if (doc_edit_object(root, "size", &size, err))
+            return err->code;
+        return doc_edit_integer(size, "shortest_edge",
+                                scaled(was->shortest_edge, source_size, image_size), err);
+    }
     return put_square(root, "size", scaled(was->resize_height, source_size, image_size),
                       scaled(was->resize_width, source_size, image_size), err);
-}
-
-/* Edits the source's file, whose steps are at its root or in the member "image_processor". */
-static enum err_code edit(struct json_t **root, const char *from, const struct preprocess *was,
-                          unsigned source_size, unsigned image_size, struct err *err)
-{
-    if (doc_edit_open(root, from, err))
-        return err->code;
-    struct json_t *nested = doc_edit_member(*root, "image_processor");
-    return put_sizes(nested != NULL ? nested : *root, was, source_size, image_size, err);
 }
 
 enum err_code export_files_preprocessor(const char *dir, const char *source,
@@ -162,8 +144,12 @@ enum err_code export_files_preprocessor(const char *dir, const char *source,
         return err->code;
     if (fits)
         return copy(from, to, err);
-    if (!edit(&root, from, &was, source_size, image_size, err))
-        doc_edit_save(root, to, err);
+    if (!doc_edit_open(&root, from, err)) {
+        /* the steps are at the file's root or in this member */
+        struct json_t *nested = doc_edit_member(root, "image_processor");
+        if (!put_sizes(nested != NULL ? nested : root, &was, source_size, image_size, err))
+            doc_edit_save(root, to, err);
+    }
     doc_free(root);
     return err->code;
 }

@@ -209,18 +209,8 @@ out:
     return err->code != ERR_OK ? err_prefix(err, "%s: ", path) : ERR_OK;
 }
 
-/* Moves rows [epochs, fields] apart, into whole epochs, in place. Fields that they lack are 0. */
-static void widen_rows(struct history *history, size_t fields)
-{
-    const double *rows = (const double *)(const void *)history->epochs;
-    for (size_t i = history->count; i-- > 0;) {
-        struct history_epoch epoch = {0};
-        memcpy(&epoch, rows + i * fields, fields * sizeof *rows);
-        history->epochs[i] = epoch;
-    }
-}
-
-/* The history has one row an epoch. In the older format a number is DIGITS numbers. */
+/* The history has one row an epoch. In the older format a number is DIGITS numbers. Rows [epochs,
+ * fields] are moved apart, into whole epochs, in place: fields that they lack are 0. */
 static enum err_code read_history(const struct safetensors *file, struct history *out,
                                   struct err *err)
 {
@@ -242,8 +232,12 @@ static enum err_code read_history(const struct safetensors *file, struct history
         read_digit_words(file, "history", words, out->epochs, err);
     else
         read_as(file, "history", DTYPE_F64, words, out->epochs, err);
-    if (err->code == ERR_OK)
-        widen_rows(out, fields);
+    const double *rows = (const double *)(const void *)out->epochs;
+    for (size_t i = out->count; err->code == ERR_OK && i-- > 0;) {
+        struct history_epoch epoch = {0};
+        memcpy(&epoch, rows + i * fields, fields * sizeof *rows);
+        out->epochs[i] = epoch;
+    }
     return err->code;
 }
 

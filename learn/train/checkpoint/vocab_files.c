@@ -44,38 +44,29 @@ enum err_code vocab_files_write_pieces(const char *dir, const char *const *piece
     return replace_commit(&file, err);
 }
 
-static enum err_code put_specials(struct json_t *root, struct err *err)
-{
-    static const char *const names[][2] = {{"cls_token", "[CLS]"},
-                                           {"mask_token", "[MASK]"},
-                                           {"pad_token", "[PAD]"},
-                                           {"sep_token", "[SEP]"},
-                                           {"unk_token", "[UNK]"}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (doc_edit_text(root, names[i][0], names[i][1], err))
-            return err->code;
-    return ERR_OK;
-}
-
 /* strip_accents defaults to do_lower_case; here it is written explicitly. */
-static enum err_code put_config(struct json_t *root, bool cased, struct err *err)
-{
-    if (doc_edit_text(root, "tokenizer_class", "BertTokenizer", err) ||
-        doc_edit_bool(root, "do_lower_case", !cased, err) ||
-        doc_edit_bool(root, "strip_accents", !cased, err))
-        return err->code;
-    return doc_edit_bool(root, "tokenize_chinese_chars", true, err);
-}
-
 static enum err_code write_json(const char *dir, const char *name, bool is_config, bool cased,
                                 struct err *err)
 {
+    static const char *const specials[][2] = {{"cls_token", "[CLS]"},
+                                              {"mask_token", "[MASK]"},
+                                              {"pad_token", "[PAD]"},
+                                              {"sep_token", "[SEP]"},
+                                              {"unk_token", "[UNK]"}};
     char path[PATH_MAX];
     struct json_t *root = NULL;
     if (file_path(path, dir, name, err) || doc_edit_new(&root, err))
         return err->code;
-    if ((!is_config || !put_config(root, cased, err)) && !put_specials(root, err))
-        doc_edit_save(root, path, err);
+    if (is_config && (doc_edit_text(root, "tokenizer_class", "BertTokenizer", err) ||
+                      doc_edit_bool(root, "do_lower_case", !cased, err) ||
+                      doc_edit_bool(root, "strip_accents", !cased, err) ||
+                      doc_edit_bool(root, "tokenize_chinese_chars", true, err)))
+        goto out;
+    for (size_t i = 0; i < sizeof specials / sizeof specials[0]; i++)
+        if (doc_edit_text(root, specials[i][0], specials[i][1], err))
+            goto out;
+    doc_edit_save(root, path, err);
+out:
     doc_free(root);
     return err->code;
 }

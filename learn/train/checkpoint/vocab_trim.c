@@ -38,18 +38,6 @@ static long long new_id(const struct vocab_trim *what, long long old)
 
 /* ---- files ---- */
 
-static enum err_code write_pieces(const char *dir, const struct vocab_trim *what, struct err *err)
-{
-    const char **pieces = calloc(what->count + 1, sizeof *pieces);
-    if (pieces == NULL)
-        return err_no_memory(err, what->count * sizeof *pieces);
-    for (size_t i = 0; i < what->count; i++)
-        pieces[i] = vocab_use_piece(what->use, (size_t)what->ids[i]);
-    vocab_files_write_pieces(dir, pieces, what->count, err);
-    free(pieces);
-    return err->code;
-}
-
 static enum err_code edit_config(struct json_t *config, const struct vocab_trim *what,
                                  struct err *err)
 {
@@ -158,12 +146,6 @@ static enum err_code keep_rows(struct tensor_out *tensor, float *values,
     return ERR_OK;
 }
 
-/* Integer tensors, such as position ids, are buffers of the model's code and not weights. */
-static bool is_integer(enum dtype dtype)
-{
-    return dtype == DTYPE_I64 || dtype == DTYPE_I32 || dtype == DTYPE_U8 || dtype == DTYPE_BOOL;
-}
-
 /* The caller frees out->values, also after a failure. */
 static enum err_code read_tensor(struct tensor_out *out, const struct checkpoint *checkpoint,
                                  const struct tensor_info *info, const struct vocab_trim *what,
@@ -182,14 +164,7 @@ static enum err_code read_tensor(struct tensor_out *out, const struct checkpoint
     return has_row_per_piece(info->name) ? keep_rows(out, values, what, err) : ERR_OK;
 }
 
-static size_t numbers_of(const struct tensor_out *tensor)
-{
-    size_t count = 1;
-    for (unsigned i = 0; i < tensor->rank; i++)
-        count *= tensor->shape[i];
-    return count;
-}
-
+/* Integer tensors, such as position ids, are buffers of the model's code and not weights. */
 static enum err_code read_tensors(struct tensor_out *tensors, size_t *count,
                                   const struct checkpoint *checkpoint,
                                   const struct vocab_trim *what, struct vocab_trimmed *trimmed,
@@ -198,23 +173,20 @@ static enum err_code read_tensors(struct tensor_out *tensors, size_t *count,
     bool found = false;
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++) {
         const struct tensor_info *info = checkpoint_at(checkpoint, i);
-        if (is_integer(info->dtype))
+        if (info->dtype == DTYPE_I64 || info->dtype == DTYPE_I32 || info->dtype == DTYPE_U8 ||
+            info->dtype == DTYPE_BOOL)
             continue;
         struct tensor_out *tensor = &tensors[(*count)++];
         if (read_tensor(tensor, checkpoint, info, what, err))
             return err->code;
         trimmed->numbers_before += info->count;
-        trimmed->numbers_after += numbers_of(tensor);
+        size_t numbers = 1;
+        for (unsigned k = 0; k < tensor->rank; k++)
+            numbers *= tensor->shape[k];
+        trimmed->numbers_after += numbers;
         found = found || is_word_embedding(info->name);
     }
     return found ? ERR_OK : err_set(err, ERR_UNSUPPORTED, "no tensor is a word embedding");
-}
-
-static void free_values(struct tensor_out *tensors, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free((void *)(uintptr_t)tensors[i].values);
-    free(tensors);
 }
 
 static enum err_code write_tensors(const char *dir, const struct checkpoint *checkpoint,
@@ -232,7 +204,9 @@ static enum err_code write_tensors(const char *dir, const struct checkpoint *che
         err_prefix(err, "%s: ", what->source_dir);
     else
         safetensors_write(path, tensors, count, "pt", err);
-    free_values(tensors, count);
+    for (size_t i = 0; i < count; i++)
+        free((void *)(uintptr_t)tensors[i].values);
+    free(tensors);
     return err->code;
 }
 
@@ -266,7 +240,14 @@ static enum err_code write_files(const char *dir, const struct vocab_trim *what,
         write_json(dir, what, "added_tokens.json", edit_added, err) ||
         write_json(dir, what, "config.json", edit_config, err))
         return err->code;
-    return write_pieces(dir, what, err);
+    const char **pieces = calloc(what->count + 1, sizeof *pieces);
+    if (pieces == NULL)
+        return err_no_memory(err, what->count * sizeof *pieces);
+    for (size_t i = 0; i < what->count; i++)
+        pieces[i] = vocab_use_piece(what->use, (size_t)what->ids[i]);
+    vocab_files_write_pieces(dir, pieces, what->count, err);
+    free(pieces);
+    return err->code;
 }
 
 enum err_code vocab_trim_write(const char *dir, const struct vocab_trim *what,

@@ -32,19 +32,6 @@ static bool learns_numbers(const struct train_options *options)
     return strcmp(options->task, "regression") == 0;
 }
 
-/* A folder has the names of classes, and no numbers. */
-static enum err_code check_list(const char *path, const struct train_options *options,
-                                struct err *err)
-{
-    struct stat status;
-    if (!learns_numbers(options) || stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE,
-                   "%s: is a folder of classes; --task regression learns the numbers of a list "
-                   "(.jsonl, .ndjson or .csv)",
-                   path);
-}
-
 static enum err_code open_list(struct corpus_part *part, const char *path,
                                const struct train_options *options, const struct spec *spec,
                                struct err *err)
@@ -56,21 +43,14 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .labels_optional = is_mlm(options),
                                      .labels_many = options->multi_label || learns_numbers(options),
                                      .line_documents = true};
-    if (check_list(path, options, err))
-        return err->code;
+    struct stat status;
+    if (learns_numbers(options) && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: is a folder of classes; --task regression learns the numbers of a list "
+                       "(.jsonl, .ndjson or .csv)",
+                       path);
     part->is_open = true;
     return dataset_open(&part->dataset, path, &fields, err);
-}
-
-static enum err_code read_inputs(struct corpus_part *part, const struct spec *spec, const char *dir,
-                                 unsigned threads, const struct corpus_progress *progress,
-                                 struct err *err)
-{
-    struct reading reading = {progress, part->dataset.count};
-    struct samples_options options = {.threads = threads,
-                                      .progress = progress->call != NULL ? pass_on : NULL,
-                                      .context = &reading};
-    return samples_open(&part->samples, &part->dataset, spec, dir, &options, err);
 }
 
 /* ---- items ---- */
@@ -117,16 +97,6 @@ static enum err_code list_items(struct corpus *corpus, struct corpus_items *item
     return ERR_OK;
 }
 
-static void move_item(struct corpus_items *to, const struct corpus_items *from, size_t i,
-                      size_t outputs)
-{
-    to->item[to->count] = from->item[i];
-    to->classes[to->count] = from->classes[i];
-    memmove(to->targets + to->count * outputs, from->targets + i * outputs,
-            outputs * sizeof *to->targets);
-    to->count++;
-}
-
 /* Holds back a share of each class for validation, at least one input of a class that has two.
  * Within a class each input in turn is drawn with the probability that gives the right number in
  * the end (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
@@ -135,6 +105,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
 {
     /* Inputs without a label are one more class. */
     size_t classes = corpus->labels.count + 1;
+    const size_t outputs = corpus->outputs;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
     size_t *wanted = arena_alloc_array(&corpus->arena, classes, sizeof *wanted);
@@ -154,7 +125,12 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
         unsigned c = all.classes[i];
         bool held_back = rng_below(&rng, (uint32_t)left[c]--) < wanted[c];
         wanted[c] -= held_back;
-        move_item(held_back ? &corpus->validation : &corpus->train, &all, i, corpus->outputs);
+        struct corpus_items *to = held_back ? &corpus->validation : &corpus->train;
+        to->item[to->count] = all.item[i];
+        to->classes[to->count] = c;
+        memmove(to->targets + to->count * outputs, all.targets + i * outputs,
+                outputs * sizeof *to->targets);
+        to->count++;
     }
     return ERR_OK;
 }
@@ -218,7 +194,13 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, 
         struct corpus_part *part = &corpus->parts[i];
         samples_close(part->samples);
         part->samples = NULL;
-        if (part->is_open && read_inputs(part, spec, dir, threads, progress, err))
+        if (!part->is_open)
+            continue;
+        struct reading reading = {progress, part->dataset.count};
+        struct samples_options options = {.threads = threads,
+                                          .progress = progress->call != NULL ? pass_on : NULL,
+                                          .context = &reading};
+        if (samples_open(&part->samples, &part->dataset, spec, dir, &options, err))
             return err->code;
     }
     return ERR_OK;

@@ -41,55 +41,36 @@ static void print_contrast(const struct corpus *corpus, FILE *file)
             count.dull, count.images);
 }
 
-/* The keys of config.json that give a model's sizes; a family has no others. Families with stages
- * have the keys of config/stage_config.c. */
-enum { SIZE_KEYS = 3 };
-static void size_keys(const struct family *family, const char *keys[SIZE_KEYS])
-{
-    keys[0] = family->has_stages ? "embed_dim" : family->key_hidden;
-    keys[1] = family->has_stages ? "depths" : family->key_layers;
-    keys[2] = family->key_mlp_ratio != NULL ? family->key_mlp_ratio : family->key_intermediate;
-}
-
-static void print_default(FILE *file, const struct spec *spec, const char *key)
-{
-    fprintf(
-        file,
-        "note: config.json does not say %s: Hugging Face's default is taken, %u blocks %u wide; "
-        "--model %s is a small model\n",
-        key, spec->layers, spec->hidden,
-        spec->family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
-}
-
 enum err_code corpus_remarks_print_defaults(const struct spec *spec, const char *dir, FILE *file,
                                             struct err *err)
 {
-    const char *keys[SIZE_KEYS];
+    enum { SIZE_KEYS = 3 };
+    const struct family *family = spec->family;
+    /* The keys that give a model's sizes; a family has no others. Families with stages have the
+     * keys of config/stage_config.c. */
+    const char *const keys[SIZE_KEYS] = {family->has_stages ? "embed_dim" : family->key_hidden,
+                                         family->has_stages ? "depths" : family->key_layers,
+                                         family->key_mlp_ratio != NULL ? family->key_mlp_ratio
+                                                                       : family->key_intermediate};
+    unsigned missing = 0;
     struct json_t *config;
     char path[PATH_MAX];
     if (file_path(path, dir, "config.json", err) ||
         doc_parse_file(&config, path, CONFIG_BYTES_MAX, err))
         return err->code;
-    size_keys(spec->family, keys);
-    for (unsigned i = 0; i < SIZE_KEYS; i++)
-        if (doc_member(config, keys[i]) == NULL) {
-            print_default(file, spec, keys[i]);
-            break;
-        }
+    while (missing < SIZE_KEYS && doc_member(config, keys[missing]) != NULL)
+        missing++;
+    if (missing < SIZE_KEYS)
+        fprintf(file,
+                "note: config.json does not say %s: Hugging Face's default is taken, %u blocks %u "
+                "wide; --model %s is a small model\n",
+                keys[missing], spec->layers, spec->hidden,
+                family->kind == ENGINE_IMAGE ? "vit-small" : "bert-small");
     doc_free(config);
     return ERR_OK;
 }
 
 /* ---- classes ---- */
-
-static size_t count_of(const struct corpus *corpus, const struct corpus_items *items,
-                       unsigned label)
-{
-    size_t count = 0, labels = corpus->labels.count;
-    for (size_t i = 0; i < items->count; i++)
-        count += items->targets[i * labels + label] > 0;
-    return count;
-}
 
 /* Prints `before` and the classes with fewer than `few` inputs as "a (3), b (0)", at most
  * CLASSES_MAX. Returns how many such classes there are. */
@@ -98,7 +79,9 @@ static unsigned list_classes(const struct corpus *corpus, const struct corpus_it
 {
     unsigned found = 0;
     for (unsigned c = 0; c < corpus->labels.count; c++) {
-        size_t count = count_of(corpus, items, c);
+        size_t count = 0, labels = corpus->labels.count;
+        for (size_t i = 0; i < items->count; i++)
+            count += items->targets[i * labels + c] > 0;
         if (count >= few)
             continue;
         if (found < CLASSES_MAX)
@@ -162,10 +145,17 @@ static const char *name_of(const struct corpus_items *items, size_t item)
     return items->part->dataset.items[item].name;
 }
 
-static void print_doubles_of(const struct corpus *corpus, const struct card *cards, FILE *file)
+static enum err_code print_doubles(const struct corpus *corpus, FILE *file, struct err *err)
 {
     const struct corpus_items *train = &corpus->train, *validation = &corpus->validation;
     size_t found = 0, learnt = 0, judged = 0;
+    struct card *cards = calloc(train->count, sizeof *cards);
+    if (cards == NULL)
+        return err_no_memory(err, train->count * sizeof *cards);
+    for (size_t i = 0; i < train->count; i++)
+        cards[i] =
+            (struct card){samples_digest(train->part->samples, train->item[i]), train->item[i]};
+    qsort(cards, train->count, sizeof *cards, compare);
     for (size_t i = 0; i < validation->count; i++) {
         uint64_t digest = samples_digest(validation->part->samples, validation->item[i]);
         const struct card *at = find(cards, train->count, digest);
@@ -182,19 +172,6 @@ static void print_doubles_of(const struct corpus *corpus, const struct card *car
                 "figures will flatter; drop what is there twice, or give --validation inputs of "
                 "other lots\n",
                 found, validation->count, name_of(validation, judged), name_of(train, learnt));
-}
-
-static enum err_code print_doubles(const struct corpus *corpus, FILE *file, struct err *err)
-{
-    const struct corpus_items *train = &corpus->train;
-    struct card *cards = calloc(train->count, sizeof *cards);
-    if (cards == NULL)
-        return err_no_memory(err, train->count * sizeof *cards);
-    for (size_t i = 0; i < train->count; i++)
-        cards[i] =
-            (struct card){samples_digest(train->part->samples, train->item[i]), train->item[i]};
-    qsort(cards, train->count, sizeof *cards, compare);
-    print_doubles_of(corpus, cards, file);
     free(cards);
     return ERR_OK;
 }

@@ -43,27 +43,23 @@ struct preparation {
     const struct data_loader_order *order;
 };
 
-static void prepare_row(const struct preparation *run, unsigned row)
-{
-    struct data_loader *loader = run->loader;
-    const struct data_loader_order *order = run->order;
-    struct arena *arena = &loader->arenas[row];
-    struct rng rng = rng_for(order->seed, STREAM_AUGMENT, order->position + row);
-    arena_deinit(arena);
-    loader->errs[row] = (struct err){0};
-    if (order->masks)
-        samples_masked_input(loader->samples, run->items[row], order->view, &rng, arena,
-                             &loader->inputs[row], &loader->masked[row], &loader->errs[row]);
-    else
-        samples_input(loader->samples, run->items[row], order->view, order->draws ? &rng : NULL,
-                      arena, &loader->inputs[row], &loader->errs[row]);
-}
-
 static void prepare_share(void *context, unsigned index, unsigned count)
 {
     const struct preparation *run = context;
-    for (unsigned row = index; row < run->loader->rows; row += count)
-        prepare_row(run, row);
+    struct data_loader *loader = run->loader;
+    const struct data_loader_order *order = run->order;
+    for (unsigned row = index; row < loader->rows; row += count) {
+        struct arena *arena = &loader->arenas[row];
+        struct rng rng = rng_for(order->seed, STREAM_AUGMENT, order->position + row);
+        arena_deinit(arena);
+        loader->errs[row] = (struct err){0};
+        if (order->masks)
+            samples_masked_input(loader->samples, run->items[row], order->view, &rng, arena,
+                                 &loader->inputs[row], &loader->masked[row], &loader->errs[row]);
+        else
+            samples_input(loader->samples, run->items[row], order->view, order->draws ? &rng : NULL,
+                          arena, &loader->inputs[row], &loader->errs[row]);
+    }
 }
 
 enum err_code data_loader_prepare(struct data_loader *loader, struct thread_pool *pool,

@@ -24,17 +24,6 @@ static double in_unit(const struct numbers *numbers, unsigned k, float z)
     return numbers->scale.mean[k] + numbers->scale.deviation[k] * (double)z;
 }
 
-static void note_numbers(const struct judge *judge, struct tally *tally, size_t item,
-                         const float *logits, const float *target)
-{
-    const size_t count = judge->items->count;
-    for (unsigned k = 0; k < judge->numbers->count; k++) {
-        tally->answered[k * count + item] = in_unit(judge->numbers, k, logits[k]);
-        tally->right[k * count + item] = in_unit(judge->numbers, k, target[k]);
-    }
-    tally->judged++;
-}
-
 static void count_row(const struct judge *judge, struct tally *tally, size_t item,
                       const float *logits, float *dlogits)
 {
@@ -43,16 +32,19 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
     struct loss own = *loss;
     own.teacher_share = 0;
     tally->loss += loss_run(&own, logits, target, NULL, 0, dlogits);
+    tally->judged++;
     if (judge->numbers != NULL) {
-        note_numbers(judge, tally, item, logits, target);
+        const size_t count = judge->items->count;
+        for (unsigned k = 0; k < judge->numbers->count; k++) {
+            tally->answered[k * count + item] = in_unit(judge->numbers, k, logits[k]);
+            tally->right[k * count + item] = in_unit(judge->numbers, k, target[k]);
+        }
         return;
     }
     if (loss->scores == SCORES_SOFTMAX) {
-        tally->judged++;
         confusion_add(&tally->confusion, judge->items->classes[item], argmax(logits, loss->labels));
         return;
     }
-    tally->judged++;
     for (unsigned k = 0; k < loss->labels; k++) {
         bool is_true = target[k] > 0, is_given = logits[k] > 0;
         tally->labels[3 * k] += is_true;
@@ -102,18 +94,6 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
     return ERR_OK;
 }
 
-/* The mean of the labels' F1. */
-static double macro_f1_of_labels(const struct tally *tally, unsigned labels)
-{
-    double sum = 0;
-    for (unsigned k = 0; k < labels; k++) {
-        const size_t *counts = &tally->labels[3 * k];
-        if (counts[0] + counts[1] > 0)
-            sum += 2.0 * (double)counts[2] / (double)(counts[0] + counts[1]);
-    }
-    return sum / labels;
-}
-
 static enum err_code sum_up_numbers(const struct judge *judge, const struct tally *tally,
                                     struct judge_result *out, struct err *err)
 {
@@ -139,8 +119,15 @@ static void sum_up(const struct judge *judge, struct tally *tally, bool is_mlm,
     if (is_mlm) {
         out->accuracy = (double)tally->hits / judged;
     } else if (judge->loss->scores == SCORES_SIGMOID) {
-        out->accuracy = (double)tally->hits / judged / judge->loss->labels;
-        out->macro_f1 = macro_f1_of_labels(tally, judge->loss->labels);
+        const unsigned labels = judge->loss->labels;
+        double f1 = 0; /* of all labels */
+        for (unsigned k = 0; k < labels; k++) {
+            const size_t *counts = &tally->labels[3 * k];
+            if (counts[0] + counts[1] > 0)
+                f1 += 2.0 * (double)counts[2] / (double)(counts[0] + counts[1]);
+        }
+        out->accuracy = (double)tally->hits / judged / labels;
+        out->macro_f1 = f1 / labels;
     } else {
         confusion_finish(&tally->confusion);
         out->accuracy = tally->confusion.accuracy;

@@ -107,16 +107,6 @@ enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bo
     return ERR_OK;
 }
 
-static bool find(const struct labels *labels, const char *text, size_t len, unsigned *out)
-{
-    for (unsigned i = 0; i < labels->count; i++)
-        if (compare(text, len, labels->name[i]) == 0) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
-
 enum err_code labels_match(const struct labels *labels, const char *text, float *targets,
                            unsigned *first, struct err *err)
 {
@@ -126,9 +116,11 @@ enum err_code labels_match(const struct labels *labels, const char *text, float 
     if (labels->several && text[0] == '\0')
         return ERR_OK;
     for (;;) {
-        unsigned label;
+        unsigned label = 0;
         size_t len = name_len(labels, text);
-        if (!find(labels, text, len, &label))
+        while (label < labels->count && compare(text, len, labels->name[label]) != 0)
+            label++;
+        if (label == labels->count)
             return err_set(err, ERR_UNUSABLE, "the label '%.*s' is not among those to learn",
                            len < 80 ? (int)len : 80, text);
         if (!any)

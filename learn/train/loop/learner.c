@@ -22,18 +22,6 @@ static enum err_code open_network(struct learner *learner, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code fill_parameters(struct learner *learner, const struct checkpoint *checkpoint,
-                                     struct err *err)
-{
-    if (learner->setup.structured)
-        structured_init(&learner->parameters, learner->setup.seed);
-    else
-        parameters_init(&learner->parameters, learner->setup.seed);
-    if (checkpoint == NULL)
-        return ERR_OK;
-    return parameters_load(&learner->parameters, checkpoint, &learner->loaded, err);
-}
-
 static enum err_code alloc_best(struct learner *learner, struct err *err)
 {
     size_t bytes = learner->parameters.numbers * sizeof(float);
@@ -49,8 +37,13 @@ enum err_code learner_open(struct learner *out, const struct learner_setup *setu
                            const struct checkpoint *checkpoint, struct err *err)
 {
     *out = (struct learner){.setup = *setup};
-    if (parameters_open(&out->parameters, &setup->spec, setup->head, err) ||
-        fill_parameters(out, checkpoint, err) ||
+    if (parameters_open(&out->parameters, &setup->spec, setup->head, err))
+        return err->code;
+    if (setup->structured)
+        structured_init(&out->parameters, setup->seed);
+    else
+        parameters_init(&out->parameters, setup->seed);
+    if ((checkpoint != NULL && parameters_load(&out->parameters, checkpoint, &out->loaded, err)) ||
         optimizer_open(&out->optimizer, &out->parameters, &setup->optimizer, err) ||
         alloc_best(out, err))
         return err->code;
@@ -69,19 +62,14 @@ void learner_close(struct learner *learner)
 
 /* ---- other shapes ---- */
 
-static enum err_code reopen(struct learner *learner, struct err *err)
-{
-    network_close(learner->network);
-    learner->network = NULL;
-    return open_network(learner, err);
-}
-
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err)
 {
     if (learner->setup.network.frozen_depth == frozen_depth)
         return ERR_OK;
     learner->setup.network.frozen_depth = frozen_depth;
-    return reopen(learner, err);
+    network_close(learner->network);
+    learner->network = NULL;
+    return open_network(learner, err);
 }
 
 /* Resets the moments of the position embeddings, the first to 0 and the second to its mean. Second
@@ -155,23 +143,6 @@ static enum err_code reserve(struct learner *learner, size_t numbers, struct err
     return ERR_OK;
 }
 
-/* Losses of the rows of one micro-batch, and their gradients. */
-static double judge_rows(struct learner *learner, const struct data_loader_part *part,
-                         const struct loss *loss, const struct learner_targets *targets,
-                         float share)
-{
-    const float *logits = network_logits(learner->network);
-    size_t labels = loss->labels;
-    double sum = 0;
-    for (size_t r = 0; r < part->rows; r++) {
-        size_t row = part->first + r;
-        const float *teacher = targets->teacher != NULL ? targets->teacher + row * labels : NULL;
-        sum += loss_run(loss, logits + r * labels, targets->rows[row], teacher, share,
-                        learner->dlogits + r * labels);
-    }
-    return sum;
-}
-
 /* A pool's task: the losses of masked words. */
 struct word_run {
     float *logits; /* [count, words], turned into gradients */
@@ -183,21 +154,16 @@ struct word_run {
     float share;
 };
 
-static bool is_top(const float *logits, size_t words, size_t word)
-{
-    for (size_t k = 0; k < words; k++)
-        if (logits[k] > logits[word])
-            return false;
-    return true;
-}
-
 static void judge_word_share(void *context, unsigned index, unsigned count)
 {
     const struct word_run *run = context;
     for (unsigned i = index; i < run->count; i += count) {
         float *logits = run->logits + i * run->words;
-        run->hits[i] = is_top(logits, run->words, (size_t)run->ids[i]);
-        run->losses[i] = loss_word(logits, run->words, (size_t)run->ids[i], run->share);
+        const size_t word = (size_t)run->ids[i];
+        run->hits[i] = true; /* no logit is larger */
+        for (size_t k = 0; k < run->words && run->hits[i]; k++)
+            run->hits[i] = !(logits[k] > logits[word]);
+        run->losses[i] = loss_word(logits, run->words, word, run->share);
     }
 }
 
@@ -288,23 +254,24 @@ static enum err_code learn_rows(struct learner *learner, const struct data_loade
                                 double *sum, struct err *err)
 {
     float share = 1 / (float)loader->rows;
+    size_t labels = loss->labels;
+    double own = 0;
     struct network_batch batch = batch_of(loader, part);
     batch.training = true;
     batch.dropout = dropout;
-    if (reserve(learner, (size_t)part->rows * loss->labels, err))
+    if (reserve(learner, part->rows * labels, err))
         return err->code;
     network_forward(learner->network, &batch);
-    *sum += judge_rows(learner, part, loss, targets, share);
+    const float *logits = network_logits(learner->network);
+    for (size_t r = 0; r < part->rows; r++) {
+        size_t row = part->first + r;
+        const float *teacher = targets->teacher != NULL ? targets->teacher + row * labels : NULL;
+        own += loss_run(loss, logits + r * labels, targets->rows[row], teacher, share,
+                        learner->dlogits + r * labels);
+    }
+    *sum += own;
     network_backward(learner->network, learner->dlogits, share * (float)part->rows);
     return ERR_OK;
-}
-
-static size_t count_words(const struct data_loader *loader)
-{
-    size_t count = 0;
-    for (unsigned row = 0; row < loader->rows; row++)
-        count += loader->masked[row].count;
-    return count;
 }
 
 enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
@@ -312,9 +279,11 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
                             uint64_t position, double *value, struct err *err)
 {
     bool is_mlm = learner->setup.head == HEAD_MLM;
-    size_t judged = is_mlm ? count_words(loader) : loader->rows;
+    size_t judged = is_mlm ? 0 : loader->rows;
     struct data_loader_part part;
     double sum = 0;
+    for (unsigned row = 0; is_mlm && row < loader->rows; row++)
+        judged += loader->masked[row].count;
     for (unsigned at = 0;
          data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
         struct rng rng = rng_for(learner->setup.seed, STREAM_DROPOUT, position + part.first);

@@ -94,37 +94,28 @@ struct step_run {
     unsigned frozen_depth;
 };
 
-static bool decays(enum tensor_part part)
-{
-    return part == TENSOR_WEIGHT || part == TENSOR_TABLE;
-}
-
-/* Updates this member's share of one tensor. */
-static void step_tensor(const struct step_run *run, const struct parameter *tensor, unsigned index,
-                        unsigned count)
-{
-    struct optimizer *optimizer = run->optimizer;
-    const struct parameters *parameters = optimizer->parameters;
-    size_t first = tensor->offset + tensor->row.count * index / count;
-    size_t numbers = tensor->offset + tensor->row.count * (index + 1) / count - first;
-    struct adamw adamw = run->adamw;
-    unsigned below_head = spec_blocks(&parameters->spec) + 1 - tensor->row.depth;
-    adamw.rate *= powf(optimizer->options.layer_decay, (float)below_head);
-    adamw.decay = decays(tensor->row.part) ? optimizer->options.weight_decay : 0;
-    if (tensor->row.depth >= run->frozen_depth)
-        run->backward->adamw(parameters->values + first, optimizer->m + first, optimizer->v + first,
-                             run->gradient + first, numbers, &adamw);
-    if (optimizer->average != NULL)
-        run->backward->moving_average(optimizer->average + first, parameters->values + first,
-                                      numbers, run->average_decay);
-}
-
+/* Updates this member's share of each tensor. */
 static void step_share(void *context, unsigned index, unsigned count)
 {
     const struct step_run *run = context;
-    const struct parameters *parameters = run->optimizer->parameters;
-    for (unsigned i = 0; i < parameters->count; i++)
-        step_tensor(run, &parameters->list[i], index, count);
+    struct optimizer *optimizer = run->optimizer;
+    const struct parameters *parameters = optimizer->parameters;
+    for (unsigned i = 0; i < parameters->count; i++) {
+        const struct parameter *tensor = &parameters->list[i];
+        size_t first = tensor->offset + tensor->row.count * index / count;
+        size_t numbers = tensor->offset + tensor->row.count * (index + 1) / count - first;
+        struct adamw adamw = run->adamw;
+        unsigned below_head = spec_blocks(&parameters->spec) + 1 - tensor->row.depth;
+        bool decays = tensor->row.part == TENSOR_WEIGHT || tensor->row.part == TENSOR_TABLE;
+        adamw.rate *= powf(optimizer->options.layer_decay, (float)below_head);
+        adamw.decay = decays ? optimizer->options.weight_decay : 0;
+        if (tensor->row.depth >= run->frozen_depth)
+            run->backward->adamw(parameters->values + first, optimizer->m + first,
+                                 optimizer->v + first, run->gradient + first, numbers, &adamw);
+        if (optimizer->average != NULL)
+            run->backward->moving_average(optimizer->average + first, parameters->values + first,
+                                          numbers, run->average_decay);
+    }
 }
 
 static struct adamw adamw_for(const struct optimizer *optimizer, float rate, double norm)

@@ -55,47 +55,31 @@ static enum err_code read_source(struct run *run, struct err *err)
                          options->model);
 }
 
-static void settle_long_text(struct long_text *long_text, const struct train_options *options)
-{
-    if (strcmp(options->long_text, "keep") == 0)
-        return;
-    *long_text = (struct long_text){.in_windows = strcmp(options->long_text, "windows") == 0};
-    if (!long_text->in_windows)
-        return;
-    long_text->stride = options->window_stride;
-    long_text->pooling = strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
-}
-
-/* Called before images are read. */
-static enum err_code settle_image_reading(struct spec *spec, const struct train_options *options,
-                                          struct err *err)
-{
-    struct image_reading *reading = &spec->image_reading;
-    if (strcmp(options->reduction, "keep") != 0)
-        image_reduction_find(options->reduction, &reading->reduction);
-    if (options->views > 0)
-        reading->views = options->views;
-    return spec_check_image_reading(spec, err);
-}
-
 /* Replaces the parts of the source's spec that the options and the data decide. */
 static void settle_spec(struct run *run)
 {
     struct spec *spec = &run->spec;
-    const char *truncation = run->options->truncation;
+    const struct train_options *options = run->options;
     spec->temperature = 1;
     spec->grey16_minmax = run->corpus.grey16_minmax;
-    if (strcmp(truncation, "keep") != 0)
-        spec->policy.accepts_truncated = strcmp(truncation, "accept") == 0;
-    settle_long_text(&spec->long_text, run->options);
+    if (strcmp(options->truncation, "keep") != 0)
+        spec->policy.accepts_truncated = strcmp(options->truncation, "accept") == 0;
+    if (strcmp(options->long_text, "keep") != 0)
+        spec->long_text =
+            (struct long_text){.in_windows = strcmp(options->long_text, "windows") == 0};
+    if (strcmp(options->long_text, "windows") == 0) {
+        spec->long_text.stride = options->window_stride;
+        spec->long_text.pooling =
+            strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
+    }
     if (run->is_mlm)
         return;
     run->had_number = spec->scores == SCORES_NONE;
     spec->labels = run->is_regression ? run->corpus.numbers.name : run->corpus.labels.name;
     spec->label_count = run->corpus.outputs;
-    spec->scores = run->is_regression          ? SCORES_NONE
-                   : run->options->multi_label ? SCORES_SIGMOID
-                                               : SCORES_SOFTMAX;
+    spec->scores = run->is_regression     ? SCORES_NONE
+                   : options->multi_label ? SCORES_SIGMOID
+                                          : SCORES_SOFTMAX;
 }
 
 static enum err_code open_order(struct run *run, struct err *err)
@@ -204,7 +188,12 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
                        "%s: config.json has problem_type 'regression': --task regression learns "
                        "numbers; to learn labels from these weights, remove problem_type",
                        run->options->model);
-    if (settle_image_reading(&run->spec, run->options, err) ||
+    struct image_reading *reading = &run->spec.image_reading;
+    if (strcmp(run->options->reduction, "keep") != 0)
+        image_reduction_find(run->options->reduction, &reading->reduction);
+    if (run->options->views > 0)
+        reading->views = run->options->views;
+    if (spec_check_image_reading(&run->spec, err) ||
         corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
                     progress, err))
         return err->code;
@@ -351,17 +340,6 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
 }
 
-static enum err_code open_teachers(struct run *run, struct err *err)
-{
-    const struct teachers_setup setup = {.options = run->options,
-                                         .corpus = &run->corpus,
-                                         .view = &run->plan.learning,
-                                         .vocab_size = run->spec.vocab_size,
-                                         .rows_max = run->plan.batch,
-                                         .threads = run->threads};
-    return teachers_open(&run->teachers, &setup, err);
-}
-
 /* ---- state ---- */
 
 static struct state state_of(const struct run *run)
@@ -416,7 +394,13 @@ enum err_code run_open(struct run *out, const struct train_options *options,
         out->is_finished)
         return err->code;
     unsigned size = out->resumed ? (unsigned)out->at.image_size : plan_image_size(&out->plan, 0);
-    if (open_learner(out, size, err) || open_teachers(out, err))
+    const struct teachers_setup setup = {.options = options,
+                                         .corpus = &out->corpus,
+                                         .view = &out->plan.learning,
+                                         .vocab_size = out->spec.vocab_size,
+                                         .rows_max = out->plan.batch,
+                                         .threads = out->threads};
+    if (open_learner(out, size, err) || teachers_open(&out->teachers, &setup, err))
         return err->code;
     return out->resumed ? restore(out, err) : ERR_OK;
 }

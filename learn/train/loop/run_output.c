@@ -61,17 +61,6 @@ static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTE
 }
 
 /* Replaces invalid bytes with '?': metadata of safetensors are UTF-8, a path may not be. */
-static void make_utf8(char *text, size_t len)
-{
-    for (size_t at = 0, bytes; at < len; at += bytes) {
-        bytes = utf8_character_bytes(text + at, len - at);
-        if (bytes == 0) {
-            text[at] = '?';
-            bytes = 1;
-        }
-    }
-}
-
 static enum err_code take_lines(struct run *run, struct err *err)
 {
     char inputs[SHA256_HEX_BYTES];
@@ -82,7 +71,13 @@ static enum err_code take_lines(struct run *run, struct err *err)
     fprintf(text.stream, "%s=%s\n", inputs_key, inputs);
     if (memory_file_close(&text, err))
         return err->code;
-    make_utf8(text.bytes, text.len);
+    for (size_t at = 0, bytes; at < text.len; at += bytes) {
+        bytes = utf8_character_bytes(text.bytes + at, text.len - at);
+        if (bytes == 0) {
+            text.bytes[at] = '?';
+            bytes = 1;
+        }
+    }
     run->lines = arena_copy(&run->arena, text.bytes, text.len);
     free(text.bytes);
     return run->lines != NULL ? ERR_OK : err_no_memory(err, text.len);
@@ -184,21 +179,13 @@ static enum err_code look_for_state(struct run *run, struct err *err)
     return err->code;
 }
 
-static enum err_code has_checkpoint(const char *dir, bool *out, struct err *err)
-{
-    char path[PATH_MAX];
-    if (file_path(path, dir, "model.safetensors", err))
-        return err->code;
-    return file_exists(path, out, err);
-}
-
 static enum err_code look_for_record(struct run *run, struct err *err)
 {
     const char *dir = run->options->out;
     struct record record;
-    char list[LIST_BYTES];
+    char list[LIST_BYTES], weights[PATH_MAX];
     bool has_record, has_model;
-    if (has_checkpoint(dir, &has_model, err))
+    if (file_path(weights, dir, "model.safetensors", err) || file_exists(weights, &has_model, err))
         return err->code;
     if (!has_model)
         return ERR_OK;
@@ -234,18 +221,10 @@ static void note_replaced(struct run *run)
     arena_deinit(&scratch);
 }
 
-static enum err_code forget_run(const struct run *run, struct err *err)
-{
-    char split[PATH_MAX];
-    if (file_path(split, run->options->out, split_name, err) || file_remove(run->state_path, err) ||
-        file_remove(split, err))
-        return err->code;
-    return record_remove(run->options->out, err);
-}
-
 enum err_code run_output_open(struct run *run, struct err *err)
 {
     const char *dir = run->options->out;
+    char split[PATH_MAX];
     if (take_fingerprint(run, err) || take_lines(run, err))
         return err->code;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
@@ -253,7 +232,11 @@ enum err_code run_output_open(struct run *run, struct err *err)
     run->state_path = arena_format(&run->arena, "%s/training-state.safetensors", dir);
     if (run->state_path == NULL)
         return err_no_memory(err, strlen(dir));
-    if ((run->options->restart && forget_run(run, err)) || look_for_state(run, err))
+    if (run->options->restart &&
+        (file_path(split, dir, split_name, err) || file_remove(run->state_path, err) ||
+         file_remove(split, err) || record_remove(dir, err)))
+        return err->code;
+    if (look_for_state(run, err))
         return err->code;
     if (!run->resumed && !run->options->restart && look_for_record(run, err))
         return err->code;

@@ -65,17 +65,6 @@ static enum err_code open_teacher(struct teacher *out, const char *dir,
     return data_loader_open(&out->loader, corpus->train.part->samples, setup->rows_max, err);
 }
 
-static void close_teacher(struct teacher *teacher)
-{
-    data_loader_close(&teacher->loader);
-    engine_session_close(teacher->session);
-    engine_close(teacher->model);
-    free(teacher->label_of);
-    free(teacher->logits);
-    free(teacher->own);
-    *teacher = (struct teacher){0};
-}
-
 static void run_part(struct teacher *teacher, const struct data_loader_part *part)
 {
     struct engine_result results[TEACHERS_TOKENS] = {0}, *listed[TEACHERS_TOKENS];
@@ -137,16 +126,6 @@ static enum err_code check_list(const struct logit_list *list, const struct corp
                    missed, train->count, missing);
 }
 
-static enum err_code open_list(struct logit_list *out, const char *path,
-                               const struct corpus *corpus, struct err *err)
-{
-    const struct labels *labels = &corpus->labels;
-    if (logit_list_open(out, path, &corpus->train.part->dataset, labels->name, labels->count,
-                        err) == ERR_OK)
-        check_list(out, corpus, err);
-    return err->code != ERR_OK ? err_prefix(err, "teacher logits %s: ", path) : ERR_OK;
-}
-
 static enum err_code open_room(struct teachers *teachers, const struct teachers_setup *setup,
                                struct err *err)
 {
@@ -172,9 +151,14 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
         return ERR_OK;
     if (open_room(out, setup, err))
         return err->code;
-    for (unsigned i = 0; i < lists->count; i++)
-        if (open_list(&out->lists[out->list_count++], lists->path[i], setup->corpus, err))
-            return err->code;
+    const struct labels *labels = &setup->corpus->labels;
+    for (unsigned i = 0; i < lists->count; i++) {
+        struct logit_list *list = &out->lists[out->list_count++];
+        if (logit_list_open(list, lists->path[i], &setup->corpus->train.part->dataset, labels->name,
+                            labels->count, err) ||
+            check_list(list, setup->corpus, err))
+            return err_prefix(err, "teacher logits %s: ", lists->path[i]);
+    }
     for (unsigned i = 0; i < models->count; i++)
         if (open_teacher(&out->models[out->model_count++], models->path[i], setup, err))
             return err->code;
@@ -183,8 +167,15 @@ enum err_code teachers_open(struct teachers *out, const struct teachers_setup *s
 
 void teachers_close(struct teachers *teachers)
 {
-    for (unsigned i = 0; i < teachers->model_count; i++)
-        close_teacher(&teachers->models[i]);
+    for (unsigned i = 0; i < teachers->model_count; i++) {
+        struct teacher *teacher = &teachers->models[i];
+        data_loader_close(&teacher->loader);
+        engine_session_close(teacher->session);
+        engine_close(teacher->model);
+        free(teacher->label_of);
+        free(teacher->logits);
+        free(teacher->own);
+    }
     for (unsigned i = 0; i < teachers->list_count; i++)
         logit_list_close(&teachers->lists[i]);
     free(teachers->models);
