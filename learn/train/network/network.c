@@ -138,20 +138,15 @@ static void list_tokens(struct network *network, const struct network_batch *bat
     network->input_first[batch->rows] = network->rows;
 }
 
-static void keep_all(struct network *network)
-{
-    memcpy(network->kept_first, network->offset, (network->rows + 1) * sizeof *network->offset);
-    for (unsigned t = 0; t < network->tokens; t++)
-        network->kept[t] = t;
-    network->kept_count = network->tokens;
-}
-
 /* Keeps the first tokens of each sequence, or all tokens if the head reads them all. */
 static void keep_head_tokens(struct network *network)
 {
     unsigned each = spec_head_tokens(network->spec);
     if (spec_head_reads_all(network->spec)) {
-        keep_all(network);
+        memcpy(network->kept_first, network->offset, (network->rows + 1) * sizeof *network->offset);
+        for (unsigned t = 0; t < network->tokens; t++)
+            network->kept[t] = t;
+        network->kept_count = network->tokens;
         return;
     }
     for (unsigned r = 0; r <= network->rows; r++)
@@ -199,20 +194,13 @@ void network_forward(struct network *network, const struct network_batch *batch)
     network_head_forward(network);
 }
 
-/* The first layer whose block learns; beyond the last if none does. */
-static unsigned lowest_learning(const struct network *network)
-{
-    unsigned layer = 0;
-    while (layer < network->spec->layers && !network_block_learns(network, layer))
-        layer++;
-    return layer;
-}
-
 void network_backward(struct network *network, const float *dlogits, float share)
 {
     unsigned frozen = network->options.frozen_depth;
+    unsigned lowest = 0; /* the first layer whose block learns; beyond the last if none does */
     network_head_backward(network, dlogits);
-    unsigned lowest = lowest_learning(network);
+    while (lowest < network->spec->layers && !network_block_learns(network, lowest))
+        lowest++;
     network_stages_return(network);
     for (unsigned i = network->spec->layers; i > lowest; i--) {
         network_block_backward(network, &network->blocks[i - 1], share);

@@ -203,13 +203,6 @@ static struct matrix token_rows(const struct network *network, struct matrix kep
                            kept.width};
 }
 
-static void copy_features(struct network *network, struct matrix from)
-{
-    struct matrix to = network->head.features;
-    for (size_t r = 0; r < network->inputs; r++)
-        memcpy(to.x + r * to.stride, from.x + r * from.stride, to.width * sizeof *to.x);
-}
-
 /* act(W_p x + b_p) */
 static void pool(struct network *network, struct matrix x, size_t rows)
 {
@@ -269,47 +262,32 @@ static void pool_tokens_backward(struct network *network)
     }
 }
 
-static struct matrix pool_all(struct network *network)
-{
-    struct network_head *head = &network->head;
-    pool_tokens(network);
-    if (head->has_pooled_norm)
-        network_rows_norm(network, &head->pooled_norm, head->pooled_normed, head->means,
-                          network->rows);
-    return head->pooled_normed;
-}
-
-/* The pooler's input: x, with dropout if the family has it there. */
-static struct matrix drop_features(struct network *network, struct matrix x)
-{
-    if (!network_rows_drops(network, NETWORK_SITE_POOLER))
-        return x;
-    network_rows_dropout(network, NETWORK_SITE_POOLER, 0, network->head.dropped_features, x, NULL,
-                         network->rows);
-    return network->head.dropped_features;
-}
-
-/* The pooler's output, normalised if the family has a norm there. */
-static struct matrix norm_features(struct network *network)
-{
-    struct network_head *head = &network->head;
-    if (head->has_head_norm)
-        network_rows_norm(network, &head->norm, head->features_normed, head->pooled, network->rows);
-    return head->features_normed;
-}
-
 static void classify(struct network *network, unsigned token)
 {
     struct network_head *head = &network->head;
+    struct matrix features = head->features;
     struct matrix read =
-        head->reads_all ? pool_all(network) : token_rows(network, head->normed, token);
-    if (head->has_pooler) {
-        pool(network, drop_features(network, read), network->rows);
-        read = norm_features(network);
+        head->reads_all ? head->pooled_normed : token_rows(network, head->normed, token);
+    if (head->reads_all)
+        pool_tokens(network);
+    if (head->reads_all && head->has_pooled_norm)
+        network_rows_norm(network, &head->pooled_norm, head->pooled_normed, head->means,
+                          network->rows);
+    if (head->has_pooler && network_rows_drops(network, NETWORK_SITE_POOLER)) {
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, head->dropped_features, read, NULL,
+                             network->rows);
+        read = head->dropped_features;
     }
+    if (head->has_pooler) {
+        pool(network, read, network->rows);
+        read = head->features_normed;
+    }
+    if (head->has_pooler && head->has_head_norm)
+        network_rows_norm(network, &head->norm, head->features_normed, head->pooled, network->rows);
     read = pool_windows(network, head->windows[token], read);
-    if (token == 0)
-        copy_features(network, read);
+    for (size_t r = 0; token == 0 && r < network->inputs; r++)
+        memcpy(features.x + r * features.stride, read.x + r * read.stride,
+               features.width * sizeof *features.x);
     if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER)) {
         network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, head->dropped, read, NULL,
                              network->inputs);
@@ -318,18 +296,6 @@ static void classify(struct network *network, unsigned token)
     head->read[token] = read;
     network_linear_forward(network, &head->classifier[token], head->logits[token], read, NULL,
                            network->inputs);
-}
-
-static void classifier_forward(struct network *network)
-{
-    struct network_head *head = &network->head;
-    size_t numbers = (size_t)network->inputs * network->spec->label_count;
-    if (head->has_norm)
-        network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
-    for (unsigned i = 0; i < head->classifiers; i++)
-        classify(network, i);
-    for (size_t i = 0; head->classifiers == 2 && i < numbers; i++)
-        head->logits[0].x[i] = (head->logits[0].x[i] + head->logits[1].x[i]) * 0.5f;
 }
 
 /* dx, the gradient of the pooler's input for `token`, from dy, that of the classifier's input. */
@@ -396,16 +362,6 @@ static void classifier_backward(struct network *network, const float *dlogits)
 
 /* ---- masked language model ---- */
 
-static void mlm_forward(struct network *network)
-{
-    struct network_head *head = &network->head;
-    pool(network, head->x, network->kept_count);
-    network_rows_norm(network, &head->mlm_norm, head->transformed, head->pooled,
-                      network->kept_count);
-    network_linear_forward(network, &head->decoder, head->logits[0], head->transformed, NULL,
-                           network->kept_count);
-}
-
 static void mlm_backward(struct network *network, const float *dlogits)
 {
     struct network_head *head = &network->head;
@@ -422,10 +378,22 @@ static void mlm_backward(struct network *network, const float *dlogits)
 
 void network_head_forward(struct network *network)
 {
-    if (network->parameters->head == HEAD_MLM)
-        mlm_forward(network);
-    else
-        classifier_forward(network);
+    struct network_head *head = &network->head;
+    size_t numbers = (size_t)network->inputs * network->spec->label_count;
+    if (network->parameters->head == HEAD_MLM) {
+        pool(network, head->x, network->kept_count);
+        network_rows_norm(network, &head->mlm_norm, head->transformed, head->pooled,
+                          network->kept_count);
+        network_linear_forward(network, &head->decoder, head->logits[0], head->transformed, NULL,
+                               network->kept_count);
+        return;
+    }
+    if (head->has_norm)
+        network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
+    for (unsigned i = 0; i < head->classifiers; i++)
+        classify(network, i);
+    for (size_t i = 0; head->classifiers == 2 && i < numbers; i++)
+        head->logits[0].x[i] = (head->logits[0].x[i] + head->logits[1].x[i]) * 0.5f;
 }
 
 void network_head_backward(struct network *network, const float *dlogits)

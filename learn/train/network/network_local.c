@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-/* Most keys that a block can have. */
-static size_t span_max(unsigned reach, size_t tokens_max)
-{
-    size_t span = (size_t)ATTENTION_QUERIES + 2 * (size_t)reach;
-    return span < tokens_max ? span : tokens_max;
-}
-
 /* Floats for copies of `keys` keys and values, and for their gradients. */
 static size_t copy_floats(size_t keys, size_t d)
 {
@@ -19,7 +12,8 @@ static size_t copy_floats(size_t keys, size_t d)
 
 size_t network_local_scratch(unsigned reach, size_t tokens_max, size_t d, bool has_global)
 {
-    size_t keys = span_max(reach, tokens_max) + has_global;
+    size_t span = (size_t)ATTENTION_QUERIES + 2 * (size_t)reach; /* most keys of a block */
+    size_t keys = (span < tokens_max ? span : tokens_max) + has_global;
     return attention_train_scratch(ATTENTION_QUERIES, keys, d) +
            (has_global ? copy_floats(keys, d) : 0);
 }

@@ -57,19 +57,13 @@ static const struct spec *stage_at(const struct network *network, unsigned i, si
     return network->stages != NULL ? &network->stages[i].spec : network->spec;
 }
 
-static size_t most_heads(const struct network *network)
-{
-    size_t most = 0, tokens;
-    for (unsigned i = 0; i < stage_count(network); i++)
-        most = larger(most, stage_at(network, i, &tokens)->heads);
-    return most;
-}
-
 static enum err_code open_lists(struct network *network, struct err *err)
 {
     struct arena *arena = &network->arena;
-    size_t tokens = network->options.tokens_max, heads = most_heads(network);
+    size_t tokens = network->options.tokens_max, heads = 0, unused;
     size_t widest = larger(spec_features(network->spec), spec_embedding(network->spec));
+    for (unsigned i = 0; i < stage_count(network); i++)
+        heads = larger(heads, stage_at(network, i, &unused)->heads);
     network->attention_floats = network_attention_floats(network);
     network->offset = arena_alloc_array(arena, tokens + 1, sizeof *network->offset);
     network->input_first = arena_alloc_array(arena, tokens + 1, sizeof *network->input_first);
@@ -96,32 +90,23 @@ static enum err_code open_lists(struct network *network, struct err *err)
     return ERR_OK;
 }
 
-/* Tokens of dY that are transposed and multiplied at a time. */
-static size_t piece_of(size_t tokens)
-{
-    return tokens < NETWORK_PIECE_TOKENS ? tokens : NETWORK_PIECE_TOKENS;
-}
-
 static size_t padded(size_t n)
 {
     return (n + GEMM_COLUMNS - 1) / GEMM_COLUMNS * GEMM_COLUMNS;
 }
 
-/* Memory for the largest product of a precision: inputs [T, in], gradients [T, out] transposed. */
+/* Memory for the largest product of a precision: inputs [T, in], gradients [T, out] transposed, of
+ * which a piece of the tokens is multiplied at a time. */
 static enum err_code open_buffers(struct network *network, enum precision precision, size_t tokens,
                                   size_t in, size_t out, struct err *err)
 {
     struct network_buffers *buffers = &network->buffers[precision];
-    size_t piece = piece_of(tokens), panels = padded(piece) * padded(in);
+    size_t piece = tokens < NETWORK_PIECE_TOKENS ? tokens : NETWORK_PIECE_TOKENS;
+    size_t panels = padded(piece) * padded(in);
     if (rows_alloc(&buffers->operand, &network->arena, precision, tokens, larger(in, out), err) ||
         rows_alloc(&buffers->transposed, &network->arena, precision, out, piece, err))
         return err->code;
     return panels_alloc(&buffers->panels, &network->arena, gemm_best(precision), panels, err);
-}
-
-static size_t mlp_columns(const struct spec *spec)
-{
-    return (spec->is_gated ? 2 : 1) * (size_t)spec->intermediate;
 }
 
 /* The scratch `matrix` with another width, and with the stride that follows from it. */
@@ -174,12 +159,6 @@ static enum err_code open_scratch(struct network *network, struct err *err)
     return err->code;
 }
 
-/* Largest input or output width of the products of a block and of the merging in front of it. */
-static size_t widest_of(const struct spec *spec)
-{
-    return larger(3 * (size_t)spec->hidden, mlp_columns(spec));
-}
-
 enum err_code network_memory_open(struct network *network, struct err *err)
 {
     const struct spec *spec = network->spec, *whole = &network->parameters->spec;
@@ -187,8 +166,12 @@ enum err_code network_memory_open(struct network *network, struct err *err)
     size_t hidden = larger(spec->hidden, whole->hidden), features = spec_features(whole);
     size_t patch = (size_t)spec->channels * spec->patch * spec->patch;
     size_t labels = larger(spec->label_count, spec->vocab_size);
-    for (unsigned i = 0; i < stage_count(network); i++)
-        widest = larger(widest, widest_of(stage_at(network, i, &tokens)));
+    /* inputs and outputs of the products of a block and of the merging in front of it */
+    for (unsigned i = 0; i < stage_count(network); i++) {
+        const struct spec *stage = stage_at(network, i, &tokens);
+        const size_t mlp_columns = (stage->is_gated ? 2 : 1) * (size_t)stage->intermediate;
+        widest = larger(widest, larger(3 * (size_t)stage->hidden, mlp_columns));
+    }
     patch = larger(patch, spec_embedding(spec)); /* fp32 layers also read embeddings */
     labels = larger(labels, spec_embedding(spec));
     enum precision precision = network->options.precision;

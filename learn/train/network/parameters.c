@@ -105,11 +105,6 @@ static unsigned count_tensors(const struct parameters *parameters)
     return count;
 }
 
-static bool is_value_bias(const struct tensor_row *row)
-{
-    return row->field == TENSOR_VALUE && row->part == TENSOR_BIAS;
-}
-
 static void deal_out(struct parameters *parameters)
 {
     struct tensor_walk walk = walk_of(parameters);
@@ -117,7 +112,8 @@ static void deal_out(struct parameters *parameters)
          next++) {
         if (next->row.field != TENSOR_KEY && next->row.field != TENSOR_VALUE)
             align(parameters);
-        if (is_value_bias(&next->row) && parameters->spec.family->block.key_unbiased)
+        if (next->row.field == TENSOR_VALUE && next->row.part == TENSOR_BIAS &&
+            parameters->spec.family->block.key_unbiased)
             parameters->numbers += next->row.count; /* zeros in place of the key's */
         next->offset = parameters->numbers;
         parameters->numbers += next->row.count;

@@ -84,13 +84,6 @@ static enum err_code miss(const struct loading *loading, const struct parameter 
     return ERR_OK;
 }
 
-/* Tensors whose shape follows from the number of labels. */
-static bool is_labels(const struct parameter *parameter)
-{
-    return parameter->row.field == TENSOR_CLASSIFIER ||
-           parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER;
-}
-
 static enum err_code load(const struct loading *loading, const struct parameter *parameter)
 {
     const struct parameters *parameters = loading->parameters;
@@ -103,8 +96,9 @@ static enum err_code load(const struct loading *loading, const struct parameter 
         return loading->err->code;
     if (family_tensors_fits(&parameter->row, info))
         return read_all(loading, parameter, info);
-    if (is_labels(parameter))
-        return miss(loading, parameter);
+    if (parameter->row.field == TENSOR_CLASSIFIER ||
+        parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER)
+        return miss(loading, parameter); /* its shape follows from the number of labels */
     if (parameter->row.field != TENSOR_POSITION)
         return family_tensors_misfit(&parameter->row, info, loading->err);
     return family->kind == ENGINE_IMAGE ? resize_positions(loading, parameter, info)
