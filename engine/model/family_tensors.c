@@ -142,12 +142,6 @@ static const struct entry *list_of(const struct tensor_walk *walk)
     return walk->head == HEAD_MLM ? masked_language_model : classifier;
 }
 
-/* True if a stage merges patches behind this layer: its last block, except in the last stage. */
-static bool merges(const struct spec *spec, unsigned layer)
-{
-    return layer + 1 == spec_end_layer(spec) && layer + 1 < spec->layers;
-}
-
 /* True if the model has the tensor. `spec` is the stage's. */
 static bool exists(const struct spec *spec, const struct tensor_walk *walk,
                    const struct entry *entry)
@@ -155,8 +149,9 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
         return false;
+    /* a stage merges patches behind its last block, except the last stage */
     if (field == TENSOR_MERGE_NORM || field == TENSOR_MERGE)
-        return merges(spec, walk->depth - 1);
+        return walk->depth == spec_end_layer(spec) && walk->depth < spec->layers;
     if (spec->unbiased[field] && (entry->part == TENSOR_BIAS || entry->part == TENSOR_BETA))
         return false;
     if (field == TENSOR_ATTENTION_NORM && walk->depth == 1 && spec->family->block.skips_first_norm)
@@ -278,23 +273,15 @@ static void fill(const struct spec *spec, const struct tensor_walk *walk, const 
     format_name(spec, row, spec->family->tensors[entry->field]);
 }
 
-/* Returns the stage's spec. Embeddings have the sizes of the first stage, the head those of the
- * last. */
-static struct spec spec_at_depth(const struct tensor_walk *walk)
-{
-    const struct spec *spec = walk->spec;
-    if (walk->depth == 0)
-        return spec_at(spec, 0);
-    return spec_at(spec, spec_stage_of(spec, walk->depth - 1));
-}
-
 bool family_tensors_next(struct tensor_walk *walk, struct tensor_row *row)
 {
     struct spec spec;
+    /* embeddings have the sizes of the first stage, the head those of the last */
     for (; walk->depth <= spec_blocks(walk->spec) + 1; walk->depth++, walk->at = 0)
         for (const struct entry *list = list_of(walk); list[walk->at].field != TENSOR_FIELDS;) {
             const struct entry *entry = &list[walk->at++];
-            spec = spec_at_depth(walk);
+            const unsigned depth = walk->depth;
+            spec = spec_at(walk->spec, depth == 0 ? 0 : spec_stage_of(walk->spec, depth - 1));
             if (!exists(&spec, walk, entry))
                 continue;
             fill(&spec, walk, entry, row);

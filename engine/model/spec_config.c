@@ -136,17 +136,6 @@ static enum err_code read_mlp_ratio(const struct spec *spec, const struct json_t
     return ERR_OK;
 }
 
-/* Reads the MLPs' ratios, one for each stage. */
-static enum err_code read_mlp_ratios(struct spec *spec, const struct json_t *config,
-                                     struct err *err)
-{
-    for (unsigned i = 0; i < spec->stage_count; i++)
-        if (read_mlp_ratio(spec, config, spec->stages[i].hidden, &spec->stages[i].intermediate,
-                           err))
-            return err->code;
-    return read_mlp_ratio(spec, config, spec->hidden, &spec->intermediate, err);
-}
-
 static enum err_code read_mlp(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
@@ -155,8 +144,13 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
     if (family->key_gated != NULL &&
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
+    /* a ratio, or one for each stage */
+    for (unsigned i = 0; family->key_mlp_ratio != NULL && i < spec->stage_count; i++)
+        if (read_mlp_ratio(spec, config, spec->stages[i].hidden, &spec->stages[i].intermediate,
+                           err))
+            return err->code;
     if (family->key_mlp_ratio != NULL)
-        return read_mlp_ratios(spec, config, err);
+        return read_mlp_ratio(spec, config, spec->hidden, &spec->intermediate, err);
     return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
                     either(family->default_intermediate, 3072), &spec->intermediate, err);
 }

@@ -25,13 +25,6 @@ size_t window_bias_rows(const struct window_bias *shape)
     return places(shape->side) + 3 * shape->specials;
 }
 
-static size_t patch_row(size_t side, size_t query, size_t key)
-{
-    size_t down = query / side + side - 1 - key / side;
-    size_t across = query % side + side - 1 - key % side;
-    return down * (2 * side - 1) + across;
-}
-
 size_t window_bias_row(const struct window_bias *shape, size_t query, size_t key)
 {
     size_t specials = shape->specials, side = shape->side;
@@ -39,7 +32,11 @@ size_t window_bias_row(const struct window_bias *shape, size_t query, size_t key
         return places(side) + (key < specials ? 2 : 0);
     if (key < specials)
         return places(side) + 1;
-    return patch_row(side, query - specials, key - specials);
+    query -= specials;
+    key -= specials;
+    size_t down = query / side + side - 1 - key / side;
+    size_t across = query % side + side - 1 - key % side;
+    return down * (2 * side - 1) + across;
 }
 
 size_t window_bias_floats(const struct window_bias *shape)
