@@ -105,8 +105,8 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err);
 
 /* The state that a later run must share to resume this one. `model`: the model's digest, or a
  * server's description of its models: name, version, dtype and digest of the weights. `dtype`: the
- * model's, which auto may have chosen; NULL for a server. The caller frees it. ERR_NO_MEMORY; ERR_IO
- * if a file of the model cannot be read. */
+ * model's, which auto may have chosen; NULL for a server. The caller frees it. ERR_NO_MEMORY;
+ * ERR_IO if a file of the model cannot be read. */
 enum err_code batch_options_state(struct output_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err);
 
