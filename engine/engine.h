@@ -44,7 +44,7 @@ struct engine_options {
                                    tensor/linear/precision_speed.h; auto: dtype_choice.h */
     const char *class_prior;    /* "natural", "equal" or a file of {label: count}, in place of
                                    attnd.json's; NULL: that */
-    const char *token_pruning;  /* "none" or "LAYERS:SHARE" (model/spec.h), in place
+    const char *token_pruning;  /* "none" or "LAYERS:SHARE" (model/config/reading.h), in place
                                    of attnd.json's; NULL: that */
     bool takes_uncalibrated;    /* answers of a model without thresholds are automatic, where its
                                    attnd.json says nothing of it: decide/policy.h */

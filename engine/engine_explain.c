@@ -77,7 +77,7 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
     if (captures == NULL)
         return err_no_memory(err, windows * sizeof *captures);
     for (unsigned i = 0; i < windows; i++)
-        if (capture_open(&captures[i], &model->stacks[0].spec, engine_input_window(input, i).tokens,
+        if (capture_open(&captures[i], &model->stacks[0].spec, engine_input_tokens(input, i, 1),
                          &wish, arena, err))
             return err->code;
     input->capture = captures;
@@ -92,7 +92,7 @@ size_t engine_capture_bytes(const struct engine_model *model, const struct engin
     const bool is_gradient = method == EXPLAIN_GRADIENT || method == EXPLAIN_GRADIENT_LAST;
     size_t bytes = 0;
     for (unsigned i = 0; i < engine_input_windows(input); i++) {
-        const unsigned tokens = engine_input_window(input, i).tokens;
+        const unsigned tokens = engine_input_tokens(input, i, 1);
         bytes += capture_bytes(&model->stacks[0].spec, tokens, &wish);
         bytes += is_gradient ? gradient_bytes(&model->stacks[0].spec, tokens) : 0;
     }

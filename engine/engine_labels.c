@@ -119,8 +119,8 @@ static void forget_own_labels(struct engine_model *model)
 /* Room for what is encoded, and for the classifier that it becomes. */
 static enum err_code begin_encoding(struct engine_model *model, struct err *err)
 {
-    const size_t labels = model->stacks[0].spec.label_count,
-                 width = model->stacks[0].spec.projection;
+    const struct spec *spec = &model->stacks[0].spec;
+    const size_t labels = spec->label_count, width = spec->projection;
     model->embeddings = calloc(labels * width, sizeof *model->embeddings);
     if (model->embeddings == NULL)
         return err_no_memory(err, labels * width * sizeof *model->embeddings);

@@ -115,8 +115,9 @@ static unsigned step_of(const struct engine_input *input, const struct engine_re
 }
 
 /* Adds an input's step to the batch. A model that leaves tokens out runs an input with a capture
- * twice: with all tokens for the capture, then as any other for the answer. What the first run
- * pools is not the answer's: it is complete before the steps so far are put back. */
+ * twice: with all tokens for the capture, then as any other for the answer. Window 0 of the answer
+ * replaces what the first run has pooled; a later step is pooled with the steps so far, which are
+ * put back when the first run is complete. */
 static void add_step(struct engine_session *session, struct engine_input input, unsigned r,
                      struct engine_result *result)
 {
@@ -131,7 +132,8 @@ static void add_step(struct engine_session *session, struct engine_input input, 
     session->last->answers[r] = result->is_done ? result->logits : NULL;
     if (input.capture != NULL && model->stacks[0].spec.token_pruning.full_layers > 0) {
         add_windows(session, &input, r, first, step);
-        stack_run(&model->stacks[0], &session->workspace);
+        if (first > 0)
+            stack_run(&model->stacks[0], &session->workspace);
         input.capture = NULL;
     }
     if (first > 0)
@@ -169,7 +171,7 @@ unsigned engine_kept_tokens(const struct engine_model *model, const struct engin
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < engine_input_windows(input); i++)
-        kept += spec_pruned_tokens(&model->stacks[0].spec, engine_input_window(input, i).tokens);
+        kept += spec_pruned_tokens(&model->stacks[0].spec, engine_input_tokens(input, i, 1));
     return kept;
 }
 
@@ -201,19 +203,18 @@ bool engine_scores_as_fitted(const struct engine_model *model, const float *logi
 void engine_conclude(const struct engine_model *model, const float *logits, const float *ood,
                      enum input_doubt doubt, struct engine_result *result)
 {
-    const struct policy *policy = &model->stacks[0].spec.policy;
+    const struct spec *spec = &model->stacks[0].spec;
     result->is_finite = engine_scores(model, logits, result->scores);
     if (!result->is_finite)
         return;
-    result->task = model->stacks[0].spec.scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
-    result->label = result->task == ENGINE_CLASSIFY
-                        ? argmax(result->scores, model->stacks[0].spec.label_count)
-                        : 0;
+    result->task = spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
+    result->label = result->task == ENGINE_CLASSIFY ? argmax(result->scores, spec->label_count) : 0;
     result->number = result->scores[result->label];
     if (ood != NULL)
-        policy_judge_by(policy, result->scores, *ood, doubt, &result->judgement);
+        policy_judge_by(&spec->policy, result->scores, *ood, doubt, &result->judgement);
     else
-        policy_judge(policy, logits, result->scores, result->features, doubt, &result->judgement);
+        policy_judge(&spec->policy, logits, result->scores, result->features, doubt,
+                     &result->judgement);
 }
 
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,

@@ -5,6 +5,7 @@
 #include "engine/model/encoder.h"
 #include "engine/model/head.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +186,7 @@ bool stack_has_room(const struct workspace *workspace, unsigned tokens)
 void stack_add(const struct stack *stack, struct workspace *workspace,
                const struct engine_input *window, struct window_place place)
 {
+    assert(stack_has_room(workspace, window->tokens));
     const unsigned row = workspace->rows++, first = workspace->offset[row];
     workspace->places[row] = place;
     workspace->captures[row] = window->capture;

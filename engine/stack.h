@@ -46,9 +46,6 @@ void stack_close(struct stack *stack);
 /* Multiplies once in every shape that the stack uses, and compares. ERR_INTERNAL, ERR_NO_MEMORY. */
 enum err_code stack_test(const struct stack *stack, struct err *err);
 
-/* Bytes of the weights in memory, and of the tokenizer of a stack beside the first. */
-size_t stack_bytes(const struct stack *stack);
-
 /* The memory to run batches of up to tokens_max tokens. Yours to workspace_close. */
 enum err_code stack_workspace(const struct stack *stack, struct workspace *workspace,
                               unsigned tokens_max, struct thread_pool *pool, struct err *err);

@@ -126,6 +126,8 @@ static void attend(const struct run *run, const struct query_block *block, unsig
     const unsigned first = block->first + skipped;
     size_t width = run->spec->hidden / run->spec->heads, stride = w->qkv_stride;
     size_t attended = run->layer->attended;
+    if (count == 0)
+        return;
     struct attention_io io = {.out = w->context + (block->out + skipped) * w->hidden_stride +
                                      head * width,
                               .out_stride = w->hidden_stride,
@@ -134,8 +136,6 @@ static void attend(const struct run *run, const struct query_block *block, unsig
                               .count = count,
                               .d = width,
                               .scratch = scratch};
-    if (count == 0)
-        return;
     const struct key_span span =
         keys_of(run, block, head, first - block->sequence, &io.bias, scratch);
     size_t query = first * stride + head * width;

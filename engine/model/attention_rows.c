@@ -60,7 +60,7 @@ void attention_rows_mean(const struct attention_rows *rows, size_t first, size_t
         .heads = heads,
         .bias = bias,
         .scratch = scratch};
-    if (query < end)
+    if (io.count > 0)
         (is_bf16 ? attention_bf16_mean : rows->kernels->attention_mean)(&io);
     for (; query < end; query++, out += out_stride)
         finish_row(rows, &span, query, out);

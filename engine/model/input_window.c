@@ -9,7 +9,7 @@ struct engine_input engine_input_window(const struct engine_input *input, unsign
     if (input->windows == 0)
         return out;
     const unsigned at = input->window_offset[window];
-    out.tokens = input->window_offset[window + 1] - at;
+    out.tokens = engine_input_tokens(input, window, 1);
     if (input->ids != NULL)
         out.ids += at;
     if (input->patches != NULL)

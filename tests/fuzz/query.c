@@ -22,7 +22,8 @@ static char *write_target(const struct query *query, size_t len)
 {
     char *target = malloc(3 * len + 3), *at = target;
     FUZZ_CLAIM(target != NULL);
-    at += sprintf(at, "/?");
+    *at++ = '/';
+    *at++ = '?';
     for (size_t i = 0; i < query->count; i++) {
         at += escape(at, query->arguments[i].name);
         if (query->arguments[i].value != NULL) {

@@ -5,6 +5,7 @@
 #include "engine/format/safetensors_write.h"
 #include "tests/fuzz/driver/fuzz.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,8 +99,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[256];
     fuzz_file_remove("state.safetensors"); /* the writer puts another file in its place */
     bool is_file = size == 0 || data[0] > 1;
-    strcpy(path, is_file ? fuzz_file("state.safetensors", data, size)
-                         : fuzz_file("state.safetensors", "", 0));
+    snprintf(path, sizeof path, "%s",
+             is_file ? fuzz_file("state.safetensors", data, size)
+                     : fuzz_file("state.safetensors", "", 0));
     if (!is_file && fuzz_byte(&input) == 0)
         write_digits(&input, path);
     else if (!is_file)

@@ -16,7 +16,7 @@
 static struct timeval patience(void)
 {
     const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
-    return (struct timeval){.tv_sec = 40 * (times != NULL ? atoi(times) : 1)};
+    return (struct timeval){.tv_sec = 40 * (times != NULL ? strtol(times, NULL, 10) : 1)};
 }
 
 int http_connect(unsigned port)

@@ -81,7 +81,7 @@ static void hex(const struct field *field, char *out, size_t digits)
     ck_assert_uint_eq(field->type, 2);
     ck_assert_uint_eq((size_t)(field->inside.end - field->inside.at) * 2, digits);
     for (size_t i = 0; i < digits / 2; i++)
-        sprintf(out + 2 * i, "%02x", field->inside.at[i]);
+        snprintf(out + 2 * i, 3, "%02x", field->inside.at[i]);
 }
 
 static unsigned number(const struct field *field, unsigned type)

@@ -63,7 +63,7 @@ static void add_file(struct source_tree *tree, const char *path)
     struct source_file *file = &tree->files[tree->count++];
     memset(file, 0, sizeof *file);
     ck_assert_uint_lt(strlen(path), sizeof file->path);
-    strcpy(file->path, path);
+    snprintf(file->path, sizeof file->path, "%s", path);
     file->text = read_whole(path);
     find_includes(file);
 }

@@ -235,7 +235,7 @@ void tls_client_read(struct tls_client *client, struct tls_answer *out)
         total += (size_t)got;
         wanted = announced(out, &head_len);
     }
-    out->status = atoi(out->text + strlen("HTTP/1.1 "));
+    out->status = (int)strtol(out->text + strlen("HTTP/1.1 "), NULL, 10);
     out->body_len = total - head_len;
 }
 

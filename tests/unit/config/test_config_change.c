@@ -37,7 +37,7 @@ static void told(const struct config_change *change, char out[256])
     out[0] = '\0';
     for (unsigned i = 0; i < change->live_count; i++)
         snprintf(out + strlen(out), 256 - strlen(out), "%s ", change->live[i]);
-    strcat(out, "|");
+    snprintf(out + strlen(out), 256 - strlen(out), "|");
     for (unsigned i = 0; i < change->restart_count; i++)
         snprintf(out + strlen(out), 256 - strlen(out), " %s", change->restart[i]);
 }

@@ -49,12 +49,15 @@ static bool has_word(const char *text, const char *word)
 /* The text behind the key in each line of the table that has it, a line each; to be freed. */
 static char *column(const char *key)
 {
-    char *table = read_text(".ci/stages"), *out = calloc(1, strlen(table) + 1);
-    size_t len = strlen(key);
-    for (char *line = strtok(table, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    char *table = read_text(".ci/stages"), *rest = NULL;
+    const size_t len = strlen(key), size = strlen(table) + 2;
+    char *out = calloc(1, size);
+    ck_assert_ptr_nonnull(out);
+    for (char *line = strtok_r(table, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
         line += strspn(line, " ");
         if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            sprintf(out + strlen(out), "%s\n", line + len);
+            snprintf(out + strlen(out), size - strlen(out), "%s\n", line + len);
     }
     free(table);
     return out;

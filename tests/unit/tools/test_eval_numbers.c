@@ -112,8 +112,7 @@ START_TEST(eval_of_a_regression_writes_a_reference_and_keeps_the_rest)
 }
 END_TEST
 
-/* What the model answers of each output is attnd-eval's own word: the errors of labels that are 0
- * and of labels that are 2 differ by 2. */
+/* Two runs differ in the labels of the second output alone, 0 and 2: its error differs by 2. */
 START_TEST(eval_of_a_regression_tells_the_errors_of_each_output)
 {
     struct json_t *reports[2];

@@ -11,7 +11,7 @@
 static struct train_fixture f;
 static char judged[160];
 
-/* As many numbers as reds, of 40 texts. */
+/* The number of a text is its count of the word "red"; 40 texts. */
 static void open_numbers(void)
 {
     char text[4096] = "text,reds\n";

@@ -119,7 +119,7 @@ START_TEST(a_regression_leaves_its_report_and_configuration)
 }
 END_TEST
 
-/* What live numbers are compared with is what the validation part was answered. */
+/* The reference for live numbers has the answers to the validation part. */
 START_TEST(a_regression_leaves_a_reference_and_its_version)
 {
     struct err err = {0};

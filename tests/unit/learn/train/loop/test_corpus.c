@@ -243,7 +243,7 @@ START_TEST(numbers_are_standardised_by_those_to_learn)
 }
 END_TEST
 
-/* Of 120 inputs 12 are held back, as of one class. */
+/* 12 of 120 inputs are held back, as if all were of one class. */
 START_TEST(numbers_are_held_back_as_one_class)
 {
     char text[4096] = "text,label\n";
