@@ -4,7 +4,6 @@
 #include "engine/cli/cli_main.h"
 #include "tools/stream/kafka.h"
 #include "tools/stream/stream_batch.h"
-#include "tools/stream/stream_http.h"
 #include "tools/stream/stream_metrics.h"
 #include "tools/stream/stream_options.h"
 
@@ -37,12 +36,6 @@ struct program {
 
 /* ---- the loop ---- */
 
-static void drop(struct program *program)
-{
-    atomic_fetch_add(&program->metrics.dropped, stream_batch_count(program->batch));
-    stream_batch_clear(program->batch);
-}
-
 /* Time to wait for the next message. The first one of a batch may take any time. */
 static unsigned wait_ms(const struct program *program, uint64_t first_ns)
 {
@@ -71,8 +64,10 @@ static enum err_code gather(struct program *program, struct err *err)
         wait = wait_ms(program, first_ns);
         if (kafka_next(program->kafka, wait, &message, &found, err))
             return err->code;
-        if (kafka_epoch(program->kafka) != epoch)
-            drop(program);
+        if (kafka_epoch(program->kafka) != epoch) {
+            atomic_fetch_add(&program->metrics.dropped, stream_batch_count(program->batch));
+            stream_batch_clear(program->batch);
+        }
         if (!found)
             break;
         if (stream_batch_count(program->batch) == 0)
@@ -208,17 +203,6 @@ static void close_all(void *target)
     stream_options_free(&program->options);
 }
 
-/* Prints one line on standard output when it begins to read. */
-static bool announce(const struct program *program)
-{
-    printf("attnd-stream: reading %s as %s in group %s", program->options.topics,
-           program->options.member, program->options.group);
-    if (program->http != NULL)
-        printf(", metrics on http://%s:%u/metrics", program->options.metrics_host,
-               stream_http_port(program->http));
-    return printf("\n") > 0 && fflush(stdout) == 0;
-}
-
 static enum err_code read_options(void *target, enum cli_action *action, int argc,
                                   char *const *argv, struct err *err)
 {
@@ -234,7 +218,12 @@ static enum err_code run(struct cli_run *run, struct err *err)
             *err = (struct err){0};
         return err->code;
     }
-    if (!announce(program))
+    printf("attnd-stream: reading %s as %s in group %s", program->options.topics,
+           program->options.member, program->options.group);
+    if (program->http != NULL)
+        printf(", metrics on http://%s:%u/metrics", program->options.metrics_host,
+               stream_http_port(program->http));
+    if (printf("\n") <= 0 || fflush(stdout) != 0)
         return ERR_OK; /* cli_main sees that the output was not taken */
     atomic_store(&program->metrics.is_ready, true);
     answer_all(program, err);

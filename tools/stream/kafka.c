@@ -3,7 +3,6 @@
 #include "tools/stream/kafka.h"
 
 #include "engine/base/clock.h"
-#include "tools/stream/kafka_conf.h"
 #include "tools/stream/kafka_writer.h"
 
 #include <librdkafka/rdkafka.h>
@@ -65,8 +64,18 @@ static void rebalance(rd_kafka_t *consumer, rd_kafka_resp_err_t code,
     rd_kafka_assign(consumer, partitions);
 }
 
-static enum err_code open_consumer(struct kafka *kafka, struct err *err)
+/* ---- open and close ---- */
+
+enum err_code kafka_open(struct kafka **out, const struct stream_options *options,
+                         struct kafka_state *state, const atomic_bool *stop, struct err *err)
 {
+    struct kafka *kafka = *out = calloc(1, sizeof *kafka);
+    if (kafka == NULL)
+        return err_no_memory(err, sizeof *kafka);
+    kafka->options = options;
+    kafka->state = state;
+    if (kafka_writer_open(&kafka->writer, options, stop, err))
+        return err->code;
     char text[ERROR_BYTES];
     rd_kafka_conf_t *conf = NULL;
     if (kafka_conf_consumer(&conf, kafka->options, err)) {
@@ -81,12 +90,6 @@ static enum err_code open_consumer(struct kafka *kafka, struct err *err)
         return err_set(err, ERR_UNUSABLE, "kafka: %.400s", text);
     }
     rd_kafka_poll_set_consumer(kafka->consumer);
-    return ERR_OK;
-}
-
-static enum err_code subscribe(struct kafka *kafka, struct err *err)
-{
-    const struct stream_options *options = kafka->options;
     rd_kafka_topic_partition_list_t *topics =
         rd_kafka_topic_partition_list_new((int)options->topic_count);
     for (unsigned i = 0; i < options->topic_count; i++)
@@ -96,21 +99,6 @@ static enum err_code subscribe(struct kafka *kafka, struct err *err)
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
         return err_set(err, ERR_UNUSABLE, "kafka: topics: %s", rd_kafka_err2str(code));
     return ERR_OK;
-}
-
-/* ---- open and close ---- */
-
-enum err_code kafka_open(struct kafka **out, const struct stream_options *options,
-                         struct kafka_state *state, const atomic_bool *stop, struct err *err)
-{
-    struct kafka *kafka = *out = calloc(1, sizeof *kafka);
-    if (kafka == NULL)
-        return err_no_memory(err, sizeof *kafka);
-    kafka->options = options;
-    kafka->state = state;
-    if (kafka_writer_open(&kafka->writer, options, stop, err) || open_consumer(kafka, err))
-        return err->code;
-    return subscribe(kafka, err);
 }
 
 void kafka_close(struct kafka *kafka)
@@ -240,15 +228,6 @@ static enum err_code rewind_to(struct kafka *kafka, rd_kafka_topic_partition_lis
     return ERR_OK;
 }
 
-static enum err_code rewind_all(struct kafka *kafka, const struct kafka_reply *replies,
-                                size_t count, struct err *err)
-{
-    rd_kafka_topic_partition_list_t *first = offsets_of(replies, count, true);
-    rewind_to(kafka, first, err);
-    rd_kafka_topic_partition_list_destroy(first);
-    return err->code;
-}
-
 enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, size_t count,
                            enum kafka_outcome *outcome, struct err *err)
 {
@@ -256,7 +235,10 @@ enum err_code kafka_commit(struct kafka *kafka, struct kafka_reply *replies, siz
     rd_kafka_topic_partition_list_t *next = offsets_of(replies, count, false);
     kafka_writer_commit(kafka->writer, replies, count, next, kafka->member, outcome, err);
     rd_kafka_topic_partition_list_destroy(next);
-    if (err->code == ERR_OK && *outcome == KAFKA_ABORTED)
-        rewind_all(kafka, replies, count, err);
+    if (err->code == ERR_OK && *outcome == KAFKA_ABORTED) {
+        rd_kafka_topic_partition_list_t *first = offsets_of(replies, count, true);
+        rewind_to(kafka, first, err);
+        rd_kafka_topic_partition_list_destroy(first);
+    }
     return err->code;
 }

@@ -1,4 +1,4 @@
-#include "tools/stream/kafka_conf.h"
+#include "tools/stream/kafka_writer.h"
 
 #include "engine/base/file.h"
 
@@ -25,19 +25,6 @@ static void set_number(rd_kafka_conf_t *conf, const char *key, size_t value, str
     set(conf, key, text, err);
 }
 
-static void set_password(rd_kafka_conf_t *conf, const char *path, struct err *err)
-{
-    char *bytes = NULL;
-    size_t len;
-    if (err->code != ERR_OK || path[0] == '\0' ||
-        file_read_given(&bytes, &len, path, PASSWORD_BYTES_MAX, err))
-        return;
-    bytes[strcspn(bytes, "\r\n")] = '\0';
-    set(conf, "sasl.password", bytes, err);
-    explicit_bzero(bytes, len);
-    free(bytes);
-}
-
 static void set_security(rd_kafka_conf_t *conf, const struct stream_options *options,
                          struct err *err)
 {
@@ -51,7 +38,15 @@ static void set_security(rd_kafka_conf_t *conf, const struct stream_options *opt
         return;
     set(conf, "sasl.mechanism", options->sasl_mechanism, err);
     set(conf, "sasl.username", options->sasl_username, err);
-    set_password(conf, options->sasl_password_file, err);
+    char *bytes = NULL;
+    size_t len;
+    if (err->code != ERR_OK || options->sasl_password_file[0] == '\0' ||
+        file_read_given(&bytes, &len, options->sasl_password_file, PASSWORD_BYTES_MAX, err))
+        return;
+    bytes[strcspn(bytes, "\r\n")] = '\0';
+    set(conf, "sasl.password", bytes, err);
+    explicit_bzero(bytes, len);
+    free(bytes);
 }
 
 /* A line on standard error, without addresses of objects and threads. */

@@ -13,7 +13,6 @@
 #include "tools/stream/kafka_writer.h"
 
 #include "engine/base/clock.h"
-#include "tools/stream/kafka_conf.h"
 
 #include <librdkafka/rdkafka.h>
 
@@ -111,26 +110,6 @@ static rd_kafka_error_t *init_step(struct kafka_writer *writer, const void *argu
     return rd_kafka_init_transactions(writer->client, CALL_MS);
 }
 
-static enum err_code open_producer(struct kafka_writer *writer, struct err *err)
-{
-    char text[ERROR_BYTES];
-    rd_kafka_conf_t *conf = NULL;
-    if (kafka_conf_producer(&conf, writer->options, err)) {
-        rd_kafka_conf_destroy(conf);
-        return err->code;
-    }
-    rd_kafka_conf_set_opaque(conf, writer);
-    rd_kafka_conf_set_error_cb(conf, note_error);
-    rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
-    writer->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
-    if (writer->client == NULL) {
-        rd_kafka_conf_destroy(conf);
-        return err_set(err, ERR_UNUSABLE, "kafka: %.400s", text);
-    }
-    repeat(writer, "the first transaction", init_step, NULL, err);
-    return err->code;
-}
-
 /* Number of partitions of a topic that is written. */
 static enum err_code count_partitions(struct kafka_writer *writer, const char *name, int *out,
                                       struct err *err)
@@ -157,8 +136,24 @@ enum err_code kafka_writer_open(struct kafka_writer **out, const struct stream_o
         return err_no_memory(err, sizeof *writer);
     writer->options = options;
     writer->stop = stop;
-    if (open_producer(writer, err) ||
-        count_partitions(writer, options->output_topic, &writer->output_partitions, err))
+    char text[ERROR_BYTES];
+    rd_kafka_conf_t *conf = NULL;
+    if (kafka_conf_producer(&conf, writer->options, err)) {
+        rd_kafka_conf_destroy(conf);
+        return err->code;
+    }
+    rd_kafka_conf_set_opaque(conf, writer);
+    rd_kafka_conf_set_error_cb(conf, note_error);
+    rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
+    writer->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, text, sizeof text);
+    if (writer->client == NULL) {
+        rd_kafka_conf_destroy(conf);
+        return err_set(err, ERR_UNUSABLE, "kafka: %.400s", text);
+    }
+    repeat(writer, "the first transaction", init_step, NULL, err);
+    if (err->code)
+        return err->code;
+    if (count_partitions(writer, options->output_topic, &writer->output_partitions, err))
         return err->code;
     if (options->dead_letter_topic[0] != '\0')
         count_partitions(writer, options->dead_letter_topic, &writer->dead_letter_partitions, err);
@@ -232,21 +227,6 @@ static rd_kafka_resp_err_t produce_once(struct kafka_writer *writer, struct kafk
     return code;
 }
 
-/* False if the transaction has failed already: its next step says how. */
-static bool produce(struct kafka_writer *writer, struct kafka_reply *reply, struct err *err)
-{
-    rd_kafka_resp_err_t code = produce_once(writer, reply);
-    while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
-        rd_kafka_poll(writer->client, 100);
-        code = produce_once(writer, reply);
-    }
-    bool is_over = code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FATAL;
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR && !is_over)
-        err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", reply->input->topic,
-                reply->input->partition, (long long)reply->input->offset, rd_kafka_err2str(code));
-    return code == RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
 /* Waits until all messages are delivered, or one is not: then the rest is not even sent. */
 static void flush(struct kafka_writer *writer)
 {
@@ -260,7 +240,17 @@ static bool produce_all(struct kafka_writer *writer, struct kafka_reply *replies
     for (size_t i = 0; i < count; i++) {
         if (replies[i].is_alone)
             flush(writer);
-        if (!produce(writer, &replies[i], err))
+        rd_kafka_resp_err_t code = produce_once(writer, &replies[i]);
+        while (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+            rd_kafka_poll(writer->client, 100);
+            code = produce_once(writer, &replies[i]);
+        }
+        bool is_over = code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FATAL;
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR && !is_over)
+            err_set(err, ERR_IO, "kafka: the reply to %s/%d/%lld: %s", replies[i].input->topic,
+                    replies[i].input->partition, (long long)replies[i].input->offset,
+                    rd_kafka_err2str(code));
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR) /* if it is over, the next step says how */
             return false;
         if (replies[i].is_alone)
             flush(writer);

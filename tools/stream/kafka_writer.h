@@ -10,7 +10,9 @@
 #ifndef ATTND_TOOLS_STREAM_KAFKA_WRITER_H
 #define ATTND_TOOLS_STREAM_KAFKA_WRITER_H
 
+#include "engine/base/err.h"
 #include "tools/stream/kafka.h"
+#include "tools/stream/stream_options.h"
 
 struct kafka_writer;
 struct rd_kafka_topic_partition_list_s;    /* the library's rd_kafka_topic_partition_list_t */
@@ -28,5 +30,17 @@ enum err_code kafka_writer_commit(struct kafka_writer *writer, struct kafka_repl
                                   size_t count, const struct rd_kafka_topic_partition_list_s *next,
                                   const struct rd_kafka_consumer_group_metadata_s *member,
                                   enum kafka_outcome *outcome, struct err *err);
+
+/* ---- the library's configuration ---- */
+
+/* The library's configuration of a consumer and of a producer. No state. */
+
+struct rd_kafka_conf_s; /* the library's rd_kafka_conf_t */
+
+/* Yours to give to rd_kafka_new, or to destroy. ERR_UNUSABLE names the key that is refused. */
+enum err_code kafka_conf_consumer(struct rd_kafka_conf_s **out,
+                                  const struct stream_options *options, struct err *err);
+enum err_code kafka_conf_producer(struct rd_kafka_conf_s **out,
+                                  const struct stream_options *options, struct err *err);
 
 #endif

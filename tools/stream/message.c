@@ -38,14 +38,6 @@ static enum err_code find_kind(const struct message *message, bool model_takes_i
     return ERR_OK;
 }
 
-static enum err_code check_kind(bool is_image, bool model_takes_images, struct err *err)
-{
-    if (is_image == model_takes_images)
-        return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "the model takes %s",
-                   model_takes_images ? "images" : "texts");
-}
-
 /* ---- prepare ---- */
 
 static enum err_code prepare(const struct engine_model *engine, const struct engine_source *source,
@@ -59,28 +51,6 @@ static enum err_code prepare(const struct engine_model *engine, const struct eng
 }
 
 /* ---- the JSON body ---- */
-
-/* Reads the body as POST /predict reads one input; the configuration sets all other members. */
-static enum err_code prepare_json(const struct message *message, const struct engine_model *engine,
-                                  struct arena *arena, struct message_input *out, struct err *err)
-{
-    const struct codec_limits limits = {.inputs_max = 1, .members = &codec_names_item};
-    struct predict_call call;
-    codec_parse_json(&call, message->value, message->len, &limits, arena, err);
-    if (call.id != NULL && !message_id_is_plain(call.id))
-        return err_set(err, ERR_UNUSABLE, "$.id: expected printable ASCII of at most %d bytes",
-                       MESSAGE_ID_BYTES_MAX);
-    out->id = call.id;
-    out->context = call.context;
-    if (err->code != ERR_OK)
-        return err->code;
-    struct engine_source source = call.items[0].source;
-    const bool is_image = source.kind == ENGINE_IMAGE;
-    source.pixels_max = MESSAGE_PIXELS_MAX;
-    if (check_kind(is_image, engine_describe(engine)->kind == ENGINE_IMAGE, err))
-        return err->code;
-    return prepare(engine, &source, arena, out, err);
-}
 
 /* ---- all ---- */
 
@@ -97,8 +67,25 @@ enum err_code message_prepare(const struct message *message, const struct engine
                        message->len, message->bytes_max);
     if (find_kind(message, takes_images, &kind, err))
         return err->code;
-    if (kind == MESSAGE_JSON)
-        return prepare_json(message, engine, arena, out, err);
+    if (kind == MESSAGE_JSON) {
+        /* as POST /predict reads one input; the configuration sets all other members */
+        const struct codec_limits limits = {.inputs_max = 1, .members = &codec_names_item};
+        struct predict_call call;
+        codec_parse_json(&call, message->value, message->len, &limits, arena, err);
+        if (call.id != NULL && !message_id_is_plain(call.id))
+            return err_set(err, ERR_UNUSABLE, "$.id: expected printable ASCII of at most %d bytes",
+                           MESSAGE_ID_BYTES_MAX);
+        out->id = call.id;
+        out->context = call.context;
+        if (err->code != ERR_OK)
+            return err->code;
+        struct engine_source source = call.items[0].source;
+        source.pixels_max = MESSAGE_PIXELS_MAX;
+        if ((source.kind == ENGINE_IMAGE) != takes_images)
+            return err_set(err, ERR_UNUSABLE, "the model takes %s",
+                           takes_images ? "images" : "texts");
+        return prepare(engine, &source, arena, out, err);
+    }
     const struct engine_source source = {.kind = kind == MESSAGE_IMAGE ? ENGINE_IMAGE : ENGINE_TEXT,
                                          .bytes = message->value,
                                          .len = message->len,

@@ -122,19 +122,6 @@ void stream_batch_clear(struct stream_batch *batch)
 
 /* ---- answering ---- */
 
-/* The header's, else the body's, else one that follows from its place. */
-static void choose_id(struct item *item, const char *of_body)
-{
-    const char *id = kafka_header(&item->message, "id");
-    if (id == NULL || !message_id_is_plain(id))
-        id = of_body;
-    if (id != NULL)
-        memcpy(item->id, id, strlen(id) + 1);
-    else
-        message_make_id(item->id, item->message.topic, item->message.partition,
-                        item->message.offset);
-}
-
 /* Our span, below the one that the input names; a trace of its own without one. */
 static void choose_trace(struct item *item)
 {
@@ -161,27 +148,21 @@ static void prepare(void *context, struct answers_row *row)
                                     .content_type = kafka_header(&item->message, "content-type"),
                                     .is_json = strcmp(batch->options->input, "json") == 0};
     message_prepare(&message, batch->model->engine, &row->arena, &input, &row->err);
-    choose_id(item, input.id);
+    /* the header's id, else the body's, else one that follows from its place */
+    const char *id = kafka_header(&item->message, "id");
+    if (id == NULL || !message_id_is_plain(id))
+        id = input.id;
+    if (id != NULL)
+        memcpy(item->id, id, strlen(id) + 1);
+    else
+        message_make_id(item->id, item->message.topic, item->message.partition,
+                        item->message.offset);
     choose_trace(item);
     if (input.context != NULL && (item->context = strdup(input.context)) == NULL)
         err_no_memory(&row->err, strlen(input.context));
     row->prepared = input.prepared;
     row->text = input.text;
     row->text_len = input.text_len;
-}
-
-/* The object as one line, without its end. */
-static enum err_code print(const struct json_t *object, char **out, size_t *len, struct err *err)
-{
-    FILE *file = open_memstream(out, len);
-    if (file == NULL)
-        return err_no_memory(err, 0);
-    bool is_printed = answer_print(object, file);
-    if (fclose(file) != 0 || !is_printed)
-        return err_no_memory(err, 0);
-    if (*len > 0 && (*out)[*len - 1] == '\n')
-        (*out)[--*len] = '\0';
-    return ERR_OK;
 }
 
 /* A reply of this object, instead of one that it may have. */
@@ -192,8 +173,14 @@ static enum err_code reply_with(struct stream_batch *batch, unsigned index,
     size_t len = 0;
     free(item->bytes);
     item->bytes = NULL;
-    if (print(object, &item->bytes, &len, err))
-        return err->code;
+    FILE *file = open_memstream(&item->bytes, &len);
+    if (file == NULL)
+        return err_no_memory(err, 0);
+    bool is_printed = answer_print(object, file);
+    if (fclose(file) != 0 || !is_printed)
+        return err_no_memory(err, 0);
+    if (len > 0 && item->bytes[len - 1] == '\n')
+        item->bytes[--len] = '\0';
     bool is_dead = item->is_failed && batch->options->dead_letter_topic[0] != '\0';
     batch->replies[index] =
         (struct kafka_reply){.input = &item->message,
@@ -257,22 +244,6 @@ struct kafka_reply *stream_batch_replies(struct stream_batch *batch)
 
 /* ---- replies that are too large ---- */
 
-static enum err_code make_problem(struct stream_batch *batch, unsigned index, struct err *err)
-{
-    struct item *item = &batch->items[index];
-    struct err why = {0};
-    err_set(&why, ERR_TOO_LARGE, "the verdict has %zu bytes: too large for topic '%.200s'",
-            batch->replies[index].len, batch->options->output_topic);
-    struct json_t *object = problem_document(&why, NULL);
-    if (object == NULL)
-        return err_no_memory(err, 0);
-    item->is_failed = true;
-    if (add_origin(item, object, err) == ERR_OK)
-        reply_with(batch, index, object, err);
-    doc_free(object);
-    return err->code;
-}
-
 static enum err_code shorten(struct stream_batch *batch, unsigned index, struct err *err)
 {
     const struct kafka_message *message = &batch->items[index].message;
@@ -288,8 +259,20 @@ static enum err_code shorten(struct stream_batch *batch, unsigned index, struct 
             "topic '%.200s' takes not even a short problem: its max.message.bytes is too "
             "small",
             is_dead ? batch->options->dead_letter_topic : batch->options->output_topic);
-    if (!is_dead)
-        return make_problem(batch, index, err);
+    if (!is_dead) {
+        struct item *item = &batch->items[index];
+        struct err why = {0};
+        err_set(&why, ERR_TOO_LARGE, "the verdict has %zu bytes: too large for topic '%.200s'",
+                batch->replies[index].len, batch->options->output_topic);
+        struct json_t *object = problem_document(&why, NULL);
+        if (object == NULL)
+            return err_no_memory(err, 0);
+        item->is_failed = true;
+        if (add_origin(item, object, err) == ERR_OK)
+            reply_with(batch, index, object, err);
+        doc_free(object);
+        return err->code;
+    }
     reply->is_bare = true;
     reply->is_refused = false;
     return ERR_OK;

@@ -8,6 +8,7 @@
 #ifndef ATTND_TOOLS_STREAM_STREAM_METRICS_H
 #define ATTND_TOOLS_STREAM_STREAM_METRICS_H
 
+#include "engine/base/err.h"
 #include "tools/stream/kafka.h"
 
 #include <stdatomic.h>
@@ -34,5 +35,22 @@ void stream_metrics_batch(struct stream_metrics *metrics, unsigned messages);
 
 /* The page. Failures show in ferror(file). */
 void stream_metrics_write(const struct stream_metrics *metrics, FILE *file);
+
+/* ---- the page over HTTP ---- */
+
+/* Routes: /metrics, /healthz and /readyz, over the house's HTTP server, which has a thread of its
+ * own.
+ *
+ *     stream_http_start(&http, "127.0.0.1", 8091, &metrics, &err);
+ *     stream_http_stop(http);
+ */
+
+struct stream_http;
+
+/* The metrics must outlive it. Port 0: any free one. Stop it in any case. */
+enum err_code stream_http_start(struct stream_http **out, const char *address, unsigned port,
+                                const struct stream_metrics *metrics, struct err *err);
+unsigned stream_http_port(const struct stream_http *http);
+void stream_http_stop(struct stream_http *http);
 
 #endif

@@ -239,22 +239,6 @@ static const struct cli_option *find(const char *key)
     return NULL;
 }
 
-static enum err_code unknown_key(const char *key, struct err *err)
-{
-    const char *keys[OPTIONS];
-    char printable[CLI_NAME_BYTES + 1];
-    size_t count = 0;
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].name != NULL)
-            keys[count++] = table[i].name;
-    const char *nearest = nearest_name(key, keys, count);
-    cli_printable(key, printable);
-    if (nearest == NULL)
-        return err_set(err, ERR_UNUSABLE, "$.%s: unknown key", printable);
-    return err_set(err, ERR_UNUSABLE, "$.%s: unknown key; did you mean \"%s\"?", printable,
-                   nearest);
-}
-
 static enum err_code set_text(const struct cli_option *option, struct stream_options *options,
                               const struct json_t *value, struct err *err)
 {
@@ -280,8 +264,20 @@ static enum err_code take_member(void *context, const char *key, const struct js
                                  struct err *err)
 {
     const struct cli_option *option = find(key);
-    if (option == NULL || strcmp(key, "config") == 0)
-        return unknown_key(key, err);
+    if (option == NULL || strcmp(key, "config") == 0) {
+        const char *keys[OPTIONS];
+        char printable[CLI_NAME_BYTES + 1];
+        size_t count = 0;
+        for (size_t i = 0; i < OPTIONS; i++)
+            if (table[i].name != NULL)
+                keys[count++] = table[i].name;
+        const char *nearest = nearest_name(key, keys, count);
+        cli_printable(key, printable);
+        if (nearest == NULL)
+            return err_set(err, ERR_UNUSABLE, "$.%s: unknown key", printable);
+        return err_set(err, ERR_UNUSABLE, "$.%s: unknown key; did you mean \"%s\"?", printable,
+                       nearest);
+    }
     return option->type == CLI_TEXT ? set_text(option, context, value, err)
                                     : set_number(option, context, err);
 }
@@ -316,15 +312,6 @@ static enum err_code read_flags(struct stream_options *options, bool only_config
             return err_prefix(err, "%.64s: ", name);
     }
     return ERR_OK;
-}
-
-/* The defaults; a text whose default is empty is "" and not NULL. */
-static enum err_code set_defaults(struct stream_options *options, struct err *err)
-{
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
-            *(const char **)((char *)options + table[i].offset) = "";
-    return cli_option_set_fallbacks(table, OPTIONS, options, err);
 }
 
 /* ---- what follows ---- */
@@ -366,50 +353,33 @@ static enum err_code split_listen(struct stream_options *options, struct err *er
     return ERR_OK;
 }
 
-static enum err_code set_answers(struct stream_options *options, struct err *err)
-{
-    struct answers_options *answers = &options->answers;
-    if (shipped_dir(&options->model, err))
-        return err_prefix(err, "model: ");
-    answers->dir = options->model;
-    answers->engine.dtype = options->dtype;
-    answers->engine.linear_backend = options->linear_backend;
-    answers->explain = options->explain[0] != '\0';
-    if (answer_words_top_k(options->top_k, &answers->top_k, err))
-        return err_prefix(err, "top_k: ");
-    if (answers->explain && answer_words_method(options->explain, &answers->how.method, err))
-        return err_prefix(err, "explain: ");
-    return ERR_OK;
-}
-
-static enum err_code check_given(const struct stream_options *options, struct err *err)
-{
-    const struct {
-        const char *name, *value;
-    } needed[] = {{"model", options->model},
-                  {"brokers", options->brokers},
-                  {"topics", options->topics},
-                  {"output_topic", options->output_topic}};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (needed[i].value == NULL || needed[i].value[0] == '\0')
-            return err_set(err, ERR_UNUSABLE, "%s is missing; --help shows the options",
-                           needed[i].name);
-    if (options->session_timeout_ms > options->max_poll_interval_ms)
-        return err_set(err, ERR_UNUSABLE,
-                       "session_timeout_ms: %u, but max_poll_interval_ms is %u, the limit",
-                       options->session_timeout_ms, options->max_poll_interval_ms);
-    return ERR_OK;
-}
-
 enum err_code stream_options_read(struct stream_options *out, enum cli_action *action, int argc,
                                   char *const *argv, struct err *err)
 {
     *out = (struct stream_options){0};
     *action = CLI_RUN;
-    if (set_defaults(out, err) || read_flags(out, true, action, argc, argv, err) ||
-        *action != CLI_RUN || read_file(out, err) ||
-        read_flags(out, false, action, argc, argv, err) || check_given(out, err))
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (table[i].type == CLI_TEXT && table[i].fallback != NULL && table[i].fallback[0] == '\0')
+            *(const char **)((char *)out + table[i].offset) = "";
+    if (cli_option_set_fallbacks(table, OPTIONS, out, err))
         return err->code;
+    if (read_flags(out, true, action, argc, argv, err) || *action != CLI_RUN ||
+        read_file(out, err) || read_flags(out, false, action, argc, argv, err))
+        return err->code;
+    const struct {
+        const char *name, *value;
+    } needed[] = {{"model", out->model},
+                  {"brokers", out->brokers},
+                  {"topics", out->topics},
+                  {"output_topic", out->output_topic}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (needed[i].value == NULL || needed[i].value[0] == '\0')
+            return err_set(err, ERR_UNUSABLE, "%s is missing; --help shows the options",
+                           needed[i].name);
+    if (out->session_timeout_ms > out->max_poll_interval_ms)
+        return err_set(err, ERR_UNUSABLE,
+                       "session_timeout_ms: %u, but max_poll_interval_ms is %u, the limit",
+                       out->session_timeout_ms, out->max_poll_interval_ms);
     if (gethostname(out->host, sizeof out->host - 1) != 0)
         return err_set(err, ERR_IO, "the name of this host cannot be read");
     if (out->member == NULL || out->member[0] == '\0')
@@ -418,7 +388,18 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
         out->threads = cpu_quota_threads("");
     if (split_topics(out, err) || split_listen(out, err))
         return err->code;
-    return set_answers(out, err);
+    struct answers_options *answers = &out->answers;
+    if (shipped_dir(&out->model, err))
+        return err_prefix(err, "model: ");
+    answers->dir = out->model;
+    answers->engine.dtype = out->dtype;
+    answers->engine.linear_backend = out->linear_backend;
+    answers->explain = out->explain[0] != '\0';
+    if (answer_words_top_k(out->top_k, &answers->top_k, err))
+        return err_prefix(err, "top_k: ");
+    if (answers->explain && answer_words_method(out->explain, &answers->how.method, err))
+        return err_prefix(err, "explain: ");
+    return ERR_OK;
 }
 
 void stream_options_free(struct stream_options *options)

@@ -1,6 +1,6 @@
 #include "tests/support/http_client.h"
 #include "tests/support/suite.h"
-#include "tools/stream/stream_http.h"
+#include "tools/stream/stream_metrics.h"
 
 #include <stdio.h>
 #include <string.h>
