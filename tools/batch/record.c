@@ -168,6 +168,7 @@ static enum err_code split_fields(const struct record_form *form, const char *by
     if (copy == NULL)
         return err_no_memory(err, len);
     csv_open(csv, copy, len);
+    csv->at = 0; /* record_reader skips the file's mark; one of a later record is text */
     csv->line = line;
     csv->separator = form->separator;
     if (csv_next(csv, &found, err)) {

@@ -92,6 +92,15 @@ START_TEST(record_finds_columns_and_keeps_ids)
     ck_assert_str_eq(err.text, "a quoted field is never closed");
     ck_assert_int_eq(parse(&form, "1;\"a\nb\"c;d", false), ERR_MALFORMED);
     ck_assert_msg(strstr(err.text, "line 8: after a field there must be") != NULL, "%s", err.text);
+    /* A byte order mark is text where the file does not begin, and quotes behind it are, too. */
+    ck_assert_int_eq(parse(&form,
+                           "\xEF\xBB\xBF"
+                           "1;2;3",
+                           false),
+                     ERR_OK);
+    ck_assert_str_eq(input.id, "\xEF\xBB\xBF"
+                               "1");
+    ck_assert_int_eq(parse(&form, "\xEF\xBB\xBF\"1\";\"\n2;3;4", false), ERR_MALFORMED);
     arena_deinit(&arena);
 }
 END_TEST
