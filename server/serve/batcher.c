@@ -3,10 +3,10 @@
  * The queue is an array of entries sorted by (due, arrival), of the queue's largest size, allocated
  * once at start. A heap would make the first row cheap but not the rest: filling a batch walks the
  * rows in order, which is fast in an array. Insertion is a binary search and a memmove of at most
- * limit x 32 bytes, a take is one pass that closes the gaps behind it. With 1024 entries both stay
+ * limit x 40 bytes, a take is one pass that closes the gaps behind it. With 1024 entries both stay
  * far under 50 us (measured by tests/unit/server/serve/test_batcher.c), and a list would spend as
  * much on cache misses. What the walk needs of a row (model, tokens) is copied into the entry, so
- * that it does not touch the rows' arenas.
+ * that it touches only the rows that it takes.
  *
  * Numbered invariants, true whenever the lock is free:
  *   1. entries[0 .. count) are sorted by due, then by arrival.
@@ -29,10 +29,9 @@ struct entry {
     uint64_t due_ns;
     struct row *row;
     struct served_model *model;
-    unsigned
-        tokens;    /* that are to be computed yet: of a text of several windows, by several takes */
-    unsigned step; /* the least of them that a take computes */
-    bool hurried;  /* its deadline is earlier than BATCHER_PATIENCE_MS after submission */
+    unsigned tokens; /* not yet computed; the windows of a text may take several takes */
+    unsigned step;   /* of them, the next window's: the least that a take computes */
+    bool hurried;    /* its deadline is earlier than BATCHER_PATIENCE_MS after submission */
 };
 
 struct batcher {
@@ -297,15 +296,18 @@ static unsigned lead_locked(const struct batcher *batcher, uint64_t now)
     return lead;
 }
 
-/* How many tokens this taker may have of the model of entry `lead`, with which its batch begins:
- * all that fit, or, while others wait idle, its part of what there is, so that two inputs and two
- * workers make two batches. */
+/* How many tokens of rows this taker may have of the model of entry `lead`, with which its batch
+ * begins: all that fit, or, while others wait idle, its part of what there is, so that two inputs
+ * and two workers make two batches. A row counts with its next step. */
 static unsigned budget_locked(const struct batcher *batcher, unsigned lead)
 {
     struct served_model *model = batcher->entries[lead].model;
-    if (batcher->idle == 0 || model->lane.depth == 1)
+    size_t steps = 0;
+    if (batcher->idle == 0)
         return model->batch_tokens;
-    size_t share = model->lane.tokens / (batcher->idle + 1) + 1;
+    for (unsigned i = 0; i < batcher->count; i++)
+        steps += batcher->entries[i].model == model ? batcher->entries[i].step : 0;
+    size_t share = steps / (batcher->idle + 1) + 1;
     if (share < BATCHER_SHARE_TOKENS_MIN)
         share = BATCHER_SHARE_TOKENS_MIN;
     return share < model->batch_tokens ? (unsigned)share : model->batch_tokens;
@@ -336,11 +338,12 @@ static bool fill_with(struct fill *fill, const struct entry *entry)
     return true;
 }
 
-/* Fills what room the rows in order have left with further windows of the batch's inputs. Their
- * places stay reserved. */
+/* Gives the room that is left to further windows of the batch's rows. Rows with windows keep their
+ * place reserved. */
 static void extend_locked(struct batcher *batcher, const struct fill *fill)
 {
     struct batch *batch = fill->batch;
+    const unsigned most = fill->model != NULL ? fill->model->batch_tokens : 0;
     for (unsigned i = 0; i < batch->row_count; i++) {
         struct row *row = batch->rows[i];
         struct engine_result *result = &row->answer.result;
@@ -349,7 +352,7 @@ static void extend_locked(struct batcher *batcher, const struct fill *fill)
         while (result->windows_done + result->step < row->input.windows) {
             const unsigned next = result->windows_done + result->step;
             const unsigned more = engine_input_tokens(&row->input, next, 1);
-            if (batch->tokens >= fill->budget || more > fill->budget - batch->tokens)
+            if (batch->tokens >= most || more > most - batch->tokens)
                 break;
             batch->tokens += more;
             result->step++;

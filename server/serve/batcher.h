@@ -19,6 +19,7 @@
  * needs. A batch has one window of each row and, where room is left, more of them. A row that is
  * not done is submitted again; it counts as if it had come BATCHER_WINDOW_MS later for each window
  * done, so that what others send meanwhile is not behind all of them.
+ * While a step is computed, the rest of its row is not in the bound of batcher_limit_wait.
  *
  * Threads: internally locked. The lock is held for one pass over the queue at most, and no other
  * subsystem is called under it.

@@ -46,8 +46,8 @@ enum request_phase {
         REQUEST_PHASES_COUNT
 };
 
-/* One input of a request on its way through the queue, which a text of several windows, or an image
- * of several views, passes several times: a step of it at a time (engine_step). */
+/* One input of a request in the queue. A text of several windows, or an image of several views,
+ * passes the queue once for each step (engine_step). */
 struct row {
     struct request *request;
     struct served_model *model; /* the snapshot's; NULL: none could be found for the item */

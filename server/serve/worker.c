@@ -23,7 +23,7 @@ struct worker {
     pthread_t thread;
     bool is_started;
     struct batch batch;
-    const struct engine_input **inputs; /* [batch.capacity]: what engine_run reads */
+    const struct engine_input **inputs; /* [batch.capacity]: what engine_step reads */
     struct engine_result **results;     /* [batch.capacity] */
 };
 

@@ -238,6 +238,38 @@ START_TEST(a_share_is_its_part_of_the_models_tokens_but_some_in_any_case)
 }
 END_TEST
 
+/* A row of several windows counts with its next one, so two of them are two shares; the room that a
+ * share leaves is filled with further windows of its own rows. */
+START_TEST(a_share_counts_the_next_window_of_a_row)
+{
+    static const unsigned offset[] = {0, 100, 200, 300, 400};
+    struct bench bench;
+    pthread_t idle;
+    struct row *rows[2];
+    struct err err = {0};
+    bench_open(&bench, LIMIT);
+    ck_assert_int_eq(pthread_create(&idle, NULL, wait_for_rows, bench.batcher), 0);
+    while (batcher_idle(bench.batcher) < 1)
+        sched_yield();
+    atomic_store(&lock_counter_deaf, true);
+    for (unsigned i = 0; i < 2; i++) {
+        rows[i] = &bench.rows[bench.count++];
+        *rows[i] = (struct row){.model = &models[0],
+                                .input = {.tokens = 400, .windows = 4, .window_offset = offset}};
+    }
+    ck_assert_int_eq(batcher_reserve(bench.batcher, 2, &err), ERR_OK);
+    ck_assert(batcher_submit(bench.batcher, rows, 2));
+    expect_batch(&bench, "0");
+    ck_assert_uint_eq(rows[0]->answer.result.step, 4);
+    expect_batch(&bench, "1");
+    batcher_release(bench.batcher, 2);
+    atomic_store(&lock_counter_deaf, false);
+    batcher_close(bench.batcher);
+    pthread_join(idle, NULL);
+    bench_close(&bench);
+}
+END_TEST
+
 /* A submission wakes one taker; whoever leaves rows behind wakes the next, if any waits. */
 START_TEST(batcher_wakes_takers_only_for_remaining_rows)
 {
@@ -385,6 +417,6 @@ SUITE("batcher_bounds", a_row_expires_at_its_deadline_and_not_before,
       batcher_takes_as_many_rows_as_a_batch_holds,
       a_batch_is_filled_up_to_its_tokens_and_no_further,
       a_share_is_its_part_of_the_models_tokens_but_some_in_any_case,
-      batcher_wakes_takers_only_for_remaining_rows,
+      a_share_counts_the_next_window_of_a_row, batcher_wakes_takers_only_for_remaining_rows,
       the_queue_is_looked_at_and_changed_under_its_lock, the_queue_says_why_it_refuses,
       the_time_that_waits_is_shared_by_the_takers, batcher_flush_takes_as_many_rows_as_allowed)
