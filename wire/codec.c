@@ -326,7 +326,7 @@ static void read_item(const struct reader *reader, json_t *object, unsigned inde
         goto out;
     if (names.id != NULL && names.id[0] == '\0') /* as if absent, as the call's */
         names.id = NULL;
-    /* Which of the fab's things it is: a person who reads the answers looks for that. */
+    /* The context names the lot, wafer or tool, for a person who reads the answers. */
     if (codec_context_read(json_object_get(object, "context"), path, reader->elided,
                            CODEC_CONTEXT_OF_ITEM, reader->arena, &names.context, &names.lot, &err))
         goto out;

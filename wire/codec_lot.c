@@ -27,7 +27,8 @@ enum err_code codec_lot_measure(const struct lot *lot, const struct codec_lot_li
     if (lot->wafer_count == 0)
         return lot_find(lot, NULL, &(unsigned){0}, err);
     if (lot->wafer_count + lot->is_cut_off > limits->inputs_max)
-        return err_set(err, ERR_TOO_LARGE, "at most %u inputs, found more wafers (inputs_max)",
+        return err_set(err, ERR_TOO_LARGE,
+                       "the lot has more than %u wafers, the limit for one request (inputs_max)",
                        limits->inputs_max);
     for (unsigned w = 0; w < lot->wafer_count; w++) {
         struct lot_picture picture;
@@ -55,16 +56,16 @@ static void place(const struct predict_call *call, unsigned index, char out[CALL
         snprintf(out, CALL_PLACE_BYTES, "body, wafer %u", index);
 }
 
-static enum err_code fits_label(const char *what, const char *name, struct err *err)
+static enum err_code check_length(const char *what, const char *name, size_t most, struct err *err)
 {
     const size_t len = strlen(name);
-    if (len <= LIMIT_CONTEXT_BYTES)
+    if (len <= most)
         return ERR_OK;
-    return err_set(err, ERR_UNUSABLE, "the %s '%.40s...' has %zu bytes, the limit is %d", what,
-                   name, len, LIMIT_CONTEXT_BYTES);
+    return err_set(err, ERR_UNUSABLE, "the %s '%.40s...' has %zu bytes, the limit is %zu", what,
+                   name, len, most);
 }
 
-/* Adds a member that the context has not. */
+/* Adds a member unless the context has it. */
 static enum err_code add_member(struct predict_item *item, const char *key, const char *value,
                                 struct arena *arena, struct err *err)
 {
@@ -78,7 +79,8 @@ static enum err_code name_item(struct predict_item *item, const char *id, struct
 {
     if (id[0] == '\0')
         return ERR_OK;
-    if (fits_label("wafer's id", id, err))
+    const bool is_told = codec_context_has(item->context, "wafer");
+    if (check_length("wafer's id", id, is_told ? LIMIT_ID_BYTES : LIMIT_CONTEXT_BYTES, err))
         return err->code;
     item->id = arena_copy(arena, id, strlen(id));
     return item->id != NULL ? add_member(item, "wafer", id, arena, err)
@@ -96,7 +98,8 @@ static enum err_code draw(struct predict_item *item, const struct lot *lot, unsi
     return ERR_OK;
 }
 
-/* Fills an item, which has what all of them have. Its error is its own, unless memory is short. */
+/* Fills one item, which starts as a copy of what all wafers share. Its error stays in the item,
+ * except ERR_NO_MEMORY. */
 static enum err_code read_wafer(struct predict_call *call, unsigned index, const struct lot *lot,
                                 struct arena *arena, struct err *err)
 {
@@ -109,7 +112,8 @@ static enum err_code read_wafer(struct predict_call *call, unsigned index, const
     if (item->err.code == ERR_OK)
         return ERR_OK;
     place(call, index, at);
-    return err_prefix(&item->err, "%s: ", at), ERR_OK;
+    err_prefix(&item->err, "%s: ", at);
+    return ERR_OK;
 }
 
 enum err_code codec_lot_parse(struct predict_call *call, const struct lot *lot, struct arena *arena,
@@ -118,8 +122,9 @@ enum err_code codec_lot_parse(struct predict_call *call, const struct lot *lot, 
     const unsigned count = lot->wafer_count + lot->is_cut_off;
     struct predict_item all = {
         .source.kind = ENGINE_IMAGE, .context = call->context, .lot = call->lot};
-    if ((call->lot == NULL && fits_label("lot's name", lot->name, err)) ||
-        add_member(&all, "lot", lot->name, arena, err))
+    if (call->lot == NULL && check_length("lot's name", lot->name, LIMIT_CONTEXT_BYTES, err))
+        return err_prefix(err, "body: ");
+    if (add_member(&all, "lot", lot->name, arena, err))
         return err->code;
     call->items = arena_alloc_array(arena, count, sizeof *call->items);
     if (call->items == NULL)

@@ -24,7 +24,8 @@ struct codec_lot_limits {
     size_t pixels_max; /* of all wafers together */
 };
 
-/* How many wafers a lot may hold to be refused by codec_lot_measure, which says so best. */
+/* Reading may stop after this many wafers: one more than inputs_max, so that codec_lot_measure
+ * refuses the lot by its limit. */
 unsigned codec_lot_wafers_max(unsigned inputs_max);
 
 /* *bytes: upper bound of what codec_lot_parse takes. ERR_UNUSABLE: no wafer; ERR_TOO_LARGE: more

@@ -21,7 +21,7 @@ static const struct known_type {
     {"text/plain", REQUEST_TEXT, true, true},
 };
 
-/* So are the types of the formats that are read: the bytes tell which it is. */
+/* The types of formats that are read: the bytes tell which it is. */
 static const struct known_type picture = {"image/*", REQUEST_IMAGE, true, false};
 static const struct known_type lot = {"a lot", REQUEST_LOT, true, false};
 

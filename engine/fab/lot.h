@@ -67,8 +67,7 @@ void lot_close(struct lot *lot);
 enum err_code lot_add_wafer(struct lot *lot, const char *id, size_t offset, struct err *err);
 enum err_code lot_add_die(struct lot *lot, const struct lot_die *die, size_t offset,
                           struct err *err);
-/* Sorts the dies by wafer, after the last: the later of two results of a die stays behind the
- * earlier. */
+/* Sorts the dies by wafer. Call it after the last die. Results of one die keep their order. */
 enum err_code lot_seal(struct lot *lot, struct err *err);
 
 /* Upper bound of the memory that a lot of so many wafers and dies takes while it is filled, without

@@ -18,8 +18,8 @@ enum { LOT_FILE_BYTES_MAX = 1 << 30 }; /* also unpacked */
  * those of the unpacked file. Close the lot in any case. */
 enum err_code lot_open(struct lot *out, const char *path, struct err *err);
 
-/* Reads the bytes of a file into a lot that is open and empty. Of no format that is read:
- * ERR_UNUSABLE, with what it is. */
+/* Reads the bytes of a file into a lot that is open and empty. ERR_UNUSABLE names the file's kind
+ * if no format fits. */
 enum err_code lot_read(struct lot *out, const void *bytes, size_t len, struct err *err);
 
 #endif

@@ -31,7 +31,7 @@ struct lot_format {
     const char *media_types[LOT_FORMAT_NAMES_MAX]; /* up to NULL; a client should send the first */
     const char *endings[LOT_FORMAT_NAMES_MAX];     /* ".stdf", up to NULL; also with ".gz" behind */
     struct file_signature signatures[LOT_FORMAT_SIGNATURES_MAX]; /* any of them; up to len 0 */
-    struct file_kind kind; /* how a message names a file of the format, and where none is read */
+    struct file_kind kind; /* name and advice for messages, where lots are not accepted */
 
     /* Fills a lot that is open and empty (lot.h). A fault of the file is told with its place. */
     enum err_code (*read)(struct lot *out, const void *bytes, size_t len, struct err *err);

@@ -26,9 +26,9 @@ struct lot_picture {
     size_t len;
 };
 
-/* Judges a wafer: ERR_UNUSABLE: it is cut off, no die of it has coordinates, or they span more than
- * LOT_SIDE_MAX. Sets width and height; bytes stay NULL. *need: upper bound of the memory that
- * lot_picture_draw takes of it. */
+/* Checks whether a wafer can be drawn. ERR_UNUSABLE if it is cut off, no die of it has coordinates,
+ * or they span more than LOT_SIDE_MAX. Sets width and height; bytes stay NULL. *need: upper bound
+ * of the memory that lot_picture_draw takes of it. */
 enum err_code lot_picture_measure(const struct lot *lot, unsigned wafer, struct lot_picture *out,
                                   size_t *need, struct err *err);
 

@@ -200,9 +200,9 @@ static enum err_code take_far(struct parser *parser, struct err *err)
 {
     enum { FAR_LEN = 2 };
     const unsigned char *bytes = parser->bytes;
-    if (parser->len < HEADER_BYTES + FAR_LEN || bytes[2] != 0 || bytes[3] != 10)
-        return err_set(err, ERR_UNUSABLE,
-                       "not STDF: it does not begin with a FAR record (%zu bytes)", parser->len);
+    if (parser->len < HEADER_BYTES + FAR_LEN)
+        return err_set(err, ERR_UNUSABLE, "not STDF: it ends within its first record (%zu bytes)",
+                       parser->len);
     unsigned cpu = bytes[4], version = bytes[5];
     if (cpu > CPU_LITTLE_ENDIAN)
         return err_set(err, ERR_UNUSABLE, "byte 4: CPU type %u is not known (known: %d to %d)", cpu,

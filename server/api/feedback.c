@@ -68,10 +68,10 @@ enum http_next feedback_post(struct service *service, struct request *request)
     const unsigned most = request->snapshot->config.inputs_max;
     const size_t bytes = codec_feedback_bytes(content_len_max(request), most);
     if (claim_reading(service, request, memory_sum(content_bytes(request), bytes)) ||
-        content_decode(request))
+        content_decode_json(request))
         return reply_problem(request);
     if (request->body != REQUEST_JSON) {
-        err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as JSON, not as a picture");
+        err_set(&request->err, ERR_MEDIA_TYPE, "a label is sent as JSON");
         return reply_problem(request);
     }
     if (codec_feedback_parse(&call, request->content, request->content_len, most, arena,

@@ -58,7 +58,7 @@ enum http_next fits_post(struct service *service, struct request *request)
     uint64_t number;
     if (check_there(service, request, ERR_CONFLICT) ||
         claim_reading(service, request, memory_sum(content_bytes(request), codec_fit_bytes(1))) ||
-        content_decode(request) ||
+        content_decode_json(request) ||
         codec_fit_parse(&call, request->content, request->content_len, arena, &request->err))
         return reply_problem(request);
     call.key = request->grant.name;

@@ -73,7 +73,7 @@ static enum err_code read_call(struct service *service, struct request *request,
     if (claim_reading(service, request,
                       memory_sum(content_bytes(request), (size_t)CODEC_ROLLOUT_BYTES)))
         return request->err.code;
-    if (request->route->has_body && request->exchange->body_len > 0 && content_decode(request))
+    if (request->route->has_body && request->exchange->body_len > 0 && content_decode_json(request))
         return request->err.code;
     if (codec_rollout_parse(call, request->content, request->content_len, arena, &request->err) ||
         read_path(request, &call->change) ||

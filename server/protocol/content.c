@@ -149,8 +149,9 @@ static enum err_code check_json(struct request *request)
     if (request->is_typed || looks_like_json(request))
         return ERR_OK;
     return err_set(&request->err, ERR_MALFORMED,
-                   "unknown body: send JSON, " INPUT_FORMATS_OR ", or " LOT_FORMATS_OR
-                   "; curl sends a file as it is with --data-binary @FILE; for a plain text add "
+                   "unknown body: send JSON, a picture (" INPUT_FORMATS_OR
+                   ") or a lot (" LOT_FORMATS_OR
+                   "). With curl use --data-binary @FILE. For plain text add "
                    "Content-Type: text/plain");
 }
 
@@ -239,4 +240,14 @@ enum err_code content_decode(struct request *request)
     if (!has_letters || read_letters(request))
         return request->err.code;
     return request->body == REQUEST_JSON ? check_json(request) : ERR_OK;
+}
+
+enum err_code content_decode_json(struct request *request)
+{
+    if (content_decode(request))
+        return request->err.code;
+    if (request->body == REQUEST_IMAGE || request->body == REQUEST_LOT)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "body: expected JSON, found %s",
+                       request->body == REQUEST_LOT ? "a lot (" LOT_FORMATS_OR ")" : "a picture");
+    return ERR_OK;
 }

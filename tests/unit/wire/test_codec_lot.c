@@ -163,7 +163,7 @@ static void expect_refused(struct stdf_writer *writer, enum err_code code, const
 START_TEST(a_lot_of_too_much_is_refused_whole)
 {
     struct stdf_writer writer;
-    char id[8];
+    char id[16];
     stdf_writer_open(&writer, false);
     expect_refused(&writer, ERR_UNUSABLE, "no wafer: ");
     for (unsigned wafers = INPUTS_MAX; wafers <= INPUTS_MAX + 1; wafers++) {
@@ -175,8 +175,9 @@ START_TEST(a_lot_of_too_much_is_refused_whole)
         if (wafers <= INPUTS_MAX)
             ck_assert_int_eq(read_lot(&writer), ERR_OK);
         else
-            expect_refused(&writer, ERR_TOO_LARGE,
-                           "at most 4 inputs, found more wafers (inputs_max)");
+            expect_refused(
+                &writer, ERR_TOO_LARGE,
+                "the lot has more than 4 wafers, the limit for one request (inputs_max)");
     }
     for (int over = 0; over < 2; over++) {
         stdf_writer_open(&writer, false);

@@ -379,7 +379,7 @@ START_TEST(stdf_refuses_what_does_not_begin_as_stdf_does)
     expect_error("\x1f\x9d", 2, ERR_UNUSABLE,
                  "not STDF: this is a file of compress (.Z): unpack it, or pack it as gzip");
     expect_error("\2\0\0\x0a\2", 5, ERR_UNUSABLE,
-                 "not STDF: it does not begin with a FAR record (5 bytes)");
+                 "not STDF: it ends within its first record (5 bytes)");
     expect_error(
         "PK\3\4\x14\0", 6, ERR_UNUSABLE,
         "not STDF: this is a zip archive (xlsx and docx are zip): send the files in it, one "

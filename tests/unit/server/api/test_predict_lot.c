@@ -58,7 +58,7 @@ START_TEST(a_lot_takes_a_place_for_each_wafer)
     check_lot(429, "queue");
     batcher_release(stage.service.batcher, 1);
     write_wide(QUEUE_LIMIT + 1);
-    check_lot(413, "body: at most 4 inputs");
+    check_lot(413, "body: the lot has more than 4 wafers");
     stage_close(&stage);
 }
 END_TEST

@@ -176,7 +176,9 @@ START_TEST(lots_that_cannot_be_used_are_refused_by_name)
     stdf_writer_close(&writer);
     struct reply reply =
         contract_post_as("/predict", "application/x-stdf", writer.bytes, writer.len);
-    reply_expect_problem(&reply, 413, "too_large", "body: at most 3 inputs");
+    reply_expect_problem(
+        &reply, 413, "too_large",
+        "body: the lot has more than 3 wafers, the limit for one request (inputs_max)");
     reply_free(&reply);
 }
 END_TEST

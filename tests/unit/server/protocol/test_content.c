@@ -89,8 +89,8 @@ START_TEST(a_picture_is_known_by_its_first_bytes_if_the_head_tells_nothing)
         ck_assert_int_eq(request.body, REQUEST_JSON);
     }
     static const char text[] =
-        "unknown body: send JSON, " INPUT_FORMATS_OR ", or STDF; curl sends a file as it is with "
-        "--data-binary @FILE; for a plain text add Content-Type: text/plain";
+        "unknown body: send JSON, a picture (" INPUT_FORMATS_OR ") or a lot (STDF). With curl use "
+        "--data-binary @FILE. For plain text add Content-Type: text/plain";
     refuses(REQUEST_JSON, false, "FAIL bin 7", 10, text);
     refuses(REQUEST_JSON, false, "\x89PNG", 4, text);
     refuses(REQUEST_JSON, false, "\0x", 2, text);
