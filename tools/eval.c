@@ -65,7 +65,8 @@ static enum err_code open_all(void *target, struct err *err)
         return err_prefix(err, "%s: ", eval->how.dir);
     eval->fields.kind = engine_describe(eval->assessment.model)->kind;
     /* labels, or a number for each output */
-    eval->fields.labels_many = eval->multi_label || eval_is_of_numbers(eval);
+    eval->fields.labels_numbers = eval_is_of_numbers(eval);
+    eval->fields.labels_many = eval->multi_label || eval->fields.labels_numbers;
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
                        "--explain-fill is of images; removed words leave a text");
@@ -80,6 +81,7 @@ static enum err_code open_all(void *target, struct err *err)
     const struct engine_info *info = engine_describe(eval->assessment.model);
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-eval: dtype %s\n", info->dtype_reason);
+    /* The folder is made before anything is computed: a run may take an hour. */
     if (eval->out == NULL || (mkdir(eval->out, 0777) == 0 || errno == EEXIST))
         return ERR_OK;
     return err_set(err, ERR_IO, "%s: cannot be made: %s", eval->out, strerror(errno));

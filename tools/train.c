@@ -13,6 +13,11 @@
 
 enum { BAR_WIDTH = 24 };
 
+struct display {
+    struct screen screen;
+    bool is_regression; /* told with the plan */
+};
+
 static const char summary[] =
     "Trains an attnd checkpoint, on this machine and without a network. Lists and folders are as\n"
     "attnd-eval reads them. Ctrl-C saves; the same command goes on where it stopped.";
@@ -37,7 +42,9 @@ static void format_time(char out[16], double seconds)
 
 static void show_plan(void *context, const struct trainer_plan *plan)
 {
-    screen_clear(context);
+    struct display *display = context;
+    screen_clear(&display->screen);
+    display->is_regression = plan->is_regression;
     fprintf(stderr, "%s, %zu weights, %s, %u thread%s\n", plan->family, plan->parameters,
             plan->precision, plan->threads, plan->threads == 1 ? "" : "s");
     fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
@@ -111,7 +118,7 @@ static void describe(const struct trainer_progress *progress, bool is_terminal)
 
 static void show_progress(void *context, const struct trainer_progress *progress)
 {
-    struct screen *screen = context;
+    struct screen *screen = &((struct display *)context)->screen;
     if (!screen_begin(screen))
         return;
     describe(progress, screen->is_terminal);
@@ -120,13 +127,14 @@ static void show_progress(void *context, const struct trainer_progress *progress
 
 static void show_epoch(void *context, const struct history_epoch *epoch, bool is_best, bool rises)
 {
+    struct display *display = context;
     char took[16];
-    screen_clear(context);
+    screen_clear(&display->screen);
     format_time(took, epoch->seconds);
     fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f", epoch->epoch, epoch->train_loss,
             epoch->validation_loss);
-    if (epoch->rmse_mean > 0)
-        fprintf(stderr, "  RMSE %.4g (mean: %.4g)", epoch->rmse, epoch->rmse_mean);
+    if (display->is_regression)
+        fprintf(stderr, "  RMSE %.4g (the mean as answer: %.4g)", epoch->rmse, epoch->rmse_mean);
     else
         fprintf(stderr, "  accuracy %.4f", epoch->accuracy);
     if (epoch->macro_f1 > 0)
@@ -148,7 +156,7 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
 static void show_errors(const struct train_options *options, const struct number_errors *errors)
 {
     fprintf(stderr,
-            "RMSE %.4g (always the validation part's mean: %.4g), mean absolute error %.4g, "
+            "RMSE %.4g (answering the validation part's mean: %.4g), mean absolute error %.4g, "
             "bias %+.4g\nreport: %s/report.json\n",
             errors->root_mean_square, errors->standard_deviation, errors->mean_absolute,
             errors->bias, options->out);
@@ -253,19 +261,19 @@ static void show_end(const struct train_options *options, const struct trainer_r
 static enum err_code train(struct cli_run *run, struct err *err)
 {
     struct train_options *options = run->target;
-    struct screen screen;
-    screen_open(&screen, 0, SCREEN_FILE_MS);
+    struct display display = {.is_regression = false};
+    screen_open(&display.screen, 0, SCREEN_FILE_MS);
     struct trainer_hooks hooks = {.plan = show_plan,
                                   .progress = show_progress,
                                   .epoch = show_epoch,
                                   .estimate = show_estimate,
-                                  .context = &screen,
+                                  .context = &display,
                                   .stop = cli_main_stop()};
     struct trainer_result result;
     if (shipped_dir(&options->model, err) || train_options_check(options, err))
         return err->code;
     trainer_run(options, &hooks, &result, err);
-    screen_clear(&screen);
+    screen_clear(&display.screen);
     if (err->code != ERR_OK)
         return err->code;
     show_end(options, &result);

@@ -42,6 +42,7 @@ struct dataset_options {
     size_t items_max;                                   /* only the first so many; 0: all */
     bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
     bool labels_many;     /* a label may be several, a|b or an array of an object's, or none: "" */
+    bool labels_numbers;  /* with labels_many: numbers to learn, of any size a double has */
     bool line_documents;  /* of a .txt or .log each line that is not blank is a document */
 };
 

@@ -1,6 +1,7 @@
 #include "engine/base/doc.h"
 #include "learn/data/dataset_form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,27 +34,36 @@ static enum err_code take(struct dataset *dataset, const struct json_t *object, 
     return text != NULL ? keep(dataset, text, *len, out, len, err) : wrong_type(key, value, err);
 }
 
-/* A label, or a number as its text. */
-static const char *label_text(const struct json_t *value, char digits[DOC_NUMBER_BYTES],
-                              size_t *len)
+/* A label, or a number as its text. A real from 2^53 on may have lost digits: it is no name of a
+ * class, but a number to learn. */
+static const char *label_text(const struct json_t *value, bool is_number,
+                              char digits[DOC_NUMBER_BYTES], size_t *len)
 {
+    double number;
     const char *text = doc_text(value, len);
-    if (text != NULL || !doc_number_text(value, digits))
+    if (text != NULL)
         return text;
+    if (!doc_number_text(value, digits)) {
+        if (!is_number || !doc_as_number(value, &number))
+            return NULL;
+        snprintf(digits, DOC_NUMBER_BYTES, "%.17g", number);
+    }
     *len = strlen(digits);
     return digits;
 }
 
 /* An array of labels, as one text: a|b. */
 static enum err_code join_labels(struct dataset *dataset, const struct json_t *list,
-                                 const char *key, struct dataset_record *record, struct err *err)
+                                 const struct dataset_options *options,
+                                 struct dataset_record *record, struct err *err)
 {
+    const char *key = options->label_field;
     const size_t count = doc_array_count(list);
     size_t room = 1;
     for (size_t i = 0; i < count; i++) {
         char digits[DOC_NUMBER_BYTES];
         size_t len = 0;
-        label_text(doc_array_item(list, i), digits, &len);
+        label_text(doc_array_item(list, i), options->labels_numbers, digits, &len);
         room += len + 1;
     }
     char *all = arena_alloc(&dataset->arena, room), *end = all;
@@ -62,7 +72,8 @@ static enum err_code join_labels(struct dataset *dataset, const struct json_t *l
     for (size_t i = 0; i < count; i++) {
         char digits[DOC_NUMBER_BYTES];
         size_t len;
-        const char *text = label_text(doc_array_item(list, i), digits, &len);
+        const char *text =
+            label_text(doc_array_item(list, i), options->labels_numbers, digits, &len);
         if (text == NULL || len == 0 || memchr(text, '\0', len) != NULL ||
             memchr(text, '|', len) != NULL)
             return err_set(err, ERR_UNUSABLE, "member '%s': element %zu is no label", key, i);
@@ -89,10 +100,10 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
         return ERR_OK;
     if (options->labels_many &&
         (strcmp(doc_type_name(value), "an array") == 0 || doc_has_null(object, key)))
-        return join_labels(dataset, value, key, record, err);
+        return join_labels(dataset, value, options, record, err);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
-    if ((text = label_text(value, digits, &len)) == NULL)
+    if ((text = label_text(value, options->labels_numbers, digits, &len)) == NULL)
         return wrong_type(key, value, err);
     if (len == 0 && options->labels_optional)
         return ERR_OK;

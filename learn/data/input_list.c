@@ -196,6 +196,15 @@ enum err_code input_list_add_path(struct input_list *list, const char *path, str
 
 /* ---- lines ---- */
 
+/* A file that a system has padded with NULs ends with them. */
+static bool line_is_blank(const char *line, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (memchr(" \t\r", line[i], sizeof " \t\r") == NULL)
+            return false;
+    return true;
+}
+
 enum err_code input_list_add_lines(struct input_list *list, const char *path, struct err *err)
 {
     char *bytes;
@@ -211,7 +220,7 @@ enum err_code input_list_add_lines(struct input_list *list, const char *path, st
         const char *end = memchr(bytes + at, '\n', len - at);
         size_t line = end != NULL ? (size_t)(end - bytes) - at : len - at;
         size_t shown = line > 0 && bytes[at + line - 1] == '\r' ? line - 1 : line;
-        if (!dataset_is_blank(bytes + at, shown)) {
+        if (!line_is_blank(bytes + at, shown)) {
             struct listed_input input = {.text_len = shown, .file = file, .line = number};
             input.text = arena_copy(&list->arena, bytes + at, shown);
             if (input.text == NULL)

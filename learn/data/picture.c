@@ -54,10 +54,23 @@ static enum err_code decode(struct pictures *pictures, const void *bytes, size_t
                             const struct image_options *options, struct arena *arena,
                             struct image *out, struct err *err)
 {
-    pictures->digest = digest_of(bytes, len);
     if (!image_decode(out, bytes, len, options, arena, err))
         pictures->contrast = contrast_of(bytes, len, out);
     return err->code;
+}
+
+/* Digest of a grey picture's pixels, one byte each. */
+static enum err_code digest_greys(uint64_t *digest, const struct image *image, struct err *err)
+{
+    const size_t count = (size_t)image->width * image->height;
+    unsigned char *greys = malloc(count);
+    if (greys == NULL)
+        return err_no_memory(err, count);
+    for (size_t i = 0; i < count; i++)
+        greys[i] = image->rgb[3 * i];
+    *digest = digest_of(greys, count);
+    free(greys);
+    return ERR_OK;
 }
 
 static enum err_code draw_wafer(struct pictures *pictures, const char *wafer,
@@ -69,8 +82,9 @@ static enum err_code draw_wafer(struct pictures *pictures, const char *wafer,
     struct arena scratch;
     arena_init(&scratch);
     if (!lot_find(&pictures->lot, wafer, &number, err) &&
-        !lot_picture_draw(&pictures->lot, number, &scratch, &picture, err))
-        decode(pictures, picture.bytes, picture.len, options, arena, out, err);
+        !lot_picture_draw(&pictures->lot, number, &scratch, &picture, err) &&
+        !decode(pictures, picture.bytes, picture.len, options, arena, out, err))
+        digest_greys(&pictures->digest, out, err);
     arena_deinit(&scratch);
     return err->code;
 }
@@ -83,6 +97,7 @@ static enum err_code decode_file(struct pictures *pictures, const char *path,
     size_t len;
     if (file_read_input(&bytes, &len, path, IMAGE_BYTES_MAX, err))
         return err->code;
+    pictures->digest = digest_of(bytes, len);
     decode(pictures, bytes, len, options, arena, out, err);
     free(bytes);
     return err->code;

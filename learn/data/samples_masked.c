@@ -45,13 +45,13 @@ enum err_code samples_masked_input(const struct samples *samples, size_t item,
                                    struct arena *arena, struct engine_input *out,
                                    struct samples_masked *masked, struct err *err)
 {
-    const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
     struct samples_view plain = *view;
     plain.word_dropout = 0;
     *masked = (struct samples_masked){0};
     if (samples->spec.family->kind != ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE, "words are masked in texts only");
-    if (samples->pipeline.tokenizer->specials.mask < 0)
+    const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
+    if (specials->mask < 0)
         return err_set(err, ERR_UNSUPPORTED, "the vocabulary has no mask_token");
     if (samples_input(samples, item, &plain, rng, arena, out, err))
         return err->code;

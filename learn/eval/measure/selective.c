@@ -123,7 +123,8 @@ void selective_thresholds(struct selective_threshold *out, unsigned label_count,
         while (at < count && verdicts[at].label == label)
             at++;
         out[label] = choose(verdicts + first, at - first, goal);
-        for (size_t i = first; i < at && is_small(at - first, goal); i++) {
+        const size_t end = is_small(at - first, goal) ? at : first;
+        for (size_t i = first; i < end; i++) {
             struct verdict moved = verdicts[i];
             verdicts[i] = verdicts[small];
             verdicts[small++] = moved;

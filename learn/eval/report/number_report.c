@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
+#include "learn/eval/report/report_json_parts.h"
 #include "wire/answer.h"
 
 #include <jansson.h>
@@ -15,7 +16,7 @@ enum { PROBLEMS_SHOWN = 8 };
 static void print_errors(const struct number_errors *errors, FILE *file)
 {
     fprintf(file, "mean absolute error     %.4g\n", errors->mean_absolute);
-    fprintf(file, "root mean square error  %.4g (always the data's mean: %.4g)\n",
+    fprintf(file, "root mean square error  %.4g (answering the data's mean: %.4g)\n",
             errors->root_mean_square, errors->standard_deviation);
     fprintf(file, "bias                    %+.4g\n", errors->bias);
     fprintf(file, "largest error           %.4g\n", errors->largest);
@@ -46,22 +47,16 @@ void number_report_print(const struct number_report *report, FILE *file)
 
 /* ---- JSON ---- */
 
-/* A real number, or null if it is NAN. */
-static json_t *real(double number)
-{
-    return isnan(number) ? json_null() : json_real(number);
-}
-
 static json_t *errors_of(const struct number_errors *errors)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "mean_absolute_error",
                      errors->mean_absolute, "root_mean_square_error", errors->root_mean_square,
                      "bias", errors->bias, "largest_error", errors->largest, "standard_deviation",
-                     errors->standard_deviation, "r_squared", real(errors->r_squared), "spearman",
-                     real(errors->spearman));
+                     errors->standard_deviation, "r_squared", report_json_real(errors->r_squared),
+                     "spearman", report_json_real(errors->spearman));
 }
 
-/* {name: figures}; of outputs with one name only the first. */
+/* {name: figures}. If several outputs have one name, the first is shown. */
 static json_t *outputs_of(const struct number_assessment *assessment)
 {
     const struct engine_info *info = engine_describe(assessment->model);
@@ -76,27 +71,24 @@ static json_t *outputs_of(const struct number_assessment *assessment)
     return object != NULL ? json_pack("{s:o}", "outputs", object) : NULL;
 }
 
+/* An epoch's error is in deviations if there are several outputs, whose units differ (judge.h). */
 static json_t *epochs_of(const struct number_report *report)
 {
+    const char *rmse = report->assessment->outputs == 1 ? "root_mean_square_error"
+                                                        : "standardised_root_mean_square_error";
     json_t *array = json_array();
     for (unsigned i = 0; i < report->epoch_count && array != NULL; i++) {
         const struct number_report_epoch *epoch = &report->epochs[i];
-        json_t *row = json_pack("{s:o, s:o, s:o, s:f}", "train_loss", real(epoch->train_loss),
-                                "validation_loss", real(epoch->validation_loss),
-                                "root_mean_square_error", real(epoch->rmse), "rate", epoch->rate);
+        json_t *row =
+            json_pack("{s:o, s:o, s:o, s:f}", "train_loss", report_json_real(epoch->train_loss),
+                      "validation_loss", report_json_real(epoch->validation_loss), rmse,
+                      report_json_real(epoch->rmse), "rate", epoch->rate);
         if (json_array_append_new(array, row) == 0)
             continue;
         json_decref(array);
         array = NULL;
     }
     return array;
-}
-
-static bool add_all(json_t *object, json_t *members)
-{
-    int failed = json_object_update(object, members);
-    json_decref(members);
-    return failed == 0;
 }
 
 static json_t *report_of(const struct number_report *report)
@@ -107,8 +99,8 @@ static json_t *report_of(const struct number_report *report)
         "{s:s, s:s, s:s, s:I, s:I}", "task", "regression", "model", UTF8_SHOWN(report->model_dir),
         "data", UTF8_SHOWN(assessment->data_path), "inputs", (json_int_t)evaluation->count,
         "failed", (json_int_t)evaluation->failed);
-    if (add_all(object, assessment->outputs == 1 ? errors_of(&assessment->errors[0])
-                                                 : outputs_of(assessment)) &&
+    if (report_json_add(object, assessment->outputs == 1 ? errors_of(&assessment->errors[0])
+                                                         : outputs_of(assessment)) &&
         (report->epoch_count == 0 || json_object_set_new(object, "epochs", epochs_of(report)) == 0))
         return object;
     json_decref(object);

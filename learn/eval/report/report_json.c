@@ -192,21 +192,16 @@ static json_t *mistakes_of(const struct report *report)
     return rows;
 }
 
-/* NAN becomes null, since JSON has no NAN. */
-static json_t *real_or_null(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *epochs_of(const struct report *report)
 {
     json_t *rows = json_array();
     for (unsigned i = 0; i < report->epoch_count && rows != NULL; i++) {
         const struct report_epoch *epoch = &report->epochs[i];
-        rows = append(
-            rows, json_pack("{s:o, s:o, s:o, s:o}", "train_loss", real_or_null(epoch->train_loss),
-                            "validation_loss", real_or_null(epoch->validation_loss), "macro_f1",
-                            real_or_null(epoch->macro_f1), "rate", real_or_null(epoch->rate)));
+        rows = append(rows, json_pack("{s:o, s:o, s:o, s:o}", "train_loss",
+                                      report_json_real(epoch->train_loss), "validation_loss",
+                                      report_json_real(epoch->validation_loss), "macro_f1",
+                                      report_json_real(epoch->macro_f1), "rate",
+                                      report_json_real(epoch->rate)));
     }
     return rows;
 }
@@ -313,13 +308,6 @@ static json_t *change_of(const struct report *report)
                      side_of(report, &report->change->after));
 }
 
-static bool add_all(json_t *object, json_t *members)
-{
-    int failed = json_object_update(object, members);
-    json_decref(members);
-    return failed == 0;
-}
-
 /* Adds the members that only some runs have. */
 static bool add_others(json_t *object, const struct report *report)
 {
@@ -332,13 +320,13 @@ static bool add_others(json_t *object, const struct report *report)
     if (report->unseen != NULL &&
         json_object_set_new(object, "unseen", report_strange_json(report)) != 0)
         return false;
-    return report->change == NULL || add_all(object, change_of(report));
+    return report->change == NULL || report_json_add(object, change_of(report));
 }
 
 static json_t *report_of(const struct report *report)
 {
     json_t *object = summary_of(report);
-    if (add_all(object, details_of(report)) && add_others(object, report))
+    if (report_json_add(object, details_of(report)) && add_others(object, report))
         return object;
     json_decref(object);
     return NULL;

@@ -5,6 +5,19 @@
 #include "learn/eval/report/report_sizes.h"
 
 #include <jansson.h>
+#include <math.h>
+
+struct json_t *report_json_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+bool report_json_add(struct json_t *object, struct json_t *members)
+{
+    const bool failed = json_object_update(object, members) != 0;
+    json_decref(members);
+    return !failed;
+}
 
 /* Takes ownership of the value; NULL if either is, or there is no memory. */
 static json_t *with(json_t *object, const char *key, json_t *value)

@@ -1,11 +1,16 @@
-/* report_json_parts.h - members of the report's JSON form that only some runs have. Each is a new
- * reference; NULL if there is no memory. Threads: as report.h. */
+/* report_json_parts.h - parts of the reports' JSON form. Each is a new reference; NULL if there is
+ * no memory. Threads: as report.h. */
 #ifndef ATTND_LEARN_EVAL_REPORT_REPORT_JSON_PARTS_H
 #define ATTND_LEARN_EVAL_REPORT_REPORT_JSON_PARTS_H
 
 #include "learn/eval/report/report.h"
 
 struct json_t; /* jansson's */
+
+/* NAN and infinite numbers become null, since JSON has none. */
+struct json_t *report_json_real(double value);
+/* Moves all members into `object`. False if there was no memory, also for either of the two. */
+bool report_json_add(struct json_t *object, struct json_t *members);
 
 /* JSON of report->expectation, which must not be NULL. */
 struct json_t *report_expected_json(const struct report *report);

@@ -3,6 +3,7 @@
 #include "engine/base/file.h"
 #include "engine/base/memory_file.h"
 #include "engine/base/utf8.h"
+#include "learn/eval/report/report_json_parts.h"
 #include "wire/answer.h"
 
 #include <jansson.h>
@@ -62,19 +63,13 @@ void set_report_print(const struct set_report *report, FILE *file)
 
 /* ---- JSON ---- */
 
-/* A real number, or null if it is NAN. */
-static json_t *real(double number)
-{
-    return isnan(number) ? json_null() : json_real(number);
-}
-
 static json_t *rates_of(const struct multi_label_rates *rates)
 {
-    return json_pack("{s:o, s:o, s:o}", "precision", real(rates->precision), "recall",
-                     real(rates->recall), "f1", real(rates->f1));
+    return json_pack("{s:o, s:o, s:o}", "precision", report_json_real(rates->precision), "recall",
+                     report_json_real(rates->recall), "f1", report_json_real(rates->f1));
 }
 
-/* {label: figures}; of equal labels only the first. */
+/* {label: figures}. If labels are equal, the first is shown. */
 static json_t *labels_of(const struct multi_label *sets, const struct engine_info *info)
 {
     json_t *object = json_object();
@@ -83,7 +78,7 @@ static json_t *labels_of(const struct multi_label *sets, const struct engine_inf
         if (json_object_get(object, info->labels[k]) != NULL)
             continue;
         json_t *figures = json_pack("{s:I, s:I, s:o}", "support", (json_int_t)row->support, "given",
-                                    (json_int_t)row->given, "auroc", real(row->auroc));
+                                    (json_int_t)row->given, "auroc", report_json_real(row->auroc));
         json_t *rates = rates_of(&row->rates);
         const bool failed = json_object_update(figures, rates) != 0;
         json_decref(rates);
@@ -106,8 +101,8 @@ static json_t *report_of(const struct set_report *report)
                      "failed", (json_int_t)evaluation->failed, "threshold",
                      (double)MULTI_LABEL_THRESHOLD, "exact_match", sets->exact_match,
                      "hamming_loss", sets->hamming_loss, "micro", rates_of(&sets->micro), "macro",
-                     rates_of(&sets->macro), "macro_auroc", real(sets->macro_auroc), "per_label",
-                     labels_of(sets, engine_describe(assessment->model)));
+                     rates_of(&sets->macro), "macro_auroc", report_json_real(sets->macro_auroc),
+                     "per_label", labels_of(sets, engine_describe(assessment->model)));
 }
 
 enum err_code set_report_print_json(const struct set_report *report, FILE *file, struct err *err)

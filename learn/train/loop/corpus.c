@@ -42,6 +42,7 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .label_field = options->label_field,
                                      .labels_optional = is_mlm(options),
                                      .labels_many = options->multi_label || learns_numbers(options),
+                                     .labels_numbers = learns_numbers(options),
                                      .line_documents = true};
     struct stat status;
     if (learns_numbers(options) && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -141,7 +142,7 @@ static enum err_code check_items(const struct corpus *corpus, struct err *err)
         return err_set(err, ERR_UNUSABLE, "%zu inputs to learn and %zu to judge by: too few%s",
                        corpus->train.count, corpus->validation.count,
                        labels_measured(&corpus->labels) > 0
-                           ? "; most labels are numbers, and each is a class of its own: if they "
+                           ? ". Most labels are numbers, and each is a class of its own. If they "
                              "are measured values, give --task regression"
                            : "");
     for (unsigned c = 0; c < corpus->labels.count; c++) {

@@ -98,11 +98,11 @@ static void print_numbers(const struct labels *labels, FILE *file)
 {
     const unsigned numbers = labels_measured(labels);
     if (numbers > 0)
-        fprintf(file,
-                "warning: %u of %u labels are numbers: each is learnt as a class of its own, and "
-                "that 7 lies near 8 is not learnt; if they are measured values, give --task "
-                "regression\n",
-                numbers, labels->count);
+        fprintf(
+            file,
+            "warning: %u of %u labels are numbers, and each is learnt as a class of its own. If "
+            "they are measured values, give --task regression\n",
+            numbers, labels->count);
 }
 
 static void print_classes(const struct corpus *corpus, FILE *file)

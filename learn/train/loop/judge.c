@@ -4,6 +4,7 @@
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/number_errors.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Counts that add up over the batches. */
@@ -104,9 +105,11 @@ static enum err_code sum_up_numbers(const struct judge *judge, const struct tall
         if (number_errors_measure(&errors, tally->answered + k * count, tally->right + k * count,
                                   count, err))
             return err->code;
-        out->rmse += errors.root_mean_square / outputs;
-        out->rmse_mean += errors.standard_deviation / outputs;
+        out->rmse += errors.root_mean_square * errors.root_mean_square / outputs;
+        out->rmse_mean += errors.standard_deviation * errors.standard_deviation / outputs;
     }
+    out->rmse = sqrt(out->rmse);
+    out->rmse_mean = sqrt(out->rmse_mean);
     out->loss = tally->loss / (double)tally->judged;
     return ERR_OK;
 }

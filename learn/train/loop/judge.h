@@ -23,7 +23,7 @@ struct judge_result {
                         input, of each label at score 0.5 */
     double macro_f1; /* confusion.h; 0 for MLM */
     /* These two are of a regression, which has no accuracy and no macro_f1; 0 for others. With
-     * several outputs they are means over them, each in deviations of its numbers to learn. */
+     * several outputs they are of all numbers together, each in deviations of those to learn. */
     double rmse;      /* root mean square error in the data's unit */
     double rmse_mean; /* that of always answering the validation part's mean */
 };

@@ -18,9 +18,9 @@ struct labels {
     bool several; /* an input may have more than one, written with '|' between them */
 };
 
-/* Collects the distinct labels of a data set, sorted by bytes; if `spec` has exactly these, in its
- * order, so that its head fits. ERR_UNUSABLE if there is only one (`several`: none), or more than
- * SPEC_LABELS_MAX. Names live in the arena. */
+/* Collects the distinct labels of a data set, sorted by bytes. If `spec` has exactly these labels,
+ * its order is kept, so that its head fits. ERR_UNUSABLE if there is only one (`several`: none), or
+ * more than SPEC_LABELS_MAX. Names live in the arena. */
 enum err_code labels_learn(struct labels *out, const struct dataset *dataset, bool several,
                            const struct spec *spec, struct arena *arena, struct err *err);
 

@@ -160,9 +160,10 @@ static void judge_word_share(void *context, unsigned index, unsigned count)
     for (unsigned i = index; i < run->count; i += count) {
         float *logits = run->logits + i * run->words;
         const size_t word = (size_t)run->ids[i];
-        run->hits[i] = true; /* no logit is larger */
-        for (size_t k = 0; k < run->words && run->hits[i]; k++)
-            run->hits[i] = !(logits[k] > logits[word]);
+        size_t k = 0;
+        while (k < run->words && !(logits[k] > logits[word]))
+            k++;
+        run->hits[i] = k == run->words; /* no logit is larger */
         run->losses[i] = loss_word(logits, run->words, word, run->share);
     }
 }

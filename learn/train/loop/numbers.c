@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Smallest deviation relative to the mean. An answer is mean + deviation x z in fp32, whose numbers
- * near the mean are 6e-8 of it apart: at this bound a hundredth of a deviation. */
+/* Smallest deviation relative to the mean. An answer is mean + deviation x z in fp32. Neighbouring
+ * fp32 numbers near the mean differ by 6e-8 of it, which is a hundredth of a deviation here. */
 #define RELATIVE_DEVIATION_MIN 1e-5
 
 static enum err_code name_outputs(struct numbers *numbers, const char *field,
@@ -81,9 +81,9 @@ enum err_code numbers_fit(struct numbers *numbers, const float *targets, size_t 
                            "every input to learn has the number %.9g: nothing to learn", mean);
         if (deviation < RELATIVE_DEVIATION_MIN * fabs(mean))
             return err_set(err, ERR_UNUSABLE,
-                           "the numbers lie %.3g around %.9g: too close together for fp32; "
-                           "subtract a constant from them",
-                           deviation, mean);
+                           "the numbers have mean %.9g and deviation %.3g, which fp32 cannot tell "
+                           "apart. Subtract a constant from them",
+                           mean, deviation);
     }
     return ERR_OK;
 }

@@ -304,14 +304,15 @@ static enum err_code sharpen(struct run *run, struct err *err)
 }
 
 /* The head of a regression begins with the source's answers in the run's unit. A head that scored a
- * label answers the mean at first. */
+ * label, or of which a part is missing, answers the mean at first. */
 static void settle_head(struct run *run)
 {
     struct learner *learner = &run->learner;
     struct parameters *parameters = &learner->parameters;
-    if (learner->loaded.head_missing)
+    const unsigned classifiers = parameters->map.distillation_bias != SIZE_MAX ? 2 : 1;
+    if (learner->loaded.classifiers == 0)
         return;
-    if (run->had_number)
+    if (run->had_number && learner->loaded.classifiers == classifiers)
         head_scale_remove(&run->corpus.numbers.scale, parameters, parameters->values);
     else
         head_scale_clear(parameters, parameters->values);

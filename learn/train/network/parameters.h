@@ -85,7 +85,7 @@ void parameters_init(struct parameters *parameters, uint64_t seed);
 struct parameters_loaded {
     unsigned found, missing; /* tensors */
     const char *first_missing;
-    bool head_missing;      /* no classifier, or one with another number of labels */
+    unsigned classifiers;   /* found with this number of labels; 2: both of a distilled DeiT */
     bool positions_resized; /* an image model of another image size: interpolated bicubically */
     bool positions_cut;     /* a text model for longer texts: only the first positions are read */
 };

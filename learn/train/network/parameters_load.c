@@ -80,7 +80,6 @@ static enum err_code miss(const struct loading *loading, const struct parameter 
                        parameter->row.name);
     if (loaded->missing++ == 0)
         loaded->first_missing = parameter->row.name;
-    loaded->head_missing = true;
     return ERR_OK;
 }
 
@@ -94,10 +93,13 @@ static enum err_code load(const struct loading *loading, const struct parameter 
         return miss(loading, parameter);
     if (checkpoint_check_f32(loading->checkpoint, info, loading->err))
         return loading->err->code;
-    if (family_tensors_fits(&parameter->row, info))
+    const bool is_classifier = parameter->row.field == TENSOR_CLASSIFIER ||
+                               parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER;
+    if (family_tensors_fits(&parameter->row, info)) {
+        loading->loaded->classifiers += is_classifier && parameter->row.part == TENSOR_WEIGHT;
         return read_all(loading, parameter, info);
-    if (parameter->row.field == TENSOR_CLASSIFIER ||
-        parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER)
+    }
+    if (is_classifier)
         return miss(loading, parameter); /* its shape follows from the number of labels */
     if (parameter->row.field != TENSOR_POSITION)
         return family_tensors_misfit(&parameter->row, info, loading->err);

@@ -33,9 +33,9 @@ START_TEST(train_of_numbers_tells_the_error_beside_the_means)
             "5e-3", "--threads", "1");
     outcome_holds(outcome, 0, "", "36 inputs to learn, 4 to judge by, 1 number, 3 epochs\n");
     outcome_holds(outcome, 0, "", "  RMSE ");
-    outcome_holds(outcome, 0, "", " (mean: ");
+    outcome_holds(outcome, 0, "", " (the mean as answer: ");
     outcome_holds(outcome, 0, "", "\nRMSE ");
-    outcome_holds(outcome, 0, "", " (always the validation part's mean: ");
+    outcome_holds(outcome, 0, "", " (answering the validation part's mean: ");
     outcome_expect(outcome, 0, "", "/report.json\n");
     ck_assert(train_fixture_has(&f.first, "report.json"));
     outcome_expect(RUN("attnd-predict", "--model", f.first.path, "--text", "grey red", "--json"), 0,

@@ -178,6 +178,19 @@ START_TEST(dataset_takes_inputs_with_several_labels_or_no_label)
     expect_item(&fixture.dataset, 0, "line 2", "a", "x|y");
     expect_item(&fixture.dataset, 1, "line 3", "b", "");
     drop(&fixture);
+    /* A real from 2^53 on is a number to learn, but the name of no class. */
+    static const char large[] = "{\"text\": \"a\", \"label\": [1e16, -2.5e20]}\n"
+                                "{\"text\": \"b\", \"label\": 1.0000000000000002e16}";
+    struct dataset_options numbers = many;
+    numbers.labels_numbers = true;
+    setup(&fixture, "a.jsonl", large, strlen(large), &numbers);
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    expect_item(&fixture.dataset, 0, "line 1", "a", "10000000000000000|-2.5e+20");
+    expect_item(&fixture.dataset, 1, "line 2", "b", "10000000000000002");
+    drop(&fixture);
+    setup(&fixture, "a.jsonl", large, strlen(large), &many);
+    ck_assert_ptr_nonnull(strstr(fixture.err.text, "element 0 is no label"));
+    drop(&fixture);
     static const char bar[] = "{\"text\": \"a\", \"label\": [\"x|y\", \"z\"]}";
     setup(&fixture, "a.jsonl", bar, strlen(bar), &many);
     ck_assert_ptr_nonnull(

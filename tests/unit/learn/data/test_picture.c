@@ -1,4 +1,5 @@
 #include "engine/vision/png.h"
+#include "learn/data/digest.h"
 #include "learn/data/picture.h"
 #include "tests/support/stdf_writer.h"
 #include "tests/support/suite.h"
@@ -106,6 +107,7 @@ START_TEST(picture_draws_the_wafers_of_a_lot)
         ck_assert_msg(!picture_read(&pictures, path, &options, &arena, &image, &err), "%s",
                       err.text);
         expect_grey(&image, cases[i].grey, cases[i].width, 1);
+        ck_assert_uint_eq(pictures.digest, digest_of(cases[i].grey, cases[i].width));
     }
     pictures_close(&pictures);
     arena_deinit(&arena);

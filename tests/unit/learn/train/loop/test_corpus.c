@@ -321,8 +321,8 @@ START_TEST(a_list_of_numbers_is_refused_with_the_advice_to_learn_them_as_such)
                                 "{\"text\": \"t %u\", \"label\": \"%u.5\"}\n", i, i);
     tempdir_write(&f.data, "list.jsonl", list, len);
     expect_refused(ERR_UNUSABLE,
-                   "21 inputs to learn and 0 to judge by: too few; most labels are numbers, and "
-                   "each is a class of its own: if they are measured values, give --task "
+                   "21 inputs to learn and 0 to judge by: too few. Most labels are numbers, and "
+                   "each is a class of its own. If they are measured values, give --task "
                    "regression");
     train_fixture_close(&f);
 }

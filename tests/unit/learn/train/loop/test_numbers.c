@@ -42,8 +42,8 @@ START_TEST(numbers_that_cannot_be_told_apart_are_refused)
     ck_assert_int_eq(fit(&numbers, equal, 3), ERR_UNUSABLE);
     ck_assert_str_eq(err.text, "every input to learn has the number 2.5: nothing to learn");
     ck_assert_int_eq(fit(&numbers, close, 3), ERR_UNUSABLE);
-    ck_assert_str_eq(err.text, "the numbers lie 0.816 around 10000001: too close together for "
-                               "fp32; subtract a constant from them");
+    ck_assert_str_eq(err.text, "the numbers have mean 10000001 and deviation 0.816, which fp32 "
+                               "cannot tell apart. Subtract a constant from them");
     ck_assert_int_eq(fit(&numbers, apart, 2), ERR_OK);
     arena_deinit(&arena);
 }

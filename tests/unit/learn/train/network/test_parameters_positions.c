@@ -85,7 +85,8 @@ START_TEST(grids_that_are_square_are_resampled)
         positions_resize(want, ACROSS, numbers + HIDDEN, n, HIDDEN, false);
         ck_assert_mem_eq(found + HIDDEN, want, sizeof want);
         ck_assert_int_eq(loaded.positions_resized, n != ACROSS);
-        ck_assert(loaded.found == parameters.count && loaded.missing == 0 && !loaded.head_missing);
+        ck_assert(loaded.found == parameters.count && loaded.missing == 0 &&
+                  loaded.classifiers == 1);
     }
     parameters_close(&parameters);
 }
@@ -164,7 +165,8 @@ START_TEST(only_classifiers_may_have_another_shape)
         snprintf(want, sizeof want, "tensor '%s' has shape [%zu", parameter->row.name, shape[0]);
         ck_assert(code == ERR_OK || strncmp(err.text, want, strlen(want)) == 0);
         if (is_label) {
-            ck_assert(loaded.head_missing && loaded.missing == 1);
+            ck_assert(loaded.missing == 1);
+            ck_assert_uint_eq(loaded.classifiers, parameter->row.part != TENSOR_WEIGHT);
             ck_assert(loaded.found == parameters.count - 1);
             ck_assert_str_eq(loaded.first_missing, parameter->row.name);
             ck_assert_float_eq(parameters.values[parameter->offset], -7);
