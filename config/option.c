@@ -242,7 +242,7 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
     struct config *config = target;
     struct parsed_address parsed = {.port = 0};
     const bool is_path = strncmp(text, prefix, sizeof prefix - 1) == 0;
-    const char *path = text + sizeof prefix - 1;
+    const char *path = is_path ? text + sizeof prefix - 1 : "";
     const bool is_whole =
         is_path ? path[0] == '/' && strlen(path) <= PATH_BYTES_MAX && is_directory_text(path)
                 : parse_address(option, &parsed, text);

@@ -52,7 +52,7 @@ struct thread_pool {
     void (*task)(void *context, unsigned index, unsigned count);
     void *context;
     bool closing;
-    atomic_bool caller_waits; /* partner: member_finish */
+    atomic_bool caller_waits; /* partner: member_main */
 
     /* Written by the members. */
     _Alignas(CACHE_LINE) atomic_uint arrived; /* partner: wait_for_members */

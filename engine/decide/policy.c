@@ -56,7 +56,8 @@ static enum err_code read_target_precision(struct policy *policy, const struct j
     return ERR_OK;
 }
 
-/* Reads one of two words; *chosen is the number of the usual one, and then of the one found. */
+/* Reads one of two words. *chosen is the index of the default, and becomes that of the word that
+ * was read. */
 static enum err_code read_word(const struct json_t *object, const char *key,
                                const char *const words[2], unsigned *chosen, struct err *err)
 {

@@ -341,7 +341,7 @@ bool png_probe(const void *bytes, size_t len, unsigned *width, unsigned *height)
     return true;
 }
 
-/* Counts the pixels (twice if they are rotated), zlib's window and state, a chunk (set_limits), and
+/* Counts the pixels (twice if they are rotated), zlib's window and state, a chunk (decode), and
  * libpng's two rows of at most eight bytes a pixel, one of which it may have to grow. */
 size_t png_decode_bytes(const void *bytes, size_t len)
 {

@@ -9,7 +9,7 @@
  *
  * and the library, which also takes a bare LF for the end of a line, a NUL for the end of a name,
  * of a value or of the whole head, and glues a folded line to the name above it, must have seen the
- * same, byte for byte. Of a chunked body chunks_read looks at the bytes as they come.
+ * same, byte for byte. chunks_read checks the bytes of a chunked body as they come.
  *
  * Not detected: NULs before the end of a line, if with it they are as long as CRLF (NUL LF) or as
  * two (NUL NUL LF LF, NUL CRLF LF: the library leaves NULs for all), and lines that begin with NUL

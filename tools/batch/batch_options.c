@@ -116,8 +116,8 @@ static const struct cli_option table[] = {
      .value = "URL",
      .help =
          "Asks a running attnd, http://HOST:PORT or https://, instead of opening a model. A run "
-         "goes on if the model there has the same name, version, dtype and weights; its "
-         "attnd.json is not compared, so a new calibration needs a new version."},
+         "is resumed if the served model has the same name, version, dtype and weights. "
+         "attnd.json is not compared: give a new calibration a new version."},
     {.name = "key-file",
      FIELD(remote.key_file),
      .value = "FILE",
@@ -227,31 +227,34 @@ static char *list_inputs(const struct sources *sources)
     return out;
 }
 
-/* The digest of those of the files that the directory has, one after the other; "none" of none. */
+/* Digest of the listed files that exist: of their names and digests, in this order; "none" if none
+ * exists. */
 static enum err_code digest_files(char **out, const char *dir, const char *const *names,
                                   struct err *err)
 {
-    enum { FILES_MAX = 10 };
-    char paths[FILES_MAX][PATH_MAX], hash[SHA256_HEX_BYTES] = "none";
-    const char *found[FILES_MAX];
-    unsigned count = 0;
+    char all[1024] = "", hash[SHA256_HEX_BYTES] = "none";
     for (; *names != NULL; names++) {
+        char path[PATH_MAX], one[SHA256_HEX_BYTES];
         bool exists;
-        if (file_path(paths[count], dir, *names, err) || file_exists(paths[count], &exists, err))
+        if (file_path(path, dir, *names, err) || file_exists(path, &exists, err))
             return err->code;
-        if (exists) {
-            found[count] = paths[count];
-            count++;
-        }
+        if (!exists)
+            continue;
+        if (sha256_files((const char *const[]){path}, 1, NULL, one, err))
+            return err_prefix(err, "%s: ", dir);
+        const size_t len = strlen(all);
+        const int added = snprintf(all + len, sizeof all - len, "%s %s\n", *names, one);
+        if (added < 0 || (size_t)added >= sizeof all - len)
+            return err_set(err, ERR_INTERNAL, "%s: too many files to compare", dir);
     }
-    if (count > 0 && sha256_files(found, count, NULL, hash, err))
-        return err_prefix(err, "%s: ", dir);
+    if (all[0] != '\0')
+        sha256_hex(all, strlen(all), hash);
     *out = strdup(hash);
     return *out != NULL ? ERR_OK : err_no_memory(err, sizeof hash);
 }
 
-/* The files that decide an answer beside the weights, whose digest has attnd_head.safetensors,
- * too. */
+/* Files other than the weights that decide an answer. attnd_head.safetensors is in the model's
+ * digest. */
 static enum err_code digest_model(struct output_state *out, const char *dir, struct err *err)
 {
     static const char *const calibration[] = {"attnd.json", NULL};

@@ -108,10 +108,9 @@ static enum err_code check_file(const char *name, const char *was, const char *i
         return ERR_OK;
     return err_set(
         err, ERR_UNUSABLE,
-        "%.100s: %s of %.100s has changed since the run began, and one output would have "
-        "answers of both; the way out is another --out, the earlier file in its place, "
-        "or to remove the output and its .state file",
-        out->path, name, out->state.dir != NULL ? out->state.dir : "the model");
+        "%.100s: %s of %.100s has changed since the run began. Give another --out, put the "
+        "earlier file back, or remove the output and its .state file",
+        out->path, name, out->state.dir);
 }
 
 /* ---- opening ---- */

@@ -38,7 +38,7 @@
 
 /* Digests of the model's files beside its weights, which must be the same, too; "none": there is no
  * such file. "" in the state of a server, whose files are out of reach, and in one that an older
- * attnd-batch wrote: it is equal to any. */
+ * attnd-batch wrote: an empty digest matches every file. */
 #define OUTPUT_STATE_FILES(X)                                                                      \
     X(attnd_json, "attnd.json")                                                                    \
     X(reading, "config.json, or a file of the tokenizer or preprocessor,")

@@ -123,15 +123,13 @@ static void tell_written(const struct eval *eval, const struct before *before,
           : eval->json ? "the thresholds of the report"
                        : "the thresholds of the class table above",
           stderr);
-    fprintf(stderr, "%s; automatic are %.1f %% of the inputs%s (before: ",
+    fprintf(stderr, "%s.\nattnd-eval: %.1f %% of the inputs reach their threshold",
             eval->foreign != NULL ? ", raised for --foreign" : "",
-            percent(eval->foreign != NULL ? cost->automatic : now->automatic, now->count),
-            eval->foreign != NULL ? "" : ", less the unknown ones");
+            percent(eval->foreign != NULL ? cost->automatic : now->automatic, now->count));
     if (before->decided)
-        fprintf(stderr, "%.1f %%)\n",
+        fprintf(stderr, "; before, %.1f %% were automatic",
                 percent(before->decisions.automatic, before->decisions.count));
-    else
-        fputs("no thresholds)\n", stderr);
+    fputs(". An input that the OOD score calls unknown is not automatic\n", stderr);
 }
 
 /* A model that is served no longer because its scores were calibrated would surprise. */

@@ -43,8 +43,8 @@ enum err_code eval_numbers_open(struct eval *eval, struct err *err)
         return err->code;
     if ((eval->calibrates || eval->refers) && outputs > 1)
         return err_set(err, ERR_UNUSABLE,
-                       "%s: a reference is of one number, and the model answers %u", eval->how.dir,
-                       outputs);
+                       "%s: the model answers %u numbers. A reference can be written for one only",
+                       eval->how.dir, outputs);
     return number_assessment_take(&eval->numbers, eval->assessment.model, &eval->dataset,
                                   eval->data, err);
 }

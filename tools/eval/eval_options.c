@@ -67,8 +67,8 @@ static const struct cli_option options[] = {
     CLI_ROWS_FIELDS(struct eval, fields),
     {.name = "multi-label",
      FIELD(multi_label),
-     .help = "Inputs have several labels or none, as a|b or an array: of a multi-label model each "
-             "label by itself, micro and macro means, exact matches and Hamming loss."},
+     .help = "For a multi-label model. An input has several labels or none, as a|b or an array. "
+             "Shows figures of each label, micro and macro means, exact matches and Hamming loss."},
     CLI_ROW_TARGET_PRECISION(struct eval, how.target_precision),
     {.name = "purity", .type = CLI_ALIAS, .value = "target-precision"},
     {.name = "class-prior",
@@ -216,8 +216,8 @@ enum err_code eval_settle(struct eval *eval, struct err *err)
                        "--write-agreement needs a run of its own, after --calibrate");
     if (eval->calibrates && eval->refers)
         return err_set(err, ERR_UNUSABLE,
-                       "--calibrate writes the reference, too: give one of it "
-                       "and --reference");
+                       "--calibrate and --reference exclude each other: --calibrate writes the "
+                       "reference, too");
     if (eval->out_of_fold_count > 0 && (eval->against != NULL || eval->ngrams.characters > 0))
         return err_set(err, ERR_UNUSABLE, "--out-of-fold and --%s exclude each other",
                        eval->against != NULL ? "against" : "ngrams");

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Refuses what is of one label an input. */
+/* Refuses options that need one label an input. */
 static enum err_code refuse_options(const struct eval *eval, struct err *err)
 {
     const struct {

@@ -183,8 +183,7 @@ START_TEST(batch_refuses_to_mix_two_calibrations_in_one_output)
     checkpoint_writer_file(&fixture.model, "attnd.json", "{\"temperature\": 2.5}");
     outcome_expect(RUN("--threads", "1"), 2, "", ": attnd.json of ");
     outcome_expect(RUN("--threads", "1"), 2, "",
-                   " has changed since the run began, and one output would have answers of both; "
-                   "the way out is another --out, ");
+                   " has changed since the run began. Give another --out, ");
     remove_file("attnd.json");
     outcome_expect(RUN("--threads", "1"), 2, "", ": attnd.json of ");
     checkpoint_writer_file(&fixture.model, "attnd.json", "{\"temperature\": 1.5}");

@@ -242,8 +242,8 @@ START_TEST(eval_calibrates_a_checkpoint)
         RUN("--model", dir.path, "--data", "tests/data/eval/wafer", "--calibrate"), 0,
         "accuracy       0.8333",
         "/attnd.json: temperature 0.795 (before: 1.000), the thresholds of the class table "
-        "above; automatic are 0.0 % of the inputs, less the unknown ones (before: no "
-        "thresholds)\n");
+        "above.\nattnd-eval: 0.0 % of the inputs reach their threshold. An input that the OOD "
+        "score calls unknown is not automatic\n");
     char *json = read_page(&dir, "attnd.json");
     ck_assert_ptr_nonnull(json);
     ck_assert_ptr_nonnull(strstr(json, "\"thresholds\""));

@@ -114,8 +114,9 @@ START_TEST(eval_says_what_is_missing)
                    "words are read");
     expect_refused(RUN("--foreign", "x.csv"),
                    "--foreign needs --calibrate, which chooses thresholds; --ood-data measures");
-    expect_refused(RUN("--calibrate", "--reference"),
-                   "--calibrate writes the reference, too: give one of it and --reference");
+    expect_refused(
+        RUN("--calibrate", "--reference"),
+        "--calibrate and --reference exclude each other: --calibrate writes the reference, too");
     expect_refused(RUN("--explain-inputs", "1"), "--explain-inputs needs --explain");
     expect_refused(RUN("--explain-fill", "clip"), "--explain-fill needs --explain");
     expect_refused(RUN("--explain", "--explain-fill", "clip"),
