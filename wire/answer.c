@@ -269,36 +269,49 @@ static void add_values(struct builder *reply, const struct answer *answer)
     add(reply, "values", built(&values));
 }
 
+static void add_judgement(struct builder *reply, const struct answer *answer)
+{
+    const struct judgement *judgement = &answer->result.judgement;
+    add(reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
+    if (judgement->decision != DECISION_AUTO)
+        add(reply, "reason", reason_of(answer));
+    if (judgement->has_ood)
+        add(reply, "ood_score", json_real((double)judgement->ood_score));
+    if (judgement->has_rank)
+        add(reply, "ood_rank", json_real((double)judgement->ood_rank));
+}
+
+/* The members that a task has of its own. */
+static void add_task(struct builder *reply, const struct answer *answer, unsigned top_k)
+{
+    const struct engine_result *result = &answer->result;
+    const unsigned count = answer->info->label_count;
+    const unsigned rows = top_k == 0 || top_k > count ? count : top_k;
+    switch (result->task) {
+    case ENGINE_CLASSIFY:
+        add(reply, "label", json_string(answer->info->labels[result->label]));
+        add_class_code(reply, answer, result->label);
+        add(reply, "score", json_real((double)result->number));
+        add_judgement(reply, answer);
+        add(reply, "predictions",
+            rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
+        break;
+    case ENGINE_REGRESS:
+        add_values(reply, answer);
+        add_judgement(reply, answer);
+        break;
+    }
+}
+
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     const struct engine_result *result = &answer->result;
-    const struct judgement *judgement = &result->judgement;
-    unsigned count = answer->info->label_count;
-    unsigned rows = top_k == 0 || top_k > count ? count : top_k;
-    if (count == 0)
-        return NULL;
     struct builder reply = build(), model = build();
     add(&model, "name", json_string(answer->model_name));
     add(&model, "version", text_or_null(answer->model_version));
     add(&model, "digest", text_or_null(answer->model_digest));
     add(&reply, "model", built(&model));
-    if (result->task == ENGINE_REGRESS) {
-        add_values(&reply, answer);
-    } else {
-        add(&reply, "label", json_string(answer->info->labels[result->label]));
-        add_class_code(&reply, answer, result->label);
-        add(&reply, "score", json_real((double)result->number));
-    }
-    add(&reply, "decision", json_string_nocheck(decision_name(judgement->decision)));
-    if (judgement->decision != DECISION_AUTO)
-        add(&reply, "reason", reason_of(answer));
-    if (judgement->has_ood)
-        add(&reply, "ood_score", json_real((double)judgement->ood_score));
-    if (judgement->has_rank)
-        add(&reply, "ood_rank", json_real((double)judgement->ood_rank));
-    if (result->task == ENGINE_CLASSIFY)
-        add(&reply, "predictions",
-            rows == 1 ? best_prediction(answer) : sorted_predictions(answer, rows));
+    add_task(&reply, answer, top_k);
     if (result->truncated)
         add(&reply, "truncated", json_true());
     if (result->windows > 0 && answer->info->kind == ENGINE_TEXT)

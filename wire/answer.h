@@ -21,13 +21,6 @@ struct answer {
     const struct explanation *explanation; /* NULL: not asked for */
 };
 
-/* The text of the label that was answered; NULL of a regression. */
-static inline const char *answer_label(const struct answer *answer)
-{
-    return answer->result.task == ENGINE_CLASSIFY ? answer->info->labels[answer->result.label]
-                                                  : NULL;
-}
-
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
  * "value" in place of label, score and predictions, of one with several numbers "values": {NAME:
  * VALUE}; "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known,

@@ -22,9 +22,11 @@ static double stage_s(uint64_t start_ns, uint64_t end_ns)
 static bool is_sampled(const struct request *request, const struct prediction_record *record)
 {
     const struct config *config = &request->snapshot->config;
-    return config->keep_inputs_bytes > 0 &&
+    const struct answer_outcome outcome =
+        answer_outcome(record->answer->info, &record->answer->result);
+    return config->keep_inputs_bytes > 0 && outcome.judgement != NULL &&
            sample_takes(config->keep_inputs_share, record->id, record->index,
-                        record->answer->result.judgement.decision);
+                        outcome.judgement->decision);
 }
 
 static struct prediction_record record_of(const struct request *request, const struct row *row)

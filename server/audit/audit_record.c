@@ -9,7 +9,7 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
 {
     const struct answer *answer = record->answer;
     const struct engine_result *result = &answer->result;
-    const bool has_label = result->task == ENGINE_CLASSIFY;
+    const struct answer_outcome outcome = answer_outcome(answer->info, result);
     struct json_line line = {.bytes = bytes, .size = MEMBERS_BYTES, .is_inside = true};
     json_line_text(&line, "type", "prediction");
     json_line_text(&line, "id", record->id);
@@ -24,12 +24,14 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
     json_line_text(&line, "model", answer->model_name);
     json_line_text(&line, "version", answer->model_version);
     json_line_text(&line, "digest", answer->model_digest);
-    if (has_label)
-        json_line_text(&line, "label", answer_label(answer));
-    json_line_number(&line, has_label ? "score" : "value", (double)result->number);
-    json_line_text(&line, "decision", decision_name(result->judgement.decision));
-    if (result->judgement.has_ood)
-        json_line_number(&line, "ood_score", (double)result->judgement.ood_score);
+    if (outcome.label != NULL)
+        json_line_text(&line, "label", outcome.label);
+    if (outcome.number_name != NULL)
+        json_line_number(&line, outcome.number_name, (double)outcome.number);
+    if (outcome.judgement != NULL)
+        json_line_text(&line, "decision", decision_name(outcome.judgement->decision));
+    if (outcome.judgement != NULL && outcome.judgement->has_ood)
+        json_line_number(&line, "ood_score", (double)outcome.judgement->ood_score);
     if (result->truncated)
         json_line_json(&line, "truncated", "true");
     if (answer->info->has_given_labels) { /* their number, and the sentence they were put into */

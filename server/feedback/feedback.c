@@ -65,13 +65,14 @@ static void remember(void *context, const struct prediction_record *record)
     const struct answer *answer = record->answer;
     struct window_entry entry = {.label = WINDOW_NO_LABEL};
     if (record->err.code != ERR_OK || feedback->window.size == 0 ||
-        answer->info->has_given_labels || /* a model's accuracy is of its own labels */
-        answer->result.task == ENGINE_REGRESS)
+        answer->info->has_given_labels) /* a model's accuracy is of its own labels */
         return;
-    const struct engine_result *result = &answer->result;
+    const struct answer_outcome outcome = answer_outcome(answer->info, &answer->result);
+    if (outcome.label == NULL)
+        return;
     const char *version = answer->model_version != NULL ? answer->model_version : "";
     window_key(&feedback->window, record->id, record->index, entry.key);
-    entry.decision = (uint8_t)result->judgement.decision;
+    entry.decision = (uint8_t)outcome.judgement->decision;
     entry.is_sampled = record->is_sampled;
     entry.owner = window_owner(&feedback->window, record->key);
     pthread_mutex_lock(&feedback->lock);
@@ -82,14 +83,14 @@ static void remember(void *context, const struct prediction_record *record)
     }
     int at = feedback_version_locked(feedback, answer->model_name, version, false);
     int64_t predicted = at < 0 ? -1
-                               : outcomes_add_label(feedback->outcomes, (unsigned)at,
-                                                    answer_label(answer), false, result->label);
+                               : outcomes_add_label(feedback->outcomes, (unsigned)at, outcome.label,
+                                                    false, outcome.label_index);
     entry.version = (uint16_t)at;
     entry.predicted = (uint32_t)predicted;
     feedback_given_drop_locked(feedback, entry.key);
     if (predicted >= 0) {
         window_put(&feedback->window, &entry);
-        outcomes_predicted(feedback->outcomes, (unsigned)at, result->judgement.decision);
+        outcomes_predicted(feedback->outcomes, (unsigned)at, outcome.judgement->decision);
     }
     pthread_mutex_unlock(&feedback->lock);
 }

@@ -45,18 +45,18 @@ static uint32_t now_s(void)
 }
 
 /* Writes the bin of each kind; 0 of a kind that the reference lacks. */
-static void find_bins(const struct drift_reference *reference, const struct engine_result *result,
+static void find_bins(const struct drift_reference *reference, const struct answer_outcome *outcome,
                       uint8_t bins[DRIFT_KINDS])
 {
     memset(bins, 0, DRIFT_KINDS * sizeof *bins);
     if (drift_reference_has(reference, DRIFT_VALUE)) {
-        bins[DRIFT_VALUE] = (uint8_t)drift_reference_bin(reference, DRIFT_VALUE, result->number);
+        bins[DRIFT_VALUE] = (uint8_t)drift_reference_bin(reference, DRIFT_VALUE, outcome->number);
         return;
     }
-    bins[DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, result->label);
-    bins[DRIFT_SCORE] = (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, result->number);
+    bins[DRIFT_LABEL] = (uint8_t)drift_reference_label_bin(reference, outcome->label_index);
+    bins[DRIFT_SCORE] = (uint8_t)drift_reference_bin(reference, DRIFT_SCORE, outcome->number);
     bins[DRIFT_OOD] =
-        (uint8_t)drift_reference_bin(reference, DRIFT_OOD, result->judgement.ood_score);
+        (uint8_t)drift_reference_bin(reference, DRIFT_OOD, outcome->judgement->ood_score);
 }
 
 static void on_prediction(void *context, const struct prediction_record *record)
@@ -67,7 +67,10 @@ static void on_prediction(void *context, const struct prediction_record *record)
     const struct answer *answer = record->answer;
     const struct drift_reference *reference = answer->info->reference;
     uint8_t bins[DRIFT_KINDS];
-    find_bins(reference, &answer->result, bins);
+    const struct answer_outcome outcome = answer_outcome(answer->info, &answer->result);
+    if (outcome.judgement == NULL)
+        return;
+    find_bins(reference, &outcome, bins);
     pthread_mutex_lock(&drift->lock);
     struct drift_window *window = version_table_take(&drift->windows, answer->model_name,
                                                      answer->model_version, reference->digest);

@@ -102,10 +102,12 @@ static void on_prediction(void *context, const struct prediction_record *record)
 {
     struct label_shares *shares = context;
     const struct answer *answer = record->answer;
-    if (record->err.code != ERR_OK || answer->result.judgement.decision == DECISION_UNKNOWN ||
-        !is_estimated(answer->info))
+    if (record->err.code != ERR_OK || !is_estimated(answer->info))
         return;
     const struct engine_info *info = answer->info;
+    const struct answer_outcome outcome = answer_outcome(info, &answer->result);
+    if (outcome.label == NULL || outcome.judgement->decision == DECISION_UNKNOWN)
+        return;
     const uint64_t digest = digest_of(info);
     pthread_mutex_lock(&shares->lock);
     struct sums *sums =

@@ -22,13 +22,17 @@ static void on_prediction(void *context, const struct prediction_record *record)
     if (!log_enabled(LOG_DEBUG) || record->err.code != ERR_OK)
         return;
     const struct answer *answer = record->answer;
-    const struct engine_result *result = &answer->result;
+    const struct answer_outcome outcome = answer_outcome(answer->info, &answer->result);
+    const struct judgement *judgement = outcome.judgement;
+    const struct log_field none = LOG_TEXT("value", NULL);
     log_event(LOG_DEBUG, "prediction", LOG_TEXT("id", record->id),
               LOG_TEXT("item_id", record->item_id), LOG_NUMBER("index", record->index),
               LOG_TEXT("model", answer->model_name), LOG_TEXT("version", answer->model_version),
-              LOG_TEXT("label", answer_label(answer)),
-              LOG_NUMBER(result->task == ENGINE_CLASSIFY ? "score" : "value", result->number),
-              LOG_TEXT("decision", decision_name(result->judgement.decision)),
+              LOG_TEXT("label", outcome.label),
+              outcome.number_name != NULL
+                  ? (struct log_field)LOG_NUMBER(outcome.number_name, outcome.number)
+                  : none,
+              LOG_TEXT("decision", judgement != NULL ? decision_name(judgement->decision) : NULL),
               LOG_TEXT("key", record->key), LOG_TEXT("trace_id", record->trace_id),
               LOG_TEXT("context", record->context));
 }

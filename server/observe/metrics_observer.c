@@ -14,16 +14,19 @@ static void on_prediction(void *context, const struct prediction_record *record)
         return;
     }
     const struct engine_result *result = &record->answer->result;
-    const struct judgement *judgement = &result->judgement;
+    const struct answer_outcome outcome = answer_outcome(record->answer->info, result);
     metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
     metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
-    metrics_prediction(metrics, record->model,
-                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL : result->label,
-                       judgement->decision, result->number);
     if (result->truncated)
         metrics_truncated(metrics, record->model);
-    if (judgement->has_ood)
-        metrics_ood_score(metrics, record->model, judgement->ood_score);
+    if (outcome.judgement == NULL)
+        return;
+    metrics_prediction(metrics, record->model,
+                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL
+                                                              : outcome.label_index,
+                       outcome.judgement->decision, outcome.number);
+    if (outcome.judgement->has_ood)
+        metrics_ood_score(metrics, record->model, outcome.judgement->ood_score);
 }
 
 static void count_stage(struct metrics *metrics, int model, enum metrics_stage stage,

@@ -14,6 +14,7 @@
 #include "engine/base/err.h"
 #include "server/observe/trace_record.h"
 #include "wire/answer.h"
+#include "wire/answer_outcome.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -18,6 +18,7 @@
 #include "server/serve/likeness.h"
 #include "server/serve/request.h"
 #include "server/serve/snapshots.h"
+#include "wire/answer_outcome.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -90,7 +91,8 @@ static unsigned likeness_size(const struct row *row)
     return size <= LIKENESS_SIZE_MAX ? size : 0;
 }
 
-static bool make_head(const struct request *request, const struct row *row, bool is_sampled,
+static bool make_head(const struct request *request, const struct row *row,
+                      const struct answer_outcome *outcome, bool is_sampled,
                       char head[KEPT_FILE_HEAD_BYTES], size_t *len)
 {
     const unsigned index = (unsigned)(row - request->rows);
@@ -110,9 +112,9 @@ static bool make_head(const struct request *request, const struct row *row, bool
         .time = time_text,
         .model = answer->model_name,
         .version = answer->model_version != NULL ? answer->model_version : "",
-        .label = answer->info->labels[answer->result.label],
-        .score = (double)answer->result.number,
-        .decision = answer->result.judgement.decision,
+        .label = outcome->label != NULL ? outcome->label : answer->info->labels[0],
+        .score = (double)outcome->number,
+        .decision = outcome->judgement->decision,
         .is_sampled = is_sampled,
         .media_type = media_type_of(item),
         .likeness_size = likeness_size(row),
@@ -173,7 +175,7 @@ static struct job *make_job(struct review *review, const char *head, size_t head
 }
 
 static bool offer(struct review *review, const struct request *request, const struct row *row,
-                  bool is_sampled)
+                  const struct answer_outcome *outcome, bool is_sampled)
 {
     const unsigned index = (unsigned)(row - request->rows);
     char head[KEPT_FILE_HEAD_BYTES];
@@ -181,12 +183,12 @@ static bool offer(struct review *review, const struct request *request, const st
     /* A person labels a kept input in the model's own labels. */
     if (row->labels != NULL)
         return false;
-    if (!make_head(request, row, is_sampled, head, &len))
+    if (!make_head(request, row, outcome, is_sampled, head, &len))
         return false;
     struct job *job = make_job(review, head, len, row, &request->call.items[index]);
     if (job == NULL)
         return false;
-    job->entry.decision = row->answer.result.judgement.decision;
+    job->entry.decision = outcome->judgement->decision;
     job->entry.model = review_model(row->answer.model_name);
     review_key(review, request_reply_id(request), index, job->entry.key);
     if (enqueue(review, job))
@@ -204,10 +206,14 @@ void review_offer(struct review *review, const struct request *request)
         const struct row *row = request->good[i];
         if (row->err.code != ERR_OK)
             continue;
-        const enum decision decision = row->answer.result.judgement.decision;
+        const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
+        if (outcome.judgement == NULL)
+            continue;
+        const enum decision decision = outcome.judgement->decision;
         const bool is_sampled = sample_takes(share, request_reply_id(request),
                                              (unsigned)(row - request->rows), decision);
-        if ((decision != DECISION_AUTO || is_sampled) && !offer(review, request, row, is_sampled))
+        if ((decision != DECISION_AUTO || is_sampled) &&
+            !offer(review, request, row, &outcome, is_sampled))
             atomic_fetch_add_explicit(&review->dropped, 1, memory_order_relaxed);
     }
 }

@@ -5,8 +5,8 @@
 #include "engine/base/clock.h"
 #include "server/serve/snapshots.h"
 #include "server/serve/versions.h"
+#include "wire/answer_outcome.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -30,8 +30,9 @@ struct job {
     struct engine_source source;
     size_t held; /* of the process's memory */
     unsigned index;
-    const char *id, *label; /* of the answer */
-    float number;           /* likewise */
+    const char *id;
+    struct answer_outcome
+        outcome; /* of the answer; its label is the job's copy, nothing is judged */
 };
 
 struct shadow {
@@ -82,15 +83,17 @@ static char *append(char *to, const void *bytes, size_t len)
 static struct job *copy_job(const struct row *row, const struct engine_source *source,
                             const char *id)
 {
-    const struct engine_result *result = &row->answer.result;
-    const char *label = row->answer.info->labels[result->label];
+    const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
+    const char *label = outcome.label != NULL ? outcome.label : "";
     size_t id_len = strlen(id), label_len = strlen(label);
     struct job *job = malloc(sizeof *job + id_len + label_len + bytes_of(source) + 4);
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){.source = *source, .id = at, .number = result->number};
-    job->label = at = append(at, id, id_len);
+    *job = (struct job){.source = *source, .id = at, .outcome = outcome};
+    job->outcome.judgement = NULL;
+    at = append(at, id, id_len);
+    job->outcome.label = outcome.label != NULL ? at : NULL;
     job->source.bytes = at = append(at, label, label_len);
     at = append(at, source->bytes, source->len);
     if (source->pair != NULL) {
@@ -195,27 +198,18 @@ static void hand_over(struct shadow *shadow, struct served_model *model)
 
 /* ---- the clerk ---- */
 
-/* Numbers of a regression agree within 1 % of the larger one. */
-static bool agrees(const struct job *job, const char *label, const struct engine_result *result)
-{
-    const float larger = fmaxf(fabsf(job->number), fabsf(result->number));
-    return result->task == ENGINE_CLASSIFY ? strcmp(label, job->label) == 0
-                                           : fabsf(job->number - result->number) <= larger / 100;
-}
-
 static void tell(const struct shadow *shadow, const struct job *job)
 {
     const struct served_model *model = job->model;
-    const struct engine_result *result = &shadow->result;
-    const char *label = model->info->labels[result->label];
+    const struct answer_outcome outcome = answer_outcome(model->info, &shadow->result);
     const struct shadow_record record = {.id = job->id,
                                          .index = job->index,
                                          .model = model->name,
                                          .version = model->info->version,
-                                         .label = result->task == ENGINE_CLASSIFY ? label : NULL,
+                                         .label = outcome.label,
                                          .labels = model->info->labels,
                                          .label_count = model->info->label_count,
-                                         .agrees = agrees(job, label, result)};
+                                         .agrees = answer_outcome_agrees(&job->outcome, &outcome)};
     observers_shadow(shadow->options.observers, &record);
     count(job->model, record.agrees ? SHADOW_AGREES : SHADOW_DISAGREES);
 }

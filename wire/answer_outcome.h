@@ -1,0 +1,26 @@
+/* answer_outcome.h - the part of an answer that log, audit, metrics, drift, feedback, review and
+ * roll-out read. They ask for what they need and do not know the tasks: a new task is a new case in
+ * answer_outcome alone. Threads: no state. */
+#ifndef ATTND_WIRE_ANSWER_OUTCOME_H
+#define ATTND_WIRE_ANSWER_OUTCOME_H
+
+#include "engine/engine.h"
+
+/* Strings are the model's, the judgement is the result's. */
+struct answer_outcome {
+    const char *label;                 /* NULL: the answer is no label */
+    unsigned label_index;              /* of `label` among the model's labels */
+    const char *number_name;           /* of `number`: "score" or "value"; NULL: it has none */
+    float number;                      /* the label's score, or the answer itself */
+    const struct judgement *judgement; /* NULL: nothing was decided */
+};
+
+/* The outcome of a finite result by the model that `info` describes. */
+struct answer_outcome answer_outcome(const struct engine_info *info,
+                                     const struct engine_result *result);
+
+/* True if two models agree: the same label, or, without labels, numbers within 1 % of the larger
+ * one. */
+bool answer_outcome_agrees(const struct answer_outcome *a, const struct answer_outcome *b);
+
+#endif
