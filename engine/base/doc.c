@@ -218,15 +218,29 @@ struct known_members {
     const char *path, *names;
 };
 
+enum { SHOWN_KEY_BYTES = 100 };
+
+/* Writes a key for an error text: cut, and with '?' for all but printable ASCII, because it may
+ * come from a hostile file and be shown on an operator's terminal. */
+static const char *show_key(const char *key, char out[SHOWN_KEY_BYTES])
+{
+    size_t i = 0;
+    for (; i < SHOWN_KEY_BYTES - 1 && key[i] != '\0'; i++)
+        out[i] = key[i] < 0x20 || key[i] >= 0x7F ? '?' : key[i];
+    out[i] = '\0';
+    return out;
+}
+
 static enum err_code check_member(void *context, const char *key, const struct json_t *value,
                                   struct err *err)
 {
     const struct known_members *known = context;
+    char shown[SHOWN_KEY_BYTES];
     (void)value;
     if (lists(known->names, key))
         return ERR_OK;
-    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: %s)", known->path, key,
-                   known->names);
+    return err_set(err, ERR_UNSUPPORTED, "%s.%s is not supported (supported: %s)", known->path,
+                   show_key(key, shown), known->names);
 }
 
 enum err_code doc_check_members(const struct json_t *object, const char *path, const char *known,

@@ -250,7 +250,20 @@ START_TEST(doc_refuses_a_member_that_is_not_known)
 }
 END_TEST
 
-SUITE("json", doc_refuses_a_member_that_is_not_known, doc_reads_nan_as_null_where_it_may,
+START_TEST(doc_shows_a_key_cut_and_without_control_characters)
+{
+    char text[512], message[512];
+    expect_members("{\"\\u001b[2J\\u0007\\u00e9\\u007f\": 1}",
+                   "$.a.?[2J???? is not supported (supported: one, two_2, three)");
+    snprintf(text, sizeof text, "{\"%0300d\": 1}", 0);
+    snprintf(message, sizeof message, "$.a.%099d is not supported (supported: one, two_2, three)",
+             0);
+    expect_members(text, message);
+}
+END_TEST
+
+SUITE("json", doc_refuses_a_member_that_is_not_known,
+      doc_shows_a_key_cut_and_without_control_characters, doc_reads_nan_as_null_where_it_may,
       doc_writes_a_number_as_its_text, json_agrees_with_the_conformance_suite,
       json_refuses_the_suites_deep_nesting, json_bounds_the_number_of_tokens,
       json_errors_tell_the_kind_and_the_byte_but_not_the_input, json_maps_the_offsets_of_its_errors,
