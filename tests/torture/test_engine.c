@@ -2,6 +2,7 @@
  * there is no memory or that input failed, and what it answers is what the reference answers. */
 #include "engine/base/doc.h"
 #include "engine/engine.h"
+#include "engine/model/config/sentence_modules.h"
 #include "engine/text/tokenizer.h"
 #include "tests/support/encoder_model.h"
 #include "tests/support/run_logits.h"
@@ -323,6 +324,31 @@ START_TEST(a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why)
 }
 END_TEST
 
+static enum drill_outcome read_sentences(const void *context, char *why, size_t size)
+{
+    struct sentence_modules modules;
+    struct arena arena;
+    struct err err = {0};
+    arena_init(&arena);
+    bool whole = true;
+    if (sentence_modules_read(&modules, context, &arena, &err) == ERR_OK &&
+        sentence_modules_load(&modules, &arena, &err) == ERR_OK)
+        whole = modules.step_count == 2 && modules.steps[0].dense.bias != NULL &&
+                modules.options.max_tokens == 80 && modules.options.prompt_count == 2;
+    arena_deinit(&arena);
+    snprintf(why, size, "a part is missing");
+    return !whole ? DRILL_BAD : err.code != ERR_OK ? drill_refused(&err, why, size) : DRILL_RIGHT;
+}
+
+START_TEST(a_directory_of_sentence_transformers_is_read_whole_or_says_why)
+{
+    struct drill drill = {.name = "sentence modules",
+                          .run = read_sentences,
+                          .context = "tests/data/sentences/st-cls-0"};
+    ck_assert_uint_eq(drill_run(&drill), 0);
+}
+END_TEST
+
 START_TEST(a_text_is_predicted_rightly_or_refused)
 {
     drill_predict("text", TEXT("tests/data/golden/bert-3", "vdd_io 3.97 V [3.178, 3.6] FAIL"));
@@ -453,6 +479,7 @@ DRILLS("engine", labels_of_a_zero_shot_model_are_encoded_or_it_is_said_why,
        a_checkpoint_with_stages_opens_or_says_why,
        a_tokenizer_with_a_unigram_model_opens_and_encodes_or_says_why,
        a_checkpoint_with_an_attnd_json_opens_with_it_or_says_why,
+       a_directory_of_sentence_transformers_is_read_whole_or_says_why,
        a_text_is_predicted_rightly_or_refused, a_png_is_predicted_rightly_or_refused,
        a_baseline_jpeg_is_predicted_rightly_or_refused,
        a_progressive_jpeg_is_predicted_rightly_or_refused,
