@@ -68,7 +68,9 @@ static void teardown(void)
 static enum err_code read_dir(struct err *err)
 {
     *err = (struct err){0};
-    return sentence_modules_read(&modules, dir.path, &arena, err);
+    const enum err_code code = sentence_modules_read(&modules, dir.path, &arena, err);
+    ck_assert_int_eq(code, err->code);
+    return code;
 }
 
 static void expect_read(void)
@@ -284,6 +286,26 @@ START_TEST(limits_are_read_from_the_older_names_too)
 }
 END_TEST
 
+START_TEST(sizes_of_one_are_read)
+{
+    static const char *const poolings[] = {"{\"word_embedding_dimension\": 1}",
+                                           "{\"embedding_dimension\": 1}"};
+    for (size_t i = 0; i < 2; i++) {
+        setup();
+        put(POOLING_FILE, poolings[i]);
+        put(DENSE_FILE, "{\"in_features\": 1, \"out_features\": 1}");
+        put(LIMITS, "{\"max_seq_length\": 1}");
+        put(PROMPTS, "{\"truncate_dim\": 1}");
+        expect_read();
+        ck_assert_uint_eq(modules.hidden, 1);
+        ck_assert_uint_eq(modules.width, 1);
+        ck_assert_uint_eq(modules.options.max_tokens, 1);
+        ck_assert_uint_eq(modules.options.truncate_width, 1);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_default_prompt_of_the_packages_own_is_no_prompt)
 {
     setup();
@@ -310,6 +332,7 @@ START_TEST(each_activation_is_read_by_its_class)
         put(DENSE_FILE, text);
         expect_read();
         ck_assert_int_eq(modules.steps[0].dense.activation, i);
+        ck_assert(modules.steps[0].dense.has_bias); /* the default */
         teardown();
     }
 }
@@ -341,6 +364,8 @@ START_TEST(a_list_of_modules_that_is_not_served_is_refused)
          "$[2]: Transformer is not supported in this place", ERR_UNSUPPORTED},
         {LIST(ENCODER "," ITEM("0", "1_Pooling", OLD("Pooling"))), "$[1].name is that of $[0] too",
          ERR_UNSUPPORTED},
+        {LIST(ENCODER "," POOLING "," ITEM("1", "3_Normalize", OLD("Normalize"))),
+         "$[2].name is that of $[1] too", ERR_UNSUPPORTED},
     };
     EXPECT_ALL_REFUSED("modules.json", bad);
 }
@@ -359,6 +384,7 @@ START_TEST(other_modules_are_refused_by_name)
         "sentence_transformers.sparse_encoder.models.SpladePooling",
         "pylate.models.Dense.Dense",
         "custom_st.Transformer",
+        "sentence_transformers2.models.Pooling",
         "Pooling",
         "",
     };
@@ -739,11 +765,11 @@ END_TEST
 SUITE("sentence_modules", modules_are_read_in_their_order, absent_options_are_the_packages_defaults,
       modules_of_version_6_are_read, poolings_of_booleans_have_the_packages_order,
       a_pooling_that_says_nothing_is_the_mean, options_of_a_directory_are_read,
-      limits_are_read_from_the_older_names_too, a_default_prompt_of_the_packages_own_is_no_prompt,
-      each_activation_is_read_by_its_class, a_list_of_modules_that_is_not_served_is_refused,
-      other_modules_are_refused_by_name, paths_that_may_lead_outside_are_refused,
-      an_encoder_outside_a_nul_and_a_long_path_are_refused, ten_thousand_modules_are_refused,
-      eight_modules_behind_the_pooling_are_read_and_nine_refused,
+      sizes_of_one_are_read, limits_are_read_from_the_older_names_too,
+      a_default_prompt_of_the_packages_own_is_no_prompt, each_activation_is_read_by_its_class,
+      a_list_of_modules_that_is_not_served_is_refused, other_modules_are_refused_by_name,
+      paths_that_may_lead_outside_are_refused, an_encoder_outside_a_nul_and_a_long_path_are_refused,
+      ten_thousand_modules_are_refused, eight_modules_behind_the_pooling_are_read_and_nine_refused,
       a_pooling_that_is_not_served_is_refused, a_dense_that_is_not_served_is_refused,
       options_that_are_not_served_are_refused, missing_and_large_files_are_refused_by_name,
       a_linked_file_is_read, too_many_prompts_are_refused, the_weights_of_dense_are_loaded,

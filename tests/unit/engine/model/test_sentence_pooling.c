@@ -231,19 +231,20 @@ START_TEST(steps_run_in_their_order)
 {
     /* the mean of (3, 0) and (3, 8) is (3, 4), its direction (0.6, 0.8) */
     static const float x[] = {3, 0, 3, 8}, identity[] = {1, 0, 0, 1, 5, -5}, one[] = {0, 0, 1},
-                       sum[] = {1, 1, 1};
+                       sums[] = {1, 1, 1, 1, 0, 0};
     static const unsigned scratch_numbers = 6;
     struct sentence_modules modules = {.hidden = 2,
                                        .pooling = {.modes = {SENTENCE_MEAN}, .count = 1},
                                        .step_count = 3,
-                                       .width = 1};
-    float scratch[6], vector[1];
+                                       .width = 2};
+    float scratch[6], vector[2];
     modules.steps[0].kind = SENTENCE_NORMALIZE;
     modules.steps[1] = dense_of(2, 3, identity, one, SENTENCE_RELU);
-    modules.steps[2] = dense_of(3, 1, sum, NULL, SENTENCE_IDENTITY);
+    modules.steps[2] = dense_of(3, 2, sums, NULL, SENTENCE_IDENTITY);
     ck_assert_uint_eq(sentence_scratch(&modules), scratch_numbers);
     sentence_embed(vector, &modules, &(struct sentence_tokens){x, 2, 0, 2}, scratch);
     ck_assert_double_eq_tol((double)vector[0], 0.6 + 0.8 + 0, 1e-6);
+    ck_assert_double_eq_tol((double)vector[1], 0.6, 1e-6);
 }
 END_TEST
 
@@ -268,6 +269,7 @@ START_TEST(truncation_cuts_and_normalises_only_if_asked)
     ck_assert_uint_eq(sentence_truncate(vector, 3, 0, false), 3);
     ck_assert_uint_eq(sentence_truncate(vector, 3, 7, false), 3);
     ck_assert_uint_eq(sentence_truncate(vector, 3, 2, false), 2);
+    ck_assert_uint_eq(sentence_truncate(vector, 3, 1, false), 1);
     ck_assert(vector[0] == 3 && vector[1] == 4 && vector[2] == 12);
     ck_assert_uint_eq(sentence_truncate(vector, 3, 2, true), 2);
     ck_assert_double_eq_tol((double)vector[0], 0.6, 1e-7);
