@@ -15,19 +15,27 @@
 
 /* ---- open ---- */
 
-/* Copies the paths of the weights, and behind them the path of the head's file. */
+/* Copies the paths of the weights, and behind them those of an embedding's Dense and of the head's
+ * file. */
 static enum err_code copy_paths(struct engine_model *model, const char *dir,
                                 const struct checkpoint *checkpoint, struct err *err)
 {
     const char *head = model->stacks[0].spec.head_file;
+    const struct sentence_modules *sentence = model->stacks[0].spec.sentence;
     unsigned count = checkpoint_file_count(checkpoint);
-    const char **paths = arena_alloc_array(&model->arena, count + 1, sizeof *paths);
+    const char **paths =
+        arena_alloc_array(&model->arena, count + SENTENCE_STEPS_MAX + 1, sizeof *paths);
     for (unsigned i = 0; paths != NULL && i < count; i++) {
         const char *path = checkpoint_file_path(checkpoint, i);
         paths[i] = arena_copy(&model->arena, path, strlen(path));
         if (paths[i] == NULL)
             paths = NULL;
     }
+    for (unsigned i = 0; paths != NULL && sentence != NULL && i < sentence->step_count; i++)
+        if (sentence->steps[i].kind == SENTENCE_DENSE &&
+            (paths[count++] = arena_format(&model->arena, "%s/model.safetensors",
+                                           sentence->steps[i].dir)) == NULL)
+            paths = NULL;
     if (paths != NULL && head != NULL &&
         (paths[count++] = arena_format(&model->arena, "%s/%s", dir, head)) == NULL)
         paths = NULL;
@@ -78,7 +86,9 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
     struct stack *stacks = model->stacks;
     if (checkpoint_open(&checkpoint, dir, err))
         return err->code;
-    if (copy_paths(model, dir, checkpoint, err) ||
+    if ((stacks[0].spec.sentence != NULL &&
+         sentence_modules_load(stacks[0].spec.sentence, &model->arena, err)) ||
+        copy_paths(model, dir, checkpoint, err) ||
         dtype_choice_measure(choice, options->linear_backend, &stacks[0].spec,
                              model->info.weight_files, model->info.weight_file_count, err) ||
         stack_open(&stacks[0], checkpoint, choice->encoder, choice->other, choice->kernels, threads,
@@ -109,6 +119,32 @@ static size_t head_bytes(const struct engine_model *model)
     return numbers * sizeof(float);
 }
 
+static enum err_code describe_embedding(struct engine_model *model, struct err *err)
+{
+    struct engine_info *info = &model->info;
+    const struct sentence_modules *sentence = model->stacks[0].spec.sentence;
+    if (sentence == NULL)
+        return ERR_OK;
+    const unsigned kept = sentence->options.truncate_width, count = sentence->options.prompt_count;
+    const char **names = arena_alloc_array(&model->arena, count + 1, sizeof *names);
+    if (names == NULL)
+        return err_no_memory(err, count * sizeof *names);
+    for (unsigned i = 0; i < count; i++)
+        names[i] = sentence->options.prompts[i].name;
+    info->vector_size = kept > 0 && kept < sentence->width ? kept : sentence->width;
+    info->prompts = names;
+    info->prompt_count = count;
+    info->similarity = sentence_similarity_name(sentence->options.similarity);
+    return ERR_OK;
+}
+
+static enum engine_task task_of(const struct spec *spec)
+{
+    if (spec->head == HEAD_EMBEDDING)
+        return ENGINE_EMBED;
+    return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
+}
+
 static void describe(struct engine_model *model, const struct dtype_choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
@@ -116,6 +152,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     bool is_text = spec->family->kind == ENGINE_TEXT;
     struct engine_info *info = &model->info;
     info->kind = spec->family->kind;
+    info->task = task_of(spec);
     info->family = spec->family->name;
     info->version = spec->version;
     info->dtype = precision_name(choice->precision);
@@ -129,6 +166,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->class_prior = &spec->class_prior;
     info->label_count = spec->label_count;
     info->is_zero_shot = spec->family->is_zero_shot;
+    info->needs_labels = info->is_zero_shot && spec->label_count == 0;
     info->hypothesis = spec->hypothesis;
     info->layers = spec->layers;
     info->heads = spec->heads;
@@ -142,7 +180,8 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
-    info->reads_pairs = is_text && pipeline_reads_pairs(&model->stacks[0].pipeline);
+    info->reads_pairs =
+        is_text && info->task != ENGINE_EMBED && pipeline_reads_pairs(&model->stacks[0].pipeline);
     info->views = is_text ? 0 : spec->image_reading.views;
     info->full_layers = spec->token_pruning.full_layers;
     info->token_share = spec->token_pruning.share;
@@ -249,7 +288,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
-    if (describe_choice(model, &choice, options, err))
+    if (describe_embedding(model, err) || describe_choice(model, &choice, options, err))
         return err->code;
     model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);

@@ -53,9 +53,13 @@ struct engine_options {
                                            dtype is taken, and not measured again; NULL: none */
 };
 
+/* The kind of answer that a model gives: a label, a number (or several), or a vector. */
+enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED };
+
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
     enum engine_kind kind;
+    enum engine_task task;
     const char *family; /* "bert", "roberta", "vit", "deit-distilled", ...: model/family/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
@@ -72,10 +76,15 @@ struct engine_info {
     const struct class_prior *class_prior; /* how often labels are expected; NULL: natural */
     unsigned label_count;
     bool is_zero_shot; /* labels are texts, which engine_open_labelled exchanges; may have none */
+    bool needs_labels; /* of these it has none */
     bool has_given_labels;  /* this is what engine_open_labelled made */
     const char *hypothesis; /* zero-shot: what a label is put into, at its "{}"; else NULL */
     unsigned layers, heads, hidden_size, intermediate_size;
-    unsigned feature_size;    /* of a result's features */
+    const char *const *prompts; /* [prompt_count] of an embedding: their names */
+    unsigned prompt_count;
+    unsigned vector_size;   /* numbers of an embedding; 0: the task is another */
+    const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
+    unsigned feature_size;  /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;      /* longest sequence, special tokens included */
@@ -197,16 +206,17 @@ struct engine_source {
     const char *pair; /* [pair_len] a second text, read with the first; empty or NULL: none */
     size_t pair_len;
     const struct image *image;     /* a picture that is decoded already; NULL: it is in bytes */
+    const char *prompt_name;       /* of an embedding's prompts; NULL: the default one, if any */
     bool is_utf8;                  /* both texts are known to be; else they are checked */
     struct engine_reading reading; /* of a text alone. A pair is cut, its longer text first */
     size_t pixels_max;             /* of a picture's file; one with more is refused */
 };
 
 /* Client mistakes end here: ERR_UNUSABLE (a source of the model's other kind, a pair for a model
- * that reads one text, no token, invalid UTF-8 with its byte offset, not an image, too many
- * pixels); ERR_TOO_LARGE for a text of more than text_tokens_max tokens that is to be read in
- * windows. Long preparation checks the interrupt (NULL: none) every few milliseconds at least. Any
- * thread; the arena is the caller's, and holds what *out has. */
+ * that reads one text, a prompt that the model does not have, no token, invalid UTF-8 with its byte
+ * offset, not an image, too many pixels); ERR_TOO_LARGE for a text of more than text_tokens_max
+ * tokens that is to be read in windows. Long preparation checks the interrupt (NULL: none) every
+ * few milliseconds at least. Any thread; the arena is the caller's, and holds what *out has. */
 enum err_code engine_prepare(const struct engine_model *model, const struct engine_source *source,
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
@@ -238,22 +248,21 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
-/* The kind of answer that a model gives. */
-enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS };
-
-/* The answer to an input, by the model that prepared it. logits and scores are the caller's room,
- * [label_count] each. Without room for scores only logits and features are wanted. */
+/* The answer to an input, by the model that prepared it. logits, scores and vector are the caller's
+ * room, the first two [label_count] each. Without room for scores only logits and features are
+ * wanted. */
 struct engine_result {
+    float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
     float *logits;         /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
     const float *features; /* [feature_size] below; the session's, until it runs again */
 
-    /* With scores: */
-    bool is_finite; /* false: a score is not, and nothing behind this may be used */
+    /* With scores or a vector: */
     enum engine_task task;
+    bool is_finite; /* false: one of them is not, and nothing behind this may be used */
     unsigned label; /* the one with the highest score, the first of equal ones; regression: 0 */
     float number;   /* the label's score; regression: the answer */
-    struct judgement judgement; /* by attnd.json (decide/policy.h) */
+    struct judgement judgement; /* by attnd.json (decide/policy.h); of an embedding nothing */
     bool truncated;             /* a text of which not all was read */
     unsigned windows;           /* of a text, or views of an image, if more than one; else 0 */
     unsigned tokens;            /* of the input, special ones included */
@@ -267,7 +276,7 @@ struct engine_result {
     bool is_done;          /* the members above are filled; else a further step is wanted */
 };
 
-/* Room for logits and scores. ERR_NO_MEMORY. */
+/* Room for logits and scores, or for the vector. ERR_NO_MEMORY. */
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err);
 

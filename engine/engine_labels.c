@@ -104,6 +104,7 @@ static void forget_own_labels(struct engine_model *model)
     spec->policy.learnt_grey = own.learnt_grey;
     info->labels = spec->labels;
     info->label_count = spec->label_count;
+    info->needs_labels = spec->label_count == 0;
     info->hypothesis = spec->hypothesis;
     info->has_given_labels = true;
     info->class_codes = NULL;

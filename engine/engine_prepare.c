@@ -1,6 +1,7 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
 #include "engine/content/document.h"
 #include "engine/engine_state.h"
+#include "engine/prepare/prompt.h"
 #include "engine/vision/image.h"
 
 /* A pair is never read in windows. */
@@ -62,16 +63,22 @@ static enum err_code prepare_text(const struct engine_model *model,
 {
     const struct pipeline *pipeline = &model->stacks[0].pipeline;
     const unsigned limit = limit_of(model, source);
-    const struct pipeline_text text = {.bytes = source->bytes,
-                                       .len = source->len,
-                                       .is_utf8 = source->is_utf8,
-                                       .pair = source->pair,
-                                       .pair_len = source->pair_len};
+    struct pipeline_text text = {.bytes = source->bytes,
+                                 .len = source->len,
+                                 .is_utf8 = source->is_utf8,
+                                 .pair = source->pair,
+                                 .pair_len = source->pair_len};
     struct encoding encoding;
+    unsigned skipped = 0;
     if (check_text(text.bytes, text.len, err) || check_text(text.pair, text.pair_len, err))
+        return err->code;
+    if (model->info.task == ENGINE_EMBED &&
+        prompt_add(&text, &skipped, pipeline, source->prompt_name, arena, err))
         return err->code;
     if (pipeline_encode(pipeline, limit, &text, interrupt, arena, &encoding, err))
         return err->code;
+    if (skipped >= encoding.count)
+        return err_set(err, ERR_UNUSABLE, "the prompt leaves no room for the text");
     if (limit > 0 && encoding.truncated)
         return err_set(err, ERR_TOO_LARGE,
                        "the text has more than %u tokens, the limit for a text in windows "
@@ -81,6 +88,7 @@ static enum err_code prepare_text(const struct engine_model *model,
         *out = windows_whole(&encoding);
     else if (windows_cut(&encoding, &pipeline->windows, arena, out, err))
         return err->code;
+    out->skipped = skipped;
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
@@ -110,6 +118,11 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (source->kind != model->info.kind)
         return err_set(err, ERR_UNUSABLE, "the model takes %s",
                        model->info.kind == ENGINE_IMAGE ? "images" : "texts");
+    if (source->prompt_name != NULL && model->info.task != ENGINE_EMBED)
+        return err_set(err, ERR_UNUSABLE, "prompt_name: the model has no prompts");
+    if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_EMBED)
+        return err_set(err, ERR_UNUSABLE,
+                       "long_text: a text has one vector, without windows: send its parts");
     if (source->kind == ENGINE_TEXT)
         prepare_text(model, source, interrupt, arena, out, err);
     else
@@ -133,6 +146,9 @@ static struct engine_need need_of_text(const struct engine_model *model,
     const unsigned limit = limit_of(model, source);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
     const unsigned windows = windows_count(&pipeline->windows, tokens);
+    if (model->info.task == ENGINE_EMBED)
+        return (struct engine_need){
+            .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name)};
     if (source->pair_len > 0)
         return (struct engine_need){
             .kept = tokenizer_encode_pair_bytes(pipeline->tokenizer, source->bytes, len,

@@ -75,7 +75,7 @@ void engine_session_close(struct engine_session *session)
 static void add_windows(struct engine_session *session, const struct engine_input *input,
                         unsigned r, unsigned first, unsigned count)
 {
-    struct window_place place = {.input = r, .window = first};
+    struct window_place place = {.input = r, .window = first, .skipped = input->skipped};
     place.windows = engine_input_windows(input);
     for (; place.window < first + count; place.window++) {
         const struct engine_input window = engine_input_window(input, place.window);
@@ -91,19 +91,39 @@ static const struct engine_model *model_of(const struct engine_session *session,
     return input->model != NULL ? input->model : session->model;
 }
 
+static bool is_finite(const float *numbers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!isfinite(numbers[i]))
+            return false;
+    return true;
+}
+
+/* The features of an embedding are its vector. */
+static void take_vector(const struct engine_model *model, struct engine_result *result)
+{
+    const unsigned size = model->info.vector_size;
+    result->task = ENGINE_EMBED;
+    result->is_finite = is_finite(result->features, size);
+    memcpy(result->vector, result->features, size * sizeof *result->vector);
+}
+
 /* The result of an input whose features are read and whose logits are computed. */
 static void finish(const struct engine_session *session, const struct engine_input *input,
                    unsigned row, struct engine_result *result)
 {
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&session->model->stacks[0].spec, session->last, row);
-    if (result->scores == NULL)
+    if (result->scores == NULL && result->vector == NULL)
         return;
     result->truncated = input->truncated;
     result->windows = input->windows;
     result->tokens = input->tokens;
     result->kept_tokens = engine_kept_tokens(model, input);
-    engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
+    if (model->info.task == ENGINE_EMBED)
+        take_vector(model, result);
+    else
+        engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
 }
 
 /* Returns the windows of an input's next step: as many as its result asks for, or all that are
@@ -180,14 +200,6 @@ void engine_session_take_means(struct engine_session *session)
     session->last->takes_means = true;
 }
 
-static bool is_finite(const float *scores, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        if (!isfinite(scores[i]))
-            return false;
-    return true;
-}
-
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)
 {
     head_scores(&model->stacks[0].spec, model->stacks[0].kernels, logits, scores);
@@ -207,7 +219,7 @@ void engine_conclude(const struct engine_model *model, const float *logits, cons
     result->is_finite = engine_scores(model, logits, result->scores);
     if (!result->is_finite)
         return;
-    result->task = spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
+    result->task = model->info.task;
     result->label = result->task == ENGINE_CLASSIFY ? argmax(result->scores, spec->label_count) : 0;
     result->number = result->scores[result->label];
     if (ood != NULL)
@@ -220,7 +232,12 @@ void engine_conclude(const struct engine_model *model, const float *logits, cons
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err)
 {
-    const unsigned labels = model->stacks[0].spec.label_count;
+    const unsigned labels = model->info.label_count, size = model->info.vector_size;
+    *out = (struct engine_result){.vector = NULL};
+    if (model->info.task == ENGINE_EMBED) {
+        out->vector = arena_alloc_array(arena, size, sizeof(float));
+        return out->vector != NULL ? ERR_OK : err_no_memory(err, size * sizeof(float));
+    }
     *out = (struct engine_result){.logits = arena_alloc_array(arena, labels, sizeof(float)),
                                   .scores = arena_alloc_array(arena, labels, sizeof(float))};
     return out->logits != NULL && out->scores != NULL

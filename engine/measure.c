@@ -26,7 +26,7 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
                            enum precision precision)
 {
     enum { ROUNDING_SHARE = 32, ROUNDING_BYTES = 1 << 20 };
-    struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
+    struct tensor_walk walk = {.spec = spec, .head = spec->head};
     const bool has_windows = spec->family->tensors[TENSOR_WINDOW_BIAS] != NULL;
     size_t numbers = 0, linear = 0;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
@@ -61,7 +61,7 @@ static enum err_code tokenizer_measure(const struct spec *spec, const char *dir,
         *longest = spec_image_tokens(spec);
         return ERR_OK;
     }
-    if (tokenizer_open(&tokenizer, dir, spec_text_tokens(spec), err))
+    if (tokenizer_open(&tokenizer, dir, spec_tokens_max(spec), err))
         return err->code;
     *bytes = tokenizer_bytes(tokenizer);
     *longest = tokenizer->limit;

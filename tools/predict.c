@@ -164,6 +164,10 @@ static const struct cli_option options[] = {
      .apply = set_long_text,
      .help = "Of texts longer than the model reads: truncate, or windows over all of it (default: "
              "the model's own way)."},
+    {.name = "prompt-name",
+     FIELD(reader.prompt_name),
+     .value = "NAME",
+     .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -247,7 +251,7 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                   .explanation = explanation};
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
-    if (ok && predict->raw_logits)
+    if (ok && predict->raw_logits && info->task != ENGINE_EMBED)
         ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);

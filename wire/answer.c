@@ -300,6 +300,10 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         add_values(reply, answer);
         add_judgement(reply, answer);
         break;
+    case ENGINE_EMBED:
+        add(reply, "embedding", reals(result->vector, answer->info->vector_size));
+        add(reply, "dimensions", json_integer(answer->info->vector_size));
+        break;
     }
 }
 
@@ -366,6 +370,31 @@ static json_t *ood_thresholds_of(const struct engine_info *info)
     return built(&thresholds);
 }
 
+static const char *task_name(const struct engine_info *info)
+{
+    static const char *const names[] = {
+        [ENGINE_CLASSIFY] = "classify", [ENGINE_REGRESS] = "regress", [ENGINE_EMBED] = "embed"};
+    return names[info->task];
+}
+
+/* The members of a model that depend on what it reads. */
+static void add_reading(struct builder *model, const struct engine_info *info)
+{
+    if (info->kind == ENGINE_IMAGE) {
+        add_count(model, "image_height", info->image_height);
+        add_count(model, "image_width", info->image_width);
+        add_count(model, "patch_size", info->patch_size);
+        add_count(model, "views", info->views);
+    } else {
+        add_count(model, "vocab_size", info->vocab_size);
+        add(model, "reads_pairs", json_boolean(info->reads_pairs));
+        add(model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
+        add_count(model, "window_stride", info->window_stride);
+        add(model, "window_pooling", text_or_null(info->window_pooling));
+        add_count(model, "ngram_rows", info->ngram_rows);
+    }
+}
+
 struct json_t *answer_model(const struct engine_info *info)
 {
     bool image = info->kind == ENGINE_IMAGE;
@@ -390,8 +419,16 @@ struct json_t *answer_model(const struct engine_info *info)
         info->ood_threshold != NULL ? json_real((double)*info->ood_threshold) : json_null());
     add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
-    add(&model, "explain_default", json_string_nocheck(method_name(info->explain_default)));
+    add(&model, "explain_default",
+        info->task == ENGINE_EMBED ? json_null()
+                                   : json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
+    add(&model, "task", json_string_nocheck(task_name(info)));
+    if (info->task == ENGINE_EMBED) {
+        add_count(&model, "dimensions", info->vector_size);
+        add(&model, "similarity", json_string_nocheck(info->similarity));
+        add(&model, "prompts", texts(info->prompts, info->prompt_count));
+    }
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));
     if (info->is_zero_shot)
         add(&model, "hypothesis_template", json_string(info->hypothesis));
@@ -404,19 +441,7 @@ struct json_t *answer_model(const struct engine_info *info)
         info->full_layers == 0 ? json_null()
                                : json_pack("{s:i,s:f}", "full_layers", (int)info->full_layers,
                                            "share", info->token_share));
-    if (image) {
-        add_count(&model, "image_height", info->image_height);
-        add_count(&model, "image_width", info->image_width);
-        add_count(&model, "patch_size", info->patch_size);
-        add_count(&model, "views", info->views);
-    } else {
-        add_count(&model, "vocab_size", info->vocab_size);
-        add(&model, "reads_pairs", json_boolean(info->reads_pairs));
-        add(&model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
-        add_count(&model, "window_stride", info->window_stride);
-        add(&model, "window_pooling", text_or_null(info->window_pooling));
-        add_count(&model, "ngram_rows", info->ngram_rows);
-    }
+    add_reading(&model, info);
     add_count(&model, "parameters", info->parameters);
     add_count(&model, "weight_bytes", info->weight_bytes);
     add(&model, "unbound_tensors", texts(info->unbound, info->unbound_count));

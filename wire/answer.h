@@ -23,7 +23,8 @@ struct answer {
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
  * "value" in place of label, score and predictions, of one with several numbers "values": {NAME:
- * VALUE}; "reason" if the decision is not auto, "ood_score" and "ood_rank" if they are known,
+ * VALUE}, or of an embedding "embedding" and "dimensions" without a decision; "reason" if the
+ * decision is not auto, "ood_score" and "ood_rank" if they are known,
  * "truncated" if so, "windows" of a text that has them, "tokens" {"of", "kept"} of a model that
  * leaves some out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?,
  * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,

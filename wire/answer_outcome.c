@@ -16,8 +16,10 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
     case ENGINE_REGRESS:
         return (struct answer_outcome){
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
+    case ENGINE_EMBED:
+        break;
     }
-    return (struct answer_outcome){.number_name = NULL};
+    return (struct answer_outcome){.label = NULL};
 }
 
 bool answer_outcome_agrees(const struct answer_outcome *a, const struct answer_outcome *b)

@@ -176,6 +176,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
     json_t *tree = reader->tree;
     long long deadline_ms = 0;
     if (read_label(reader, tree, "$", "model", LIMIT_MODEL_NAME_BYTES, &call->model, err) ||
+        read_label(reader, tree, "$", "prompt_name", LIMIT_ID_BYTES, &call->prompt_name, err) ||
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||

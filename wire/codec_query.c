@@ -29,6 +29,7 @@ static const struct option {
     {"top_k", VALUE, PLACE(top_k)},
     {"deadline_ms", VALUE, PLACE(deadline_ms)},
     {"long_text", VALUE, PLACE(long_text)},
+    {"prompt_name", TEXT, PLACE(prompt_name)},
     {"keep", VALUE, PLACE(keep)},
 };
 

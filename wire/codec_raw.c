@@ -93,6 +93,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
     if (strcmp(name, "model") == 0)
         return read_label(name, value, LIMIT_MODEL_NAME_BYTES, arena, &call->model, err);
+    if (strcmp(name, "prompt_name") == 0)
+        return read_label(name, value, LIMIT_ID_BYTES, arena, &call->prompt_name, err);
     if (strcmp(name, "id") == 0)
         return read_id(call, value, arena, err);
     if (strcmp(name, "top_k") == 0 && strcmp(value, "all") == 0) {

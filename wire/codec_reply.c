@@ -119,8 +119,11 @@ const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing
 enum {
     SCORE_TEXT_BYTES = 64,  /* {"label":"","score":0.123456789}, and a class code's key */
     SCORE_TREE_BYTES = 512, /* an object of jansson's with three members, without their texts */
-    FRAME_BYTES = 1024,     /* the members of the whole */
-    ROW_TEXT_BYTES = 2048,  /* of a row: a problem twice, or all but labels and names */
+    NUMBER_TEXT_BYTES = 24, /* -0.123456789e-38 and a comma */
+    NUMBER_TREE_BYTES =
+        128,            /* a real of jansson's, and its place in an array that has just doubled */
+    FRAME_BYTES = 1024, /* the members of the whole */
+    ROW_TEXT_BYTES = 2048, /* of a row: a problem twice, or all but labels and names */
 };
 
 /* Bytes of the text as jansson writes it: '"' and '\\' take two, a control character takes six. */
@@ -132,7 +135,7 @@ static size_t written_bytes(const char *text)
     return bytes;
 }
 
-/* Bytes that the labels of a model take in each row: as text, and as a tree of jansson's. */
+/* Bytes that labels or numbers of a model take in each row: as text, and as a tree of jansson's. */
 struct labels_size {
     const struct engine_info *info;
     size_t text, tree;
@@ -141,6 +144,10 @@ struct labels_size {
 /* The label with its class code; the best one stands in `label` and in `reason`, too. */
 static struct labels_size size_of_labels(const struct engine_info *info, unsigned top_k)
 {
+    if (info->vector_size > 0)
+        return (struct labels_size){.info = info,
+                                    .text = memory_product(info->vector_size, NUMBER_TEXT_BYTES),
+                                    .tree = memory_product(info->vector_size, NUMBER_TREE_BYTES)};
     size_t listed = top_k != TOP_K_ALL && top_k < info->label_count ? top_k : info->label_count;
     size_t sum = 0, longest = 0;
     for (unsigned i = 0; i < info->label_count; i++) {

@@ -212,8 +212,8 @@ static enum err_code refuse_without_config(const char *dir, struct err *err)
         return refuse_format(name, err);
     if (exists_in(dir, "modules.json"))
         return err_set(err, ERR_UNSUPPORTED,
-                       "the directory has a model of sentence-transformers: such models make "
-                       "vectors, and are not served");
+                       "the directory has a model of sentence-transformers without the files of "
+                       "its encoder: put those beside modules.json");
     return err_set(err, ERR_UNSUPPORTED, "the directory has no config.json");
 }
 

@@ -133,13 +133,20 @@ static const struct entry masked_language_model[] = {
     END,
 };
 
+static const struct entry embedding[] = {
+    NORM(TENSOR_FINAL_NORM),
+    END,
+};
+
 static const struct entry *list_of(const struct tensor_walk *walk)
 {
     if (walk->depth == 0)
         return walk->spec->family->kind == ENGINE_TEXT ? text_embeddings : image_embeddings;
     if (walk->depth <= spec_blocks(walk->spec))
         return block;
-    return walk->head == HEAD_MLM ? masked_language_model : classifier;
+    return walk->head == HEAD_MLM         ? masked_language_model
+           : walk->head == HEAD_EMBEDDING ? embedding
+                                          : classifier;
 }
 
 /* True if the model has the tensor. `spec` is the stage's. */

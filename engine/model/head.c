@@ -2,6 +2,7 @@
 
 #include "engine/model/capture.h"
 #include "engine/model/head_parts.h"
+#include "engine/model/sentence_pooling.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,10 +73,34 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
+/* Writes each sequence's vector into cls [rows, spec_features]. */
+static void make_vectors(const struct spec *spec, const struct weights *weights,
+                         struct workspace *w)
+{
+    const struct norm *each = &weights->final_norm;
+    const size_t stride = w->hidden_stride;
+    for (unsigned r = 0; r < w->rows; r++) {
+        float *x = w->x + w->offset[r] * stride;
+        const struct sentence_tokens tokens = {.x = x,
+                                               .stride = stride,
+                                               .first = w->places[r].skipped,
+                                               .end = w->offset[r + 1] - w->offset[r]};
+        if (each->gamma != NULL)
+            w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens.end,
+                                   spec->hidden, spec->norm_eps);
+        sentence_embed(w->cls + (size_t)r * spec_features(spec), spec->sentence, &tokens,
+                       w->sentence);
+    }
+}
+
 /* Returns the features of every sequence at its token `token`, [rows, D]. */
 static const float *features_of(const struct spec *spec, const struct weights *weights,
                                 struct workspace *w, unsigned token)
 {
+    if (spec->head == HEAD_EMBEDDING) {
+        make_vectors(spec, weights, w);
+        return w->cls;
+    }
     if (spec_head_reads_all(spec))
         pool(spec, weights, w);
     else
@@ -196,6 +221,8 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
         label_logits(spec, weights, w, inputs);
         return;
     }
+    if (spec->head == HEAD_EMBEDDING)
+        return;
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);
     for (unsigned token = 0; token < tokens; token++)

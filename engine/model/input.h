@@ -21,6 +21,7 @@ struct engine_input {
     const int32_t *ids;            /* text: [tokens] */
     const uint8_t *types;          /* text: [tokens] below the model's token types; NULL: all 0 */
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
+    unsigned skipped;              /* text: first tokens that an embedding does not pool */
     unsigned pair_at;              /* text: first token of a pair's second text; 0: a single text */
     const bool *continued;         /* text: [tokens] continues the word of the token before */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of

@@ -219,6 +219,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
+    if (spec->head == HEAD_EMBEDDING && doc_member(object, "long_text") != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text has one vector, without windows");
     if (long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
         precision_record_read(&spec->precisions, object, err) ||
@@ -245,6 +247,44 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err_set(err, ERR_UNSUPPORTED,
                        "$.ood.method \"neighbours\" needs the examples of $.head");
     return read_reference(spec, object, arena, err);
+}
+
+/* ---- sentence-transformers ---- */
+
+/* Reads modules.json and its directories, if the checkpoint has them: it answers vectors then. */
+static enum err_code read_sentence(struct spec *spec, const char *dir, struct arena *arena,
+                                   struct err *err)
+{
+    char path[PATH_MAX];
+    bool found;
+    if (file_path(path, dir, "modules.json", err) || file_exists(path, &found, err) || !found)
+        return err->code;
+    struct sentence_modules *modules = arena_alloc(arena, sizeof *modules);
+    if (modules == NULL)
+        return err_no_memory(err, sizeof *modules);
+    if (sentence_modules_read(modules, dir, arena, err))
+        return err->code;
+    if (modules->transformer_path[0] != '\0')
+        return err_set(err, ERR_UNSUPPORTED,
+                       "modules.json: the encoder is in '%.100s': give that directory's files and "
+                       "modules.json in one directory",
+                       modules->transformer_path);
+    if (spec->family->kind != ENGINE_TEXT || spec->family->part != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "modules.json: embeddings of '%s' are not supported",
+                       spec->family->name);
+    if (modules->options.lower_case)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "sentence_bert_config.json: do_lower_case true is not supported");
+    if (modules->hidden != spec->hidden)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "modules.json: its pooling reads %u numbers a token, the encoder gives %u",
+                       modules->hidden, spec->hidden);
+    spec->head = HEAD_EMBEDDING;
+    spec->sentence = modules;
+    spec->labels = NULL;
+    spec->label_count = 0;
+    spec->scores = SCORES_NONE;
+    return ERR_OK;
 }
 
 /* ---- both files ---- */
@@ -286,7 +326,7 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     if (parse_file(&config, dir, "config.json", false, err) ||
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
-    else
+    else if (!read_sentence(out, dir, arena, err))
         set_defaults(out);
     doc_free(config);
     return err->code;

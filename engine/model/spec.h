@@ -17,6 +17,7 @@
 #include "engine/model/config/disentangled.h"
 #include "engine/model/config/precision_record.h"
 #include "engine/model/config/reading.h"
+#include "engine/model/config/sentence_modules.h"
 #include "engine/model/family/family.h"
 
 enum { SPEC_STAGES_MAX = 8, SPEC_RINGS = 4 };
@@ -33,6 +34,8 @@ struct spec_stage {
  * others. */
 struct spec {
     const struct family *family;
+    enum family_head head;             /* served: a classifier or an embedding */
+    struct sentence_modules *sentence; /* of an embedding, else NULL */
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
     struct pruned_heads pruned; /* heads removed from layers, of `heads`: spec_heads */
@@ -178,8 +181,9 @@ bool spec_has_global(const struct spec *spec);
 unsigned spec_embedding(const struct spec *spec);
 bool spec_projects(const struct spec *spec);
 
-/* Tokens of the longest text for which there are positions. */
+/* Tokens of the longest text for which there are positions; and of the longest that is read. */
 unsigned spec_text_tokens(const struct spec *spec);
+unsigned spec_tokens_max(const struct spec *spec);
 
 /* Tokens of a prepared image: its patches and the learnt tokens in front. */
 unsigned spec_image_tokens(const struct spec *spec);

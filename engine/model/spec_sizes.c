@@ -159,6 +159,13 @@ unsigned spec_text_tokens(const struct spec *spec)
                                                         : spec->positions;
 }
 
+unsigned spec_tokens_max(const struct spec *spec)
+{
+    const unsigned positions = spec_text_tokens(spec);
+    const unsigned most = spec->sentence != NULL ? spec->sentence->options.max_tokens : 0;
+    return most > 0 && most < positions ? most : positions;
+}
+
 unsigned spec_image_tokens(const struct spec *spec)
 {
     return spec->patches + spec_image_specials(spec);
@@ -190,7 +197,8 @@ enum activation spec_pooler_activation(const struct spec *spec)
 
 enum family_pooling spec_pooling(const struct spec *spec)
 {
-    return spec->pools_tokens ? POOLING_TOKENS : spec->family->pooling;
+    return spec->pools_tokens || spec->head == HEAD_EMBEDDING ? POOLING_TOKENS
+                                                              : spec->family->pooling;
 }
 
 bool spec_head_reads_all(const struct spec *spec)
@@ -221,6 +229,8 @@ unsigned spec_features(const struct spec *spec)
 {
     if (spec->projection > 0)
         return spec->projection;
+    if (spec->head == HEAD_EMBEDDING)
+        return spec->sentence->width;
     return spec_pooling(spec) == POOLING_FIRST_AND_PATCHES ? 2 * spec->hidden : spec->hidden;
 }
 

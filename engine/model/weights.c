@@ -131,7 +131,9 @@ static enum err_code find_tensor(const struct spec *spec, const struct checkpoin
                                  const struct tensor_row *row, const struct tensor_info **out,
                                  struct err *err)
 {
-    const struct tensor_info *info = family_tensors_find(row, checkpoint, NULL);
+    const bool is_bare = spec->head == HEAD_EMBEDDING; /* saved alone, without the root's name */
+    const struct tensor_info *info =
+        family_tensors_find(row, checkpoint, is_bare ? spec->family : NULL);
     const struct served_head head = head_of(spec);
     if (info == NULL)
         return served_head_missing(
@@ -278,13 +280,13 @@ static enum err_code bind_all(struct binder *binder)
     struct weights *weights = binder->weights;
     unsigned count = spec_blocks(binder->spec);
     const struct served_head head = head_of(binder->spec);
-    if (served_head_check(&head, binder->err))
+    if (binder->spec->head == HEAD_CLASSIFIER && served_head_check(&head, binder->err))
         return binder->err->code;
     weights->layers = arena_alloc_array(&weights->arena, count, sizeof *weights->layers);
     if (weights->layers == NULL)
         return err_no_memory(binder->err, count * sizeof *weights->layers);
     count_heads(binder);
-    struct tensor_walk walk = {.spec = binder->spec, .head = HEAD_CLASSIFIER};
+    struct tensor_walk walk = {.spec = binder->spec, .head = binder->spec->head};
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (bind_row(binder, &row))
             return binder->err->code;
@@ -430,9 +432,9 @@ enum err_code weights_check(const struct spec *spec, const struct checkpoint *ch
                             struct err *err)
 {
     const struct tensor_info *info;
-    struct tensor_walk walk = {.spec = spec, .head = HEAD_CLASSIFIER};
+    struct tensor_walk walk = {.spec = spec, .head = spec->head};
     const struct served_head head = head_of(spec);
-    if (served_head_check(&head, err))
+    if (spec->head == HEAD_CLASSIFIER && served_head_check(&head, err))
         return err->code;
     for (struct tensor_row row; family_tensors_next(&walk, &row);)
         if (find_tensor(spec, checkpoint, &row, &info, err))

@@ -1,6 +1,7 @@
 #include "engine/model/workspace.h"
 
 #include "engine/model/attention_rows.h"
+#include "engine/model/sentence_pooling.h"
 #include "engine/tensor/attention_bf16.h"
 #include "engine/tensor/gemm/relative_scores.h"
 #include "engine/tensor/global_token.h"
@@ -45,6 +46,11 @@ static size_t pooled_columns(const struct spec *spec)
     return features > spec->hidden ? features : spec->hidden;
 }
 
+static size_t sentence_numbers(const struct spec *spec)
+{
+    return spec->sentence != NULL ? sentence_scratch(spec->sentence) : 0;
+}
+
 /* Takes the head's memory, in the workspace of the last layers. */
 static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
 {
@@ -55,7 +61,8 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
         take(w, &w->pooled, rows, spec_features(spec), err) ||
         take(w, &w->means, rows, spec_means(spec), err) || take(w, &w->read[0], rows, row, err) ||
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
-        take(w, &w->logits[0], rows, spec->label_count, err))
+        take(w, &w->logits[0], rows, spec->label_count, err) ||
+        take(w, &w->sentence, 1, sentence_numbers(spec), err))
         return err->code;
     take(w, &w->logits[1], rows, spec->label_count, err);
     w->mean_logits = w->logits[1];
@@ -288,6 +295,7 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
          (size_t)spec_head_tokens(spec) * spec_row(spec) + 2 * (size_t)spec->label_count) *
         sizeof(float);
+    const size_t sentence = sentence_numbers(spec) * sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
                        sizeof(struct capture *) + sizeof(struct window_place) +
                        2 * sizeof(float *) + sizeof(struct linear *);
@@ -302,7 +310,7 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
     return tokens * (4 * hidden + mlp + qkv + operands + merging + pruning) +
            (tokens / 2 + 2) * ((is_last(spec) ? head : 0) + map) + moves +
            embedded_floats(spec, tokens) * sizeof(float) +
-           threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES;
+           threads * (scratch * sizeof(float) + POOL_MEMBER_BYTES) + SMALL_BYTES + sentence;
 }
 
 size_t workspace_bytes(const struct spec *spec, enum precision precision, unsigned tokens_max,

@@ -32,6 +32,7 @@ struct linear;
 /* The input of which a sequence of the batch is a window. */
 struct window_place {
     unsigned input, window, windows; /* the first input of a run is 0 */
+    unsigned skipped;                /* first tokens that an embedding does not pool */
 };
 
 struct workspace {
@@ -84,6 +85,7 @@ struct workspace {
     size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
     float *cls;         /* [rows, larger of spec_features and the hidden size] */
     float *pooled;      /* [rows, spec_features] */
+    float *sentence;    /* [sentence_scratch] of an embedding */
     bool takes_means;   /* else `means` stays zero */
     float *means;       /* [rows, D] token_mean.h */
     float *read[2];     /* [inputs, spec_row] inputs of the classifiers, pooled over windows, and

@@ -25,7 +25,7 @@ static enum err_code check_ends(const struct tokenizer_template *single, struct 
 static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, struct err *err)
 {
     const struct spec *spec = pipeline->spec;
-    if (tokenizer_open(&pipeline->tokenizer, dir, spec_text_tokens(spec), err))
+    if (tokenizer_open(&pipeline->tokenizer, dir, spec_tokens_max(spec), err))
         return err->code;
     if (check_ends(&pipeline->tokenizer->single, err))
         return err->code;

@@ -3,6 +3,7 @@
 #include "engine/base/utf8.h"
 #include "engine/explain/explanation.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Prints "decision auto, ood_score -4.1 (rank 0.93)". */
@@ -79,12 +80,30 @@ void answer_table_explain(const struct explanation *explanation, const char *tex
             print_span(file, text, len, &explanation->spans[i]);
 }
 
+/* The length of a vector, and its first numbers. */
+static void print_vector(const float *vector, unsigned size, bool is_truncated, FILE *file)
+{
+    enum { SHOWN = 6 };
+    double squares = 0;
+    for (unsigned i = 0; i < size; i++)
+        squares += (double)vector[i] * (double)vector[i];
+    fputs(is_truncated ? " (longer than the model reads: cut)\n " : "\n ", file);
+    for (unsigned i = 0; i < size && i < SHOWN; i++)
+        fprintf(file, " %.6g", (double)vector[i]);
+    fprintf(file, "%s  (%u numbers, length %.6g; --json prints all)\n", size > SHOWN ? " ..." : "",
+            size, sqrt(squares));
+}
+
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
                                  unsigned rows, FILE *file, struct err *err)
 {
     static const char cells[] = "################################";
     const unsigned labels = info->label_count;
     const float *scores = result->scores;
+    if (result->task == ENGINE_EMBED) {
+        print_vector(result->vector, info->vector_size, result->truncated, file);
+        return ERR_OK;
+    }
     bool *shown = calloc(labels, sizeof *shown);
     if (shown == NULL)
         return err_no_memory(err, labels);

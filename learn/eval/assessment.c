@@ -19,7 +19,12 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     *out = (struct assessment){.options = *options};
     if (engine_open(&out->model, options->dir, &options->engine, err))
         return err_prefix(err, "%s: ", options->dir);
-    if (engine_describe(out->model)->label_count == 0)
+    if (engine_describe(out->model)->task == ENGINE_EMBED)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: the model answers vectors: labels, scores and numbers are measured, "
+                       "vectors are not",
+                       options->dir);
+    if (engine_describe(out->model)->needs_labels)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: a zero-shot model without labels of its own: name those of the data in "
                        "attnd.json, as candidate_labels",

@@ -52,7 +52,7 @@ enum err_code candidate_list_open(struct engine_model **out, const struct engine
     struct engine_labeller *labeller = NULL;
     unsigned left = 1;
     *out = NULL;
-    if (list->count == 0 && engine_describe(model)->label_count == 0)
+    if (list->count == 0 && engine_describe(model)->needs_labels)
         return err_set(err, ERR_UNUSABLE,
                        "the model is zero-shot and has no labels of its own: name them "
                        "(candidate labels)");

@@ -101,6 +101,7 @@ struct engine_source request_source(const struct request *request, unsigned inde
     struct engine_source source = request->call.items[index].source;
     source.reading = (struct engine_reading){.long_text = request->call.long_text,
                                              .text_tokens_max = config->text_tokens_max};
+    source.prompt_name = request->call.prompt_name;
     source.pixels_max = config->image_pixels_max;
     return source;
 }

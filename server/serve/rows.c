@@ -31,7 +31,7 @@ static enum err_code check_labels(const struct request *request, struct row *row
 {
     const struct served_model *model = row->model;
     const struct engine_labels *labels = &request->call.labels;
-    if (labels->count == 0 && model->info->label_count == 0)
+    if (labels->count == 0 && model->info->needs_labels)
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s is zero-shot and has no labels of its own: send them as "
                        "candidate_labels",

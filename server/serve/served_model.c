@@ -85,11 +85,9 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     struct arena arena;
     struct engine_input input = {0};
     arena_init(&arena);
-    struct engine_result result = {
-        .logits = arena_alloc_array(&arena, model->info->label_count, sizeof *result.logits)};
-    if (result.logits == NULL)
-        err_no_memory(err, model->info->label_count * sizeof *result.logits);
-    else if (!warm_input(model, &arena, &input, err))
+    struct engine_result result;
+    if (!engine_result_init(&result, model->engine, &arena, err) &&
+        !warm_input(model, &arena, &input, err))
         engine_run(session, (const struct engine_input *[]){&input}, 1,
                    (struct engine_result *[]){&result});
     arena_deinit(&arena);

@@ -31,8 +31,7 @@ struct job {
     size_t held; /* of the process's memory */
     unsigned index;
     const char *id;
-    struct answer_outcome
-        outcome; /* of the answer; its label is the job's copy, nothing is judged */
+    struct answer_outcome outcome; /* of the answer; without its judgement */
 };
 
 struct shadow {

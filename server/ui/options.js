@@ -24,8 +24,10 @@ export class Options {
         byId('candidate-labels').addEventListener('change', () => changed.other());
     }
 
-    setModels(models) {
+    /** Of these, the page asks models that answer a label. */
+    setModels(all) {
         const before = byId('model').value;
+        const models = all.filter(({ task }) => task === 'classify');
         this.models = models;
         byId('model').replaceChildren(el('option', { value: '' }, 'Default for the input'),
             ...models.map((model) => el('option', { value: model.name },

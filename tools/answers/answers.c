@@ -31,7 +31,7 @@ enum err_code answers_model_open(struct answers_model *out, const struct answers
     if (engine_open(&out->engine, options->dir, &options->engine, err) ||
         engine_digest(out->engine, NULL, out->digest, err))
         return err_prefix(err, "%s: ", options->dir);
-    if (engine_describe(out->engine)->label_count == 0)
+    if (engine_describe(out->engine)->needs_labels)
         return err_set(err, ERR_UNUSABLE,
                        "%s: a zero-shot model has no labels of its own; attnd-predict takes "
                        "--candidate-labels",

@@ -77,8 +77,8 @@ enum position_kind {
                              id and is not counted (Liu et al. 2019, as fairseq pads) */
 };
 
-/* The head on the encoder. */
-enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_COUNT };
+/* The head on the encoder. That of an embedding is in files of its own (sentence_modules.h). */
+enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_EMBEDDING, HEAD_COUNT };
 
 /* The way in which the head pools a sequence's last hidden states. */
 enum family_pooling {

@@ -38,6 +38,8 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
+    run->spec.head = HEAD_CLASSIFIER; /* of an embedding model the encoder is the start */
+    run->spec.sentence = NULL;
     if (run->spec.family->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s is '%s', a zero-shot model, which is not trained: it answers in labels "

@@ -256,6 +256,41 @@ START_TEST(answer_prints_scores_that_parse_back_to_the_same_float)
 }
 END_TEST
 
+START_TEST(answer_gives_a_vector_and_decides_nothing)
+{
+    const struct engine_info embedding = {.task = ENGINE_EMBED, .vector_size = 3};
+    float vector[] = {0.5f, -1, 0.1f};
+    const struct answer answer = {
+        .model_name = "m", .info = &embedding, .result = {.task = ENGINE_EMBED, .vector = vector}};
+    struct json_t *json = answer_prediction(&answer, 1);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
+    ck_assert_str_eq(text, "{\"model\":{\"name\":\"m\",\"version\":null,\"digest\":null},"
+                           "\"embedding\":[0.5,-1.0,0.100000001],\"dimensions\":3}");
+    free(text);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(answer_describes_a_model_of_vectors)
+{
+    static const char *const prompts[] = {"query", "document"};
+    struct json_t *json = answer_model(&(struct engine_info){.task = ENGINE_EMBED,
+                                                             .family = "bert",
+                                                             .dtype = "f32",
+                                                             .scores = "none",
+                                                             .vector_size = 3,
+                                                             .similarity = "cosine",
+                                                             .prompts = prompts,
+                                                             .prompt_count = 2});
+    ck_assert_str_eq(json_string_value(json_object_get(json, "task")), "embed");
+    ck_assert_int_eq(json_integer_value(json_object_get(json, "dimensions")), 3);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "similarity")), "cosine");
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "prompts")), 2);
+    ck_assert(json_is_null(json_object_get(json, "explain_default")));
+    json_decref(json);
+}
+END_TEST
+
 START_TEST(answer_describes_a_model_without_its_paths)
 {
     struct json_t *json = answer_model(&info);
@@ -325,7 +360,7 @@ START_TEST(answer_describes_a_model_member_by_member)
                  "\"ood_thresholds\":{\"b\":2.5},"
                  "\"class_prior\":{\"a\":0.75,\"b\":0.25},"
                  "\"explain_default\":\"gradient\",\"labels\":[\"a\",\"b\"],"
-                 "\"zero_shot\":false,\"layers\":12,"
+                 "\"task\":\"classify\",\"zero_shot\":false,\"layers\":12,"
                  "\"heads\":6,\"hidden_size\":384,\"intermediate_size\":1536,\"tokens_max\":197,"
                  "\"token_pruning\":null,"
                  "\"image_height\":224,\"image_width\":192,\"patch_size\":16,\"views\":4,"
@@ -351,7 +386,8 @@ START_TEST(answer_describes_a_model_member_by_member)
         "\"ood_method\":null,\"ood_threshold\":null,\"ood_thresholds\":null,"
         "\"class_prior\":\"natural\","
         "\"explain_default\":\"rollout\","
-        "\"labels\":[\"a\"],\"zero_shot\":false,\"layers\":0,\"heads\":0,\"hidden_size\":0,"
+        "\"labels\":[\"a\"],\"task\":\"classify\",\"zero_shot\":false,\"layers\":0,\"heads\":0,"
+        "\"hidden_size\":0,"
         "\"intermediate_size\":0,\"tokens_max\":0,\"token_pruning\":null,\"vocab_size\":30522,"
         "\"reads_pairs\":false,"
         "\"long_text\":\"windows\",\"window_stride\":64,\"window_pooling\":\"max\","
@@ -457,4 +493,5 @@ SUITE("answer", answer_is_null_if_a_name_is_not_utf8,
       answer_clamps_top_k_to_the_labels, answer_gives_a_regression_its_raw_value,
       answer_gives_the_reason_of_what_is_not_automatic, answer_tells_how_a_model_decides,
       answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
-      answer_describes_a_model_without_its_paths)
+      answer_describes_a_model_without_its_paths, answer_gives_a_vector_and_decides_nothing,
+      answer_describes_a_model_of_vectors)

@@ -38,6 +38,8 @@ START_TEST(answer_outcome_has_what_the_task_gives)
     ck_assert_str_eq(outcome.number_name, "value");
     ck_assert_float_eq(outcome.number, -3);
     ck_assert_ptr_eq(outcome.judgement, &value.judgement);
+    outcome = answer_outcome(&info, &(struct engine_result){.task = ENGINE_EMBED});
+    ck_assert(outcome.label == NULL && outcome.number_name == NULL && outcome.judgement == NULL);
 }
 END_TEST
 

@@ -1,0 +1,70 @@
+#include "engine/prepare/prompt.h"
+
+#include "engine/base/utf8.h"
+#include "engine/text/pipeline/character_class.h"
+
+#include <string.h>
+
+/* White space as Python's str.strip knows it. */
+static bool is_space(uint32_t character)
+{
+    return character_is_space(character) || (character >= 0x1C && character <= 0x1F);
+}
+
+static void strip(struct pipeline_text *text)
+{
+    size_t begin = 0, end = 0;
+    for (size_t at = 0; at < text->len;) {
+        const size_t from = at;
+        if (is_space(utf8_decode(text->bytes, &at)))
+            continue;
+        begin = end == 0 ? from : begin;
+        end = at;
+    }
+    text->bytes += begin;
+    text->len = end - begin;
+}
+
+enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
+                         const struct pipeline *pipeline, const char *name, struct arena *arena,
+                         struct err *err)
+{
+    const struct sentence_modules *modules = pipeline->spec->sentence;
+    const char *prompt = sentence_prompt_find(&modules->options, name);
+    struct encoding alone;
+    size_t offset;
+    *skipped = 0;
+    if (prompt == NULL)
+        return err_set(err, ERR_UNUSABLE, "prompt_name: the model has no prompt '%.80s'", name);
+    if (text->pair_len > 0)
+        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
+    if (!text->is_utf8 && !utf8_valid(text->bytes, text->len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    const size_t len = strlen(prompt);
+    char *joined = arena_alloc(arena, len + text->len + 1);
+    if (joined == NULL)
+        return err_no_memory(err, len + text->len);
+    memcpy(joined, prompt, len);
+    memcpy(joined + len, text->bytes, text->len);
+    *text = (struct pipeline_text){.bytes = joined, .len = len + text->len, .is_utf8 = true};
+    strip(text);
+    if (modules->pooling.include_prompt || len == 0)
+        return ERR_OK;
+    struct pipeline_text own = {.bytes = prompt, .len = len};
+    strip(&own);
+    if (tokenizer_encode_utf8(pipeline->tokenizer, 0, own.bytes, own.len, NULL, arena, &alone, err))
+        return err->code;
+    *skipped = alone.count - 1; /* without the special token at its end */
+    return ERR_OK;
+}
+
+size_t prompt_bytes(const struct pipeline *pipeline, const char *text, size_t len, const char *name)
+{
+    const char *prompt = sentence_prompt_find(&pipeline->spec->sentence->options, name);
+    if (prompt == NULL)
+        return 0;
+    const size_t prompt_len = strlen(prompt);
+    const size_t own = tokenizer_encode_bytes(pipeline->tokenizer, 0, prompt, prompt_len);
+    return memory_sum(tokenizer_encode_bytes(pipeline->tokenizer, 0, text, len),
+                      memory_sum(memory_sum(len, prompt_len), 2 * own + 4 * ARENA_ALIGNMENT));
+}
