@@ -36,7 +36,7 @@ static enum err_code check_layer(const struct engine_model *model,
 static enum err_code check_statistics(const struct engine_model *model,
                                       const struct explain_options *options, struct err *err)
 {
-    if (options->statistics && model->stacks[0].spec.stage_count > 0)
+    if (options->statistics && model->stacks[0].spec.stages != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "there are no attention statistics of a %s: its attention has windows, and "
                        "its layers have different heads",
@@ -53,7 +53,7 @@ static struct capture_wish wish_of(const struct engine_model *model,
     const enum explain_method method = method_of(model, options);
     const unsigned lower = model->stacks[0].spec.layers - 1, layer = options->layer;
     const bool one_layer = method == EXPLAIN_ATTENTION || method == EXPLAIN_GRADIENT_LAST;
-    if (model->stacks[0].spec.stage_count > 0) {
+    if (model->stacks[0].spec.stages != NULL) {
         const unsigned top = layer > 0 ? layer : model->stacks[0].spec.layers;
         return (struct capture_wish){.from = one_layer ? top - 1 : 0, .to = top};
     }
@@ -133,7 +133,7 @@ static enum err_code window_relevance(const struct engine_model *model,
     const struct spec *spec = &model->stacks[0].spec;
     const enum explain_method method = method_of(model, options);
     const unsigned layer = options->layer > 0 ? options->layer : spec->layers;
-    const bool has_stages = spec->stage_count > 0, is_last = method == EXPLAIN_GRADIENT_LAST;
+    const bool has_stages = spec->stages != NULL, is_last = method == EXPLAIN_GRADIENT_LAST;
     if (has_stages && (is_last || method == EXPLAIN_GRADIENT))
         return stage_map_gradient(spec, &model->stacks[0].weights, capture, label, is_last, arena,
                                   relevance, relevance + capture->tokens, err);

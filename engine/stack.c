@@ -43,13 +43,12 @@ enum err_code stack_test(const struct stack *stack, struct err *err)
 {
     const struct weights *weights = &stack->weights;
     enum { OF_LAYER = 5, OUTSIDE = 6 };
-    const struct linear *linears[SPEC_STAGES_MAX * OF_LAYER + OUTSIDE] = {
-        &weights->patch,
-        &weights->pooler,
-        &weights->classifier,
-        &weights->projection,
-        &weights->embedding_project,
-        &weights->mean_classifier};
+    const struct linear *linears[STAGES_MAX * OF_LAYER + OUTSIDE] = {&weights->patch,
+                                                                     &weights->pooler,
+                                                                     &weights->classifier,
+                                                                     &weights->projection,
+                                                                     &weights->embedding_project,
+                                                                     &weights->mean_classifier};
     unsigned count = OUTSIDE;
     for (unsigned i = 0; i < spec_stages(&stack->spec); i++) {
         const unsigned last = spec_end_layer(&stack->stages[i]) - 1;
@@ -97,21 +96,21 @@ static void gather(void *context, unsigned index, unsigned count)
 {
     const struct merge_run *run = context;
     const struct workspace *source = run->source, *target = run->target;
-    const size_t width = run->from->hidden, stride = target->merging_stride;
+    const size_t width = run->from->hidden, stride = target->stage.merging_stride;
     const size_t last = (size_t)run->patches * (index + 1) / count;
     for (size_t p = (size_t)run->patches * index / count; p < last; p++) {
         const unsigned patch = (unsigned)(p % run->to->patches);
         const size_t first = p / run->to->patches * run->from->patches;
-        float *row = target->merging + p * stride;
+        float *row = target->stage.merging + p * stride;
         for (unsigned part = 0; part < 4; part++)
             memcpy(row + part * width,
-                   source->x +
-                       (first + patch_windows_merged(run->from, &source->windows, patch, part)) *
-                           source->hidden_stride,
+                   source->x + (first + patch_windows_merged(run->from, &source->stage.windows,
+                                                             patch, part)) *
+                                   source->hidden_stride,
                    width * sizeof *row);
         target->kernels->layer_norm(row, stride, row, stride, run->norm->gamma, run->norm->beta, 1,
                                     4 * width, spec_embedding_eps(run->from));
-        operand_store(&target->merged, target->kernels, p, row, 4 * width);
+        operand_store(&target->stage.merged, target->kernels, p, row, 4 * width);
     }
 }
 
@@ -121,7 +120,7 @@ static void merge(const struct spec *from, const struct spec *to, const struct l
 {
     struct merge_run run = {from, to, &last->merge_norm, source, target, images * to->patches};
     thread_pool_run(target->pool, gather, &run);
-    struct linear_io io = {.x = target->merged,
+    struct linear_io io = {.x = target->stage.merged,
                            .rows = run.patches,
                            .y = target->x,
                            .y_stride = target->hidden_stride};
@@ -149,21 +148,21 @@ static void capture_windows(const struct spec *stage, const struct workspace *im
 static void run_stages(const struct stack *stack, struct workspace *first)
 {
     const struct spec *stages = stack->stages;
-    const unsigned images = first->rows, count = stack->spec.stage_count;
+    const unsigned images = first->rows, count = stack->spec.stages->count;
     struct workspace *w = first;
     for (unsigned i = count; i-- > 0;) { /* the first stage last: it has the images' */
         struct workspace *at = first;
         for (unsigned k = 0; k < i; k++)
-            at = at->next;
+            at = at->stage.next;
         capture_windows(&stages[i], first, at, images);
     }
-    for (unsigned i = 0; i < count; i++, w = w->next) {
+    for (unsigned i = 0; i < count; i++, w = w->stage.next) {
         cut(w, images * spec_windows(&stages[i]), (unsigned)spec_sequence(&stages[i]));
         encoder_run(&stages[i], &stack->weights, w);
-        if (w->next == NULL)
+        if (w->stage.next == NULL)
             break;
         merge(&stages[i], &stages[i + 1], &stack->weights.layers[spec_end_layer(&stages[i]) - 1], w,
-              w->next, images);
+              w->stage.next, images);
     }
     cut(w, images, stages[count - 1].patches);
     memmove(w->places, first->places, images * sizeof *w->places);
@@ -197,7 +196,7 @@ void stack_add(const struct stack *stack, struct workspace *workspace,
 
 void stack_run(const struct stack *stack, struct workspace *workspace)
 {
-    if (stack->spec.stage_count > 0)
+    if (stack->spec.stages != NULL)
         run_stages(stack, workspace);
     else
         encoder_run(&stack->spec, &stack->weights, workspace);

@@ -111,10 +111,10 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
     size_t width = spec->hidden / spec->heads;
     if (!spec_head_reads_all(spec))
         return 0;
-    if (spec->window > 0) { /* window by window of the last stage */
+    if (spec->stages != NULL) { /* window by window of the last stage */
         struct spec last = spec_at(spec, spec_stages(spec) - 1);
         size_t windows = spec_windows(&last);
-        last.window = 0;
+        last.stages = NULL;
         return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
     }
     return (gradient_path_floats(spec, tokens) + ATTENTION_QUERIES * (size_t)tokens +

@@ -92,7 +92,7 @@ static struct attention_bias relative_of(const struct run *run, const struct que
     const struct layer *layer = run->layer;
     if (layer->relative.gemm == NULL)
         return (struct attention_bias){0};
-    float *matrix = scratch + run->workspace->relative_at;
+    float *matrix = scratch + run->workspace->scratch.relative_at;
     attention_relative(run->spec, run->workspace, layer, block, head, matrix,
                        matrix + block->sequence_tokens * ATTENTION_QUERIES);
     return (struct attention_bias){.at = matrix, .key_step = ATTENTION_QUERIES};
@@ -191,7 +191,7 @@ static void attend_share(void *context, unsigned index, unsigned count)
 {
     struct run *run = context;
     const struct workspace *workspace = run->workspace;
-    float *scratch = workspace->scratch + index * workspace->scratch_floats;
+    float *scratch = workspace->scratch.floats + index * workspace->scratch.each;
     const unsigned globals = parts_of(run->spec, run->layer) - run->layer->heads;
     struct lane_cursor at = lanes_begin(&run->lanes, index);
     (void)count;
@@ -241,7 +241,7 @@ static void receive(const struct receiving *run, const struct query_block *block
                                         .attended = run->layer->attended,
                                         .width = run->spec->hidden / run->spec->heads};
     attention_rows_mean(&rows, block->first - block->sequence, block->count, 0, run->layer->heads,
-                        &none, scratch, n, scratch + w->capture_block_floats);
+                        &none, scratch, n, scratch + w->capture_scratch.rows_at);
     for (size_t i = 0; i < block->count; i++)
         for (size_t t = 0; t < n; t++)
             received[t] = scratch[i * n + t] > received[t] ? scratch[i * n + t] : received[t];
@@ -251,18 +251,18 @@ static void receive_share(void *context, unsigned index, unsigned count)
 {
     const struct receiving *run = context;
     const struct workspace *w = run->workspace;
-    float *received = w->received + (size_t)index * w->tokens_max;
+    float *received = w->pruning.received + (size_t)index * w->tokens_max;
     memset(received, 0, w->tokens * sizeof *received);
     for (unsigned i = index; i < w->block_count; i += count)
         receive(run, &w->blocks[i], received + w->blocks[i].sequence,
-                w->capture_scratch + index * w->capture_scratch_floats);
+                w->capture_scratch.floats + index * w->capture_scratch.each);
 }
 
 void attention_receive(const struct spec *spec, struct workspace *workspace,
                        const struct layer *layer)
 {
     const unsigned members = thread_pool_size(workspace->pool);
-    float *received = workspace->received;
+    float *received = workspace->pruning.received;
     thread_pool_run(workspace->pool, receive_share, &(struct receiving){spec, workspace, layer});
     for (size_t m = 1; m < members; m++)
         for (size_t t = 0; t < workspace->tokens; t++) {

@@ -37,7 +37,7 @@ void attention_plan(const struct spec *spec, struct workspace *workspace, unsign
  * no block has another query, workspace->qkv is not read. */
 void attention_run(const struct spec *spec, struct workspace *workspace, const struct layer *layer);
 
-/* workspace->received [T] <- the largest attention that a token gets from any query of its
+/* workspace->pruning.received [T] <- the largest attention that a token gets from any query of its
  * sequence, averaged over the heads, from workspace->qkv and the blocks of a plan for all queries.
  * Only for a layer whose scores have no bias and no reach. Cost: the scores of a layer and their
  * softmax. */

@@ -14,7 +14,7 @@ static bool has_last(const struct spec *spec)
 /* False for windows: the classifier reads all their tokens. */
 static bool has_first_token(const struct spec *spec)
 {
-    return spec->window == 0;
+    return spec->stages == NULL;
 }
 
 /* Computes the sizes of one sequence's arrays. */
@@ -70,7 +70,7 @@ static struct attention_layout layout_of(const struct spec *spec, unsigned token
     if (spec->patch == 0)
         return (struct attention_layout){.tokens = tokens, .first = 1, .end = tokens - 1};
     return (struct attention_layout){.tokens = tokens,
-                                     .first = spec->window > 0 ? 0 : tokens - spec->patches,
+                                     .first = spec->stages != NULL ? 0 : tokens - spec->patches,
                                      .end = tokens,
                                      .columns = spec_window(spec)};
 }

@@ -42,7 +42,7 @@ static bool is_copied(const struct taking *taking)
  * windows, all of whose tokens it reads. */
 static bool is_by_head(const struct taking *taking)
 {
-    return is_last(taking) && taking->spec->window == 0;
+    return is_last(taking) && taking->spec->stages == NULL;
 }
 
 /* Returns the attention of a row's queries in this layer. */
@@ -83,7 +83,7 @@ static struct attention_bias relative_of(const struct taking *taking, unsigned r
                                       .count = (unsigned)count,
                                       .sequence = w->offset[row],
                                       .sequence_tokens = w->captures[row]->tokens};
-    float *matrix = scratch + w->capture_relative_at;
+    float *matrix = scratch + w->capture_scratch.relative_at;
     size_t step = (size_t)block.sequence_tokens * ATTENTION_QUERIES;
     for (size_t h = 0; h < heads; h++)
         attention_relative(taking->spec, w, layer, &block, head + h, matrix + h * step,
@@ -100,7 +100,7 @@ static void average_rows(const struct taking *taking, unsigned row, size_t first
     const struct attention_bias relative =
         relative_of(taking, row, first, count, head, heads, scratch);
     attention_rows_mean(&rows, first, count, head, heads, &relative, out, out_stride,
-                        scratch + taking->workspace->capture_block_floats);
+                        scratch + taking->workspace->capture_scratch.rows_at);
 }
 
 /* Computes a block of a row's queries: out [count][N]. Returns the count. */
@@ -135,7 +135,7 @@ static void average_global(const struct taking *taking, unsigned row, float *out
     for (size_t head = 0, count; head < token.heads; head += count) {
         count = token.heads - head < ATTENTION_QUERIES ? token.heads - head : ATTENTION_QUERIES;
         global_token_rows(&token, head, count, rows,
-                          scratch + taking->workspace->capture_block_floats);
+                          scratch + taking->workspace->capture_scratch.rows_at);
         for (size_t h = 0; h < count; h++)
             add_scaled(out, share, rows + h * token.tokens, token.tokens);
     }
@@ -187,7 +187,7 @@ static void take_share(void *context, unsigned index, unsigned count)
     struct taking *taking = context;
     const struct spec *spec = taking->spec;
     const struct workspace *w = taking->workspace;
-    float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
+    float *scratch = w->capture_scratch.floats + index * w->capture_scratch.each;
     unsigned mine = atomic_fetch_add_explicit(&taking->next, 1, memory_order_relaxed), task = 0;
     (void)count;
     for (unsigned row = 0; row < w->rows; row++) {
@@ -224,7 +224,7 @@ static void judge_share(void *context, unsigned index, unsigned count)
 {
     const struct taking *taking = context;
     const struct workspace *w = taking->workspace;
-    float *scratch = w->capture_scratch + index * w->capture_scratch_floats;
+    float *scratch = w->capture_scratch.floats + index * w->capture_scratch.each;
     for (unsigned row = 0; row < w->rows; row++)
         for (size_t h = index; has_stats(w->captures[row]) && h < taking->layer->heads; h += count)
             judge_head(taking, row, h, scratch);

@@ -83,7 +83,7 @@ static void enter_layer(const struct spec *spec, struct workspace *w, const stru
                           .y = w->y,
                           .x = w->x,
                           .stride = w->hidden_stride,
-                          .from = spec->window > 0 ? patch_windows_move(&w->windows, index) : NULL,
+                          .from = patch_windows_move(&w->stage.windows, index),
                           .moved = w->z,
                           .image = spec->patches,
                           .operand = &w->normed,
@@ -249,8 +249,9 @@ static void choose_tokens(const struct spec *spec, struct workspace *w, const st
     for (unsigned r = 0; r < w->rows; r++) {
         const unsigned first = w->offset[r], tokens = w->offset[r + 1] - first;
         const unsigned count = attention_pruned_tokens(spec, w, r);
-        unsigned *chosen = w->chosen + first;
-        token_pruning_choose(chosen, w->received + first, tokens, spec_head_tokens(spec), count);
+        unsigned *chosen = w->pruning.chosen + first;
+        token_pruning_choose(chosen, w->pruning.received + first, tokens, spec_head_tokens(spec),
+                             count);
         for (unsigned i = 0; i < count; i++)
             memmove(queries + (first + i) * stride, queries + (first + chosen[i]) * stride,
                     layer->attended * bytes);
@@ -266,7 +267,7 @@ static void keep_chosen_tokens(const struct spec *spec, struct workspace *w)
         const unsigned first = w->offset[r], count = attention_pruned_tokens(spec, w, r);
         for (unsigned i = 0; i < count; i++)
             memmove(w->x + (tokens + i) * w->hidden_stride,
-                    w->x + (first + w->chosen[first + i]) * w->hidden_stride,
+                    w->x + (first + w->pruning.chosen[first + i]) * w->hidden_stride,
                     spec->hidden * sizeof *w->x);
         w->offset[r] = tokens;
         tokens += count;

@@ -247,7 +247,7 @@ static void format_name(const struct spec *spec, struct tensor_row *row, const c
     unsigned inner = spec->inner > 0 ? spec->inner : 1;
     unsigned outer = row->layer / inner, in_outer = row->layer % inner;
     int len;
-    if (spec->stage_count > 0) {
+    if (spec->stages != NULL) {
         outer = spec->stage;
         in_outer = row->layer - spec_first_layer(spec);
     }
@@ -255,7 +255,7 @@ static void format_name(const struct spec *spec, struct tensor_row *row, const c
         len = snprintf(row->name, sizeof row->name, "%s%s", base, ending);
     else if (second == NULL)
         len = snprintf(row->name, sizeof row->name, "%.*s%u%s%s", (int)(first - base), base,
-                       spec->stage_count > 0 ? outer : row->layer, first + 2, ending);
+                       spec->stages != NULL ? outer : row->layer, first + 2, ending);
     else
         len = snprintf(row->name, sizeof row->name, "%.*s%u%.*s%u%s%s", (int)(first - base), base,
                        outer, (int)(second - first - 2), first + 2, in_outer, second + 2, ending);

@@ -11,7 +11,7 @@ unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned ro
 
 unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
 {
-    if (spec->window == 0)
+    if (spec->stages == NULL)
         return 0;
     unsigned window = sequence % spec_windows(spec), across = spec_windows_across(spec);
     return (window / across == across - 1 ? 2 : 0) + (window % across == across - 1 ? 1 : 0);
@@ -37,7 +37,7 @@ enum err_code patch_windows_open(struct patch_windows *out, const struct spec *s
                                  struct arena *arena, struct err *err)
 {
     const size_t n = spec->patches;
-    const unsigned shift = spec->window / 2;
+    const unsigned shift = spec_window(spec) / 2;
     *out = (struct patch_windows){.first = spec_first_layer(spec), .end = spec_end_layer(spec)};
     if (spec_windows_across(spec) == 1)
         return ERR_OK;

@@ -36,7 +36,7 @@ unsigned patch_windows_kind(const struct spec *spec, unsigned sequence);
 enum err_code patch_windows_open(struct patch_windows *out, const struct spec *spec,
                                  struct arena *arena, struct err *err);
 
-/* Returns the source of each row of layer `layer`. */
+/* Returns the source of each row of layer `layer`; NULL: no row moves, as with tables of zeros. */
 const unsigned *patch_windows_move(const struct patch_windows *windows, unsigned layer);
 
 /* Returns the image's row, in the order that `leave` reads, of part `part` of merged patch `patch`:

@@ -139,7 +139,7 @@ enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
 static const char *needs_tokens(const struct spec *spec)
 {
     const char *const *tensors = spec->family->tensors;
-    if (spec->stage_count > 0)
+    if (spec->stages != NULL)
         return "its attention has windows";
     if (spec->reaches != NULL)
         return "its attention is local";

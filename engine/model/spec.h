@@ -2,7 +2,7 @@
  *
  * A feature of the checkpoint that the engine lacks is refused here by name: an unknown model_type,
  * hidden_act or position type, a size outside its bounds, a width that its heads do not divide.
- * Threads: immutable after spec_read; strings live in the arena.
+ * Threads: immutable after spec_read; strings and tables live in the arena.
  */
 #ifndef ATTND_ENGINE_MODEL_SPEC_H
 #define ATTND_ENGINE_MODEL_SPEC_H
@@ -18,16 +18,10 @@
 #include "engine/model/config/precision_record.h"
 #include "engine/model/config/reading.h"
 #include "engine/model/config/sentence_modules.h"
+#include "engine/model/config/stage_config.h"
 #include "engine/model/family/family.h"
 
-enum { SPEC_STAGES_MAX = 8, SPEC_RINGS = 4 };
-
-/* Layers of one width over one grid of patches. The grid of a stage has half as many patches across
- * as the stage before, and its layers are twice as wide (Liu et al. 2021, section 3.1). */
-struct spec_stage {
-    unsigned first, end; /* its layers: first <= l < end */
-    unsigned hidden, heads, intermediate;
-};
+enum { SPEC_RINGS = 4 };
 
 /* In a family with stages, a field that differs by stage is the last stage's, which the head reads;
  * but patch and patches are the first stage's, into which an image is cut. spec_at gives the
@@ -58,13 +52,11 @@ struct spec {
     unsigned image_size, patch, channels;        /* images */
     unsigned patches;                            /* (image_size / patch)^2 */
     unsigned registers;
-    unsigned projection; /* P, numbers that the classifier reads; 0: it reads hidden states */
-    struct spec_stage stages[SPEC_STAGES_MAX];
-    unsigned stage_count;   /* 0: all layers are alike */
-    unsigned stage;         /* number of the stage, in a spec from spec_at */
-    unsigned window;        /* patches on a side of attention's window; 0: the whole grid */
+    unsigned projection;    /* P, numbers that the classifier reads; 0: it reads hidden states */
     unsigned position_grid; /* patches on a side of the checkpoint's grid of positions; 0: the
                                images' grid */
+    const struct stage_config *stages; /* in the arena; NULL: all layers are alike */
+    unsigned stage;                    /* number of the stage, in a spec from spec_at */
 
     /* [label_count], in the order of id2label's integer keys; in a zero-shot model attnd.json's
      * candidate_labels, or none. */

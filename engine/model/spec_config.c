@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-_Static_assert((int)STAGES_MAX == (int)SPEC_STAGES_MAX, "a spec holds what is read");
-
 enum {
     SIZE_LIMIT = 65536,
     LAYERS_LIMIT = 1024,
@@ -144,11 +142,6 @@ static enum err_code read_mlp(struct spec *spec, const struct json_t *config, st
     if (family->key_gated != NULL &&
         doc_get_bool(config, "$", family->key_gated, &spec->is_gated, err))
         return err->code;
-    /* a ratio, or one for each stage */
-    for (unsigned i = 0; family->key_mlp_ratio != NULL && i < spec->stage_count; i++)
-        if (read_mlp_ratio(spec, config, spec->stages[i].hidden, &spec->stages[i].intermediate,
-                           err))
-            return err->code;
     if (family->key_mlp_ratio != NULL)
         return read_mlp_ratio(spec, config, spec->hidden, &spec->intermediate, err);
     return get_size(config, family->key_intermediate, 4 * SIZE_LIMIT,
@@ -197,26 +190,6 @@ static enum err_code read_groups(struct spec *spec, const struct json_t *config,
     return ERR_OK;
 }
 
-/* Reads the stages. The spec itself gets the values of the last stage. */
-static enum err_code read_stages(struct spec *spec, const struct json_t *config, struct err *err)
-{
-    struct stage_config stages;
-    if (stage_config_read(&stages, config, err))
-        return err->code;
-    spec->stage_count = stages.count;
-    spec->window = stages.window;
-    for (unsigned i = 0; i < stages.count; i++) {
-        spec->hidden = stages.widths[i];
-        spec->heads = stages.heads[i];
-        spec->stages[i] = (struct spec_stage){.first = spec->layers,
-                                              .end = spec->layers + stages.depths[i],
-                                              .hidden = spec->hidden,
-                                              .heads = spec->heads};
-        spec->layers += stages.depths[i];
-    }
-    return ERR_OK;
-}
-
 static enum err_code read_width(struct spec *spec, const struct json_t *config, struct err *err)
 {
     const struct family *family = spec->family;
@@ -233,7 +206,7 @@ static enum err_code read_encoder(struct spec *spec, const struct json_t *config
     const char *key_eps = family->key_eps != NULL ? family->key_eps : "layer_norm_eps";
     double eps = family->default_eps;
     spec->qkv_bias = true;
-    if ((family->has_stages ? read_stages : read_width)(spec, config, err))
+    if (spec->stages == NULL && read_width(spec, config, err))
         return err->code;
     if (key_eps[0] != '\0')
         doc_get_number(config, "$", key_eps, &eps, err);
@@ -359,12 +332,12 @@ static enum err_code read_text(struct spec *spec, const struct json_t *config, s
 static enum err_code check_grids(const struct spec *spec, unsigned image_size, struct err *err)
 {
     unsigned unit = spec_image_unit(spec);
-    if (spec->stage_count == 0 || image_size % unit == 0)
+    if (spec->stages == NULL || image_size % unit == 0)
         return ERR_OK;
     return err_set(err, ERR_UNSUPPORTED,
                    "image_size %u with patch_size %u, window_size %u and %u stages is not "
                    "supported (supported: multiples of %u, so that windows divide every grid)",
-                   image_size, spec->patch, spec->window, spec->stage_count, unit);
+                   image_size, spec->patch, spec->stages->window, spec->stages->count, unit);
 }
 
 static enum err_code set_image_size(struct spec *spec, unsigned image_size, struct err *err)
@@ -450,7 +423,31 @@ static enum err_code read_part(struct spec *spec, const struct json_t *config, s
     return get_size(config, "projection_dim", SIZE_LIMIT, 512, &spec->projection, err);
 }
 
-/* ---- the reach of attention ---- */
+/* ---- what is held in the arena: stages, pruned heads, the reach of attention ---- */
+
+/* Reads the stages. The spec itself gets the width of the last one. */
+static enum err_code read_stages(struct spec *spec, const struct json_t *config,
+                                 struct arena *arena, struct err *err)
+{
+    if (!spec->family->has_stages)
+        return ERR_OK;
+    struct stage_config *stages = arena_alloc(arena, sizeof *stages);
+    if (stages == NULL)
+        return err_no_memory(err, sizeof *stages);
+    if (stage_config_read(stages, config, err))
+        return err->code;
+    for (unsigned i = 0; i < stages->count; i++) {
+        struct stage *stage = &stages->stage[i];
+        if (read_mlp_ratio(spec, config, stage->hidden, &stage->intermediate, err))
+            return err->code;
+    }
+    const struct stage *last = &stages->stage[stages->count - 1];
+    spec->stages = stages;
+    spec->layers = last->end;
+    spec->hidden = last->hidden;
+    spec->heads = last->heads;
+    return ERR_OK;
+}
 
 static enum err_code read_pruned(struct spec *spec, const struct json_t *config,
                                  struct arena *arena, struct err *err)
@@ -486,8 +483,9 @@ enum err_code spec_config_read(struct spec *spec, const struct json_t *config, s
         return err->code;
     if (spec->family->part != NULL)
         return read_part(spec, config, err);
-    if (read_sizes(spec, config, err) || read_rotary(spec, config, arena, err) ||
-        read_windows(spec, config, arena, err) || read_pruned(spec, config, arena, err))
+    if (read_stages(spec, config, arena, err) || read_sizes(spec, config, err) ||
+        read_rotary(spec, config, arena, err) || read_windows(spec, config, arena, err) ||
+        read_pruned(spec, config, arena, err))
         return err->code;
     return spec_labels_read(spec, config, arena, err);
 }

@@ -17,8 +17,8 @@ float spec_embedding_eps(const struct spec *spec)
 
 unsigned spec_image_unit(const struct spec *spec)
 {
-    return spec->stage_count == 0 ? spec->patch
-                                  : (spec->patch << (spec->stage_count - 1)) * spec->window;
+    const struct stage_config *stages = spec->stages;
+    return stages == NULL ? spec->patch : (spec->patch << (stages->count - 1)) * stages->window;
 }
 
 /* ---- stages ---- */
@@ -26,12 +26,12 @@ unsigned spec_image_unit(const struct spec *spec)
 struct spec spec_at(const struct spec *spec, unsigned stage)
 {
     struct spec out = *spec;
-    if (spec->stage_count == 0)
+    if (spec->stages == NULL)
         return out;
     out.stage = stage;
-    out.hidden = spec->stages[stage].hidden;
-    out.heads = spec->stages[stage].heads;
-    out.intermediate = spec->stages[stage].intermediate;
+    out.hidden = spec->stages->stage[stage].hidden;
+    out.heads = spec->stages->stage[stage].heads;
+    out.intermediate = spec->stages->stage[stage].intermediate;
     out.patch = spec->patch << stage;
     spec_set_image_size(&out, spec->image_size);
     return out;
@@ -39,23 +39,23 @@ struct spec spec_at(const struct spec *spec, unsigned stage)
 
 unsigned spec_stages(const struct spec *spec)
 {
-    return spec->stage_count > 0 ? spec->stage_count : 1;
+    return spec->stages != NULL ? spec->stages->count : 1;
 }
 
 unsigned spec_first_layer(const struct spec *spec)
 {
-    return spec->stage_count > 0 ? spec->stages[spec->stage].first : 0;
+    return spec->stages != NULL ? spec->stages->stage[spec->stage].first : 0;
 }
 
 unsigned spec_end_layer(const struct spec *spec)
 {
-    return spec->stage_count > 0 ? spec->stages[spec->stage].end : spec->layers;
+    return spec->stages != NULL ? spec->stages->stage[spec->stage].end : spec->layers;
 }
 
 unsigned spec_stage_of(const struct spec *spec, unsigned layer)
 {
     unsigned stage = 0;
-    while (stage + 1 < spec->stage_count && layer >= spec->stages[stage].end)
+    while (stage + 1 < spec_stages(spec) && layer >= spec->stages->stage[stage].end)
         stage++;
     return stage;
 }
@@ -67,7 +67,7 @@ unsigned spec_grid(const struct spec *spec)
 
 unsigned spec_window(const struct spec *spec)
 {
-    return spec->window > 0 ? spec->window : spec_grid(spec);
+    return spec->stages != NULL ? spec->stages->window : spec_grid(spec);
 }
 
 unsigned spec_windows_across(const struct spec *spec)
@@ -83,7 +83,7 @@ unsigned spec_windows(const struct spec *spec)
 unsigned spec_shift(const struct spec *spec, unsigned layer)
 {
     bool is_odd = (layer - spec_first_layer(spec)) % 2 == 1;
-    return is_odd && spec_windows_across(spec) > 1 ? spec->window / 2 : 0;
+    return is_odd && spec_windows_across(spec) > 1 ? spec_window(spec) / 2 : 0;
 }
 
 struct window_bias spec_window_bias(const struct spec *spec, unsigned layer)
@@ -98,7 +98,8 @@ size_t spec_sequence(const struct spec *spec)
 {
     if (spec->family->kind == ENGINE_TEXT)
         return spec_text_tokens(spec);
-    return spec->window > 0 ? (size_t)spec->window * spec->window : spec_image_tokens(spec);
+    return spec->stages != NULL ? (size_t)spec->stages->window * spec->stages->window
+                                : spec_image_tokens(spec);
 }
 
 /* ---- tokens ---- */
@@ -237,7 +238,7 @@ unsigned spec_features(const struct spec *spec)
 unsigned spec_mean_parts(const struct spec *spec)
 {
     const bool has_rings =
-        spec->family->kind == ENGINE_IMAGE && spec->stage_count == 0 && spec->patches >= SPEC_RINGS;
+        spec->family->kind == ENGINE_IMAGE && spec->stages == NULL && spec->patches >= SPEC_RINGS;
     return has_rings ? SPEC_RINGS : 1;
 }
 

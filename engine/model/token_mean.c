@@ -23,7 +23,7 @@ static unsigned end_of(const struct spec *spec)
 /* Returns the sequences of one input: in a family with stages, the windows of its grid. */
 static unsigned sequences_of(const struct spec *spec)
 {
-    return spec->stage_count > 0 ? spec_windows(spec) : 1;
+    return spec->stages != NULL ? spec_windows(spec) : 1;
 }
 
 /* Outer ends of rings: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in

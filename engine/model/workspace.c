@@ -82,13 +82,14 @@ static enum err_code take_merging(struct workspace *w, const struct spec *spec,
     if (columns == 0)
         return ERR_OK;
     const size_t stride = operand_stride(columns, sizeof(float)) / sizeof(float);
-    if (take(w, &w->merging, w->tokens_max, stride, err))
+    struct stage_workspace *stage = &w->stage;
+    if (take(w, &stage->merging, w->tokens_max, stride, err))
         return err->code;
-    w->merging_stride = stride;
-    w->merged = operand_f32(w->merging, stride);
+    stage->merging_stride = stride;
+    stage->merged = operand_f32(stage->merging, stride);
     return precision == PRECISION_F32
                ? ERR_OK
-               : operand_alloc(&w->merged, &w->arena, precision, w->tokens_max, columns, err);
+               : operand_alloc(&stage->merged, &w->arena, precision, w->tokens_max, columns, err);
 }
 
 static enum err_code take_matrices(struct workspace *w, const struct spec *spec, struct err *err)
@@ -158,6 +159,23 @@ bool workspace_attends_in_bf16(const struct spec *spec, const struct linear_back
            attention_bf16_runnable(spec->hidden / spec->heads);
 }
 
+/* `floats`: a member's scratch for the kernel of attention. */
+static enum err_code take_scratch(struct workspace *w, const struct spec *spec, size_t floats,
+                                  struct err *err)
+{
+    const size_t members = thread_pool_size(w->pool), attention = attention_floats(spec, floats);
+    const size_t capture = capture_scratch(spec, w->tokens_max);
+    w->scratch = (struct member_scratch){
+        .relative_at = attention, .each = attention + relative_floats(spec, w->tokens_max, 1)};
+    w->capture_scratch = (struct member_scratch){
+        .rows_at = capture_block(spec, w->tokens_max),
+        .relative_at = capture,
+        .each = capture + relative_floats(spec, w->tokens_max, spec->heads)};
+    if (take(w, &w->capture_scratch.floats, members, w->capture_scratch.each, err))
+        return err->code;
+    return take(w, &w->scratch.floats, members, w->scratch.each, err);
+}
+
 static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
                               const struct linear_backend *encoder, struct err *err)
 {
@@ -174,15 +192,7 @@ static enum err_code take_qkv(struct workspace *w, const struct spec *spec,
         return err_no_memory(err, w->tokens_max * w->qkv_stride * bytes);
     w->qkv = is_bf16 ? NULL : qkv;
     w->qkv_bf16 = is_bf16 ? qkv : NULL;
-    w->relative_at = attention_floats(spec, floats);
-    w->scratch_floats = w->relative_at + relative_floats(spec, w->tokens_max, 1);
-    w->capture_block_floats = capture_block(spec, w->tokens_max);
-    w->capture_relative_at = capture_scratch(spec, w->tokens_max);
-    w->capture_scratch_floats =
-        w->capture_relative_at + relative_floats(spec, w->tokens_max, spec->heads);
-    if (take(w, &w->capture_scratch, thread_pool_size(w->pool), w->capture_scratch_floats, err))
-        return err->code;
-    return take(w, &w->scratch, thread_pool_size(w->pool), w->scratch_floats, err);
+    return take_scratch(w, spec, floats, err);
 }
 
 static enum err_code take_operands(struct workspace *w, const struct spec *spec,
@@ -223,10 +233,11 @@ static enum err_code take_pruning(struct workspace *w, const struct spec *spec, 
 {
     if (spec->token_pruning.full_layers == 0)
         return ERR_OK;
-    w->chosen = arena_alloc_array(&w->arena, w->tokens_max, sizeof *w->chosen);
-    if (w->chosen == NULL)
-        return err_no_memory(err, w->tokens_max * sizeof *w->chosen);
-    return take(w, &w->received, thread_pool_size(w->pool), w->tokens_max, err);
+    unsigned *chosen = arena_alloc_array(&w->arena, w->tokens_max, sizeof *chosen);
+    if (chosen == NULL)
+        return err_no_memory(err, w->tokens_max * sizeof *chosen);
+    w->pruning.chosen = chosen;
+    return take(w, &w->pruning.received, thread_pool_size(w->pool), w->tokens_max, err);
 }
 
 /* Opens one stage, or all layers of a family without stages. */
@@ -244,7 +255,8 @@ static enum err_code open_stage(struct workspace *out, const struct spec *spec,
         take_operands(out, spec, encoder->precision, err) || take_pruning(out, spec, err) ||
         take_merging(out, spec, encoder->precision, err))
         return err->code;
-    return spec->window > 0 ? patch_windows_open(&out->windows, spec, &out->arena, err) : ERR_OK;
+    return spec->stages != NULL ? patch_windows_open(&out->stage.windows, spec, &out->arena, err)
+                                : ERR_OK;
 }
 
 /* Returns the tokens of a stage, for batches that have tokens_max in the first one. */
@@ -262,8 +274,8 @@ enum err_code workspace_open(struct workspace *out, const struct spec *spec,
     for (unsigned i = 0; i < spec_stages(spec) && err->code == ERR_OK; i++) {
         const struct spec stage = spec_at(spec, i);
         if (i > 0) {
-            at->next = arena_alloc_array(&at->arena, 1, sizeof *at->next);
-            at = at->next;
+            at->stage.next = arena_alloc_array(&at->arena, 1, sizeof *at);
+            at = at->stage.next;
         }
         if (at == NULL)
             err_no_memory(err, sizeof *at);
@@ -290,7 +302,7 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
     const size_t merging =
         spec->stage > 0 ? operand_stride(merging_columns(spec), sizeof(float)) : 0;
     const size_t operands = precision == PRECISION_F32 ? 0 : 2 * hidden + activated + merging;
-    const size_t moves = spec->window > 0 ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
+    const size_t moves = spec->stages != NULL ? 4 * sizeof(unsigned) * (size_t)spec->patches : 0;
     const size_t head =
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
          (size_t)spec_head_tokens(spec) * spec_row(spec) + 2 * (size_t)spec->label_count) *
@@ -326,14 +338,14 @@ size_t workspace_bytes(const struct spec *spec, enum precision precision, unsign
 
 void workspace_lend(struct workspace *workspace, struct thread_pool *pool)
 {
-    for (struct workspace *at = workspace; at != NULL; at = at->next)
+    for (struct workspace *at = workspace; at != NULL; at = at->stage.next)
         at->pool = pool;
 }
 
 void workspace_close(struct workspace *workspace)
 {
-    if (workspace->next != NULL)
-        workspace_close(workspace->next);
+    if (workspace->stage.next != NULL)
+        workspace_close(workspace->stage.next);
     arena_deinit(&workspace->arena);
     *workspace = (struct workspace){0};
 }

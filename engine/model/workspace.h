@@ -35,6 +35,31 @@ struct window_place {
     unsigned skipped;                /* first tokens that an embedding does not pool */
 };
 
+/* Scratch for attention. Each member of the pool has a part of its own: what is kept of a block of
+ * queries, the scratch of attention itself, then that of relative positions (DeBERTa's): matrices
+ * of the block's scores, and the scratch to compute one. */
+struct member_scratch {
+    float *floats;                     /* [pool, each] */
+    size_t rows_at, relative_at, each; /* the second and the third begin; a part's floats */
+};
+
+/* A model has it that leaves tokens out (struct token_pruning); in others both are NULL. */
+struct token_choice {
+    float *received;  /* [pool, T] largest attention to a token, by the member's queries */
+    unsigned *chosen; /* [T] tokens of a sequence that stay, from its offset on */
+};
+
+/* A stage has it (engine/stack.h); in a family without stages all is zero. */
+struct stage_workspace {
+    struct patch_windows windows; /* sequences are windows while the stage runs, and images before
+                                     and after */
+    float *merging;               /* [T, 2 D] four patches of the stage before, side by side */
+    size_t merging_stride;
+    struct operand merged;  /* the operand of the product that gives x */
+    struct workspace *next; /* the next stage; NULL: this is the last */
+};
+
+/* In a family with stages it is of one stage, whose sizes the matrices have. */
 struct workspace {
     const struct kernels *kernels;
     struct thread_pool *pool;
@@ -54,9 +79,7 @@ struct workspace {
     float **answers;                   /* [inputs][labels] room for logits, or NULL */
     bool captured;                     /* one of the rows has a capture */
 
-    /* NULL unless the model leaves tokens out (struct token_pruning). */
-    float *received;  /* [pool, T] largest attention to a token, by the member's queries */
-    unsigned *chosen; /* [T] tokens of a sequence that stay, from its offset on */
+    struct token_choice pruning;
 
     /* fp32, rows `*_stride` numbers apart: an odd number of cache lines, see operand.h */
     size_t hidden_stride, qkv_stride, mlp_stride, gated_stride;
@@ -75,14 +98,9 @@ struct workspace {
     struct operand attended;  /* [T, D] context */
     struct operand activated; /* [T, F] mlp or gated */
 
-    /* Attention's scratch. A member's part from relative_at on is for terms of relative positions:
-     * the matrix of a block's scores, then the scratch to compute it. */
-    float *scratch; /* [pool, scratch_floats] */
-    size_t relative_at, scratch_floats;
-    /* Captures' scratch: first the probabilities of a block, last the matrices of relative
-     * positions of all heads. */
-    float *capture_scratch; /* [pool, capture_scratch_floats] */
-    size_t capture_block_floats, capture_relative_at, capture_scratch_floats;
+    struct member_scratch scratch;         /* keeps nothing; a matrix of one head */
+    struct member_scratch capture_scratch; /* keeps probabilities; a matrix of each head */
+
     float *cls;         /* [rows, larger of spec_features and the hidden size] */
     float *pooled;      /* [rows, spec_features] */
     float *sentence;    /* [sentence_scratch] of an embedding */
@@ -94,22 +112,15 @@ struct workspace {
     float *mean_logits; /* [inputs, labels] logits of means, in the second's memory: no model with
                            a classifier of means has a distillation head */
 
-    /* In a family with stages (engine/stack.h) this is the first one; matrices above have its
-     * sizes. */
-    struct patch_windows
-        windows;    /* sequences are windows while the stage runs, images before and after */
-    float *merging; /* [T, 2 D] four patches of the stage before, side by side */
-    size_t merging_stride;
-    struct operand merged;  /* the operand of the product that gives x */
-    struct workspace *next; /* the next stage; NULL: this is the last */
+    struct stage_workspace stage;
     struct arena arena;
 };
 
 /* Returns the workspace of the last stage, which has the head's inputs and outputs. */
 static inline struct workspace *workspace_last(struct workspace *workspace)
 {
-    while (workspace->next != NULL)
-        workspace = workspace->next;
+    while (workspace->stage.next != NULL)
+        workspace = workspace->stage.next;
     return workspace;
 }
 

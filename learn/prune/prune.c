@@ -58,7 +58,7 @@ static enum err_code check_family(const struct spec *spec, const struct prune_op
                        "heads of '%s' cannot be cut out of its layers (they can of bert, "
                        "distilbert, roberta, xlm-roberta, electra, vit and deit); --heads 0",
                        family->name);
-    if (options->mlp > 0 && (family->key_intermediate == NULL || spec->stage_count > 0))
+    if (options->mlp > 0 && (family->key_intermediate == NULL || spec->stages != NULL))
         return err_set(err, ERR_UNSUPPORTED,
                        "the MLP of '%s' is as wide as %s of its config.json makes it, which says "
                        "no other width exactly; --mlp 0",

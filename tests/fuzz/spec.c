@@ -40,17 +40,19 @@ static void check_text(const struct spec *spec)
 static void check_stages(const struct spec *spec)
 {
     unsigned layers = 0;
-    FUZZ_CLAIM(spec->stage_count <= SPEC_STAGES_MAX &&
-               (spec->stage_count == 0 || spec->window >= 2));
-    for (unsigned i = 0; i < spec->stage_count; i++) {
+    const struct stage_config *stages = spec->stages;
+    if (stages == NULL)
+        return;
+    FUZZ_CLAIM(stages->count >= 1 && stages->count <= STAGES_MAX && stages->window >= 2);
+    for (unsigned i = 0; i < stages->count; i++) {
         const struct spec stage = spec_at(spec, i);
         FUZZ_CLAIM(spec_first_layer(&stage) == layers && spec_end_layer(&stage) > layers);
         FUZZ_CLAIM(stage.hidden % stage.heads == 0 && stage.intermediate >= 1);
-        FUZZ_CLAIM(spec_grid(&stage) == spec_windows_across(&stage) * spec->window);
+        FUZZ_CLAIM(spec_grid(&stage) == spec_windows_across(&stage) * stages->window);
         FUZZ_CLAIM(i == 0 || stage.patches * 4 == spec_at(spec, i - 1).patches);
         layers = spec_end_layer(&stage);
     }
-    FUZZ_CLAIM(spec->stage_count == 0 || layers == spec->layers);
+    FUZZ_CLAIM(layers == spec->layers);
 }
 
 static void check_encoder(const struct spec *spec)

@@ -1,4 +1,4 @@
-/* config_parts.h - readers of parts of config.json: what no family supports (refused.c), stages,
+/* config_parts.h - readers of parts of config.json: what no family supports (refused.c), and
  * rotary positions. For spec_config.c. Threads: pure functions.
  */
 #ifndef ATTND_ENGINE_MODEL_CONFIG_CONFIG_PARTS_H
@@ -20,21 +20,6 @@ enum err_code refused_members(const struct json_t *config, bool prunes_heads, st
 /* ERR_UNSUPPORTED, always: the text names the kind of model and the alternative, if known. `known`
  * lists the supported types; model_type NULL: config.json has none. */
 enum err_code refused_type(const char *model_type, const char *known, struct err *err);
-
-enum { STAGES_MAX = 8 };
-
-/* Stages: depths and num_heads, a number for each; embed_dim, the width of the first; window_size.
- * Defaults are SwinConfig's. */
-struct stage_config {
-    unsigned count, window;
-    unsigned depths[STAGES_MAX], heads[STAGES_MAX]; /* [count] */
-    unsigned widths[STAGES_MAX];                    /* each twice the one before */
-};
-
-/* ERR_UNSUPPORTED or ERR_UNUSABLE, with the member's name, for lists of other lengths, numbers out
- * of bounds, and a width that its heads do not divide. */
-enum err_code stage_config_read(struct stage_config *out, const struct json_t *config,
-                                struct err *err);
 
 enum { ROTARY_KINDS = 2 }; /* kinds of layers: global ones, which see all tokens, and local ones */
 

@@ -1,4 +1,4 @@
-#include "engine/model/config/config_parts.h"
+#include "engine/model/config/stage_config.h"
 
 #include "engine/base/doc.h"
 
@@ -42,29 +42,25 @@ static enum err_code read_list(const struct json_t *config, const char *key, uns
     return ERR_OK;
 }
 
-/* Fills the widths: each stage is twice as wide as the one before; its heads must divide it. */
-static enum err_code fill_widths(struct stage_config *out, unsigned first, struct err *err)
+/* Fills the stages: each is twice as wide as the one before; its heads must divide it. */
+static enum err_code fill_stages(struct stage_config *out, const unsigned *depths,
+                                 const unsigned *heads, unsigned first_width, struct err *err)
 {
+    unsigned layers = 0;
     for (unsigned i = 0; i < out->count; i++) {
-        const unsigned width = first << i;
+        const unsigned width = first_width << i;
         if (width > SIZE_LIMIT)
             return err_set(err, ERR_UNSUPPORTED,
                            "embed_dim makes stage %u %u wide; at most %d is supported", i + 1,
                            width, SIZE_LIMIT);
-        if (width % out->heads[i] != 0)
+        if (width % heads[i] != 0)
             return err_set(err, ERR_UNSUPPORTED,
                            "embed_dim makes stage %u %u wide, no multiple of num_heads %u", i + 1,
-                           width, out->heads[i]);
-        out->widths[i] = width;
+                           width, heads[i]);
+        out->stage[i] = (struct stage){
+            .first = layers, .end = layers + depths[i], .hidden = width, .heads = heads[i]};
+        layers += depths[i];
     }
-    return ERR_OK;
-}
-
-static enum err_code check_depths(const struct stage_config *config, struct err *err)
-{
-    unsigned layers = 0;
-    for (unsigned i = 0; i < config->count; i++)
-        layers += config->depths[i];
     if (layers > LAYERS_LIMIT)
         return err_set(err, ERR_UNSUPPORTED, "depths sums up to %u; at most %d is supported",
                        layers, LAYERS_LIMIT);
@@ -77,18 +73,16 @@ enum err_code stage_config_read(struct stage_config *out, const struct json_t *c
     static const unsigned default_depths[DEFAULT_STAGES] = {2, 2, 6, 2};
     static const unsigned default_heads[DEFAULT_STAGES] = {3, 6, 12, 24};
     long long width = DEFAULT_WIDTH, window = DEFAULT_WINDOW;
-    unsigned heads;
+    unsigned depths[STAGES_MAX], heads[STAGES_MAX], heads_count;
     *out = (struct stage_config){0};
     doc_get_integer(config, "$", "embed_dim", 1, SIZE_LIMIT, &width, err);
     if (doc_get_integer(config, "$", "window_size", WINDOW_MIN, WINDOW_LIMIT, &window, err) ||
-        read_list(config, "depths", LAYERS_LIMIT, default_depths, out->depths, &out->count, err) ||
-        read_list(config, "num_heads", SIZE_LIMIT, default_heads, out->heads, &heads, err))
+        read_list(config, "depths", LAYERS_LIMIT, default_depths, depths, &out->count, err) ||
+        read_list(config, "num_heads", SIZE_LIMIT, default_heads, heads, &heads_count, err))
         return err->code;
-    if (heads != out->count)
+    if (heads_count != out->count)
         return err_set(err, ERR_UNSUPPORTED, "depths has %u stages, num_heads has %u", out->count,
-                       heads);
+                       heads_count);
     out->window = (unsigned)window;
-    if (fill_widths(out, (unsigned)width, err))
-        return err->code;
-    return check_depths(out, err);
+    return fill_stages(out, depths, heads, (unsigned)width, err);
 }

@@ -47,7 +47,7 @@ static size_t rows_max(const struct network *network)
 
 static unsigned stage_count(const struct network *network)
 {
-    return network->stages != NULL ? network->parameters->spec.stage_count : 1;
+    return spec_stages(&network->parameters->spec);
 }
 
 /* A stage's spec, and the most tokens it has. */

@@ -9,7 +9,7 @@
 
 static bool has_stages(const struct network *network)
 {
-    return network->parameters->spec.stage_count > 0;
+    return network->parameters->spec.stages != NULL;
 }
 
 static struct network_stage *stage_of(const struct network *network, unsigned layer)
@@ -29,16 +29,16 @@ static bool merges(const struct network *network, unsigned layer)
 enum err_code network_stages_open(struct network *network, struct err *err)
 {
     const struct spec *spec = &network->parameters->spec;
-    const unsigned images = spec->stage_count > 0 ? network->options.tokens_max / spec->patches : 0;
+    const unsigned count = spec_stages(spec);
     network->spec = spec;
     network->tokens_max = network->options.tokens_max;
     if (!has_stages(network))
         return ERR_OK;
-    network->stages =
-        arena_alloc_array(&network->arena, spec->stage_count, sizeof *network->stages);
+    const unsigned images = network->options.tokens_max / spec->patches;
+    network->stages = arena_alloc_array(&network->arena, count, sizeof *network->stages);
     if (network->stages == NULL)
-        return err_no_memory(err, spec->stage_count * sizeof *network->stages);
-    for (unsigned i = 0; i < spec->stage_count; i++) {
+        return err_no_memory(err, count * sizeof *network->stages);
+    for (unsigned i = 0; i < count; i++) {
         struct network_stage *stage = &network->stages[i];
         stage->spec = spec_at(spec, i);
         stage->tokens_max = i > 0 ? images * stage->spec.patches : network->options.tokens_max;

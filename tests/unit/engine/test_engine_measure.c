@@ -58,7 +58,7 @@ static void check_workspace(const char *dir, enum precision precision, unsigned 
                       ERR_OK,
                   "%s", err.text);
     size_t bytes = 0; /* of every stage */
-    for (const struct workspace *at = &workspace; at != NULL; at = at->next)
+    for (const struct workspace *at = &workspace; at != NULL; at = at->stage.next)
         bytes += at->arena.bytes;
     check_bound("workspace", dir, workspace_bytes(&spec, precision, 512, threads), bytes);
     workspace_close(&workspace);

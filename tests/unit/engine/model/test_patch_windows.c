@@ -10,12 +10,10 @@
 /* A stage of so many layers over a grid. */
 static struct spec stage_of(unsigned grid, unsigned window, unsigned layers)
 {
-    struct spec spec = {.family = family_find("swin", NULL),
-                        .layers = layers,
-                        .stages = {{.end = layers}},
-                        .stage_count = 1,
-                        .window = window,
-                        .patch = 1};
+    static struct stage_config stages;
+    stages = (struct stage_config){.count = 1, .window = window, .stage = {{.end = layers}}};
+    struct spec spec = {
+        .family = family_find("swin", NULL), .layers = layers, .stages = &stages, .patch = 1};
     spec_set_image_size(&spec, grid);
     return spec;
 }

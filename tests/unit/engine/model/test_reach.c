@@ -264,7 +264,8 @@ static void check_rows(const struct local *local, unsigned reach, unsigned r)
     const struct attention_bias none = {0};
     for (unsigned block = 0; block < n; block += ATTENTION_QUERIES) {
         unsigned count = n - block < ATTENTION_QUERIES ? n - block : ATTENTION_QUERIES;
-        attention_rows_mean(&rows, block, count, 0, HEADS, &none, out, n, w->capture_scratch);
+        attention_rows_mean(&rows, block, count, 0, HEADS, &none, out, n,
+                            w->capture_scratch.floats);
         for (unsigned i = 0; i < count; i++) {
             exact_row(w, qkv, first, n, reach, block + i, exact);
             for (unsigned j = 0; j < n; j++) {

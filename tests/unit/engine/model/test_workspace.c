@@ -63,8 +63,8 @@ static size_t list_parts(const struct workspace *w, const struct spec *spec, str
         {w->pooled, rows * spec->hidden * sizeof(float)},
         {w->logits[0], rows * spec->label_count * sizeof(float)},
         {w->logits[1], rows * spec->label_count * sizeof(float)},
-        {w->scratch, members * w->scratch_floats * sizeof(float)},
-        {w->capture_scratch, members * w->capture_scratch_floats * sizeof(float)},
+        {w->scratch.floats, members * w->scratch.each * sizeof(float)},
+        {w->capture_scratch.floats, members * w->capture_scratch.each * sizeof(float)},
         {w->offset, (rows + 1) * sizeof *w->offset},
         {w->captures, rows * sizeof *w->captures},
         {w->parts_left, rows * sizeof *w->parts_left},
@@ -98,8 +98,8 @@ START_TEST(the_parts_of_a_workspace_are_zero_and_apart)
     ck_assert_uint_eq(w.mlp_stride, 48);
     ck_assert_uint_eq(w.qkv_stride, 80);
     ck_assert_ptr_null(w.qkv_bf16);
-    ck_assert_uint_eq(w.scratch_floats % 16, 0);
-    ck_assert_uint_ge(w.scratch_floats, attention_scratch(8));
+    ck_assert_uint_eq(w.scratch.each % 16, 0);
+    ck_assert_uint_ge(w.scratch.each, attention_scratch(8));
     check_apart(parts, list_parts(&w, &small, parts));
     close_one(&w);
     ck_assert_ptr_null(w.x);
@@ -272,7 +272,7 @@ START_TEST(room_for_explanations_is_for_texts_that_a_batch_holds)
     longer.positions = 8192;
     open_one(&w, &longer, &linear_native[PRECISION_F32], TOKENS, THREADS);
     open_one(&same, &small, &linear_native[PRECISION_F32], TOKENS, THREADS);
-    ck_assert_uint_eq(w.capture_scratch_floats, same.capture_scratch_floats);
+    ck_assert_uint_eq(w.capture_scratch.each, same.capture_scratch.each);
     ck_assert_uint_eq(workspace_bytes(&longer, PRECISION_F32, TOKENS, THREADS),
                       workspace_bytes(&small, PRECISION_F32, TOKENS, THREADS));
     close_one(&w);

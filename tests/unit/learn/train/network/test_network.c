@@ -113,13 +113,13 @@ static void fill_text_spec(struct spec *spec)
  * back; then one of 2, a window. */
 static void fill_stages(struct spec *spec)
 {
-    static const struct spec_stage stages[] = {
-        {.first = 0, .end = 3, .hidden = HIDDEN / 2, .heads = 1, .intermediate = 12},
-        {.first = 3, .end = 5, .hidden = HIDDEN, .heads = 2, .intermediate = 24}};
-    memcpy(spec->stages, stages, sizeof stages);
-    spec->stage_count = 2;
+    static const struct stage_config stages = {
+        .count = 2,
+        .window = 2,
+        .stage = {{.first = 0, .end = 3, .hidden = HIDDEN / 2, .heads = 1, .intermediate = 12},
+                  {.first = 3, .end = 5, .hidden = HIDDEN, .heads = 2, .intermediate = 24}}};
+    spec->stages = &stages;
     spec->layers = 5;
-    spec->window = 2;
     spec->patch = 2;
     spec_set_image_size(spec, 8);
 }
@@ -300,7 +300,7 @@ static float *copy_gradient(struct tiny *tiny)
  * them. */
 static bool is_bent(const struct tiny *tiny)
 {
-    return tiny->spec.stage_count > 0;
+    return tiny->spec.stages != NULL;
 }
 
 /* (f(x + h) - f(x - h)) / 2 h with two steps, extrapolated (Richardson): its error is h^4. */
