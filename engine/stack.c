@@ -134,7 +134,7 @@ static void merge(const struct spec *from, const struct spec *to, const struct l
 static void capture_windows(const struct spec *stage, const struct workspace *images,
                             struct workspace *w, unsigned count)
 {
-    const unsigned windows = spec_windows(stage);
+    const unsigned windows = spec_grid(stage).windows;
     w->captured = images->captured;
     for (unsigned i = count; i-- > 0;) {
         struct capture *image = images->captures[i];
@@ -157,7 +157,7 @@ static void run_stages(const struct stack *stack, struct workspace *first)
         capture_windows(&stages[i], first, at, images);
     }
     for (unsigned i = 0; i < count; i++, w = w->stage.next) {
-        cut(w, images * spec_windows(&stages[i]), (unsigned)spec_sequence(&stages[i]));
+        cut(w, images * spec_grid(&stages[i]).windows, (unsigned)spec_sequence(&stages[i]));
         encoder_run(&stages[i], &stack->weights, w);
         if (w->stage.next == NULL)
             break;

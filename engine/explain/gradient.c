@@ -113,7 +113,7 @@ size_t gradient_bytes(const struct spec *spec, unsigned tokens)
         return 0;
     if (spec->stages != NULL) { /* window by window of the last stage */
         struct spec last = spec_at(spec, spec_stages(spec) - 1);
-        size_t windows = spec_windows(&last);
+        size_t windows = spec_grid(&last).windows;
         last.stages = NULL;
         return windows * gradient_bytes(&last, (unsigned)spec_sequence(spec));
     }

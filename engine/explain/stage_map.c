@@ -9,7 +9,7 @@ static void add_attention(const struct spec *stage, const struct capture *captur
                           float *r, const float *from)
 {
     const unsigned shift = spec_shift(stage, layer), n = (unsigned)spec_sequence(stage);
-    for (unsigned v = 0; v < spec_windows(stage); v++) {
+    for (unsigned v = 0; v < spec_grid(stage).windows; v++) {
         const float *a = capture_mean(capture_window(capture, stage, v), layer);
         for (unsigned j = 0; j < n; j++) {
             float received = 0;
@@ -39,7 +39,7 @@ static void carry_down(const struct spec *spec, const struct capture *capture, u
 {
     for (unsigned i = stages; i-- > 0;) {
         const struct spec stage = spec_at(spec, i);
-        const unsigned grid = spec_grid(&stage), below = 2 * grid;
+        const unsigned grid = spec_grid(&stage).side, below = 2 * grid;
         for (; rolls && layers > spec_first_layer(&stage); layers--)
             step_down(&stage, capture, layers - 1, r, scratch);
         if (i == 0)
@@ -92,7 +92,7 @@ enum err_code stage_map_gradient(const struct spec *spec, const struct weights *
     const struct spec stage = spec_at(spec, stages - 1);
     const unsigned shift = spec_shift(&stage, stage.layers - 1);
     const unsigned n = (unsigned)spec_sequence(&stage);
-    for (unsigned v = 0; v < spec_windows(&stage); v++) { /* paths stay within a window */
+    for (unsigned v = 0; v < spec_grid(&stage).windows; v++) { /* paths stay within a window */
         memset(scratch, 0, n * sizeof *scratch);
         if (gradient_add(&stage, weights, capture_window(capture, &stage, v),
                          patch_windows_kind(&stage, v), label, arena, scratch, err))

@@ -59,7 +59,7 @@ size_t capture_bytes(const struct spec *spec, unsigned tokens, const struct capt
         const struct spec stage = spec_at(spec, i);
         const struct capture_wish own = wish_in(&stage, wish);
         const size_t bytes = sequence_bytes(&stage, (unsigned)spec_sequence(&stage), &own);
-        total += spec_windows(&stage) * (bytes + sizeof(struct capture));
+        total += spec_grid(&stage).windows * (bytes + sizeof(struct capture));
     }
     return total;
 }
@@ -72,7 +72,7 @@ static struct attention_layout layout_of(const struct spec *spec, unsigned token
     return (struct attention_layout){.tokens = tokens,
                                      .first = spec->stages != NULL ? 0 : tokens - spec->patches,
                                      .end = tokens,
-                                     .columns = spec_window(spec)};
+                                     .columns = spec_grid(spec).window};
 }
 
 static enum err_code open_sequence(struct capture *out, const struct spec *spec, unsigned tokens,
@@ -109,7 +109,7 @@ static enum err_code open_windows(struct capture *out, const struct spec *spec,
     size_t count = 0;
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
-        count += spec_windows(&stage);
+        count += spec_grid(&stage).windows;
     }
     struct capture *window = arena_alloc_array(arena, count, sizeof *window);
     out->windows = window;
@@ -118,7 +118,7 @@ static enum err_code open_windows(struct capture *out, const struct spec *spec,
     for (unsigned i = 0; i < spec_stages(spec); i++) {
         const struct spec stage = spec_at(spec, i);
         const struct capture_wish own = wish_in(&stage, wish);
-        for (unsigned v = 0; v < spec_windows(&stage); v++)
+        for (unsigned v = 0; v < spec_grid(&stage).windows; v++)
             if (open_sequence(window++, &stage, (unsigned)spec_sequence(&stage), &own, arena, err))
                 return err->code;
     }
@@ -139,7 +139,7 @@ struct capture *capture_window(const struct capture *capture, const struct spec 
 {
     size_t before = 0;
     for (unsigned i = 0; i < stage->stage; i++) { /* the next stage has half as many across */
-        const size_t across = (size_t)spec_windows_across(stage) << (stage->stage - i);
+        const size_t across = (size_t)spec_grid(stage).across << (stage->stage - i);
         before += across * across;
     }
     return capture->windows + before + window;

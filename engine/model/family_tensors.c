@@ -222,7 +222,7 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
     case PATCH:
         return spec->patch;
     case WINDOW_PLACES:
-        return window_bias_rows(&(struct window_bias){.side = spec_window(spec),
+        return window_bias_rows(&(struct window_bias){.side = spec_grid(spec).window,
                                                       .specials = spec->family->image_specials});
     case LABELS:
         return spec->label_count;

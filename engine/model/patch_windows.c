@@ -2,19 +2,20 @@
 
 unsigned patch_windows_cell(const struct spec *spec, unsigned shift, unsigned row)
 {
-    unsigned side = spec_window(spec), across = spec_windows_across(spec), grid = spec_grid(spec);
-    unsigned window = row / (side * side), within = row % (side * side);
-    unsigned down = window / across * side + within / side + shift;
-    unsigned right = window % across * side + within % side + shift;
-    return down % grid * grid + right % grid;
+    const struct spec_grid grid = spec_grid(spec);
+    unsigned side = grid.window, window = row / (side * side), within = row % (side * side);
+    unsigned down = window / grid.across * side + within / side + shift;
+    unsigned right = window % grid.across * side + within % side + shift;
+    return down % grid.side * grid.side + right % grid.side;
 }
 
 unsigned patch_windows_kind(const struct spec *spec, unsigned sequence)
 {
     if (spec->stages == NULL)
         return 0;
-    unsigned window = sequence % spec_windows(spec), across = spec_windows_across(spec);
-    return (window / across == across - 1 ? 2 : 0) + (window % across == across - 1 ? 1 : 0);
+    const struct spec_grid grid = spec_grid(spec);
+    unsigned window = sequence % grid.windows, last = grid.across - 1;
+    return (window / grid.across == last ? 2 : 0) + (window % grid.across == last ? 1 : 0);
 }
 
 /* Returns the shift of a stage's last layer. */
@@ -37,9 +38,10 @@ enum err_code patch_windows_open(struct patch_windows *out, const struct spec *s
                                  struct arena *arena, struct err *err)
 {
     const size_t n = spec->patches;
-    const unsigned shift = spec_window(spec) / 2;
+    const struct spec_grid grid = spec_grid(spec);
+    const unsigned shift = grid.window / 2;
     *out = (struct patch_windows){.first = spec_first_layer(spec), .end = spec_end_layer(spec)};
-    if (spec_windows_across(spec) == 1)
+    if (grid.across == 1)
         return ERR_OK;
     out->enter = arena_alloc_array(arena, 4 * n, sizeof *out->enter);
     if (out->enter == NULL)
@@ -66,8 +68,8 @@ const unsigned *patch_windows_move(const struct patch_windows *windows, unsigned
 unsigned patch_windows_merged(const struct spec *spec, const struct patch_windows *windows,
                               unsigned patch, unsigned part)
 {
-    unsigned grid = spec_grid(spec), half = grid / 2;
+    unsigned side = spec_grid(spec).side, half = side / 2;
     unsigned down = patch / half * 2 + part % 2, right = patch % half * 2 + part / 2;
-    unsigned at = down * grid + right;
+    unsigned at = down * side + right;
     return windows->leave != NULL ? windows->leave[at] : at;
 }

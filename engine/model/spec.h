@@ -121,12 +121,15 @@ unsigned spec_end_layer(const struct spec *spec);
 /* Returns the stage of a layer. */
 unsigned spec_stage_of(const struct spec *spec, unsigned layer);
 
-/* For a spec from spec_at: patches on a side of an image; patches on a side of a window; windows on
- * a side; all windows; and the shift of layer `layer`'s windows in patches. */
-unsigned spec_grid(const struct spec *spec);
-unsigned spec_window(const struct spec *spec);
-unsigned spec_windows_across(const struct spec *spec);
-unsigned spec_windows(const struct spec *spec);
+/* The grid of an image's patches, cut into windows. Without windows one is the whole grid. */
+struct spec_grid {
+    unsigned side, window;    /* patches on a side of the image, and of a window */
+    unsigned across, windows; /* windows on a side, and all */
+};
+
+/* Returns the grid of a spec from spec_at, of images. */
+struct spec_grid spec_grid(const struct spec *spec);
+/* Returns the shift of layer `layer`'s windows in patches, for a spec from spec_at. */
 unsigned spec_shift(const struct spec *spec, unsigned layer);
 /* Tokens that attend to each other: those of a window, or of the longest input. */
 size_t spec_sequence(const struct spec *spec);

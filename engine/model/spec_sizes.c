@@ -60,36 +60,25 @@ unsigned spec_stage_of(const struct spec *spec, unsigned layer)
     return stage;
 }
 
-unsigned spec_grid(const struct spec *spec)
+struct spec_grid spec_grid(const struct spec *spec)
 {
-    return spec->image_size / spec->patch;
-}
-
-unsigned spec_window(const struct spec *spec)
-{
-    return spec->stages != NULL ? spec->stages->window : spec_grid(spec);
-}
-
-unsigned spec_windows_across(const struct spec *spec)
-{
-    return spec_grid(spec) / spec_window(spec);
-}
-
-unsigned spec_windows(const struct spec *spec)
-{
-    return spec_windows_across(spec) * spec_windows_across(spec);
+    const unsigned side = spec->image_size / spec->patch;
+    const unsigned window = spec->stages != NULL ? spec->stages->window : side;
+    const unsigned across = side / window;
+    return (struct spec_grid){side, window, across, across * across};
 }
 
 unsigned spec_shift(const struct spec *spec, unsigned layer)
 {
+    const struct spec_grid grid = spec_grid(spec);
     bool is_odd = (layer - spec_first_layer(spec)) % 2 == 1;
-    return is_odd && spec_windows_across(spec) > 1 ? spec_window(spec) / 2 : 0;
+    return is_odd && grid.across > 1 ? grid.window / 2 : 0;
 }
 
 struct window_bias spec_window_bias(const struct spec *spec, unsigned layer)
 {
     return (struct window_bias){.heads = spec->heads,
-                                .side = spec_window(spec),
+                                .side = spec_grid(spec).window,
                                 .specials = spec->family->image_specials,
                                 .shift = spec_shift(spec, layer)};
 }

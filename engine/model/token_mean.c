@@ -23,7 +23,7 @@ static unsigned end_of(const struct spec *spec)
 /* Returns the sequences of one input: in a family with stages, the windows of its grid. */
 static unsigned sequences_of(const struct spec *spec)
 {
-    return spec->stages != NULL ? spec_windows(spec) : 1;
+    return spec->stages != NULL ? spec_grid(spec).windows : 1;
 }
 
 /* Outer ends of rings: squares of their radii over half the image's side, 0.3, 0.6 and 0.85, in
@@ -49,7 +49,7 @@ static unsigned part_of(const struct spec *spec, unsigned token)
     const unsigned specials = spec_image_specials(spec);
     if (spec_mean_parts(spec) == 1)
         return 0;
-    return token >= specials ? ring_of(token - specials, spec_grid(spec)) : SPEC_RINGS;
+    return token >= specials ? ring_of(token - specials, spec_grid(spec).side) : SPEC_RINGS;
 }
 
 /* mean += h / |h| * share; adds nothing if h is zero. */

@@ -301,8 +301,8 @@ START_TEST(stages_have_their_own_widths_grids_and_windows)
         ck_assert_uint_eq(stage.hidden, 96u << i);
         ck_assert_uint_eq(stage.heads, 3u << i);
         ck_assert_uint_eq(stage.intermediate, 384u << i);
-        ck_assert_uint_eq(spec_grid(&stage), 56u >> i);
-        ck_assert_uint_eq(spec_windows_across(&stage), 8u >> i);
+        ck_assert_uint_eq(spec_grid(&stage).side, 56u >> i);
+        ck_assert_uint_eq(spec_grid(&stage).across, 8u >> i);
         ck_assert_uint_eq(spec_sequence(&stage), 49);
         ck_assert_uint_eq(spec_shift(&stage, spec_first_layer(&stage)), 0);
         ck_assert_uint_eq(spec_shift(&stage, spec_first_layer(&stage) + 1), i < 3 ? 3 : 0);
