@@ -24,6 +24,12 @@ struct predict_item {
 
 enum { CALL_PLACE_BYTES = 64 };
 
+/* A call for vectors. */
+struct predict_vector {
+    bool is_wanted;      /* only an embedding model may answer */
+    unsigned dimensions; /* so many of its first numbers; 0: all */
+};
+
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */
     /* The JSON path of an item: "$.inputs[3].text". */
@@ -41,7 +47,9 @@ struct predict_call {
     struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
     const char *context;         /* a checked object as JSON text; NULL: none */
     const char *lot;             /* its member, a number as its text; NULL: none */
-    bool envelope;               /* the call had "inputs": answer with "results" */
+    struct predict_vector vector;
+    bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
+                      it a failed item is the failure of the call */
     unsigned item_count;
     struct predict_item *items;
 };

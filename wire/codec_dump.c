@@ -3,6 +3,7 @@
  * end. */
 #include "wire/codec_dump.h"
 
+#include "engine/base/utf8.h"
 #include "wire/answer.h"
 
 #include <jansson.h>
@@ -53,6 +54,21 @@ static void put(struct codec_text *text, const char *bytes, size_t len)
 void codec_text_add(struct codec_text *text, const char *more)
 {
     put(text, more, strlen(more));
+}
+
+static int take_all(const char *bytes, size_t len, void *context)
+{
+    struct codec_text *text = context;
+    put(text, bytes, len);
+    return text->has_failed ? -1 : 0;
+}
+
+void codec_text_string(struct codec_text *text, const char *string)
+{
+    json_t *value = json_string(UTF8_SHOWN(string));
+    if (value == NULL || json_dump_callback(value, take_all, text, JSON_ENCODE_ANY) != 0)
+        text->has_failed = true;
+    json_decref(value);
 }
 
 /* The dump of an object, without its opening brace. */

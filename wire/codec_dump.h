@@ -34,6 +34,8 @@ struct codec_text {
 
 void codec_text_open(struct codec_text *out, size_t bytes, struct arena *arena);
 void codec_text_add(struct codec_text *text, const char *more);
+/* A string in JSON, with its quotes; what is not UTF-8 is replaced by a note. */
+void codec_text_string(struct codec_text *text, const char *string);
 /* The object's members without its braces, and drops it; NULL: there was no memory for it. */
 void codec_text_members(struct codec_text *text, struct json_t *object);
 /* NUL-terminated, in the arena; NULL if anything has failed. Within the bound it stands where it

@@ -207,11 +207,20 @@ static bool prepare_in_pool(struct service *service, struct request *request)
     return is_whole;
 }
 
+/* The error of the request: its own or, without an envelope, that of its first row that failed. */
+static const struct err *error_of(const struct request *request)
+{
+    for (unsigned i = 0;
+         request->err.code == ERR_OK && !request->call.envelope && i < request->call.item_count;
+         i++)
+        if (request->rows[i].err.code != ERR_OK)
+            return &request->rows[i].err;
+    return &request->err;
+}
+
 static bool encode_in_pool(struct request *request)
 {
-    /* The only row's error is that of the request. */
-    const bool has_answers = request->err.code == ERR_OK &&
-                             (request->call.envelope || request->rows[0].err.code == ERR_OK);
+    const bool has_answers = error_of(request)->code == ERR_OK;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
     if (has_answers && request->route->protocol->encode_row(request) > 0)
@@ -324,8 +333,8 @@ static enum err_code reply_rows(struct request *request)
 
 void predict_finish(struct service *service, struct request *request)
 {
-    if (request->err.code == ERR_OK && !request->call.envelope)
-        request->err = request->rows[0].err;
+    if (error_of(request) != &request->err)
+        request->err = *error_of(request);
     if (request->err.code != ERR_OK || reply_rows(request) ||
         (service->audit != NULL && records_audit(service, request)))
         reply_problem(request);

@@ -166,12 +166,17 @@ static int describe_problem(unsigned errors, char *titles, size_t size, json_t *
     return failed;
 }
 
+/* The header that replies of the status have beside X-Request-Id; NULL: none. */
+static const char *header_of(unsigned status)
+{
+    return problem_is_passing(status)                   ? "Retry-After"
+           : status == problem_status(ERR_METHOD)       ? "Allow"
+           : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
+                                                        : NULL;
+}
+
 static json_t *problem_reply(unsigned status, unsigned errors)
 {
-    const char *header = problem_is_passing(status)                   ? "Retry-After"
-                         : status == problem_status(ERR_METHOD)       ? "Allow"
-                         : status == problem_status(ERR_UNAUTHORIZED) ? "WWW-Authenticate"
-                                                                      : NULL;
     char titles[256] = "";
     json_t *names = json_array();
     if (describe_problem(errors, titles, sizeof titles, names) != 0) {
@@ -183,7 +188,7 @@ static json_t *problem_reply(unsigned status, unsigned errors)
                   "properties", "status", "const", (int)status, "error_type", "enum", names,
                   "unevaluatedProperties", 0);
     return json_pack("{s:s, s:o, s:{s:{s:o}}}", "description", titles, "headers",
-                     reply_headers((const char *const[]){header, NULL}), "content",
+                     reply_headers((const char *const[]){header_of(status), NULL}), "content",
                      "application/problem+json", "schema", schema);
 }
 
@@ -202,16 +207,34 @@ static int add_problems(json_t *components)
     return failed;
 }
 
-/* References to the replies of the errors, OPENAPI_CAN(code) | ..., by rising status. */
-static int refer_problems(json_t *responses, unsigned can)
+/* The same for a protocol that has a schema of its own for what fails. */
+static json_t *own_problem_reply(unsigned status, unsigned errors, const char *schema)
+{
+    char titles[256] = "";
+    json_t *names = json_array();
+    const int failed = describe_problem(errors, titles, sizeof titles, names);
+    json_decref(names);
+    if (failed != 0)
+        return NULL;
+    return json_pack("{s:s, s:o, s:{s:{s:o}}}", "description", titles, "headers",
+                     reply_headers((const char *const[]){header_of(status), NULL}), "content",
+                     "application/json", "schema", reference("schemas", schema));
+}
+
+/* The replies of the errors, OPENAPI_CAN(code) | ..., by rising status: references or, with a
+ * schema, replies of the route's own. */
+static int add_failures(json_t *responses, unsigned can, const char *schema)
 {
     int failed = 0;
     for (unsigned status = STATUS_MIN; status <= STATUS_MAX; status++) {
         char name[NAME_BYTES], key[NAME_BYTES];
         problem_name(status, name);
         snprintf(key, sizeof key, "%u", status);
-        if (errors_with(status, can) != 0)
-            failed |= json_object_set_new(responses, key, reference("responses", name));
+        const unsigned errors = errors_with(status, can);
+        if (errors != 0)
+            failed |= json_object_set_new(responses, key,
+                                          schema != NULL ? own_problem_reply(status, errors, schema)
+                                                         : reference("responses", name));
     }
     return failed;
 }
@@ -318,7 +341,7 @@ static json_t *responses_of(const struct openapi_route *route)
         failed |= json_object_set_new(responses, "304",
                                       json_pack("{s:s, s:o}", "description", "Not modified",
                                                 "headers", reply_headers(others)));
-    failed |= refer_problems(responses, errors_of(route));
+    failed |= add_failures(responses, errors_of(route), says->problem);
     return codec_whole(responses, failed);
 }
 

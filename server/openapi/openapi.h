@@ -29,6 +29,7 @@ struct openapi_operation {
     const char *schema;     /* schema of the JSON of a 200, in openapi.json */
     const char *media_type; /* media type of a 200 that is no JSON; else NULL */
     const char *takes;      /* schema of the JSON that it reads; NULL: a body is a prediction's */
+    const char *problem;    /* schema of the JSON of what fails; NULL: application/problem+json */
     const char *option;     /* parameters of its query, by openapi.json, a blank between; or NULL */
     unsigned status;        /* status of a success; 0: 200 */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
@@ -53,7 +54,7 @@ struct openapi_source {
 };
 
 /* Upper bound of the memory that it takes; the tree of the document is the most of it. */
-enum { OPENAPI_BYTES = 1536 * 1024 };
+enum { OPENAPI_BYTES = 1792 * 1024 };
 
 /* The document as compact JSON, NUL-terminated in the arena; NULL if there is no memory. Takes
  * about a millisecond. */

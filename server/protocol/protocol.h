@@ -33,5 +33,7 @@ struct protocol {
 
 /* attnd's own: POST /predict. */
 extern const struct protocol protocol_native;
+/* OpenAI's: POST /v1/embeddings. */
+extern const struct protocol protocol_openai;
 
 #endif

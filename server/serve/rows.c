@@ -46,12 +46,38 @@ static enum err_code check_labels(const struct request *request, struct row *row
     return ERR_OK;
 }
 
+/* The first model that reads the kind, and answers vectors if the call wants them. */
+static struct served_model *default_model(const struct request *request, enum engine_kind kind)
+{
+    const struct snapshot *snapshot = request->snapshot;
+    for (unsigned i = 0; request->call.vector.is_wanted && i < snapshot->model_count; i++) {
+        const struct engine_info *info = snapshot->models[i]->info;
+        if (info->kind == kind && info->task == ENGINE_EMBED)
+            return snapshot->models[i];
+    }
+    return snapshot_default(snapshot, kind);
+}
+
+static enum err_code check_vector(const struct predict_vector *vector, struct row *row)
+{
+    const struct engine_info *info = row->model->info;
+    if (vector->is_wanted && info->task != ENGINE_EMBED)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "the model %s answers no vectors: its task is another (GET /models)",
+                       row->model->name);
+    if (vector->dimensions > info->vector_size && vector->is_wanted)
+        return err_set(&row->err, ERR_UNUSABLE,
+                       "dimensions: the vectors of the model %s have %u numbers, %u are asked for",
+                       row->model->name, info->vector_size, vector->dimensions);
+    return ERR_OK;
+}
+
 /* The model of an item; what is wrong with the choice goes into the row. */
 static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
     struct row *row = &request->rows[index];
     enum engine_kind kind = request->call.items[index].source.kind;
-    struct served_model *model = named != NULL ? named : snapshot_default(request->snapshot, kind);
+    struct served_model *model = named != NULL ? named : default_model(request, kind);
     if (model != NULL && model->info->kind == kind) {
         const struct predict_call *call = &request->call;
         const struct predict_item *item = &call->items[index];
@@ -60,7 +86,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
         /* items with the same key go to the same version */
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = versions_choose(request->snapshot, model, row->key);
-        if (check_labels(request, row))
+        if (check_vector(&call->vector, row) || check_labels(request, row))
             prefix_item(request, index, &row->err);
         return;
     }

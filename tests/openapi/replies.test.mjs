@@ -45,6 +45,7 @@ before(async () => {
     state = mkdtempSync(join(tmpdir(), 'attnd-openapi-'));
     server = await startServer([...MODELS, '--model', `coded=${folder}`,
         '--model', `any=${ROOT}tests/data/golden/clip-0`,
+        '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -115,6 +116,28 @@ test('the document is valid OpenAPI 3.1', async () => {
 test('every schema compiles, strictly', () => {
     for (const name of Object.keys(face.document.components.schemas))
         face.ofSchema(name, null);
+});
+
+async function embed(body, status = 200) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return JSON.parse((await exchange({ method: 'POST', path: '/v1/embeddings', body: text,
+        headers: TYPE }, status)).body);
+}
+
+test('vectors', async () => {
+    const { embedding, dimensions } = await predict({ text: LOG, model: 'vectors',
+        prompt_name: 'query' });
+    assert.equal(embedding.length, dimensions);
+    await predictRaw('text/plain', LOG, 'model=vectors&prompt_name=document');
+    await embed({ input: LOG, model: 'vectors', user: 'me' });
+    assert.equal((await embed({ input: ['a', 'b'], dimensions: 3 })).data[1].embedding.length, 3);
+    assert.equal(typeof (await embed({ input: 'a', encoding_format: 'base64' })).data[0].embedding,
+        'string');
+    await embed('{', 400);
+    await embed({ input: 'a', model: 'none' }, 404);
+    await embed({ input: ['a', 'b', 'c', 'd'] }, 413);
+    await embed({ input: [1, 2] }, 422);
+    await embed({ input: 'a', model: 'testlog-bert' }, 422);
 });
 
 test('a text', async () => {

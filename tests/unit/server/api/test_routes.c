@@ -79,10 +79,12 @@ START_TEST(each_path_is_listed_once_and_each_route_has_its_own)
 }
 END_TEST
 
-START_TEST(routes_count_a_model_only_for_predict)
+START_TEST(routes_count_a_model_only_for_predictions)
 {
     for (unsigned i = 0; i < routes_path_count(); i++)
-        ck_assert_int_eq(routes_path_takes_model(i), strcmp(routes_path(i), "/predict") == 0);
+        ck_assert_int_eq(routes_path_takes_model(i),
+                         strcmp(routes_path(i), "/predict") == 0 ||
+                             strcmp(routes_path(i), "/v1/embeddings") == 0);
 }
 END_TEST
 
@@ -132,7 +134,7 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
 END_TEST
 
 SUITE("routes", routes_name_the_nearest_route_of_an_unknown_path,
-      routes_count_a_model_only_for_predict, routes_say_what_is_wrong_with_a_request,
+      routes_count_a_model_only_for_predictions, routes_say_what_is_wrong_with_a_request,
       routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
       routes_list_the_allowed_methods, routes_know_no_other_path,
       routes_of_one_path_have_distinct_methods, each_path_is_listed_once_and_each_route_has_its_own)
