@@ -199,6 +199,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->unbound_count = model->stacks[0].weights.unbound_count;
     info->explain_default = method_default(info->kind);
     info->is_calibrated = !policy_is_uncalibrated(&spec->policy);
+    info->accepts_truncated = spec->policy.accepts_truncated;
     info->reviews_all = policy_reviews_all(&spec->policy);
     info->target_precision = spec->policy.target_precision;
     info->thresholds = spec->policy.thresholds;

@@ -107,6 +107,7 @@ struct engine_info {
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
     unsigned weight_file_count;
     bool is_calibrated;         /* it has thresholds, or is a regression, which needs none */
+    bool accepts_truncated;     /* attnd.json: a text that is cut is no reason for a review */
     bool reviews_all;           /* all answers go to review, since it is not */
     double target_precision;    /* attnd.json's: what its thresholds were chosen for; 0: unknown */
     const float *thresholds;    /* [label_count] attnd.json's, NaN: never automatic; NULL: none */

@@ -24,11 +24,9 @@ struct predict_item {
 
 enum { CALL_PLACE_BYTES = 64 };
 
-/* A call for vectors. */
-struct predict_vector {
-    bool is_wanted;      /* only an embedding model may answer */
-    unsigned dimensions; /* so many of its first numbers; 0: all */
-};
+/* The models that may answer a call: any; those of vectors; those that score how well a second text
+ * fits a first one. */
+enum predict_wish { WISH_ANY, WISH_VECTOR, WISH_RANK };
 
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */
@@ -47,7 +45,9 @@ struct predict_call {
     struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
     const char *context;         /* a checked object as JSON text; NULL: none */
     const char *lot;             /* its member, a number as its text; NULL: none */
-    struct predict_vector vector;
+    enum predict_wish wish;
+    bool refuses_cut;    /* a text of which not all is read, unless the model accepts that */
+    unsigned dimensions; /* of a vector: so many of its first numbers; 0: all */
     bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
                       it a failed item is the failure of the call */
     unsigned item_count;

@@ -35,5 +35,8 @@ struct protocol {
 extern const struct protocol protocol_native;
 /* OpenAI's: POST /v1/embeddings. */
 extern const struct protocol protocol_openai;
+/* Rerankers as clients of Cohere and Jina ask them, POST /v1/rerank, and as those of
+ * text-embeddings-inference do, POST /rerank. */
+extern const struct protocol protocol_rerank, protocol_tei_rerank;
 
 #endif

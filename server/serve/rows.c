@@ -46,29 +46,37 @@ static enum err_code check_labels(const struct request *request, struct row *row
     return ERR_OK;
 }
 
-/* The first model that reads the kind, and answers vectors if the call wants them. */
+static bool grants(const struct engine_info *info, enum predict_wish wish)
+{
+    return wish == WISH_VECTOR ? info->task == ENGINE_EMBED
+           : wish == WISH_RANK
+               ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
+               : true;
+}
+
+/* The first model that reads the kind and grants the call's wish. */
 static struct served_model *default_model(const struct request *request, enum engine_kind kind)
 {
     const struct snapshot *snapshot = request->snapshot;
-    for (unsigned i = 0; request->call.vector.is_wanted && i < snapshot->model_count; i++) {
-        const struct engine_info *info = snapshot->models[i]->info;
-        if (info->kind == kind && info->task == ENGINE_EMBED)
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (snapshot->models[i]->info->kind == kind &&
+            grants(snapshot->models[i]->info, request->call.wish))
             return snapshot->models[i];
-    }
     return snapshot_default(snapshot, kind);
 }
 
-static enum err_code check_vector(const struct predict_vector *vector, struct row *row)
+static enum err_code check_wish(const struct predict_call *call, struct row *row)
 {
     const struct engine_info *info = row->model->info;
-    if (vector->is_wanted && info->task != ENGINE_EMBED)
+    if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
-                       "the model %s answers no vectors: its task is another (GET /models)",
-                       row->model->name);
-    if (vector->dimensions > info->vector_size && vector->is_wanted)
+                       "the model %s %s: its task is another (GET /models)", row->model->name,
+                       call->wish == WISH_VECTOR ? "answers no vectors"
+                                                 : "does not score pairs of texts with one label");
+    if (call->wish == WISH_VECTOR && call->dimensions > info->vector_size)
         return err_set(&row->err, ERR_UNUSABLE,
                        "dimensions: the vectors of the model %s have %u numbers, %u are asked for",
-                       row->model->name, info->vector_size, vector->dimensions);
+                       row->model->name, info->vector_size, call->dimensions);
     return ERR_OK;
 }
 
@@ -86,7 +94,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
         /* items with the same key go to the same version */
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = versions_choose(request->snapshot, model, row->key);
-        if (check_vector(&call->vector, row) || check_labels(request, row))
+        if (check_wish(call, row) || check_labels(request, row))
             prefix_item(request, index, &row->err);
         return;
     }
@@ -223,6 +231,17 @@ static const char *digest_source(const struct engine_source *source, struct aren
     return arena_format(arena, "sha256:%s", hex);
 }
 
+static enum err_code check_whole(const struct predict_call *call, struct row *row)
+{
+    const struct engine_info *info = row_info(row);
+    if (!call->refuses_cut || !row->input.truncated || info->accepts_truncated)
+        return ERR_OK;
+    return err_set(&row->err, ERR_TOO_LARGE,
+                   "the text is longer than the %u tokens that the model reads: send less, or "
+                   "\"truncate\": true",
+                   info->tokens_max);
+}
+
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,
                                   struct interrupt *interrupt)
 {
@@ -230,6 +249,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     struct arena *arena = &request->exchange->arena;
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
+        check_whole(&request->call, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
     if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err))

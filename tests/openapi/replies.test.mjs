@@ -46,6 +46,7 @@ before(async () => {
     server = await startServer([...MODELS, '--model', `coded=${folder}`,
         '--model', `any=${ROOT}tests/data/golden/clip-0`,
         '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0`,
+        '--model', `ranks=${ROOT}tests/data/rerank/rerank-bert-0`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -123,6 +124,25 @@ async function embed(body, status = 200) {
     return JSON.parse((await exchange({ method: 'POST', path: '/v1/embeddings', body: text,
         headers: TYPE }, status)).body);
 }
+
+async function rank(path, body, status = 200) {
+    return JSON.parse((await exchange({ method: 'POST', path, body: JSON.stringify(body),
+        headers: TYPE }, status)).body);
+}
+
+test('ranks', async () => {
+    const { results } = await rank('/v1/rerank', { query: 'scan', documents: ['a', 'b'],
+        model: 'ranks', top_n: 1, return_documents: true });
+    assert.equal(results.length, 1);
+    await rank('/v1/rerank', { query: '', documents: ['a'] });
+    await rank('/v1/rerank', { query: 'a', documents: ['a'], model: 'none' }, 404);
+    await rank('/v1/rerank', { query: 'a', documents: ['a', 'b', 'c', 'd'] }, 413);
+    await rank('/v1/rerank', { query: 'a', documents: ['a'], model: 'testlog-bert' }, 422);
+    await rank('/rerank', { query: 'scan', texts: ['a', 'b'], raw_scores: true, return_text: true });
+    await rank('/rerank', { query: 'scan', texts: [LOG.repeat(50)] }, 413);
+    await rank('/rerank', { query: 'scan', texts: [LOG.repeat(50)], truncate: true });
+    await rank('/rerank', { query: 'scan' }, 422);
+});
 
 test('vectors', async () => {
     const { embedding, dimensions } = await predict({ text: LOG, model: 'vectors',

@@ -272,13 +272,22 @@ START_TEST(every_route_says_its_scope_and_what_changes_state_is_not_open)
 }
 END_TEST
 
+/* Routes that ask for predictions. */
+static bool is_prediction(const char *pattern)
+{
+    static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank", "/rerank"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (strcmp(patterns[i], pattern) == 0)
+            return true;
+    return false;
+}
+
 /* A POST that any page may send must be argued for here. */
 START_TEST(only_predictions_may_be_asked_for_by_any_page)
 {
     for (unsigned r = 0; r < routes_count(); r++) {
         const struct route *route = routes_at(r);
-        bool is_predict = strcmp(route->pattern, "/predict") == 0 ||
-                          strcmp(route->pattern, "/v1/embeddings") == 0;
+        bool is_predict = is_prediction(route->pattern);
         ck_assert_int_eq(route_changes_state(route), route->method != HTTP_GET && !is_predict);
         ck_assert_int_eq(route->is_safe, is_predict);
     }

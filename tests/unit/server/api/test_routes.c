@@ -79,12 +79,20 @@ START_TEST(each_path_is_listed_once_and_each_route_has_its_own)
 }
 END_TEST
 
+/* Routes that ask for predictions. */
+static bool is_prediction(const char *pattern)
+{
+    static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank", "/rerank"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        if (strcmp(patterns[i], pattern) == 0)
+            return true;
+    return false;
+}
+
 START_TEST(routes_count_a_model_only_for_predictions)
 {
     for (unsigned i = 0; i < routes_path_count(); i++)
-        ck_assert_int_eq(routes_path_takes_model(i),
-                         strcmp(routes_path(i), "/predict") == 0 ||
-                             strcmp(routes_path(i), "/v1/embeddings") == 0);
+        ck_assert_int_eq(routes_path_takes_model(i), is_prediction(routes_path(i)));
 }
 END_TEST
 

@@ -67,8 +67,8 @@ START_TEST(openai_answers_the_vectors_of_sentence_transformers)
     for (size_t i = 0; i < json_array_size(list); i++)
         json_array_append(texts, json_object_get(json_array_get(list, i), "text"));
     for (int way = 0; way < 2; way++) {
-        json_t *call = json_pack("{s:s,s:O,s:s}", "model", "vectors", "input", texts,
-                                 "encoding_format", way == 0 ? "float" : "base64");
+        json_t *call = json_pack("{s:s,s:O,s:s,s:b}", "model", "vectors", "input", texts,
+                                 "encoding_format", way == 0 ? "float" : "base64", "truncate", 1);
         char *body = json_dumps(call, 0);
         struct reply reply = ask(body);
         reply_expect_status(&reply, 200);
@@ -133,13 +133,12 @@ START_TEST(openai_refuses_in_its_own_form)
          "input: the model classes answers no vectors"},
         {"{\"input\":\"a\",\"model\":\"wafers\"}", 422, "unusable",
          "input: the model wafers does not read texts"},
-        {"{\"input\":[1,2]}", 422, "unusable", "input: expected texts, found token ids"},
-        {"{\"input\":[[1,2]]}", 422, "unusable", "input: expected texts, found token ids"},
+        {"{\"input\":[1,2]}", 422, "unusable", "input[0]: expected a text, found token ids"},
+        {"{\"input\":[[1,2]]}", 422, "unusable", "input: expected a text, found token ids"},
         {"{\"input\":[\"a\",\"\"]}", 422, "unusable", "input[1]: empty"},
         {"{\"input\":[\"a\",\" \"]}", 422, "unusable", "input[1]: the text has no token"},
         {"{\"input\":[]}", 422, "unusable", "input: the array is empty"},
-        {"{\"input\":{}}", 422, "unusable",
-         "input: expected a text or an array of texts, found an"},
+        {"{\"input\":{}}", 422, "unusable", "input: expected a text, found an object"},
         {"{}", 422, "unusable", "input: it is missing"},
         {"{\"input\":\"a\",\"dimensions\":49}", 422, "unusable",
          "input: dimensions: the vectors of the model vectors have 48 numbers, 49 are asked for"},

@@ -1,0 +1,148 @@
+#include "server/protocol/texts.h"
+
+#include "engine/base/doc.h"
+#include "server/protocol/content.h"
+#include "server/serve/snapshots.h"
+#include "wire/codec_check.h"
+#include "wire/problem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    DEPTH_MAX = 4,
+    TOKENS_BESIDE = 64, /* of a body, beside its texts */
+    TOKEN_BYTES = 128,  /* of jansson's tree */
+    TEXT_COPIES = 5,    /* of a string: the tree's, twice in its lexer's buffer, and ours */
+};
+
+enum err_code texts_accept(struct request *request)
+{
+    request->call.model_place = "model";
+    if (content_accept(request) || request->body == REQUEST_JSON)
+        return request->err.code;
+    return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON: application/json");
+}
+
+static struct doc_limits limits_of(const struct request *request)
+{
+    struct doc_limits limits = doc_limits_request;
+    limits.depth_max = DEPTH_MAX;
+    limits.tokens_max = TOKENS_BESIDE + request->snapshot->config.inputs_max;
+    limits.bytes_max = 0; /* body_bytes_max bounds them */
+    return limits;
+}
+
+size_t texts_parse_bytes(struct request *request)
+{
+    const size_t len = content_len_max(request), tokens = limits_of(request).tokens_max;
+    return content_bytes(request) + (len < tokens ? len : tokens) * TOKEN_BYTES +
+           memory_product(len, TEXT_COPIES) +
+           request->snapshot->config.inputs_max * sizeof(struct predict_item);
+}
+
+enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
+{
+    const struct doc_limits limits = limits_of(request);
+    *root = NULL;
+    if (content_decode_json(request) ||
+        doc_parse(root, request->content, request->content_len, &limits, &request->err))
+        return request->err.code;
+    if (strcmp(doc_type_name(*root), "an object") != 0)
+        return err_set(&request->err, ERR_UNUSABLE, "expected an object, found %s",
+                       doc_type_name(*root));
+    if (doc_check_members(*root, "$", known, &request->err))
+        request->err.code = ERR_UNUSABLE;
+    return request->err.code;
+}
+
+enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
+                         size_t most, const char **out)
+{
+    const char *name = NULL;
+    if (doc_get_string(root, "$", key, &name, &request->err) || name == NULL)
+        return request->err.code;
+    if (codec_check_label(name, strlen(name), most, "$", key, &request->err))
+        return request->err.code;
+    *out = arena_copy(&request->exchange->arena, name, strlen(name));
+    return *out != NULL ? ERR_OK : err_no_memory(&request->err, strlen(name));
+}
+
+enum err_code texts_text(struct request *request, const struct json_t *value, const char *place,
+                         const char **out, size_t *len)
+{
+    double id;
+    const char *text = doc_text(value, len);
+    if (value == NULL)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: it is missing", place);
+    if (text == NULL && (doc_as_number(value, &id) || doc_array_count(value) > 0))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: expected a text, found token ids: they belong to another tokenizer, "
+                       "send the text",
+                       place);
+    if (text == NULL)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected a text, found %s", place,
+                       doc_type_name(value));
+    *out = arena_copy(&request->exchange->arena, text, *len);
+    return *out != NULL ? ERR_OK : err_no_memory(&request->err, *len + 1);
+}
+
+enum err_code texts_items(struct request *request, const struct json_t *value, const char *name)
+{
+    const unsigned most = request->snapshot->config.inputs_max;
+    const bool is_array = value != NULL && strcmp(doc_type_name(value), "an array") == 0;
+    const size_t count = is_array ? doc_array_count(value) : 1;
+    struct predict_call *call = &request->call;
+    char place[CALL_PLACE_BYTES];
+    if (count == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: the array is empty", name);
+    if (count > most)
+        return err_set(&request->err, ERR_TOO_LARGE, "%s: at most %u texts (inputs_max), found %zu",
+                       name, most, count);
+    call->items = arena_alloc_array(&request->exchange->arena, count, sizeof *call->items);
+    if (call->items == NULL)
+        return err_no_memory(&request->err, count * sizeof *call->items);
+    call->item_count = (unsigned)count;
+    for (unsigned i = 0; i < count; i++) {
+        const char *text;
+        size_t len;
+        call->place(call, i, place);
+        if (texts_text(request, is_array ? doc_array_item(value, i) : value, place, &text, &len))
+            return request->err.code;
+        if (len == 0)
+            return err_set(&request->err, ERR_UNUSABLE, "%s: empty", place);
+        call->items[i].source =
+            (struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = len, .is_utf8 = true};
+    }
+    return ERR_OK;
+}
+
+void texts_number(struct codec_text *text, float number)
+{
+    char written[TEXTS_NUMBER_BYTES + 8];
+    snprintf(written, sizeof written, "%.9g", (double)number);
+    codec_text_add(text, written);
+}
+
+const char *texts_problem(struct request *request, size_t *len)
+{
+    const struct err *err = &request->err;
+    const unsigned status = problem_status(err->code);
+    const char *type = status == 401   ? "authentication_error"
+                       : status == 403 ? "permission_error"
+                       : status == 429 ? "rate_limit_error"
+                       : status >= 500 ? "server_error"
+                                       : "invalid_request_error";
+    const bool is_model = err->code == ERR_NOT_FOUND && request->rows != NULL;
+    struct codec_text text;
+    codec_text_open(&text, 0, &request->exchange->arena);
+    codec_text_add(&text, "{\"error\":{\"message\":");
+    codec_text_string(&text, err->text);
+    codec_text_add(&text, ",\"type\":");
+    codec_text_string(&text, type);
+    codec_text_add(&text,
+                   is_model ? ",\"param\":\"model\",\"code\":" : ",\"param\":null,\"code\":");
+    codec_text_string(&text, is_model ? "model_not_found" : err_name(err->code));
+    codec_text_add(&text, "}}");
+    return codec_text_end(&text, len);
+}
