@@ -79,20 +79,20 @@ static char *append(char *to, const void *bytes, size_t len)
     return to + len + 1;
 }
 
-static struct job *copy_job(const struct row *row, const struct engine_source *source,
-                            const char *id)
+static struct job *copy_job(const struct answer_outcome *outcome,
+                            const struct engine_source *source, const char *id)
 {
-    const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
-    const char *label = outcome.label != NULL ? outcome.label : "";
+    const char *label = outcome->label != NULL ? outcome->label : "";
     size_t id_len = strlen(id), label_len = strlen(label);
     struct job *job = malloc(sizeof *job + id_len + label_len + bytes_of(source) + 4);
     if (job == NULL)
         return NULL;
     char *at = (char *)(job + 1);
-    *job = (struct job){.source = *source, .id = at, .outcome = outcome};
+    *job = (struct job){.source = *source, .id = at, .outcome = *outcome};
+    job->source.prompt_name = NULL; /* the request's, and of embeddings, which are not offered */
     job->outcome.judgement = NULL;
     at = append(at, id, id_len);
-    job->outcome.label = outcome.label != NULL ? at : NULL;
+    job->outcome.label = outcome->label != NULL ? at : NULL;
     job->source.bytes = at = append(at, label, label_len);
     at = append(at, source->bytes, source->len);
     if (source->pair != NULL) {
@@ -132,16 +132,19 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
                   struct served_model *model)
 {
     const struct engine_source source = request_source(request, (unsigned)(row - request->rows));
+    const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
     struct err err = {0};
     pthread_mutex_lock(&shadow->lock);
     bool is_full = shadow->jobs >= SHADOW_JOBS_MAX || shadow->bytes >= SHADOW_BYTES_MAX;
     pthread_mutex_unlock(&shadow->lock);
     if (is_full || row->labels != NULL) /* which the shadow does not have encoded */
         return false;
+    if (outcome.number_name == NULL) /* a vector: there is nothing to compare */
+        return false;
     size_t held = memory_sum(need_of(model, &source), bytes_of(&source) + sizeof(struct job));
     if (memory_take(shadow->options.memory, held, MEMORY_LARGE, &err))
         return false;
-    struct job *job = copy_job(row, &source, request_reply_id(request));
+    struct job *job = copy_job(&outcome, &source, request_reply_id(request));
     if (job == NULL) {
         memory_give(shadow->options.memory, held);
         return false;

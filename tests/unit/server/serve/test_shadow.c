@@ -149,6 +149,18 @@ START_TEST(shadow_numbers_of_a_regression_agree_within_a_hundredth)
 }
 END_TEST
 
+START_TEST(shadow_skips_vectors)
+{
+    struct bench bench;
+    bench_open(&bench, 1, 0, 0);
+    fake_task = ENGINE_EMBED;
+    offer(&bench, 0, "p", ERR_OK);
+    fake_task = ENGINE_CLASSIFY;
+    ck_assert_uint_eq(count(&bench, 1, SHADOW_SKIPPED), 1);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(shadow_copies_go_to_every_shadow_except_the_answering_version)
 {
     struct bench bench;
@@ -303,7 +315,7 @@ END_TEST
 
 SUITE("shadow", shadow_copies_are_judged_by_a_thread_of_lowest_priority,
       shadow_copies_go_to_every_shadow_except_the_answering_version,
-      shadow_numbers_of_a_regression_agree_within_a_hundredth,
+      shadow_numbers_of_a_regression_agree_within_a_hundredth, shadow_skips_vectors,
       shadow_copies_only_answered_requests, a_copy_that_cannot_be_judged_has_failed,
       shadow_skips_copies_without_a_place, shadow_copies_nothing_without_memory,
       a_copy_waits_while_a_worker_is_busy_and_a_stop_drops_it,
