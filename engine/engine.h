@@ -101,7 +101,7 @@ struct engine_info {
     bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
     size_t parameters;          /* weights in use, counted as numbers */
     size_t weight_bytes;        /* as held in memory */
-    size_t head_bytes;          /* so of the head's file: its examples and n-grams */
+    size_t head_bytes;          /* so of the head's file (examples, n-grams) and of Dense */
     const char *const *unbound; /* tensors of the checkpoint that the model does not use */
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
@@ -280,6 +280,9 @@ struct engine_result {
 /* Room for logits and scores, or for the vector. ERR_NO_MEMORY. */
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err);
+
+/* vector [size] <- vector / max(|vector|, 1e-12), in place: of one that is cut. Any thread. */
+void engine_normalize(float *vector, unsigned size);
 
 /* Runs inputs[0..rows) as one packed batch and fills *results[0..rows). The sum of tokens must fit
  * the session, but for texts in windows and images in views: more of them than fit are run in

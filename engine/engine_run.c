@@ -4,6 +4,7 @@
 #include "engine/engine_state.h"
 #include "engine/model/head.h"
 #include "engine/model/head_parts.h"
+#include "engine/model/sentence_pooling.h"
 
 #include <assert.h>
 #include <math.h>
@@ -233,9 +234,8 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
                                  struct arena *arena, struct err *err)
 {
     const unsigned labels = model->info.label_count, size = model->info.vector_size;
-    *out = (struct engine_result){.vector = NULL};
     if (model->info.task == ENGINE_EMBED) {
-        out->vector = arena_alloc_array(arena, size, sizeof(float));
+        *out = (struct engine_result){.vector = arena_alloc_array(arena, size, sizeof(float))};
         return out->vector != NULL ? ERR_OK : err_no_memory(err, size * sizeof(float));
     }
     *out = (struct engine_result){.logits = arena_alloc_array(arena, labels, sizeof(float)),
@@ -243,4 +243,9 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
     return out->logits != NULL && out->scores != NULL
                ? ERR_OK
                : err_no_memory(err, 2 * labels * sizeof(float));
+}
+
+void engine_normalize(float *vector, unsigned size)
+{
+    sentence_normalize(vector, size);
 }

@@ -181,11 +181,3 @@ void sentence_embed(float *out, const struct sentence_modules *modules,
     }
     memcpy(out, now, width * sizeof *out);
 }
-
-unsigned sentence_truncate(float *vector, unsigned width, unsigned keep, bool normalizes)
-{
-    const unsigned kept = keep > 0 && keep < width ? keep : width;
-    if (normalizes)
-        sentence_normalize(vector, kept);
-    return kept;
-}

@@ -3,7 +3,6 @@
  *
  *     float *scratch = ... sentence_scratch(&modules) numbers, once for each worker
  *     sentence_embed(vector, &modules, &tokens, scratch);          vector [modules.width]
- *     width = sentence_truncate(vector, modules.width, 256, false);
  *
  * x[t], t < tokens, are the token states, special tokens included. Tokens [first, end) count, n of
  * them:
@@ -61,11 +60,5 @@ void sentence_embed(float *out, const struct sentence_modules *modules,
 
 /* vector [width] <- vector / max(|vector|, 1e-12), in place. */
 void sentence_normalize(float *vector, unsigned width);
-
-/* Cuts a Matryoshka vector (Kusupati et al. 2022) to its first `keep` numbers and returns its width
- * then: at most `width`; keep 0 keeps all. As in the package, the cut comes behind all modules, so
- * a vector of a model that ends with Normalize has no unit length any more. `normalizes` is the
- * package's normalize_embeddings: the rest is normalised again; false is its default. */
-unsigned sentence_truncate(float *vector, unsigned width, unsigned keep, bool normalizes);
 
 #endif

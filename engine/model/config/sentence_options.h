@@ -51,7 +51,11 @@ struct sentence_options {
                             caller takes the smallest of this and the model's own limits */
 
     enum sentence_similarity similarity;
-    unsigned truncate_width; /* numbers of a vector that are kept, if it has more; 0: all */
+
+    /* First numbers of a vector that are kept, if it has more; 0: all (Matryoshka vectors,
+     * Kusupati et al. 2022). As in the package, the cut comes behind all modules: a vector of a
+     * model that ends with Normalize then has no unit length any more. */
+    unsigned truncate_width;
 };
 
 /* Reads config_sentence_transformers.json's object, whose strings the arena copies. Absent members
