@@ -107,13 +107,16 @@ out:
     return err->code;
 }
 
-/* Bytes of the head's file: the examples that an input is compared with, and the table of
- * n-grams. */
+/* Bytes of the head's file (the examples that an input is compared with, and the table of n-grams)
+ * and of an embedding's Dense. */
 static size_t head_bytes(const struct engine_model *model)
 {
     const struct neighbours *examples = &model->stacks[0].spec.policy.ood.neighbours;
     const struct ngram_table *table = &model->ngrams;
+    const struct sentence_modules *sentence = model->stacks[0].spec.sentence;
     size_t numbers = examples->count * examples->width;
+    if (sentence != NULL)
+        numbers += sentence_modules_numbers(sentence);
     if (table->weight != NULL)
         numbers += ((size_t)table->reading.rows + 1) * table->labels;
     return numbers * sizeof(float);

@@ -20,8 +20,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Every number of the file as fp32, but the linear layers of the encoder in its precision, padded
- * to whole panels; a part for what is kept beside them (scales, the arena's blocks). */
+/* Counts every number of the file, and of an embedding's Dense, as fp32, but the linear layers of
+ * the encoder in its precision, padded to whole panels; a part for what is kept beside them
+ * (scales, the arena's blocks). */
 static size_t weight_bytes(const struct spec *spec, const struct checkpoint *checkpoint,
                            enum precision precision)
 {
@@ -35,6 +36,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     for (size_t i = 0; i < checkpoint_count(checkpoint); i++)
         numbers += checkpoint_at(checkpoint, i)->count;
     linear = linear < numbers ? linear : numbers;
+    if (spec->sentence != NULL)
+        numbers += sentence_modules_numbers(spec->sentence);
     for (unsigned i = 0; i < spec->layers && has_windows; i++) { /* spread out for all pairs */
         const struct spec at = spec_at(spec, spec_stage_of(spec, i));
         const struct window_bias shape = spec_window_bias(&at, i);

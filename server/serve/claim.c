@@ -31,12 +31,13 @@ enum err_code claim_reading(struct service *service, struct request *request, si
     return claim(service, request, bytes);
 }
 
-/* A row's logits and scores, and between two steps its features. */
+/* A row's logits and scores, or its vector; and between two steps its features. */
 static size_t result_bytes(const struct row *row, bool has_steps)
 {
     const struct engine_info *info = row_info(row);
     const size_t features = has_steps ? info->feature_size : 0;
-    return ROW_BYTES + ((size_t)info->label_count * 2 + features) * sizeof(float);
+    return ROW_BYTES +
+           ((size_t)info->label_count * 2 + info->vector_size + features) * sizeof(float);
 }
 
 /* Both texts of a pair, side by side for their digest. */

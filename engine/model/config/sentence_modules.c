@@ -427,6 +427,16 @@ enum err_code sentence_modules_read(struct sentence_modules *out, const char *di
     return err->code;
 }
 
+size_t sentence_modules_numbers(const struct sentence_modules *modules)
+{
+    size_t numbers = 0;
+    for (unsigned i = 0; i < modules->step_count; i++) {
+        const struct sentence_dense *dense = &modules->steps[i].dense; /* zero of Normalize */
+        numbers += (size_t)dense->out * dense->in + (dense->has_bias ? dense->out : 0);
+    }
+    return numbers;
+}
+
 enum err_code sentence_modules_load(struct sentence_modules *modules, struct arena *arena,
                                     struct err *err)
 {

@@ -87,6 +87,9 @@ struct sentence_modules {
 enum err_code sentence_modules_read(struct sentence_modules *out, const char *dir,
                                     struct arena *arena, struct err *err);
 
+/* Numbers of the weights of every Dense. */
+size_t sentence_modules_numbers(const struct sentence_modules *modules);
+
 /* Reads the weights of every Dense as fp32 (sentence_dense_load). Each text begins with the
  * module's path. After an error the weights are not to be used. */
 enum err_code sentence_modules_load(struct sentence_modules *modules, struct arena *arena,

@@ -14,7 +14,7 @@
 static const char *const dirs[] = {"models/wafer-vit",         "models/kernel-bert",
                                    "models/testlog-bert",      "tests/data/golden/dinov2-1",
                                    "tests/data/golden/beit-0", "tests/data/golden/swin-0",
-                                   "tests/data/golden/clip-0"};
+                                   "tests/data/golden/clip-0", "tests/data/embedding/st-cls-0"};
 static const char *const dtypes[] = {"f32", "int8"};
 enum { DIRS = sizeof dirs / sizeof dirs[0], DTYPES = sizeof dtypes / sizeof dtypes[0] };
 
