@@ -24,10 +24,10 @@ export class Options {
         byId('candidate-labels').addEventListener('change', () => changed.other());
     }
 
-    /** Of these, the page asks models that answer a label. */
+    /** Models that answer a vector are left out: the page does not show vectors. */
     setModels(all) {
         const before = byId('model').value;
-        const models = all.filter(({ task }) => task === 'classify');
+        const models = all.filter(({ task }) => task !== 'embed');
         this.models = models;
         byId('model').replaceChildren(el('option', { value: '' }, 'Default for the input'),
             ...models.map((model) => el('option', { value: model.name },
