@@ -232,7 +232,7 @@ static char *list_inputs(const struct sources *sources)
 static enum err_code digest_files(char **out, const char *dir, const char *const *names,
                                   struct err *err)
 {
-    char all[1024] = "", hash[SHA256_HEX_BYTES] = "none";
+    char all[2048] = "", hash[SHA256_HEX_BYTES] = "none";
     for (; *names != NULL; names++) {
         char path[PATH_MAX], one[SHA256_HEX_BYTES];
         bool exists;
@@ -268,6 +268,10 @@ static enum err_code digest_model(struct output_state *out, const char *dir, str
                                           "vocab.txt",
                                           "vocab.json",
                                           "merges.txt",
+                                          "modules.json",
+                                          "config_sentence_transformers.json",
+                                          "sentence_bert_config.json",
+                                          "1_Pooling/config.json",
                                           NULL};
     out->dir = dir;
     if (digest_files(&out->attnd_json, dir, calibration, err))
