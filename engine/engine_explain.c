@@ -73,8 +73,7 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
     const struct capture_wish wish = wish_of(model, input, options);
     if (model->info.task == ENGINE_EMBED)
         return err_set(err, ERR_UNUSABLE,
-                       "explain: the model answers a vector, which no method "
-                       "explains");
+                       "explain: the model answers a vector, which no method explains");
     if (check_layer(model, options, err) || check_statistics(model, options, err))
         return err->code;
     struct capture *captures = arena_alloc_array(arena, windows, sizeof *captures);
