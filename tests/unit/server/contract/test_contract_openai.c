@@ -13,6 +13,9 @@
 
 #define MODEL "tests/data/embedding/st-bert-0"
 
+#define IDS_8 "1,2,3,4,5,6,7,8,"
+#define IDS_32 IDS_8 IDS_8 IDS_8 IDS_8
+
 enum { SIZE = 48 };
 
 static struct server_process server;
@@ -147,7 +150,10 @@ START_TEST(openai_refuses_in_its_own_form)
         {"{\"input\":\"a\",\"inputs\":\"b\"}", 422, "unusable", "$.inputs is not supported"},
         {"[\"a\"]", 422, "unusable", "expected an object, found an array"},
         {"{\"input\":\"a\"", 400, "malformed", "JSON ends too early"},
-        {"{\"input\":[[[[[\"a\"]]]]]}", 413, "too_large", "JSON"},
+        {"{\"input\":[[[[[\"a\"]]]]]}", 413, "too_large",
+         "input: at most 64 texts (inputs_max), no "},
+        {"{\"input\":[[" IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 "1]]}", 413, "too_large",
+         "input: at most 64 texts (inputs_max), no token ids: more than 128 JSON tokens"},
     };
     start();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
