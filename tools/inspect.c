@@ -119,6 +119,9 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
         printf("scores         %s\nlabels         %u\n", info->scores, info->label_count);
         for (unsigned i = 0; i < info->label_count; i++)
             printf("  %-5u        %s\n", i, info->labels[i]);
+        if (info->task == ENGINE_EMBED)
+            printf("vectors        %u numbers, similarity %s, %u prompts\n", info->vector_size,
+                   info->similarity, info->prompt_count);
         if (info->is_zero_shot)
             printf("zero-shot      labels may come with a request; put into \"%s\"\n",
                    info->hypothesis);
