@@ -296,6 +296,9 @@ START_TEST(batch_says_what_is_wrong_with_the_command)
                    2, "", "--explain needs --format jsonl");
     outcome_expect(RUN("--model", model, "--lines", "a", "--format", "csv", "--top-k", "all"), 2,
                    "", "--top-k: with --format csv a number from 1 to 100");
+    outcome_expect(
+        RUN("--model", "tests/data/embedding/st-bert-0", "--lines", "README.md", "--format", "csv"),
+        2, "", "--format csv: the model answers vectors");
     outcome_expect(RUN("--model", model, "--lines", "a", "--explain", "magic"), 2, "",
                    "no method 'magic'");
     outcome_expect(RUN("--model", model, "--lines", "a", "--key-file", "k"), 2, "",
