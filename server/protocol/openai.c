@@ -19,7 +19,6 @@
 #include "wire/limits.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,7 +66,8 @@ static enum err_code read_options(struct request *request, const struct json_t *
 
 static enum err_code parse(struct service *service, struct request *request)
 {
-    static const char known[] = "input, model, encoding_format, dimensions, user, prompt_name, truncate";
+    static const char known[] =
+        "input, model, encoding_format, dimensions, user, prompt_name, truncate";
     struct json_t *root;
     (void)service;
     request->call = (struct predict_call){
@@ -89,18 +89,17 @@ static unsigned size_of(const struct request *request, const struct row *row)
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 
+/* Rows are written without scratch. */
 static size_t reply_bytes(const struct request *request, size_t *text)
 {
-    size_t largest = 0;
     *text = FRAME_BYTES;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
         const size_t bytes =
             row->err.code != ERR_OK ? 0 : memory_product(size_of(request, row), TEXTS_NUMBER_BYTES);
-        largest = bytes > largest ? bytes : largest;
         *text = memory_sum(*text, memory_sum(bytes, ROW_BYTES));
     }
-    return memory_sum(*text, memory_sum(largest, sizeof((struct err *)0)->text * MESSAGE_COPIES));
+    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
 }
 
 /* The reply in the making. */
@@ -123,16 +122,17 @@ static struct writing *begin(struct request *request)
     return writing;
 }
 
+/* Encodes pieces of a multiple of three bytes, so that padding stands at the end alone. */
 static void add_base64(struct codec_text *text, const float *vector, unsigned size)
 {
-    char *out = arena_alloc(text->arena, base64_encoded_size(size * sizeof *vector));
-    if (out == NULL) {
-        text->has_failed = true;
-        return;
-    }
-    base64_encode(out, (const char *)vector, size * sizeof *vector);
+    enum { PIECE = 3 * 12 };
+    char out[PIECE * sizeof *vector / 3 * 4 + 1];
     codec_text_add(text, "\"");
-    codec_text_add(text, out);
+    for (unsigned i = 0; i < size; i += PIECE) {
+        const unsigned count = size - i < PIECE ? size - i : PIECE;
+        base64_encode(out, (const char *)(vector + i), count * sizeof *vector);
+        codec_text_add(text, out);
+    }
     codec_text_add(text, "\"");
 }
 
@@ -145,16 +145,6 @@ static void add_numbers(struct codec_text *text, const float *vector, unsigned s
     codec_text_add(text, "]");
 }
 
-/* Scales the first `size` numbers to length 1, if the vector is cut. */
-static void cut(float *vector, unsigned size, unsigned whole)
-{
-    double squares = 0;
-    for (unsigned i = 0; i < size; i++)
-        squares += (double)vector[i] * (double)vector[i];
-    for (unsigned i = 0; i < size && size < whole && squares > 0; i++)
-        vector[i] = (float)((double)vector[i] / sqrt(squares));
-}
-
 static unsigned encode_row(struct request *request)
 {
     struct writing *writing = begin(request);
@@ -165,7 +155,8 @@ static unsigned encode_row(struct request *request)
     float *vector = row->answer.result.vector;
     const unsigned size = size_of(request, row);
     char head[ROW_BYTES];
-    cut(vector, size, row_info(row)->vector_size);
+    if (size < row_info(row)->vector_size)
+        engine_normalize(vector, size);
     snprintf(head, sizeof head, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
              writing->encoded > 0 ? "," : "", writing->encoded);
     codec_text_add(&writing->text, head);

@@ -11,9 +11,10 @@
 
 enum {
     DEPTH_MAX = 4,
-    TOKENS_BESIDE = 64, /* of a body, beside its texts */
-    TOKEN_BYTES = 128,  /* of jansson's tree */
-    TEXT_COPIES = 5,    /* of a string: the tree's, twice in its lexer's buffer, and ours */
+    TOKENS_PER_TEXT = 2, /* the text and its comma */
+    TOKEN_BYTES = 128,   /* of jansson's tree */
+    TEXT_COPIES = 5,     /* of a string: the tree's, twice in its lexer's buffer, and ours */
+    OTHER_BLOCKS = 6,    /* of the arena, beside the texts: items, options, names, a query */
 };
 
 enum err_code texts_accept(struct request *request)
@@ -28,7 +29,7 @@ static struct doc_limits limits_of(const struct request *request)
 {
     struct doc_limits limits = doc_limits_request;
     limits.depth_max = DEPTH_MAX;
-    limits.tokens_max = TOKENS_BESIDE + request->snapshot->config.inputs_max;
+    limits.tokens_max += (size_t)request->snapshot->config.inputs_max * TOKENS_PER_TEXT;
     limits.bytes_max = 0; /* body_bytes_max bounds them */
     return limits;
 }
@@ -36,18 +37,24 @@ static struct doc_limits limits_of(const struct request *request)
 size_t texts_parse_bytes(struct request *request)
 {
     const size_t len = content_len_max(request), tokens = limits_of(request).tokens_max;
+    const size_t inputs = request->snapshot->config.inputs_max;
     return content_bytes(request) + (len < tokens ? len : tokens) * TOKEN_BYTES +
-           memory_product(len, TEXT_COPIES) +
-           request->snapshot->config.inputs_max * sizeof(struct predict_item);
+           memory_product(len, TEXT_COPIES) + inputs * sizeof(struct predict_item) +
+           (inputs + OTHER_BLOCKS) * ARENA_ALIGNMENT;
 }
 
 enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
 {
     const struct doc_limits limits = limits_of(request);
     *root = NULL;
-    if (content_decode_json(request) ||
-        doc_parse(root, request->content, request->content_len, &limits, &request->err))
+    if (content_decode_json(request))
         return request->err.code;
+    if (doc_parse(root, request->content, request->content_len, &limits, &request->err))
+        return request->err.code != ERR_TOO_LARGE
+                   ? request->err.code
+                   : err_prefix(&request->err,
+                                "expected at most %u texts (inputs_max), no token ids: ",
+                                request->snapshot->config.inputs_max);
     if (strcmp(doc_type_name(*root), "an object") != 0)
         return err_set(&request->err, ERR_UNUSABLE, "expected an object, found %s",
                        doc_type_name(*root));
@@ -68,14 +75,20 @@ enum err_code texts_name(struct request *request, const struct json_t *root, con
     return *out != NULL ? ERR_OK : err_no_memory(&request->err, strlen(name));
 }
 
+/* A number, or an array of numbers. */
+static bool is_token_ids(const struct json_t *value)
+{
+    double id;
+    return doc_as_number(value, &id) || doc_as_number(doc_array_item(value, 0), &id);
+}
+
 enum err_code texts_text(struct request *request, const struct json_t *value, const char *place,
                          const char **out, size_t *len)
 {
-    double id;
     const char *text = doc_text(value, len);
     if (value == NULL)
         return err_set(&request->err, ERR_UNUSABLE, "%s: it is missing", place);
-    if (text == NULL && (doc_as_number(value, &id) || doc_array_count(value) > 0))
+    if (is_token_ids(value))
         return err_set(&request->err, ERR_UNUSABLE,
                        "%s: expected a text, found token ids: they belong to another tokenizer, "
                        "send the text",
@@ -96,6 +109,8 @@ enum err_code texts_items(struct request *request, const struct json_t *value, c
     char place[CALL_PLACE_BYTES];
     if (count == 0)
         return err_set(&request->err, ERR_UNUSABLE, "%s: the array is empty", name);
+    if (is_token_ids(value))
+        return texts_text(request, value, name, &(const char *){NULL}, &(size_t){0});
     if (count > most)
         return err_set(&request->err, ERR_TOO_LARGE, "%s: at most %u texts (inputs_max), found %zu",
                        name, most, count);
