@@ -127,14 +127,25 @@ static unsigned join(const char *text, const struct share *words, size_t count,
     return found;
 }
 
+/* Returns the place of the at-th byte that is no NUL. */
+static size_t place_of(const char *text, size_t at)
+{
+    size_t i = 0;
+    while (text[i] == '\0' || at-- > 0)
+        i++;
+    return i;
+}
+
 enum err_code ngram_table_phrases(const struct ngram_table *table, const char *text, size_t len,
                                   unsigned label, struct arena *arena, struct ngram_phrase *out,
                                   unsigned most, unsigned *count, struct err *err)
 {
     struct ngram_list list;
     struct shares shares = {.table = table, .list = &list, .label = label};
+    const char *whole = text;
     *count = 0;
-    if (ngrams_list(&table->reading, text, len, arena, &list, err))
+    text = ngrams_without_nuls(text, &len, arena, err);
+    if (text == NULL || ngrams_list(&table->reading, text, len, arena, &list, err))
         return err->code;
     ngrams_each(&table->reading, text, len, take_shares, &shares);
     shares.words = arena_alloc_array(arena, shares.count + 1, sizeof *shares.words);
@@ -143,6 +154,10 @@ enum err_code ngram_table_phrases(const struct ngram_table *table, const char *t
     shares.count = 0;
     ngrams_each(&table->reading, text, len, take_shares, &shares);
     *count = join(text, shares.words, merge(shares.words, shares.count), out, most);
+    for (unsigned i = 0; i < *count && text != whole; i++) {
+        out[i].start = place_of(whole, out[i].start);
+        out[i].end = place_of(whole, out[i].end - 1) + 1;
+    }
     return ERR_OK;
 }
 

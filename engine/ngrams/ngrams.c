@@ -240,8 +240,7 @@ void ngrams_weigh(struct ngram_list *list)
     weigh_block(list->entries + lines, head, length);
 }
 
-/* Returns the text without NULs. Tokenizers drop them, so a word with a NUL is the word without. */
-static const char *without_nuls(const char *text, size_t *len, struct arena *arena, struct err *err)
+const char *ngrams_without_nuls(const char *text, size_t *len, struct arena *arena, struct err *err)
 {
     const size_t whole = *len;
     if (whole == 0 || memchr(text, '\0', whole) == NULL)
@@ -263,7 +262,7 @@ enum err_code ngrams_list(const struct ngram_reading *reading, const char *text,
 {
     struct rows rows = {{NULL}, {0}};
     *out = (struct ngram_list){0};
-    text = without_nuls(text, &len, arena, err);
+    text = ngrams_without_nuls(text, &len, arena, err);
     if (text == NULL)
         return err->code;
     ngrams_each(reading, text, len, take_row, &rows);

@@ -67,6 +67,11 @@ struct ngram_list {
     size_t first[NGRAM_BLOCKS]; /* first entry of each block */
 };
 
+/* Returns the text without NULs: itself, or a copy in the arena. Tokenizers drop them, so a word
+ * with a NUL is the word without. NULL: ERR_NO_MEMORY. */
+const char *ngrams_without_nuls(const char *text, size_t *len, struct arena *arena,
+                                struct err *err);
+
 /* The arena owns the entries. `text` is UTF-8; its NULs are skipped. ERR_NO_MEMORY. */
 enum err_code ngrams_list(const struct ngram_reading *reading, const char *text, size_t len,
                           struct arena *arena, struct ngram_list *out, struct err *err);
@@ -85,7 +90,7 @@ struct ngram {
     size_t start[NGRAM_WORDS_MAX], end[NGRAM_WORDS_MAX]; /* [words] of each word */
 };
 
-/* Calls take for each n-gram of both blocks, in the order of the text. */
+/* Calls take for each n-gram of both blocks, in the order of the text, which has no NUL. */
 void ngrams_each(const struct ngram_reading *reading, const char *text, size_t len,
                  void (*take)(void *context, const struct ngram *ngram), void *context);
 

@@ -104,6 +104,32 @@ START_TEST(the_strongest_phrases_come_first_and_no_more_than_asked_for)
 }
 END_TEST
 
-SUITE("ngram_table", evidence_is_the_bias_and_each_rows_value_times_its_weight,
+START_TEST(phrases_of_a_text_with_nuls_are_those_of_the_text_without)
+{
+    static const char with[] = "\0x\0y z\0", without[] = "xy z";
+    static const size_t place[] = {1, 3, 4, 5}; /* of the bytes without, in those with */
+    struct ngram_phrase phrases[PHRASES], wanted[PHRASES];
+    unsigned found = 0;
+    setup();
+    for (unsigned label = 0; label < LABELS; label++) {
+        unsigned count, right;
+        ck_assert(
+            !ngram_table_phrases(&table, without, 4, label, &arena, wanted, PHRASES, &right, &err));
+        ck_assert(!ngram_table_phrases(&table, with, sizeof with - 1, label, &arena, phrases,
+                                       PHRASES, &count, &err));
+        ck_assert_uint_eq(count, right);
+        for (unsigned i = 0; i < count; i++, found++) {
+            ck_assert_float_eq(phrases[i].evidence, wanted[i].evidence);
+            ck_assert_uint_eq(phrases[i].start, place[wanted[i].start]);
+            ck_assert_uint_eq(phrases[i].end, place[wanted[i].end - 1] + 1);
+        }
+    }
+    ck_assert_uint_gt(found, 0);
+    teardown();
+}
+END_TEST
+
+SUITE("ngram_table", phrases_of_a_text_with_nuls_are_those_of_the_text_without,
+      evidence_is_the_bias_and_each_rows_value_times_its_weight,
       the_shares_of_all_words_are_the_evidence,
       the_strongest_phrases_come_first_and_no_more_than_asked_for)
