@@ -8,6 +8,7 @@
 #include "server/serve/served_model.h"
 
 #include "engine/base/clock.h"
+#include "engine/base/file.h"
 #include "engine/base/rng.h"
 #include "engine/base/thread_pool.h"
 #include "engine/selftest.h"
@@ -15,6 +16,7 @@
 #include "server/placement/affinity.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -42,17 +44,30 @@ static uint64_t file_stamp(int dir, const char *name)
     return stamp;
 }
 
-/* A sum, since the order of a directory is any. */
-uint64_t served_model_stamp(const char *dir)
+/* A sum, since the order of a directory is any. With `depth` also over the directories in it, where
+ * an embedding has its modules. */
+static uint64_t dir_stamp(const char *dir, unsigned depth)
 {
     DIR *entries = opendir(dir);
     uint64_t stamp = entries != NULL ? 1 : 0;
     if (entries == NULL)
         return 0;
-    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        char path[PATH_MAX];
+        struct err ignored = {0};
         stamp += file_stamp(dirfd(entries), entry->d_name);
+        if (depth == 0 || entry->d_name[0] == '.' || file_path(path, dir, entry->d_name, &ignored))
+            continue;
+        const uint64_t inner = dir_stamp(path, depth - 1); /* 1: it is empty; 0: no directory */
+        stamp += inner > 1 ? rng_mix(inner) : 0;
+    }
     closedir(entries);
     return stamp;
+}
+
+uint64_t served_model_stamp(const char *dir)
+{
+    return dir_stamp(dir, 1);
 }
 
 /* ---- warm sessions ---- */

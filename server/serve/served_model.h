@@ -118,8 +118,9 @@ void served_model_release(struct served_model *model);
 /* "sha256:<hex>"; NULL until it is known. */
 const char *served_model_digest(const struct served_model *model);
 
-/* Names, sizes, times of change and places on the disk of the files of a directory, as one number:
- * another one when any of them was written, exchanged, added or removed. 0: it cannot be read. */
+/* Names, sizes, times of change and places on the disk of the files of a directory and of those in
+ * it, as one number: another one when any of them was written, exchanged, added or removed. 0: it
+ * cannot be read. */
 uint64_t served_model_stamp(const char *dir);
 
 #endif

@@ -151,6 +151,10 @@ enum err_code result_write(const struct result_format *format, struct json_t *ob
                            const struct record_input *input, FILE *file, struct err *err)
 {
     bool ok = object != NULL;
+    if (format->is_csv && doc_member(object, "embedding") != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "--format csv has no column for vectors, which this model answers; give "
+                       "--format jsonl");
     if (ok && format->is_csv)
         write_row(format, object, input, file);
     else if (ok)

@@ -390,9 +390,16 @@ START_TEST(the_stamp_changes_when_a_file_is_written_renamed_added_or_removed)
     ck_assert_int_eq(unlinkat(fd, "d", 0), 0);
     ck_assert_int_eq(unlinkat(fd, "b", 0), 0);
     seen[count++] = served_model_stamp(dir.path);
+    ck_assert_int_eq(mkdirat(fd, "1_Pooling", 0700), 0); /* a module of an embedding */
+    tempdir_write(&dir, "1_Pooling/config.json", "{}", 2);
+    seen[count++] = served_model_stamp(dir.path);
+    tempdir_write(&dir, "1_Pooling/config.json", "{ }", 3);
+    seen[count++] = served_model_stamp(dir.path);
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < i; k++)
             ck_assert_msg(seen[i] != seen[k], "%u is as %u", i, k);
+    ck_assert_int_eq(unlinkat(fd, "1_Pooling/config.json", 0), 0);
+    ck_assert_int_eq(unlinkat(fd, "1_Pooling", AT_REMOVEDIR), 0);
     close(fd);
     tempdir_close(&dir);
 }

@@ -72,6 +72,19 @@ START_TEST(result_puts_a_number_in_the_cell_of_the_score)
 }
 END_TEST
 
+START_TEST(result_refuses_a_row_for_a_vector)
+{
+    const struct result_format format = {.is_csv = true, .top_k = 1};
+    struct json_t *object;
+    struct err err = {0};
+    static const char json[] = "{\"embedding\":[0.5],\"dimensions\":1}";
+    ck_assert_int_eq(doc_parse(&object, json, strlen(json), &doc_limits_request, &err), ERR_OK);
+    ck_assert_int_eq(result_write(&format, object, &plain, stdout, &err), ERR_UNUSABLE);
+    ck_assert_ptr_nonnull(strstr(err.text, "--format jsonl"));
+    doc_free(object);
+}
+END_TEST
+
 START_TEST(result_header_has_a_cell_for_each_of_a_row)
 {
     for (unsigned top_k = 1; top_k <= 3; top_k++) {
@@ -128,6 +141,6 @@ START_TEST(result_spells_out_a_name_that_is_not_utf8)
 END_TEST
 
 SUITE("result", result_adds_place_and_id_to_json, result_writes_a_flat_row,
-      result_puts_a_number_in_the_cell_of_the_score, result_header_has_a_cell_for_each_of_a_row,
-      result_lets_no_text_become_a_formula, result_quotes_what_would_break_a_row,
-      result_spells_out_a_name_that_is_not_utf8)
+      result_puts_a_number_in_the_cell_of_the_score, result_refuses_a_row_for_a_vector,
+      result_header_has_a_cell_for_each_of_a_row, result_lets_no_text_become_a_formula,
+      result_quotes_what_would_break_a_row, result_spells_out_a_name_that_is_not_utf8)
