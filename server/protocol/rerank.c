@@ -11,8 +11,8 @@
  *
  * Each document is an input of its own: the pair (query, document), packed with the others. The
  * score is the sigmoid of the model's one logit; raw_scores: the logit. Best first, equal ones in
- * their order. A pair that is too long is cut at its longer text; without `truncate` true the second
- * route refuses it, as text-embeddings-inference does.
+ * their order. A pair that is too long is cut at its longer text. The second route refuses it
+ * without `truncate` true, as text-embeddings-inference does.
  *
  * Source: API references of Cohere (rerank v1, v2), Jina (v1/rerank) and text-embeddings-inference
  * 1.8 (/rerank). */

@@ -55,7 +55,7 @@ bool tls_client_send(struct tls_client *client, const void *bytes, size_t len);
 /* Sends the request and reads one answer; status 0: the connection ended before a whole one. */
 struct tls_answer {
     int status;
-    char text[65536]; /* head and the beginning of the body */
+    char text[262144]; /* head and the beginning of the body */
     size_t body_len;
 };
 void tls_client_read(struct tls_client *client, struct tls_answer *out);

@@ -124,6 +124,31 @@ START_TEST(openai_cuts_vectors_and_scales_them_to_length_1)
 }
 END_TEST
 
+/* inputs_max is 64 by default. */
+START_TEST(openai_takes_as_many_texts_as_the_configuration_says)
+{
+    start();
+    for (unsigned count = 64; count <= 65; count++) {
+        json_t *texts = json_array();
+        for (unsigned i = 0; i < count; i++)
+            json_array_append_new(texts, json_string("scan chain"));
+        json_t *call = json_pack("{s:o,s:s}", "input", texts, "encoding_format", "base64");
+        char *body = json_dumps(call, 0);
+        struct reply reply = ask(body);
+        reply_expect_status(&reply, count == 64 ? 200 : 413);
+        if (count == 64)
+            ck_assert_uint_eq(reply_count(&reply, "data"), 64);
+        else
+            reply_expect_text(&reply, "error.message",
+                              "input: at most 64 texts (inputs_max), found 65");
+        reply_free(&reply);
+        free(body);
+        json_decref(call);
+    }
+    stop();
+}
+END_TEST
+
 START_TEST(openai_refuses_in_its_own_form)
 {
     static const struct {
@@ -136,10 +161,15 @@ START_TEST(openai_refuses_in_its_own_form)
          "input: the model classes answers no vectors"},
         {"{\"input\":\"a\",\"model\":\"wafers\"}", 422, "unusable",
          "input: the model wafers does not read texts"},
-        {"{\"input\":[1,2]}", 422, "unusable", "input[0]: expected a text, found token ids"},
+        {"{\"input\":[1,2]}", 422, "unusable", "input: expected a text, found token ids"},
         {"{\"input\":[[1,2]]}", 422, "unusable", "input: expected a text, found token ids"},
         {"{\"input\":[\"a\",\"\"]}", 422, "unusable", "input[1]: empty"},
         {"{\"input\":[\"a\",\" \"]}", 422, "unusable", "input[1]: the text has no token"},
+        {"{\"input\":[[\"a\"]]}", 422, "unusable", "input: expected a text, found an array"},
+        {"{\"input\":[" IDS_32 IDS_32 "1]}", 422, "unusable",
+         "input: expected a text, found token"},
+        {"{\"input\":[[" IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 "1]]}", 422,
+         "unusable", "input: expected a text, found token ids"},
         {"{\"input\":[]}", 422, "unusable", "input: the array is empty"},
         {"{\"input\":{}}", 422, "unusable", "input: expected a text, found an object"},
         {"{}", 422, "unusable", "input: it is missing"},
@@ -150,8 +180,7 @@ START_TEST(openai_refuses_in_its_own_form)
         {"{\"input\":\"a\",\"inputs\":\"b\"}", 422, "unusable", "$.inputs is not supported"},
         {"[\"a\"]", 422, "unusable", "expected an object, found an array"},
         {"{\"input\":\"a\"", 400, "malformed", "JSON ends too early"},
-        {"{\"input\":[[[[[\"a\"]]]]]}", 413, "too_large",
-         "input: at most 64 texts (inputs_max), no "},
+        {"{\"input\":[[[[[\"a\"]]]]]}", 413, "too_large", "expected at most 64 texts"},
         {"{\"input\":[[" IDS_32 IDS_32 IDS_32 IDS_32 IDS_32 "1]]}", 413, "too_large",
          "input: at most 64 texts (inputs_max), no token ids: more than 128 JSON tokens"},
     };
@@ -176,4 +205,5 @@ START_TEST(openai_refuses_in_its_own_form)
 END_TEST
 
 SUITE("contract_openai", openai_answers_the_vectors_of_sentence_transformers,
-      openai_cuts_vectors_and_scales_them_to_length_1, openai_refuses_in_its_own_form)
+      openai_cuts_vectors_and_scales_them_to_length_1,
+      openai_takes_as_many_texts_as_the_configuration_says, openai_refuses_in_its_own_form)
