@@ -77,10 +77,9 @@ static enum err_code pair_up(struct request *request, const struct json_t *root)
 static enum err_code open_call(struct request *request, bool is_tei)
 {
     struct ranking *state = arena_alloc(&request->exchange->arena, sizeof *state);
-    request->call = (struct predict_call){.place = is_tei ? tei_place : place,
-                                          .model_place = "model",
-                                          .keep = true,
-                                          .wish = WISH_RANK};
+    /* Documents of a search are no inputs for a review. */
+    request->call = (struct predict_call){
+        .place = is_tei ? tei_place : place, .model_place = "model", .wish = WISH_RANK};
     request->state = state;
     if (state == NULL)
         return err_no_memory(&request->err, sizeof *state);

@@ -107,6 +107,8 @@ enum err_code texts_items(struct request *request, const struct json_t *value, c
     const size_t count = is_array ? doc_array_count(value) : 1;
     struct predict_call *call = &request->call;
     char place[CALL_PLACE_BYTES];
+    if (value == NULL)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: it is missing", name);
     if (count == 0)
         return err_set(&request->err, ERR_UNUSABLE, "%s: the array is empty", name);
     if (is_token_ids(value))

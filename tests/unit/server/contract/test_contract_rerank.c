@@ -130,6 +130,7 @@ START_TEST(rerank_refuses_in_the_form_of_its_clients)
     char *words = malloc(4096), *body;
     start();
     expect_problem("/v1/rerank", "{\"documents\":[\"a\"]}", 422, "query: it is missing");
+    expect_problem("/v1/rerank", "{\"query\":\"a\"}", 422, "documents: it is missing");
     expect_problem("/v1/rerank", "{\"query\":\"a\",\"documents\":[]}", 422,
                    "documents: the array is empty");
     expect_problem("/v1/rerank", "{\"query\":\"a\",\"documents\":[\"b\",3]}", 422,
