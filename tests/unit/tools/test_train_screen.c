@@ -26,9 +26,9 @@ int clock_gettime(clockid_t id, struct timespec *out)
     return 0;
 }
 
-static struct screen file_screen(void)
+static struct display file_display(void)
 {
-    return (struct screen){.file_ms = SCREEN_FILE_MS};
+    return (struct display){.screen.file_ms = SCREEN_FILE_MS};
 }
 
 /* ---- lines ---- */
@@ -53,7 +53,7 @@ END_TEST
 
 static void expect_plan(struct trainer_plan plan, bool is_terminal, const char *text)
 {
-    struct screen screen = {.is_terminal = is_terminal};
+    struct display display = {.screen.is_terminal = is_terminal};
     plan.family = "bert";
     plan.precision = "bf16";
     plan.parameters = 12345;
@@ -62,7 +62,7 @@ static void expect_plan(struct trainer_plan plan, bool is_terminal, const char *
     plan.labels = 3;
     plan.epochs = 4;
     log_capture_start();
-    show_plan(&screen, &plan);
+    show_plan(&display, &plan);
     ck_assert_str_eq(log_capture_end(), text);
 }
 
@@ -129,10 +129,10 @@ static const struct trainer_progress learning = {.phase = TRAINER_LEARNING,
 
 static void expect_progress(struct trainer_progress progress, bool is_terminal, const char *text)
 {
-    struct screen screen = {.is_terminal = is_terminal, .file_ms = SCREEN_FILE_MS};
+    struct display display = {.screen = {.is_terminal = is_terminal, .file_ms = SCREEN_FILE_MS}};
     seconds_now = 1000;
     log_capture_start();
-    show_progress(&screen, &progress);
+    show_progress(&display, &progress);
     const char *said = log_capture_end();
     seconds_now = 0;
     ck_assert_str_eq(said, text);
@@ -165,12 +165,12 @@ START_TEST(a_file_gets_a_line_a_minute)
         time_t at;
         bool is_told;
     } rows[] = {{1059, false}, {1060, true}, {1061, false}, {1119, false}, {1120, true}};
-    struct screen screen = file_screen();
-    screen.shown_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
+    struct display display = file_display();
+    display.screen.shown_ns = (uint64_t)1000 * CLOCK_NS_PER_S;
     for (size_t i = 0; i < 5; i++) {
         log_capture_start();
         seconds_now = rows[i].at;
-        show_progress(&screen, &learning);
+        show_progress(&display, &learning);
         seconds_now = 0;
         ck_assert_int_eq(log_capture_end()[0] != '\0', rows[i].is_told);
     }
@@ -180,15 +180,28 @@ END_TEST
 static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_terminal,
                          const char *text)
 {
-    struct screen screen = {.is_terminal = is_terminal};
+    struct display display = {.screen.is_terminal = is_terminal};
     epoch.train_loss = 0.25;
     epoch.validation_loss = 1.5;
     epoch.accuracy = 0.875;
     epoch.seconds = 61;
     log_capture_start();
-    show_epoch(&screen, &epoch, is_best, epoch.epoch == 9);
+    show_epoch(&display, &epoch, is_best, epoch.epoch == 9);
     ck_assert_str_eq(log_capture_end(), text);
 }
+
+/* With one validation input, or equal ones, the mean as answer has no error. */
+START_TEST(an_epoch_of_a_regression_has_no_accuracy)
+{
+    struct display display = {.is_regression = true};
+    const struct history_epoch epoch = {.epoch = 1, .train_loss = 0.25, .rmse = 0.5};
+    log_capture_start();
+    show_epoch(&display, &epoch, false, false);
+    const char *line = log_capture_end();
+    ck_assert_ptr_nonnull(strstr(line, "  RMSE 0.5 (the mean as answer: 0)"));
+    ck_assert_ptr_null(strstr(line, "accuracy"));
+}
+END_TEST
 
 START_TEST(an_epoch_is_a_line)
 {
@@ -296,11 +309,11 @@ END_TEST
 
 static void expect_estimate(double seconds, bool is_image, const char *text)
 {
-    struct screen screen = file_screen();
+    struct display display = file_display();
     struct trainer_estimate estimate = {
         .is_image = is_image, .parameters = 85800194, .seconds = seconds};
     log_capture_start();
-    show_estimate(&screen, &estimate);
+    show_estimate(&display, &estimate);
     ck_assert_str_eq(log_capture_end(), text);
 }
 
@@ -321,6 +334,7 @@ END_TEST
 SUITE("train_screen", times_are_minutes_and_then_hours,
       train_screen_shows_the_plan_with_unusual_settings, a_bar_is_as_full_as_the_phase,
       progress_names_its_phase_and_in_an_epoch_its_figures, a_file_gets_a_line_a_minute,
-      an_epoch_is_a_line, train_screen_ends_with_the_result_and_the_next_step,
+      an_epoch_is_a_line, an_epoch_of_a_regression_has_no_accuracy,
+      train_screen_ends_with_the_result_and_the_next_step,
       train_screen_ends_with_commands_for_data_of_the_same_shape,
       train_screen_announces_a_long_run_early)
