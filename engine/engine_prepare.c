@@ -1,7 +1,6 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
 #include "engine/content/document.h"
 #include "engine/engine_state.h"
-#include "engine/prepare/prompt.h"
 #include "engine/vision/image.h"
 
 /* A pair is never read in windows. */

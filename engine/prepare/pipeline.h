@@ -62,6 +62,20 @@ enum err_code pipeline_encode(const struct pipeline *pipeline, unsigned limit,
                               const struct pipeline_text *text, struct interrupt *interrupt,
                               struct arena *arena, struct encoding *out, struct err *err);
 
+/* Puts the prompt of an embedding model before a text, and takes white space off both ends, as
+ * sentence-transformers does (prompt.c). The text then lies in the arena and is known to be UTF-8.
+ * name NULL: the model's default prompt, if it has one. *skipped: the encoding's first tokens,
+ * those of the prompt, that are not pooled; 0 if they are. ERR_UNUSABLE: an unknown name, a pair, a
+ * text that is not UTF-8. ERR_NO_MEMORY. */
+enum err_code prompt_add(struct pipeline_text *text, unsigned *skipped,
+                         const struct pipeline *pipeline, const char *name, struct arena *arena,
+                         struct err *err);
+
+/* Upper bound of what that and the encoding of the text take of the arena; 0: it is refused before
+ * it takes any. */
+size_t prompt_bytes(const struct pipeline *pipeline, const char *text, size_t len,
+                    const char *name);
+
 /* Decodes as image_decode does, with the model's option for 16-bit greys. */
 enum err_code pipeline_decode(const struct pipeline *pipeline, const void *bytes, size_t len,
                               size_t pixels_max, struct interrupt *interrupt, struct arena *arena,

@@ -1,4 +1,4 @@
-#include "engine/prepare/prompt.h"
+#include "engine/prepare/pipeline.h"
 
 #include "engine/base/utf8.h"
 #include "engine/text/pipeline/character_class.h"
