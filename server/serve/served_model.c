@@ -102,9 +102,11 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     arena_init(&arena);
     struct engine_result result;
     if (!engine_result_init(&result, model->engine, &arena, err) &&
-        !warm_input(model, &arena, &input, err))
+        !warm_input(model, &arena, &input, err)) {
+        result.scores = NULL; /* a zero-shot model may have no label yet */
         engine_run(session, (const struct engine_input *[]){&input}, 1,
                    (struct engine_result *[]){&result});
+    }
     arena_deinit(&arena);
     return err->code;
 }

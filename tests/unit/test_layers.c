@@ -269,7 +269,7 @@ static const struct room {
 /* A library's headers and the only files that may include them (patterns of fnmatch). */
 static const struct {
     const char *header;
-    const char *files[16];
+    const char *files[20]; /* up to NULL */
 } libraries[] = {
     {"microhttpd.h", {"server/http/http.c", "server/http/http_*.c"}},
     {"jansson*.h",
