@@ -310,6 +310,8 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     const struct engine_result *result = &answer->result;
+    if (result->task != ENGINE_EMBED && answer->info->label_count == 0)
+        return NULL;
     struct builder reply = build(), model = build();
     add(&model, "name", json_string(answer->model_name));
     add(&model, "version", text_or_null(answer->model_version));

@@ -38,8 +38,12 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
-    run->spec.head = HEAD_CLASSIFIER; /* of an embedding model the encoder is the start */
-    run->spec.sentence = NULL;
+    run->spec.head = HEAD_CLASSIFIER;
+    if (run->spec.sentence != NULL) { /* the encoder alone is the start, as without modules.json */
+        run->spec.sentence = NULL;
+        run->spec.scores = SCORES_SOFTMAX;
+        run->spec.policy = policy_default(SCORES_SOFTMAX, 0, spec_features(&run->spec));
+    }
     if (run->spec.family->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s is '%s', a zero-shot model, which is not trained: it answers in labels "

@@ -1,4 +1,5 @@
-/* What observers read of an answer: by task, and whether two models agree. */
+/* The outcome of an answer, by task, which log, audit and metrics read; and whether two models
+ * agree. */
 #include "tests/support/suite.h"
 #include "wire/answer_outcome.h"
 

@@ -111,6 +111,19 @@ START_TEST(class_weights_are_one_in_the_mean)
 }
 END_TEST
 
+START_TEST(an_embedding_models_encoder_learns_labels)
+{
+    train_fixture_texts(&f);
+    f.options.model = "tests/data/embedding/st-bert-0";
+    open_run();
+    ck_assert(run.spec.head == HEAD_CLASSIFIER && run.spec.sentence == NULL);
+    ck_assert(run.spec.scores == SCORES_SOFTMAX && !run.had_number);
+    ck_assert(run.spec.policy.scores == SCORES_SOFTMAX && run.spec.policy.ood.method == OOD_ENERGY);
+    run_close(&run);
+    train_fixture_close(&f);
+}
+END_TEST
+
 START_TEST(masked_words_have_no_labels_and_no_classes)
 {
     train_fixture_texts(&f);
@@ -372,9 +385,9 @@ START_TEST(a_teacher_is_opened_with_the_runs_own_view)
 END_TEST
 
 SUITE("run", each_option_reaches_its_place, class_weights_are_one_in_the_mean,
-      run_refuses_to_learn_labels_on_a_regression, masked_words_have_no_labels_and_no_classes,
-      a_micro_batch_has_room_for_the_longest_input, the_precision_is_the_one_that_was_asked_for,
-      a_fingerprint_is_of_options_names_and_labels, weights_are_the_sources_unless_none_are_wanted,
-      run_errors_begin_with_the_path_of_the_source,
+      run_refuses_to_learn_labels_on_a_regression, an_embedding_models_encoder_learns_labels,
+      masked_words_have_no_labels_and_no_classes, a_micro_batch_has_room_for_the_longest_input,
+      the_precision_is_the_one_that_was_asked_for, a_fingerprint_is_of_options_names_and_labels,
+      weights_are_the_sources_unless_none_are_wanted, run_errors_begin_with_the_path_of_the_source,
       a_structured_beginning_is_for_images_whose_heads_have_quarters,
       a_teacher_is_opened_with_the_runs_own_view)
