@@ -76,19 +76,20 @@ static bool is_small(const struct sentence_modules *modules)
 
 static void write_weights(const struct sentence_dense *dense)
 {
-    static char file[1024 + 8 * NUMBERS_MAX];
+    enum { HEADER_MAX = 1024 };
+    static char file[HEADER_MAX + 8 * NUMBERS_MAX];
     const size_t weight = (size_t)dense->in * dense->out * sizeof(float);
     const size_t bias = dense->has_bias ? dense->out * sizeof(float) : 0;
     char *header = file + LENGTH_BYTES;
-    int len = sprintf(header,
-                      "{\"linear.weight\":{\"dtype\":\"F32\",\"shape\":[%u,%u],"
-                      "\"data_offsets\":[0,%zu]}",
-                      dense->out, dense->in, weight);
+    int len = snprintf(header, HEADER_MAX - LENGTH_BYTES,
+                       "{\"linear.weight\":{\"dtype\":\"F32\",\"shape\":[%u,%u],"
+                       "\"data_offsets\":[0,%zu]}",
+                       dense->out, dense->in, weight);
     if (dense->has_bias)
-        len += sprintf(header + len,
-                       ",\"linear.bias\":{\"dtype\":\"F32\",\"shape\":[%u],"
-                       "\"data_offsets\":[%zu,%zu]}",
-                       dense->out, weight, weight + bias);
+        len += snprintf(header + len, HEADER_MAX - LENGTH_BYTES - (size_t)len,
+                        ",\"linear.bias\":{\"dtype\":\"F32\",\"shape\":[%u],"
+                        "\"data_offsets\":[%zu,%zu]}",
+                        dense->out, weight, weight + bias);
     header[len++] = '}';
     for (int i = 0; i < LENGTH_BYTES; i++)
         file[i] = (char)((uint64_t)len >> 8 * i);
