@@ -45,6 +45,23 @@ void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES])
     finish(&context, out);
 }
 
+_Static_assert(sizeof(struct sha256_ctx) <= sizeof(struct sha256_pieces), "the state has room");
+
+void sha256_pieces_begin(struct sha256_pieces *pieces)
+{
+    sha256_init((struct sha256_ctx *)(void *)pieces->state);
+}
+
+void sha256_pieces_add(struct sha256_pieces *pieces, const void *bytes, size_t len)
+{
+    sha256_update((struct sha256_ctx *)(void *)pieces->state, len, bytes);
+}
+
+void sha256_pieces_end(struct sha256_pieces *pieces, char out[SHA256_HEX_BYTES])
+{
+    finish((struct sha256_ctx *)(void *)pieces->state, out);
+}
+
 void sha256_hmac_hex(const void *key, size_t key_len, const void *bytes, size_t len,
                      char out[SHA256_HEX_BYTES])
 {

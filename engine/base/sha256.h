@@ -17,6 +17,14 @@ void sha256_hex(const void *bytes, size_t len, char out[SHA256_HEX_BYTES]);
 void sha256_hmac_hex(const void *key, size_t key_len, const void *bytes, size_t len,
                      char out[SHA256_HEX_BYTES]);
 
+/* The hash of bytes that come in pieces. */
+struct sha256_pieces {
+    _Alignas(8) unsigned char state[128];
+};
+void sha256_pieces_begin(struct sha256_pieces *pieces);
+void sha256_pieces_add(struct sha256_pieces *pieces, const void *bytes, size_t len);
+void sha256_pieces_end(struct sha256_pieces *pieces, char out[SHA256_HEX_BYTES]);
+
 /* The hash of the files' bytes one after the other, read in pieces. ERR_IO names the file, without
  * its directory; ERR_NOT_READY if another thread set *stop meanwhile (NULL: never). out is then
  * empty. */

@@ -47,6 +47,22 @@ START_TEST(sha256_hashes_files_end_to_end)
 }
 END_TEST
 
+START_TEST(sha256_hashes_pieces_as_the_whole)
+{
+    struct sha256_pieces pieces;
+    char whole[SHA256_HEX_BYTES], of_pieces[SHA256_HEX_BYTES];
+    const char text[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+    sha256_hex(text, sizeof text, whole);
+    sha256_pieces_begin(&pieces);
+    for (size_t at = 0, len; at < sizeof text; at += len) {
+        len = sizeof text - at < 11 ? sizeof text - at : 11;
+        sha256_pieces_add(&pieces, text + at, len);
+    }
+    sha256_pieces_end(&pieces, of_pieces);
+    ck_assert_str_eq(of_pieces, whole);
+}
+END_TEST
+
 START_TEST(sha256_stops_at_an_interrupt)
 {
     const char *const paths[] = {"/proc/self/status"};
@@ -77,4 +93,5 @@ START_TEST(sha256_names_the_file_but_not_its_directory)
 END_TEST
 
 SUITE("sha256", sha256_agrees_with_the_standard, sha256_hashes_files_end_to_end,
-      sha256_stops_at_an_interrupt, sha256_names_the_file_but_not_its_directory)
+      sha256_hashes_pieces_as_the_whole, sha256_stops_at_an_interrupt,
+      sha256_names_the_file_but_not_its_directory)
