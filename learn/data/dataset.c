@@ -77,6 +77,9 @@ static enum err_code check_record(const struct dataset *dataset,
         if (!utf8_is_valid(record->label, record->label_len))
             return err_set(err, ERR_UNUSABLE, "line %zu: the label is not UTF-8", line);
     }
+    if (record->id_len > 0 && (memchr(record->id, '\0', record->id_len) != NULL ||
+                               !utf8_is_valid(record->id, record->id_len)))
+        return err_set(err, ERR_UNUSABLE, "line %zu: the id is not UTF-8, or contains a NUL", line);
     if (dataset->kind == ENGINE_TEXT)
         return ERR_OK;
     if (record->input_len == 0 || memchr(record->input, '\0', record->input_len) != NULL)
@@ -100,7 +103,8 @@ static char *beside(struct dataset *dataset, const char *path, const char *name)
 enum err_code dataset_add_record(struct dataset *dataset, const char *path,
                                  const struct dataset_record *record, struct err *err)
 {
-    struct dataset_item item = {.name = record->name, .label = record->label};
+    struct dataset_item item = {
+        .name = record->name, .label = record->label, .id = record->id_len > 0 ? record->id : NULL};
     if (check_record(dataset, record, err))
         return err->code;
     if (dataset->kind == ENGINE_IMAGE) {

@@ -39,7 +39,8 @@
 struct dataset_options {
     enum engine_kind kind;                              /* which field is the input */
     const char *text_field, *image_field, *label_field; /* NULL: "text", "image", "label" */
-    size_t items_max;                                   /* only the first so many; 0: all */
+    const char *id_field; /* a member or column that a line may have; NULL: ids are not read */
+    size_t items_max;     /* only the first so many; 0: all */
     bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
     bool labels_many;     /* a label may be several, a|b or an array of an object's, or none: "" */
     bool labels_numbers;  /* with labels_many: numbers to learn, of any size a double has */
@@ -55,6 +56,7 @@ struct dataset_item {
     size_t pair_len;
     const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many */
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
+    const char *id;    /* UTF-8, not empty; NULL: none given, or not read */
 };
 
 enum { DATASET_ENDINGS_MAX = 6, DATASET_ENDING_BYTES = 12 };

@@ -9,7 +9,7 @@ enum { COLUMNS_BYTES = 200 };
 
 struct columns {
     unsigned count, input;
-    unsigned pair, label; /* count if there is no such column */
+    unsigned pair, label, id; /* count if there is no such column */
     bool labels_optional;
 };
 
@@ -50,8 +50,10 @@ static enum err_code read_header(struct csv *csv, const struct dataset_options *
                        "line 1: the header, which names the columns, is missing");
     columns->count = csv->field_count;
     columns->labels_optional = options->labels_optional;
-    columns->pair = columns->count;
+    columns->pair = columns->id = columns->count;
     if (find_column(csv, dataset_input_field(options), false, &columns->input, err) ||
+        (options->id_field != NULL &&
+         find_column(csv, options->id_field, true, &columns->id, err)) ||
         (options->kind == ENGINE_TEXT &&
          find_column(csv, DATASET_PAIR_FIELD, true, &columns->pair, err)))
         return err->code;
@@ -65,9 +67,11 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
         return err_set(err, ERR_MALFORMED, "line %zu: %u fields, but the header has %u",
                        csv->record_line, csv->field_count, columns->count);
     const struct csv_field *input = &csv->fields[columns->input];
-    struct csv_field pair = {0}, label = {0};
+    struct csv_field pair = {0}, label = {0}, id = {0};
     if (columns->pair < columns->count)
         pair = csv->fields[columns->pair];
+    if (columns->id < columns->count)
+        id = csv->fields[columns->id];
     if (columns->label < columns->count)
         label = csv->fields[columns->label];
     if (columns->labels_optional && label.len == 0)
@@ -78,7 +82,9 @@ static enum err_code add_record(struct dataset *dataset, const char *path, const
                                     .pair = pair.text,
                                     .pair_len = pair.len,
                                     .label = label.text,
-                                    .label_len = label.len};
+                                    .label_len = label.len,
+                                    .id = id.text,
+                                    .id_len = id.len};
     return dataset_add_record(dataset, path, &record, err);
 }
 

@@ -25,8 +25,8 @@ struct dataset_record {
     size_t line;
     const char *name; /* NULL: the line, or the image as it is given */
     const char *input, *label;
-    const char *pair, *mask; /* NULL if the form or the line has none */
-    size_t input_len, pair_len, label_len, mask_len;
+    const char *pair, *mask, *id; /* NULL if the form or the line has none */
+    size_t input_len, pair_len, label_len, mask_len, id_len;
 };
 
 /* Checks a record and adds it; `path` is the list's own, for images relative to it. */

@@ -116,6 +116,21 @@ struct form {
     bool is_split;
 };
 
+/* A text, or a number as its decimal text. */
+static enum err_code take_id(struct dataset *dataset, const struct json_t *object, const char *key,
+                             struct dataset_record *record, struct err *err)
+{
+    const struct json_t *value = key != NULL ? doc_member(object, key) : NULL;
+    char digits[DOC_NUMBER_BYTES];
+    size_t len = 0;
+    const char *text = value != NULL ? label_text(value, true, digits, &len) : NULL;
+    if (value == NULL || doc_has_null(object, key))
+        return ERR_OK;
+    if (text == NULL)
+        return wrong_type(key, value, err);
+    return keep(dataset, text, len, &record->id, &record->id_len, err);
+}
+
 static enum err_code take_input(struct dataset *dataset, const struct json_t *object,
                                 const struct form *form, struct dataset_record *record,
                                 struct err *err)
@@ -125,7 +140,8 @@ static enum err_code take_input(struct dataset *dataset, const struct json_t *ob
         return err->code;
     if (take(dataset, object, dataset_input_field(&form->fields), &record->input,
              &record->input_len, err) ||
-        take_label(dataset, object, &form->fields, record, err))
+        take_label(dataset, object, &form->fields, record, err) ||
+        take_id(dataset, object, form->fields.id_field, record, err))
         return err->code;
     if (dataset->kind == ENGINE_IMAGE && doc_member(object, "mask") != NULL)
         take(dataset, object, "mask", &record->mask, &record->mask_len, err);
