@@ -135,6 +135,7 @@ $(BUILD)/attnd-healthcheck: $(call objects,deploy/healthcheck.c) $(CLIENT_LIB) $
 	$(CC) $(LDFLAGS) $^ $(shell pkg-config --libs gnutls) -o $@
 
 $(BUILD)/attnd-eval: $(call objects,$(call c_files,tools/eval))
+$(BUILD)/attnd-index: $(call objects,$(call c_files,tools/index))
 $(BUILD)/attnd-predict: $(call objects,tools/answers/answer_words.c)
 $(BUILD)/attnd-batch: $(call objects,$(BATCH_SRC) $(ANSWERS_SRC) $(CLIENT_SRC))
 $(BUILD)/attnd-stream: $(call objects,$(STREAM_SRC) $(ANSWERS_SRC))

@@ -277,6 +277,18 @@ struct engine_result {
     bool is_done;          /* the members above are filled; else a further step is wanted */
 };
 
+/* The numbers by which inputs are compared (index/index.h), [engine_compared_size]: the vector of
+ * an embedding; of another model what its classifier reads, until the session runs again. */
+static inline const float *engine_compared(const struct engine_info *info,
+                                           const struct engine_result *result)
+{
+    return info->task == ENGINE_EMBED ? result->vector : result->features;
+}
+static inline unsigned engine_compared_size(const struct engine_info *info)
+{
+    return info->task == ENGINE_EMBED ? info->vector_size : info->classifier_size;
+}
+
 /* Room for logits and scores, or for the vector. ERR_NO_MEMORY. */
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err);

@@ -307,6 +307,38 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
     }
 }
 
+/* ---- near inputs ---- */
+
+static json_t *text_or_none(const char *text)
+{
+    return text[0] != '\0' ? json_string(text) : json_null();
+}
+
+static json_t *neighbours_of(const struct answer_neighbours *neighbours)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < neighbours->count; i++) {
+        const struct answer_neighbour *neighbour = &neighbours->items[i];
+        struct builder row = build();
+        add(&row, "id", json_string(neighbour->id));
+        add(&row, "label", text_or_none(neighbour->label));
+        add(&row, "score", json_real((double)neighbour->score));
+        add(&row, "source", text_or_none(neighbour->source));
+        append(array, &failed, built(&row));
+    }
+    return whole(array, failed);
+}
+
+struct json_t *answer_similar(const struct answer_neighbours *neighbours)
+{
+    struct builder reply = build();
+    add(&reply, "neighbours", neighbours_of(neighbours));
+    return built(&reply);
+}
+
+/* ---- the whole ---- */
+
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     const struct engine_result *result = &answer->result;
@@ -329,6 +361,8 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
         add(&reply, "explanation", explanation_of(answer));
     if (answer->explanation != NULL && answer->explanation->stats != NULL)
         add(&reply, "attention_stats", stats_of(answer->explanation));
+    if (answer->neighbours.items != NULL)
+        add(&reply, "neighbours", neighbours_of(&answer->neighbours));
     return built(&reply);
 }
 
@@ -395,6 +429,20 @@ static void add_reading(struct builder *model, const struct engine_info *info)
         add(model, "window_pooling", text_or_null(info->window_pooling));
         add_count(model, "ngram_rows", info->ngram_rows);
     }
+}
+
+struct json_t *answer_index(const struct index_info *info)
+{
+    struct builder index = build();
+    add_count(&index, "rows", info->rows);
+    add_count(&index, "dimensions", info->dimensions);
+    add(&index, "similarity", json_string_nocheck(index_similarity_names[info->similarity]));
+    add(&index, "element", json_string_nocheck(index_element_names[info->element]));
+    add(&index, "space", json_string_nocheck(index_space_names[info->space]));
+    add_count(&index, "bytes", info->bytes);
+    add(&index, "model", json_string(info->model));
+    add(&index, "digest", json_string(info->digest));
+    return built(&index);
 }
 
 struct json_t *answer_model(const struct engine_info *info)

@@ -5,6 +5,7 @@
 #define ATTND_WIRE_ANSWER_H
 
 #include "engine/engine.h"
+#include "engine/index/index.h"
 
 #include <stdio.h>
 
@@ -13,13 +14,28 @@ struct json_t; /* jansson's */
 /* Every real number is printed with this many significant digits (json_dumps flags). */
 enum { ANSWER_DIGITS = 9 };
 
+/* A past input that is near to the one at hand; the strings are borrowed. */
+struct answer_neighbour {
+    const char *id, *label, *source; /* label and source "": null in JSON */
+    float score;
+};
+struct answer_neighbours {
+    const struct answer_neighbour *items; /* [count] nearest first; NULL: not asked for */
+    unsigned count;
+};
+
 /* The result for one input, and the model that gave it. */
 struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
     struct engine_result result;           /* finite, with scores */
     const struct explanation *explanation; /* NULL: not asked for */
+    struct answer_neighbours neighbours;
 };
+
+/* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no memory,
+ * or a string is not UTF-8. */
+struct json_t *answer_similar(const struct answer_neighbours *neighbours);
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
  * "value" in place of label, score and predictions, of one with several numbers "values": {NAME:
@@ -29,7 +45,8 @@ struct answer {
  * leaves some out, "explanation" if there is one (of a text {"method", "layer"?, "of_all_tokens"?,
  * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,
  * top, width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
- * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]).
+ * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]),
+ * "neighbours" if they were asked for (answer_similar).
  * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal scores
  * by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
@@ -37,6 +54,10 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 /* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,
  * limits, and unused tensors. Never a path. */
 struct json_t *answer_model(const struct engine_info *info);
+
+/* The description of an index as an object: rows, dimensions, similarity, element, space, bytes,
+ * model and digest. */
+struct json_t *answer_index(const struct index_info *info);
 
 /* Further members of such an object; false if there is no memory. */
 bool answer_add_text(struct json_t *answer, const char *key, const char *text);

@@ -11,8 +11,8 @@ set -eu
 
 build=$1 root=$2
 shift 2
-programs='attnd attnd-predict attnd-batch attnd-inspect attnd-eval attnd-train attnd-vocab attnd-fit attnd-prune
-          attnd-audit attnd-keys attnd-healthcheck'
+programs='attnd attnd-predict attnd-batch attnd-inspect attnd-eval attnd-train attnd-vocab attnd-index attnd-fit
+          attnd-prune attnd-audit attnd-keys attnd-healthcheck'
 backends=yes
 for option; do
     case $option in

@@ -71,7 +71,7 @@ chmod +x "$work/$name"
 cat >"$work/also" <<'EOT'
 [see also]
 attnd(1), attnd-predict(1), attnd-inspect(1), attnd-eval(1), attnd-train(1), attnd-fit(1),
-attnd-prune(1), attnd-batch(1), attnd-stream(1), attnd-vocab(1), attnd-load(1), attnd-audit(1),
-attnd-keys(1), attnd-healthcheck(1), and what is installed in share/doc/attnd.
+attnd-prune(1), attnd-batch(1), attnd-stream(1), attnd-vocab(1), attnd-index(1), attnd-load(1),
+attnd-audit(1), attnd-keys(1), attnd-healthcheck(1), and what is installed in share/doc/attnd.
 EOT
 help2man --no-info --section=1 --manual=attnd --name="$(clause)" --include="$work/also" "$work/$name"

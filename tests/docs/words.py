@@ -6,7 +6,7 @@ import subprocess
 
 from blocks import spans_of
 
-PROGRAMS = ("attnd", "attnd-audit", "attnd-batch", "attnd-eval", "attnd-fit", "attnd-inspect", "attnd-keys", "attnd-load", "attnd-predict",
+PROGRAMS = ("attnd", "attnd-audit", "attnd-batch", "attnd-eval", "attnd-fit", "attnd-index", "attnd-inspect", "attnd-keys", "attnd-load", "attnd-predict",
             "attnd-prune", "attnd-stream", "attnd-train", "attnd-vocab", "attnd-healthcheck", "attnd-bench")
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9-]+)")
 FOLDERS = ("server", "wire", "engine", "clients", "config", "deploy", "tests", "loadtest", "learn", "tools", "models", "docs", ".ci")

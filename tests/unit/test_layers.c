@@ -20,7 +20,7 @@
         "engine/decide/class_codes.h", "engine/statistics/wilson.h",                               \
         "engine/statistics/mcnemar.h", "engine/statistics/psi.h",                                  \
         "engine/decide/drift_reference.h", "engine/decide/class_prior.h",                          \
-        "engine/statistics/stratified.h", "engine/explain/explanation.h",                          \
+        "engine/statistics/stratified.h", "engine/explain/explanation.h", "engine/index/index.h",  \
         "engine/vision/region.h", "engine/vision/input_formats.h",                                 \
         "engine/content/file_signature.h"
 
@@ -77,6 +77,7 @@ static const struct room {
       "engine/text", "engine/text/pipeline/character_class.h", "engine/vision", "engine/decide",
       "engine/statistics", "engine/format", "engine/tensor/linear", "engine/tensor/gemm",
       "engine/tensor", "engine/base"}},
+    {"engine/index", true, {"engine/base"}},
     {"engine/explain",
      false,
      {"engine/model", "engine/vision", "engine/tensor/backward", "engine/tensor/dot.h",
@@ -161,9 +162,12 @@ static const struct room {
      false,
      {"tools/answers", "server/http", "server/bounds", "server/observe/trace_context.h", "wire",
       "engine", "engine/vision/input_formats.h", "engine/cli", "engine/base"}},
+    {"tools/index", false, {"learn/eval/measure", "learn/data", "engine", "engine/base"}},
     {"tools",
      false,
-     {"tools/answers/answer_words.h", /* options that attnd-predict shares with attnd-batch */
+     {"tools/index",
+      "engine/index",
+      "tools/answers/answer_words.h", /* options that attnd-predict shares with attnd-batch */
       "tools/batch",
       "tools/stream",
       "tools/eval",

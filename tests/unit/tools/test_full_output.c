@@ -12,9 +12,9 @@
 START_TEST(programs_end_with_1_if_output_cannot_be_written)
 {
     static const char *const programs[] = {
-        "attnd",         "attnd-audit", "attnd-eval",  "attnd-inspect", "attnd-load",
-        "attnd-predict", "attnd-train", "attnd-vocab", "attnd-fit",     "attnd-prune",
-        "attnd-batch",   "attnd-keys",  "attnd-stream"};
+        "attnd",         "attnd-audit", "attnd-eval",   "attnd-inspect", "attnd-load",
+        "attnd-predict", "attnd-train", "attnd-vocab",  "attnd-fit",     "attnd-prune",
+        "attnd-batch",   "attnd-keys",  "attnd-stream", "attnd-index"};
     for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
         for (unsigned version = 0; version < 2; version++) {
             char path[600], command[700];

@@ -166,7 +166,7 @@ static const char *const programs[] = {"attnd",         "attnd-audit", "attnd-ba
                                        "attnd-eval",    "attnd-fit",   "attnd-healthcheck",
                                        "attnd-inspect", "attnd-keys",  "attnd-load",
                                        "attnd-predict", "attnd-prune", "attnd-train",
-                                       "attnd-vocab"};
+                                       "attnd-vocab",   "attnd-index"};
 
 START_TEST(help_and_version_end_with_0)
 {
