@@ -33,8 +33,8 @@ struct answer {
     struct answer_neighbours neighbours;
 };
 
-/* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no memory,
- * or a string is not UTF-8. */
+/* {"neighbours": [{"id", "label", "score", "source"}]}. A new reference; NULL if there is no
+ * memory, or a string is not UTF-8. */
 struct json_t *answer_similar(const struct answer_neighbours *neighbours);
 
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression
