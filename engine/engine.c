@@ -138,6 +138,8 @@ static enum err_code describe_embedding(struct engine_model *model, struct err *
     info->prompts = names;
     info->prompt_count = count;
     info->similarity = sentence_similarity_name(sentence->options.similarity);
+    for (unsigned i = 0; i < sentence->step_count; i++)
+        info->normalizes |= sentence->steps[i].kind == SENTENCE_NORMALIZE;
     return ERR_OK;
 }
 

@@ -83,6 +83,7 @@ struct engine_info {
     const char *const *prompts; /* [prompt_count] of an embedding: their names */
     unsigned prompt_count;
     unsigned vector_size;   /* numbers of an embedding; 0: the task is another */
+    bool normalizes;        /* embedding: its modules scale it to length 1 */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
     unsigned feature_size;  /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden

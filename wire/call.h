@@ -25,8 +25,8 @@ struct predict_item {
 enum { CALL_PLACE_BYTES = 64 };
 
 /* The models that may answer a call: any; those of vectors; those that score how well a second text
- * fits a first one. */
-enum predict_wish { WISH_ANY, WISH_VECTOR, WISH_RANK };
+ * fits a first one; those of labels and numbers. */
+enum predict_wish { WISH_ANY, WISH_VECTOR, WISH_RANK, WISH_SCORES };
 
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */
@@ -48,6 +48,7 @@ struct predict_call {
     enum predict_wish wish;
     bool refuses_cut;    /* a text of which not all is read, unless the model accepts that */
     unsigned dimensions; /* of a vector: so many of its first numbers; 0: all */
+    bool refuses_unit;   /* a vector whose length the model's modules have set to 1 */
     bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
                       it a failed item is the failure of the call */
     unsigned item_count;

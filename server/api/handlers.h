@@ -54,6 +54,12 @@ void review_groups_finish(struct service *service, struct request *request);
 enum http_next models_list(struct service *service, struct request *request);
 enum http_next models_one(struct service *service, struct request *request);
 
+/* others.c: what clients of other servers ask beside predictions. */
+enum http_next others_health(struct service *service, struct request *request);
+enum http_next others_info(struct service *service, struct request *request);
+enum http_next others_models(struct service *service, struct request *request);
+enum http_next others_model(struct service *service, struct request *request);
+
 /* openapi.c */
 enum http_next openapi_one(struct service *service, struct request *request);
 

@@ -56,7 +56,8 @@ static enum err_code check_phase(struct service *service, struct err *err)
 
 enum err_code predict_head(struct service *service, struct request *request)
 {
-    if (request->route->protocol->accept(request) || check_phase(service, &request->err))
+    request->protocol = request->route->protocol;
+    if (request->protocol->accept(request) || check_phase(service, &request->err))
         return request->err.code;
     if (batcher_admit(service->batcher, 1, &request->err))
         return overloaded(service, request);
@@ -87,7 +88,7 @@ static void keep_places(struct service *service, struct request *request, unsign
 /* The body becomes a call, and the call rows. */
 static enum err_code parse(struct service *service, struct request *request)
 {
-    const struct protocol *protocol = request->route->protocol;
+    const struct protocol *protocol = request->protocol;
     request->begun_ns = clock_now_ns();
     if (claim_reading(service, request, protocol->parse_bytes(request)) ||
         protocol->parse(service, request))
@@ -116,7 +117,7 @@ static void encode_later(struct request *request)
 static void expect_reply(struct request *request)
 {
     size_t text;
-    request->reply_bytes = request->route->protocol->reply_bytes(request, &text);
+    request->reply_bytes = request->protocol->reply_bytes(request, &text);
     if (text <= LIMIT_ENCODE_INLINE_BYTES)
         return;
     request->long_reply_bytes = text;
@@ -223,7 +224,7 @@ static bool encode_in_pool(struct request *request)
     const bool has_answers = error_of(request)->code == ERR_OK;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
-    if (has_answers && request->route->protocol->encode_row(request) > 0)
+    if (has_answers && request->protocol->encode_row(request) > 0)
         encode_later(request);
     else
         http_resume(request->exchange);
@@ -323,11 +324,13 @@ static enum err_code reply_rows(struct request *request)
     size_t len = 0;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
-    const char *body = request->route->protocol->encode(request, &timing, &len);
+    const char *body = request->protocol->encode(request, &timing, &len);
     if (body == NULL)
         return err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
     request->encoded_ns = clock_now_ns();
-    reply_fill(request, 200, request->route->protocol->reply_type, body, len);
+    reply_fill(request, 200, request->protocol->reply_type, body, len);
+    if (request->protocol->head != NULL)
+        request->protocol->head(request, &timing);
     return ERR_OK;
 }
 

@@ -23,38 +23,63 @@
 #include <time.h>
 
 #define CAN(code) OPENAPI_CAN(ERR_##code)
+#define CAN_PREDICT CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)
+
+/* Members of a route of predictions, beside its description. */
+#define PREDICTION(protocol_)                                                                      \
+    .protocol = &protocol_, .head = predict_head, .begin = predict_begin,                          \
+    .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true
 
 static const struct route table[] = {
     {"/predict", HTTP_POST, SCOPE_PREDICT,
      .says = {"predict", "Label, score and decision of a text, an image, or several of them",
-              .schema = "Answer",
-              .can =
-                  CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
-     .protocol = &protocol_native, .head = predict_head, .begin = predict_begin,
-     .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true},
+              .schema = "Answer", .can = CAN_PREDICT},
+     PREDICTION(protocol_native)},
     {"/v1/embeddings", HTTP_POST, SCOPE_PREDICT,
      .says = {"createEmbeddings", "Vectors of texts, as clients of OpenAI ask for them",
               .schema = "OpenAiEmbeddings", .takes = "OpenAiEmbeddingsRequest",
-              .problem = "OpenAiError",
-              .can =
-                  CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
-     .protocol = &protocol_openai, .head = predict_head, .begin = predict_begin,
-     .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true},
+              .problem = "OpenAiError", .can = CAN_PREDICT},
+     PREDICTION(protocol_openai)},
     {"/v1/rerank", HTTP_POST, SCOPE_PREDICT,
      .says = {"rerank", "Documents by how well they fit a query, as clients of Cohere and Jina ask",
               .schema = "Ranking", .takes = "RankingRequest", .problem = "OpenAiError",
-              .can =
-                  CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
-     .protocol = &protocol_rerank, .head = predict_head, .begin = predict_begin,
-     .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true},
+              .can = CAN_PREDICT},
+     PREDICTION(protocol_rerank)},
     {"/rerank", HTTP_POST, SCOPE_PREDICT,
      .says = {"teiRerank",
               "Texts by how well they fit a query, as clients of text-embeddings-inference ask",
               .schema = "TeiRanking", .takes = "TeiRankingRequest", .problem = "TeiError",
-              .can =
-                  CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)},
-     .protocol = &protocol_tei_rerank, .head = predict_head, .begin = predict_begin,
-     .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true},
+              .can = CAN_PREDICT},
+     PREDICTION(protocol_tei_rerank)},
+    {"/embed", HTTP_POST, SCOPE_PREDICT,
+     .says = {"teiEmbed", "Vectors, as clients of text-embeddings-inference ask for them",
+              .schema = "TeiVectors", .takes = "TeiEmbedRequest", .problem = "TeiError",
+              .can = CAN_PREDICT},
+     PREDICTION(protocol_tei_embed)},
+    {"/similarity", HTTP_POST, SCOPE_PREDICT,
+     .says = {"teiSimilarity",
+              "Cosines of texts with a first one, as clients of text-embeddings-inference ask",
+              .schema = "TeiSimilarities", .takes = "TeiSimilarityRequest", .problem = "TeiError",
+              .can = CAN_PREDICT},
+     PREDICTION(protocol_tei_similarity)},
+    {"/info", HTTP_GET, SCOPE_PREDICT,
+     .says = {"teiInfo", "A model and limits, as text-embeddings-inference tells them",
+              .schema = "TeiInfo", .option = "model",
+              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(QUEUE_FULL)},
+     .begin = others_info},
+    {"/health", HTTP_GET, SCOPE_OPEN,
+     .says = {"teiHealth",
+              "Whether predictions are answered, as text-embeddings-inference tells it",
+              .media_type = "text/plain", .can = CAN(NOT_READY)},
+     .begin = others_health},
+    {"/v1/models", HTTP_GET, SCOPE_PREDICT,
+     .says = {"listOpenAiModels", "The models that are served, as OpenAI lists them",
+              .schema = "OpenAiModels", .can = CAN(QUEUE_FULL)},
+     .begin = others_models},
+    {"/v1/models/{model}", HTTP_GET, SCOPE_PREDICT,
+     .says = {"getOpenAiModel", "One model, as OpenAI and TensorFlow Serving describe it",
+              .schema = "OpenAiModel", .can = CAN(QUEUE_FULL)},
+     .begin = others_model},
     {"/healthz", HTTP_GET, SCOPE_OPEN,
      .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive,
      .is_everywhere = true},

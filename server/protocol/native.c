@@ -156,13 +156,28 @@ static enum err_code parse_json(const struct service *service, struct request *r
     return advise_charset(&request->err);
 }
 
+/* A call that cannot be read is looked at once more: it may be text-embeddings-inference's. */
+static enum err_code parse_json_of_any(struct service *service, struct request *request)
+{
+    const struct predict_call *call = &request->call;
+    if (parse_json(service, request) == ERR_OK && call->items[0].err.code == ERR_OK)
+        return ERR_OK;
+    if (!tei_is_prediction(request))
+        return request->err.code;
+    request->protocol = &protocol_tei_predict;
+    request->err = (struct err){0};
+    if (claim_reading(service, request, request->protocol->parse_bytes(request)))
+        return request->err.code;
+    return request->protocol->parse(service, request);
+}
+
 static enum err_code parse(struct service *service, struct request *request)
 {
     if (content_decode(request))
         return request->err.code;
     if (request->body == REQUEST_LOT)
         return parse_lot(service, request);
-    return request->body == REQUEST_JSON ? parse_json(service, request) : parse_raw(request);
+    return request->body == REQUEST_JSON ? parse_json_of_any(service, request) : parse_raw(request);
 }
 
 /* ---- the answer ---- */

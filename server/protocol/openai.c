@@ -13,6 +13,7 @@
  * Source: OpenAI API reference, Create embeddings, and the client openai-python 1.x. */
 #include "server/protocol/protocol.h"
 #include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
 
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
@@ -76,7 +77,7 @@ static enum err_code parse(struct service *service, struct request *request)
     if (request->state == NULL)
         return err_no_memory(&request->err, sizeof(struct embeddings));
     if (!texts_open(request, &root, known) && !read_options(request, root))
-        texts_items(request, doc_member(root, "input"), "input");
+        texts_items(request, doc_member(root, "input"), "input", texts_source);
     doc_free(root);
     return request->err.code;
 }
@@ -95,32 +96,15 @@ static size_t reply_bytes(const struct request *request, size_t *text)
     *text = FRAME_BYTES;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
-        const size_t bytes =
-            row->err.code != ERR_OK ? 0 : memory_product(size_of(request, row), TEXTS_NUMBER_BYTES);
+        const size_t bytes = row->err.code != ERR_OK
+                                 ? 0
+                                 : memory_product(size_of(request, row), WRITING_NUMBER_BYTES);
         *text = memory_sum(*text, memory_sum(bytes, ROW_BYTES));
     }
     return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
 }
 
-/* The reply in the making. */
-struct writing {
-    struct codec_text text;
-    unsigned encoded; /* rows */
-};
-
-static struct writing *begin(struct request *request)
-{
-    struct writing *writing = request->reply;
-    if (writing != NULL)
-        return writing;
-    request->reply = writing = arena_alloc(&request->exchange->arena, sizeof *writing);
-    if (writing == NULL)
-        return NULL;
-    writing->encoded = 0;
-    codec_text_open(&writing->text, request->long_reply_bytes, &request->exchange->arena);
-    codec_text_add(&writing->text, "{\"object\":\"list\",\"data\":[");
-    return writing;
-}
+static const char head[] = "{\"object\":\"list\",\"data\":[";
 
 /* Encodes pieces of a multiple of three bytes, so that padding stands at the end alone. */
 static void add_base64(struct codec_text *text, const float *vector, unsigned size)
@@ -136,41 +120,32 @@ static void add_base64(struct codec_text *text, const float *vector, unsigned si
     codec_text_add(text, "\"");
 }
 
-static void add_numbers(struct codec_text *text, const float *vector, unsigned size)
-{
-    for (unsigned i = 0; i < size; i++) {
-        codec_text_add(text, i == 0 ? "[" : ",");
-        texts_number(text, vector[i]);
-    }
-    codec_text_add(text, "]");
-}
-
 static unsigned encode_row(struct request *request)
 {
-    struct writing *writing = begin(request);
+    struct writing *writing = writing_begin(request, head);
     if (writing == NULL || writing->encoded == request->call.item_count)
         return 0;
     const struct embeddings *state = request->state;
     struct row *row = &request->rows[writing->encoded];
     float *vector = row->answer.result.vector;
     const unsigned size = size_of(request, row);
-    char head[ROW_BYTES];
+    char begin[ROW_BYTES];
     if (size < row_info(row)->vector_size)
         engine_normalize(vector, size);
-    snprintf(head, sizeof head, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
+    snprintf(begin, sizeof begin, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
              writing->encoded > 0 ? "," : "", writing->encoded);
-    codec_text_add(&writing->text, head);
+    codec_text_add(&writing->text, begin);
     if (state->is_base64)
         add_base64(&writing->text, vector, size);
     else
-        add_numbers(&writing->text, vector, size);
+        writing_numbers(&writing->text, vector, size);
     codec_text_add(&writing->text, "}");
     return request->call.item_count - ++writing->encoded;
 }
 
 static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
 {
-    struct writing *writing = begin(request);
+    struct writing *writing = writing_begin(request, head);
     unsigned long tokens = 0;
     char usage[96];
     (void)timing;

@@ -1,4 +1,5 @@
-/* protocol.h - the format of prediction requests and of their replies. A route names its protocol;
+/* protocol.h - the format of prediction requests and of their replies. A route names its protocol,
+ * which may leave the request to another one when it parses the body (request->protocol);
  * everything between parse and encode is the same for all.
  *
  * Threads: constant; the functions are called by the owner of the request.
@@ -28,6 +29,8 @@ struct protocol {
     const char *(*encode)(struct request *request, const struct codec_timing *timing, size_t *len);
     /* request->err -> the body of the problem; NULL if there is no memory. */
     const char *(*problem)(struct request *request, size_t *len);
+    /* Adds to the head of a 200 that is filled in. NULL: nothing. */
+    void (*head)(struct request *request, const struct codec_timing *timing);
     const char *reply_type, *problem_type; /* their Content-Types */
 };
 
@@ -38,5 +41,11 @@ extern const struct protocol protocol_openai;
 /* Rerankers as clients of Cohere and Jina ask them, POST /v1/rerank, and as those of
  * text-embeddings-inference do, POST /rerank. */
 extern const struct protocol protocol_rerank, protocol_tei_rerank;
+/* text-embeddings-inference's: POST /embed, POST /similarity, and POST /predict where the body is
+ * theirs: its `inputs` is a text, or a list that begins with a text or a list. */
+extern const struct protocol protocol_tei_embed, protocol_tei_similarity, protocol_tei_predict;
+bool tei_is_prediction(const struct request *request);
+/* The protocol's head: what computing took, in the headers of text-embeddings-inference. */
+void tei_head(struct request *request, const struct codec_timing *timing);
 
 #endif

@@ -18,6 +18,7 @@
  * 1.8 (/rerank). */
 #include "server/protocol/protocol.h"
 #include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
 
 #include "engine/base/doc.h"
 #include "wire/limits.h"
@@ -40,6 +41,8 @@ enum {
 struct ranking {
     bool is_tei, returns_texts, wants_logits;
     unsigned top_n;
+    unsigned *order; /* [item_count] rows, best first; NULL: not sorted yet */
+    float *scores;   /* [item_count] */
 };
 
 /* ---- the call ---- */
@@ -99,7 +102,8 @@ static enum err_code parse(struct service *service, struct request *request)
     if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
         doc_get_integer(root, "$", "top_n", 1, UINT_MAX, &top_n, &request->err) ||
         doc_get_bool(root, "$", "return_documents", &state->returns_texts, &request->err) ||
-        texts_items(request, doc_member(root, "documents"), "documents") || pair_up(request, root))
+        texts_items(request, doc_member(root, "documents"), "documents", texts_source) ||
+        pair_up(request, root))
         goto out;
     state->top_n = (unsigned)top_n;
 out:
@@ -110,24 +114,19 @@ out:
 static enum err_code tei_parse(struct service *service, struct request *request)
 {
     static const char known[] =
-        "query, texts, raw_scores, return_text, truncate, truncation_direction";
+        "query, texts, raw_scores, return_text, truncate, truncation_direction, model";
     struct json_t *root = NULL;
-    const char *direction = "Right";
-    bool truncates = false;
     (void)service;
     if (open_call(request, true) || texts_open(request, &root, known))
         goto out;
     struct ranking *state = request->state;
-    if (doc_get_bool(root, "$", "raw_scores", &state->wants_logits, &request->err) ||
+    if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model) ||
+        doc_get_bool(root, "$", "raw_scores", &state->wants_logits, &request->err) ||
         doc_get_bool(root, "$", "return_text", &state->returns_texts, &request->err) ||
-        doc_get_bool(root, "$", "truncate", &truncates, &request->err) ||
-        doc_get_string(root, "$", "truncation_direction", &direction, &request->err) ||
-        texts_items(request, doc_member(root, "texts"), "texts") || pair_up(request, root))
+        texts_truncation(request, root))
         goto out;
-    request->call.refuses_cut = !truncates;
-    if (strcmp(direction, "Right") != 0 && strcmp(direction, "right") != 0)
-        err_set(&request->err, ERR_UNUSABLE,
-                "truncation_direction: only Right is supported: a text is cut at its end");
+    if (!texts_items(request, doc_member(root, "texts"), "texts", texts_source))
+        pair_up(request, root);
 out:
     doc_free(root);
     return request->err.code;
@@ -145,75 +144,52 @@ static size_t reply_bytes(const struct request *request, size_t *text)
         largest = len > largest ? len : largest;
         *text = memory_sum(*text, memory_sum(ROW_BYTES, memory_product(len, 6)));
     }
-    *text = memory_sum(*text, request->call.item_count * sizeof(unsigned));
+    *text = memory_sum(*text, request->call.item_count * (sizeof(unsigned) + sizeof(float)));
     return memory_sum(*text, memory_sum(memory_product(largest, TEXT_COPIES),
                                         sizeof((struct err *)0)->text * MESSAGE_COPIES));
 }
 
-/* The reply in the making. */
-struct writing {
-    struct codec_text text;
-    unsigned *order; /* [count] rows, best first */
-    unsigned count, encoded;
-};
-
-static float score_of(const struct request *request, unsigned index)
-{
-    const struct ranking *state = request->state;
-    const struct engine_result *result = &request->rows[index].answer.result;
-    return state->wants_logits ? result->logits[0] : result->scores[0];
-}
-
-/* qsort_r's, by falling score, then by index. */
-static int compare(const void *left, const void *right, void *context)
-{
-    const unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
-    const float x = score_of(context, a), y = score_of(context, b);
-    return x != y ? (x < y) - (x > y) : (a > b) - (a < b);
-}
-
+/* Sorts the rows before the first. */
 static struct writing *begin(struct request *request)
 {
-    struct writing *writing = request->reply;
-    const struct ranking *state = request->state;
+    struct ranking *state = request->state;
     const unsigned count = request->call.item_count;
-    if (writing != NULL)
-        return writing;
-    writing = arena_alloc(&request->exchange->arena, sizeof *writing);
-    if (writing == NULL)
-        return NULL;
-    *writing = (struct writing){.count = count < state->top_n ? count : state->top_n};
-    writing->order = arena_alloc_array(&request->exchange->arena, count, sizeof *writing->order);
-    if (writing->order == NULL)
-        return NULL;
-    for (unsigned i = 0; i < count; i++)
-        writing->order[i] = i;
-    qsort_r(writing->order, count, sizeof *writing->order, compare, request);
-    codec_text_open(&writing->text, request->long_reply_bytes, &request->exchange->arena);
-    codec_text_add(&writing->text, state->is_tei ? "[" : "{\"results\":[");
-    return request->reply = writing;
+    struct arena *arena = &request->exchange->arena;
+    if (state->order == NULL) {
+        state->order = arena_alloc_array(arena, count, sizeof *state->order);
+        state->scores = arena_alloc_array(arena, count, sizeof *state->scores);
+        if (state->order == NULL || state->scores == NULL)
+            return NULL;
+        for (unsigned i = 0; i < count; i++) {
+            const struct engine_result *result = &request->rows[i].answer.result;
+            state->scores[i] = state->wants_logits ? result->logits[0] : result->scores[0];
+        }
+        writing_rank(state->order, state->scores, count);
+        state->top_n = count < state->top_n ? count : state->top_n;
+    }
+    return writing_begin(request, state->is_tei ? "[" : "{\"results\":[");
 }
 
 static unsigned encode_row(struct request *request)
 {
     struct writing *writing = begin(request);
     const struct ranking *state = request->state;
-    if (writing == NULL || writing->encoded == writing->count)
+    if (writing == NULL || writing->encoded == state->top_n)
         return 0;
-    const unsigned index = writing->order[writing->encoded];
+    const unsigned index = state->order[writing->encoded];
     struct codec_text *text = &writing->text;
     char head[ROW_BYTES];
     snprintf(head, sizeof head, "%s{\"index\":%u,\"%s\":", writing->encoded > 0 ? "," : "", index,
              state->is_tei ? "score" : "relevance_score");
     codec_text_add(text, head);
-    texts_number(text, score_of(request, index));
+    writing_number(text, state->scores[index]);
     if (state->returns_texts) {
         codec_text_add(text, state->is_tei ? ",\"text\":" : ",\"document\":{\"text\":");
         codec_text_string(text, request->call.items[index].source.pair);
         codec_text_add(text, state->is_tei ? "" : "}");
     }
     codec_text_add(text, "}");
-    return writing->count - ++writing->encoded;
+    return state->top_n - ++writing->encoded;
 }
 
 static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
@@ -243,21 +219,6 @@ static const char *encode(struct request *request, const struct codec_timing *ti
     return codec_text_end(&writing->text, len);
 }
 
-static const char *tei_problem(struct request *request, size_t *len)
-{
-    const unsigned status = problem_status(request->err.code);
-    struct codec_text text;
-    codec_text_open(&text, 0, &request->exchange->arena);
-    codec_text_add(&text, "{\"error\":");
-    codec_text_string(&text, request->err.text);
-    codec_text_add(&text, ",\"error_type\":");
-    codec_text_string(&text, status == 429   ? "Overloaded"
-                             : status >= 500 ? "Backend"
-                                             : "Validation");
-    codec_text_add(&text, "}");
-    return codec_text_end(&text, len);
-}
-
 const struct protocol protocol_rerank = {
     .name = "rerank",
     .accept = texts_accept,
@@ -279,7 +240,8 @@ const struct protocol protocol_tei_rerank = {
     .reply_bytes = reply_bytes,
     .encode_row = encode_row,
     .encode = encode,
-    .problem = tei_problem,
+    .problem = texts_tei_problem,
+    .head = tei_head,
     .reply_type = "application/json",
     .problem_type = "application/json",
 };

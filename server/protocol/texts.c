@@ -1,16 +1,18 @@
 #include "server/protocol/texts.h"
 
+#include "engine/base/base64.h"
 #include "engine/base/doc.h"
 #include "server/protocol/content.h"
 #include "server/serve/snapshots.h"
 #include "wire/codec_check.h"
+#include "wire/codec_dump.h"
 #include "wire/problem.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    DEPTH_MAX = 4,
+    DEPTH_MAX = 5,
     TOKENS_PER_TEXT = 2, /* the text and its comma */
     TOKEN_BYTES = 128,   /* of jansson's tree */
     TEXT_COPIES = 5,     /* of a string: the tree's, twice in its lexer's buffer, and ours */
@@ -100,19 +102,54 @@ enum err_code texts_text(struct request *request, const struct json_t *value, co
     return *out != NULL ? ERR_OK : err_no_memory(&request->err, *len + 1);
 }
 
-enum err_code texts_items(struct request *request, const struct json_t *value, const char *name)
+enum err_code texts_source(struct request *request, const struct json_t *value, const char *place,
+                           struct engine_source *out)
+{
+    const char *text;
+    size_t len;
+    if (texts_text(request, value, place, &text, &len))
+        return request->err.code;
+    if (len == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: empty", place);
+    *out = (struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = len, .is_utf8 = true};
+    return ERR_OK;
+}
+
+enum err_code texts_image(struct request *request, const struct json_t *value, const char *place,
+                          struct engine_source *out)
+{
+    size_t len;
+    const char *text = doc_text(value, &len);
+    if (text == NULL || len == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected the base64 of a picture", place);
+    char *bytes = arena_alloc(&request->exchange->arena, base64_sent_size(len));
+    if (bytes == NULL)
+        return err_no_memory(&request->err, len);
+    *out = (struct engine_source){.kind = ENGINE_IMAGE, .bytes = bytes};
+    if (base64_decode_sent(bytes, &out->len, text, len, 0, NULL, &request->err))
+        return err_prefix(&request->err, "%s: ", place);
+    return ERR_OK;
+}
+
+enum err_code texts_source_or_image(struct request *request, const struct json_t *value,
+                                    const char *place, struct engine_source *out)
+{
+    if (doc_object_count(value) == 1 && doc_member(value, "image") != NULL)
+        return texts_image(request, doc_member(value, "image"), place, out);
+    return texts_source(request, value, place, out);
+}
+
+bool texts_is_array(const struct json_t *value)
+{
+    return value != NULL && strcmp(doc_type_name(value), "an array") == 0;
+}
+
+enum err_code texts_room(struct request *request, size_t count, const char *name)
 {
     const unsigned most = request->snapshot->config.inputs_max;
-    const bool is_array = value != NULL && strcmp(doc_type_name(value), "an array") == 0;
-    const size_t count = is_array ? doc_array_count(value) : 1;
     struct predict_call *call = &request->call;
-    char place[CALL_PLACE_BYTES];
-    if (value == NULL)
-        return err_set(&request->err, ERR_UNUSABLE, "%s: it is missing", name);
     if (count == 0)
         return err_set(&request->err, ERR_UNUSABLE, "%s: the array is empty", name);
-    if (is_token_ids(value))
-        return texts_text(request, value, name, &(const char *){NULL}, &(size_t){0});
     if (count > most)
         return err_set(&request->err, ERR_TOO_LARGE, "%s: at most %u texts (inputs_max), found %zu",
                        name, most, count);
@@ -120,25 +157,42 @@ enum err_code texts_items(struct request *request, const struct json_t *value, c
     if (call->items == NULL)
         return err_no_memory(&request->err, count * sizeof *call->items);
     call->item_count = (unsigned)count;
-    for (unsigned i = 0; i < count; i++) {
-        const char *text;
-        size_t len;
+    return ERR_OK;
+}
+
+enum err_code texts_items(struct request *request, const struct json_t *value, const char *name,
+                          texts_read *read)
+{
+    const bool is_array = texts_is_array(value);
+    struct predict_call *call = &request->call;
+    char place[CALL_PLACE_BYTES];
+    if (value == NULL)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: it is missing", name);
+    if (is_token_ids(value))
+        return texts_text(request, value, name, &(const char *){NULL}, &(size_t){0});
+    if (texts_room(request, is_array ? doc_array_count(value) : 1, name))
+        return request->err.code;
+    for (unsigned i = 0; i < call->item_count; i++) {
         call->place(call, i, place);
-        if (texts_text(request, is_array ? doc_array_item(value, i) : value, place, &text, &len))
+        if (read(request, is_array ? doc_array_item(value, i) : value, place,
+                 &call->items[i].source))
             return request->err.code;
-        if (len == 0)
-            return err_set(&request->err, ERR_UNUSABLE, "%s: empty", place);
-        call->items[i].source =
-            (struct engine_source){.kind = ENGINE_TEXT, .bytes = text, .len = len, .is_utf8 = true};
     }
     return ERR_OK;
 }
 
-void texts_number(struct codec_text *text, float number)
+enum err_code texts_truncation(struct request *request, const struct json_t *object)
 {
-    char written[TEXTS_NUMBER_BYTES + 8];
-    snprintf(written, sizeof written, "%.9g", (double)number);
-    codec_text_add(text, written);
+    const char *direction = "Right";
+    bool truncates = false;
+    if (doc_get_bool(object, "$", "truncate", &truncates, &request->err) ||
+        doc_get_string(object, "$", "truncation_direction", &direction, &request->err))
+        return request->err.code;
+    request->call.refuses_cut = !truncates;
+    if (strcmp(direction, "Right") != 0 && strcmp(direction, "right") != 0)
+        err_set(&request->err, ERR_UNUSABLE,
+                "truncation_direction: only Right is supported: a text is cut at its end");
+    return request->err.code;
 }
 
 const char *texts_problem(struct request *request, size_t *len)
@@ -161,5 +215,21 @@ const char *texts_problem(struct request *request, size_t *len)
                    is_model ? ",\"param\":\"model\",\"code\":" : ",\"param\":null,\"code\":");
     codec_text_string(&text, is_model ? "model_not_found" : err_name(err->code));
     codec_text_add(&text, "}}");
+    return codec_text_end(&text, len);
+}
+
+const char *texts_tei_problem(struct request *request, size_t *len)
+{
+    const unsigned status = problem_status(request->err.code);
+    struct codec_text text;
+    codec_text_open(&text, 0, &request->exchange->arena);
+    codec_text_add(&text, "{\"error\":");
+    codec_text_string(&text, request->err.text);
+    codec_text_add(&text, ",\"error_type\":");
+    codec_text_string(&text, status == 429   ? "Overloaded"
+                             : status == 503 ? "Unhealthy"
+                             : status >= 500 ? "Backend"
+                                             : "Validation");
+    codec_text_add(&text, "}");
     return codec_text_end(&text, len);
 }

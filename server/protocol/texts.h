@@ -1,5 +1,5 @@
 /* texts.h - what the protocols of others have in common: a JSON object with a text or a list of
- * texts among its members, and replies without a tree.
+ * texts among its members, and its problems.
  *
  *     if (texts_open(request, &root, "input, model")) ...
  *     texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model)
@@ -13,7 +13,6 @@
 #define ATTND_SERVER_PROTOCOL_TEXTS_H
 
 #include "server/serve/request.h"
-#include "wire/codec_dump.h"
 
 struct json_t; /* jansson's */
 
@@ -33,15 +32,30 @@ enum err_code texts_name(struct request *request, const struct json_t *root, con
 enum err_code texts_text(struct request *request, const struct json_t *value, const char *place,
                          const char **out, size_t *len);
 
-/* The items of the call: a text, or 1 to inputs_max of them, none empty. */
-enum err_code texts_items(struct request *request, const struct json_t *value, const char *name);
+/* Room for 1 to inputs_max items; `name` is the list's. */
+enum err_code texts_room(struct request *request, size_t count, const char *name);
+
+/* The source of an item: a text that is not empty; or that or {"image": "<base64 of a file>"}. */
+typedef enum err_code texts_read(struct request *request, const struct json_t *value,
+                                 const char *place, struct engine_source *out);
+texts_read texts_source, texts_source_or_image;
+/* The source of a picture: the base64 of its file. */
+texts_read texts_image;
+
+/* The items of the call: one source, or an array of 1 to inputs_max of them. */
+enum err_code texts_items(struct request *request, const struct json_t *value, const char *name,
+                          texts_read *read);
+bool texts_is_array(const struct json_t *value);
+
+/* `truncate`, without which a text that is too long is refused, and `truncation_direction`, which
+ * can only be Right, as text-embeddings-inference has them. */
+enum err_code texts_truncation(struct request *request, const struct json_t *object);
 
 /* For struct protocol: request->err in OpenAI's form, {"error": {"message", "type", "param",
  * "code"}}, which clients of Cohere and Jina read, too. */
 const char *texts_problem(struct request *request, size_t *len);
 
-/* Writes a number with the digits of answer.h. */
-enum { TEXTS_NUMBER_BYTES = 24 }; /* most that it takes, and a comma: -0.123456789e-38, */
-void texts_number(struct codec_text *text, float number);
+/* The same in the form of text-embeddings-inference: {"error", "error_type"}. */
+const char *texts_tei_problem(struct request *request, size_t *len);
 
 #endif

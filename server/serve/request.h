@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 struct label_set;
+struct protocol;
 struct request;
 struct route;
 struct served_model;
@@ -77,6 +78,7 @@ struct request {
     const struct snapshot *snapshot; /* the one in service when the head came; held */
     const struct route *route;       /* NULL: no such path */
     const char *pattern;             /* of the route ("/models/{name}"); NULL: no such path */
+    const struct protocol *protocol; /* of a prediction; NULL: not yet known, or it is none */
     struct auth_grant grant;         /* of the key that it sent; released when it is done */
     const char *id;              /* printable ASCII: the client's X-Request-Id, or one of ours */
     const struct tracing *trace; /* its place in a trace; NULL: it is in none */

@@ -48,7 +48,8 @@ static enum err_code check_labels(const struct request *request, struct row *row
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_VECTOR ? info->task == ENGINE_EMBED
+    return wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
+           : wish == WISH_SCORES ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -72,7 +73,15 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
                        call->wish == WISH_VECTOR ? "answers no vectors"
-                                                 : "does not score pairs of texts with one label");
+                       : call->wish == WISH_SCORES
+                           ? "answers no labels"
+                           : "does not score pairs of texts with one label");
+    if (call->refuses_unit && info->normalizes)
+        return err_set(
+            &row->err, ERR_UNUSABLE,
+            "normalize: the modules of the model %s scale vectors to length 1: \"false\" "
+            "cannot be obeyed",
+            row->model->name);
     if (call->wish == WISH_VECTOR && call->dimensions > info->vector_size)
         return err_set(&row->err, ERR_UNUSABLE,
                        "dimensions: the vectors of the model %s have %u numbers, %u are asked for",

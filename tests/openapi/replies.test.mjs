@@ -144,6 +144,38 @@ test('ranks', async () => {
     await rank('/rerank', { query: 'scan' }, 422);
 });
 
+async function get(path, status = 200, pattern = undefined) {
+    return (await exchange({ path, pattern }, status)).body;
+}
+
+test('clients of text-embeddings-inference', async () => {
+    const send = rank; /* a body to a path */
+    assert.equal((await send('/embed', { inputs: ['a', LOG], dimensions: 3 }))[1].length, 3);
+    await send('/embed', { inputs: 'a', model: 'vectors', prompt_name: 'query', truncate: true });
+    await send('/embed', { inputs: [{ image: IMAGE }] }, 422);
+    await send('/embed', { inputs: ['a', 'b', 'c', 'd'] }, 413);
+    await send('/embed', { inputs: 'a', model: 'none' }, 404);
+    await send('/similarity', { inputs: { source_sentence: 'a', sentences: ['b', 'a'] },
+        parameters: { truncate: true } });
+    await send('/similarity', { inputs: 'a' }, 422);
+    const labels = await send('/predict', { inputs: LOG, raw_scores: true, truncate: true });
+    assert.deepEqual(Object.keys(labels[0]), ['label', 'score']);
+    assert.equal((await send('/predict', { inputs: [['a'], [LOG]] })).length, 2);
+    await send('/predict', { inputs: ['a', 'b'], model: 'ranks' });
+    await send('/predict', { inputs: ['a', 'b', 'c'] }, 422);
+    await get('/info');
+    await get('/info?model=ranks');
+    await get('/info?model=none', 404);
+    await get('/info?a=1', 422);
+    await get('/health');
+});
+
+test('lists of models of others', async () => {
+    assert.equal(JSON.parse(await get('/v1/models')).object, 'list');
+    await get('/v1/models/ranks', 200, '/v1/models/{model}');
+    await get('/v1/models/none', 404, '/v1/models/{model}');
+});
+
 test('vectors', async () => {
     const { embedding, dimensions } = await predict({ text: LOG, model: 'vectors',
         prompt_name: 'query' });

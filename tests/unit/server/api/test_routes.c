@@ -1,6 +1,9 @@
 #include "server/api/routes.h"
+#include "engine/base/file.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `allowed`: the Allow header; "" if the path or the method is no mistake. */
@@ -82,7 +85,8 @@ END_TEST
 /* Routes that ask for predictions. */
 static bool is_prediction(const char *pattern)
 {
-    static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank", "/rerank"};
+    static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank",
+                                           "/rerank",  "/embed",         "/similarity"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         if (strcmp(patterns[i], pattern) == 0)
             return true;
@@ -103,7 +107,7 @@ START_TEST(routes_name_the_nearest_route_of_an_unknown_path)
         {"/v1/predict", "/predict"},
         {"/predict/", "/predict"},
         {"/models/", "/models"},
-        {"/health", "/healthz"},
+        {"/healt", "/health"},
         {"/model/wafers", "/models/wafers"},
         {"/models/a/", "/models/a"},
         {"/admin/model", "/admin/models"},
@@ -141,8 +145,40 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
 }
 END_TEST
 
+/* Bounds of a route's body, as SECURITY.md names them. */
+static const char *bounds_of(const struct route *route)
+{
+    return route->protocol != NULL     ? "`body_bytes_max`, `inputs_max`"
+           : route->has_body           ? "`LIMIT_UNPOOLED_JSON_BYTES`"
+           : route->method == HTTP_POST ? "`LIMIT_UNUSED_BODY_BYTES`"
+                                        : "no body";
+}
+
+START_TEST(security_page_has_the_table_of_routes)
+{
+    char *page, *table = NULL;
+    size_t len, table_len;
+    struct err err = {0};
+    ck_assert_msg(file_read(&page, &len, "SECURITY.md", 1 << 20, &err) == ERR_OK, "%s", err.text);
+    FILE *memory = open_memstream(&table, &table_len);
+    ck_assert_ptr_nonnull(memory);
+    fputs("| route | scope | changes state | bounds of its body |\n|---|---|---|---|\n", memory);
+    for (unsigned i = 0; i < routes_count(); i++) {
+        const struct route *route = routes_at(i);
+        fprintf(memory, "| `%s %s` | %s | %s | %s |\n", http_method_name(route->method),
+                route->pattern, route->scope == SCOPE_OPEN ? "" : scope_name(route->scope),
+                route_changes_state(route) ? "yes" : "", bounds_of(route));
+    }
+    fclose(memory);
+    ck_assert_msg(strstr(page, table) != NULL, "SECURITY.md lacks this table:\n%s", table);
+    free(page);
+    free(table);
+}
+END_TEST
+
 SUITE("routes", routes_name_the_nearest_route_of_an_unknown_path,
       routes_count_a_model_only_for_predictions, routes_say_what_is_wrong_with_a_request,
       routes_find_every_path_of_the_contract, routes_answer_head_where_there_is_get,
       routes_list_the_allowed_methods, routes_know_no_other_path,
-      routes_of_one_path_have_distinct_methods, each_path_is_listed_once_and_each_route_has_its_own)
+      routes_of_one_path_have_distinct_methods, each_path_is_listed_once_and_each_route_has_its_own,
+      security_page_has_the_table_of_routes)

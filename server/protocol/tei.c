@@ -1,0 +1,343 @@
+/* tei.c - text-embeddings-inference: POST /embed, POST /similarity, and POST /predict where its
+ * `inputs` are theirs (tei_is_prediction). POST /rerank is rerank.c's.
+ *
+ *     {"inputs": "text" | ["text", {"image": "<base64>"}], "normalize": true, "dimensions": 256,
+ *      "prompt_name": "query", "truncate": false}                              [[0.1, ...], ...]
+ *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]},
+ *      "parameters": {"prompt_name", "truncate"}}                              [0.83, ...]
+ *     {"inputs": "text" | ["text", "its pair"], "raw_scores": false}           [{"label", "score"}]
+ *     {"inputs": [["text"], ["text", "its pair"], ...]}                      [[{"label", "score"}]]
+ *
+ * One input that cannot be used refuses the call. A text that is too long is refused without
+ * `truncate` true. `model` and pictures are ours: their server has one model, of texts. Ids of
+ * tokens are refused.
+ *
+ * Source: router/src/http/types.rs and server.rs of text-embeddings-inference 1.8. */
+#include "server/protocol/protocol.h"
+#include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
+
+#include "engine/base/doc.h"
+#include "engine/base/utf8.h"
+#include "wire/limits.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FRAME_BYTES = 2048,     /* of a reply and its headers */
+    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+};
+
+/* The options of a call; request->state. */
+struct tei {
+    bool is_one; /* a prediction is answered without a list around it */
+    bool is_raw; /* logits; or a vector as the model makes it */
+};
+
+/* ---- the call ---- */
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    if (call->item_count == 1)
+        snprintf(out, CALL_PLACE_BYTES, "inputs");
+    else
+        snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
+}
+
+static void similarity_place(const struct predict_call *call, unsigned index,
+                             char out[CALL_PLACE_BYTES])
+{
+    (void)call;
+    if (index == 0)
+        snprintf(out, CALL_PLACE_BYTES, "inputs.source_sentence");
+    else
+        snprintf(out, CALL_PLACE_BYTES, "inputs.sentences[%u]", index - 1);
+}
+
+static enum err_code open_call(struct request *request, enum predict_wish wish,
+                               struct json_t **root, const char *known)
+{
+    struct tei *state = arena_alloc(&request->exchange->arena, sizeof *state);
+    request->call = (struct predict_call){
+        .place = place, .model_place = "model", .keep = true, .wish = wish, .top_k = TOP_K_ALL};
+    request->state = state;
+    if (state == NULL)
+        return err_no_memory(&request->err, sizeof *state);
+    *state = (struct tei){.is_one = false};
+    if (texts_open(request, root, known))
+        return request->err.code;
+    return texts_name(request, *root, "model", LIMIT_MODEL_NAME_BYTES, &request->call.model);
+}
+
+static enum err_code parse_embed(struct service *service, struct request *request)
+{
+    static const char known[] =
+        "inputs, normalize, dimensions, prompt_name, truncate, truncation_direction, model";
+    struct json_t *root = NULL;
+    bool normalizes = true;
+    long long dimensions = 0;
+    (void)service;
+    if (open_call(request, WISH_VECTOR, &root, known) ||
+        doc_get_bool(root, "$", "normalize", &normalizes, &request->err) ||
+        doc_get_integer(root, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
+        texts_name(request, root, "prompt_name", LIMIT_ID_BYTES, &request->call.prompt_name) ||
+        texts_truncation(request, root))
+        goto out;
+    ((struct tei *)request->state)->is_raw = !normalizes;
+    request->call.refuses_unit = !normalizes;
+    request->call.dimensions = (unsigned)dimensions;
+    texts_items(request, doc_member(root, "inputs"), "inputs", texts_source_or_image);
+out:
+    doc_free(root);
+    return request->err.code;
+}
+
+/* The first item is what the others are compared with. */
+static enum err_code parse_similarity(struct service *service, struct request *request)
+{
+    struct json_t *root = NULL;
+    struct predict_call *call = &request->call;
+    char where[CALL_PLACE_BYTES];
+    (void)service;
+    if (open_call(request, WISH_VECTOR, &root, "inputs, parameters, model"))
+        goto out;
+    const struct json_t *inputs = doc_member(root, "inputs");
+    const struct json_t *parameters = doc_member(root, "parameters");
+    const struct json_t *sentences = doc_member(inputs, "sentences");
+    call->place = similarity_place;
+    if (doc_check_members(inputs, "$.inputs", "source_sentence, sentences", &request->err) ||
+        doc_check_members(parameters, "$.parameters", "prompt_name, truncate, truncation_direction",
+                          &request->err))
+        request->err.code = ERR_UNUSABLE;
+    if (request->err.code != ERR_OK ||
+        texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
+        texts_truncation(request, parameters))
+        goto out;
+    if (doc_array_count(sentences) == 0) {
+        err_set(&request->err, ERR_UNUSABLE, "inputs.sentences: expected a list of texts");
+        goto out;
+    }
+    texts_room(request, 1 + doc_array_count(sentences), "inputs");
+    for (unsigned i = 0; request->err.code == ERR_OK && i < call->item_count; i++) {
+        similarity_place(call, i, where);
+        texts_source(request,
+                     i == 0 ? doc_member(inputs, "source_sentence")
+                            : doc_array_item(sentences, i - 1),
+                     where, &call->items[i].source);
+    }
+out:
+    doc_free(root);
+    return request->err.code;
+}
+
+/* A text, a list of it, or a list of it and its pair. */
+static enum err_code read_sequence(struct request *request, const struct json_t *value,
+                                   const char *where, struct engine_source *out)
+{
+    const size_t count = doc_array_count(value);
+    if (!texts_is_array(value))
+        return texts_source(request, value, where, out);
+    if (count != 1 && count != 2)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: expected a text or a pair of texts, found a list of %zu", where, count);
+    if (texts_source(request, doc_array_item(value, 0), where, out) || count == 1)
+        return request->err.code;
+    return texts_text(request, doc_array_item(value, 1), where, &out->pair, &out->pair_len);
+}
+
+static enum err_code parse_predict(struct service *service, struct request *request)
+{
+    struct json_t *root = NULL;
+    struct predict_call *call = &request->call;
+    (void)service;
+    if (open_call(request, WISH_SCORES, &root,
+                  "inputs, raw_scores, truncate, truncation_direction, model"))
+        goto out;
+    struct tei *state = request->state;
+    const struct json_t *inputs = doc_member(root, "inputs");
+    state->is_one = !texts_is_array(doc_array_item(inputs, 0));
+    if (doc_get_bool(root, "$", "raw_scores", &state->is_raw, &request->err) ||
+        texts_truncation(request, root))
+        goto out;
+    if (!state->is_one)
+        texts_items(request, inputs, "inputs", read_sequence);
+    else if (!texts_room(request, 1, "inputs"))
+        read_sequence(request, inputs, "inputs", &call->items[0].source);
+out:
+    doc_free(root);
+    return request->err.code;
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+    while (at < end && strchr(" \t\r\n", *at) != NULL && *at != '\0')
+        at++;
+    return at;
+}
+
+/* True for the value of `inputs` that begins with a text or with a list. */
+static bool is_theirs(const char *at, const char *end)
+{
+    at = skip_blanks(at, end);
+    if (at < end && *at == '[')
+        at = skip_blanks(at + 1, end);
+    else if (at == end || *at != '"')
+        return false;
+    return at < end && (*at == '"' || *at == '[');
+}
+
+bool tei_is_prediction(const struct request *request)
+{
+    static const char name[] = "inputs";
+    const char *at = request->content;
+    if (request->body != REQUEST_JSON || at == NULL)
+        return false;
+    const char *end = at + request->content_len;
+    unsigned depth = 0;
+    for (; at < end; at++) {
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+        if (*at != '"')
+            continue;
+        const char *string = ++at;
+        while (at < end && *at != '"')
+            at += *at == '\\' ? 2 : 1;
+        if (at >= end || depth != 1 || (size_t)(at - string) != strlen(name) ||
+            memcmp(string, name, strlen(name)) != 0)
+            continue;
+        const char *colon = skip_blanks(at + 1, end);
+        if (colon < end && *colon == ':')
+            return is_theirs(colon + 1, end);
+    }
+    return false;
+}
+
+/* ---- the answer ---- */
+
+static unsigned size_of(const struct request *request, const struct row *row)
+{
+    const unsigned kept = request->call.dimensions;
+    return kept > 0 ? kept : row_info(row)->vector_size;
+}
+
+static size_t reply_bytes(const struct request *request, size_t *text)
+{
+    *text = FRAME_BYTES;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct row *row = &request->rows[i];
+        if (row->err.code != ERR_OK)
+            continue;
+        const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
+        *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row)));
+    }
+    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+}
+
+static float cosine(const struct row *left, const struct row *right)
+{
+    const float *a = left->answer.result.vector, *b = right->answer.result.vector;
+    double product = 0, a2 = 0, b2 = 0;
+    for (unsigned i = 0; i < row_info(left)->vector_size; i++) {
+        product += (double)a[i] * (double)b[i];
+        a2 += (double)a[i] * (double)a[i];
+        b2 += (double)b[i] * (double)b[i];
+    }
+    const double lengths = sqrt(a2) * sqrt(b2);
+    return lengths > 0 ? (float)(product / lengths) : 0;
+}
+
+static unsigned embed_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "[");
+    const struct tei *state = request->state;
+    if (writing == NULL || writing->encoded == request->call.item_count)
+        return 0;
+    const struct row *row = &request->rows[writing->encoded];
+    float *vector = row->answer.result.vector;
+    const unsigned size = size_of(request, row);
+    if (!state->is_raw)
+        engine_normalize(vector, size);
+    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
+    writing_numbers(&writing->text, vector, size);
+    return request->call.item_count - ++writing->encoded;
+}
+
+static unsigned similarity_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "[");
+    if (writing == NULL || writing->encoded == request->call.item_count - 1)
+        return 0;
+    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
+    writing_number(&writing->text, cosine(&request->rows[0], &request->rows[++writing->encoded]));
+    return request->call.item_count - 1 - writing->encoded;
+}
+
+static unsigned predict_row(struct request *request)
+{
+    const struct tei *state = request->state;
+    struct writing *writing = writing_begin(request, state->is_one ? "" : "[");
+    if (writing == NULL || writing->encoded == request->call.item_count)
+        return 0;
+    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
+    writing_labels(writing, &request->rows[writing->encoded],
+                   &(struct writing_how){.wants_logits = state->is_raw});
+    return request->call.item_count - ++writing->encoded;
+}
+
+static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
+{
+    const struct tei *state = request->state;
+    (void)timing;
+    while (request->protocol->encode_row(request) > 0)
+        continue;
+    struct writing *writing = request->reply;
+    if (writing == NULL)
+        return NULL;
+    codec_text_add(&writing->text, state->is_one ? "" : "]");
+    return codec_text_end(&writing->text, len);
+}
+
+void tei_head(struct request *request, const struct codec_timing *timing)
+{
+    struct arena *arena = &request->exchange->arena;
+    size_t characters = 0, tokens = 0;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct engine_source *source = &request->call.items[i].source;
+        if (source->kind == ENGINE_TEXT)
+            characters +=
+                utf8_count(source->bytes, source->len) + utf8_count(source->pair, source->pair_len);
+        tokens += request->rows[i].answer.result.tokens;
+    }
+    const struct http_field fields[] = {
+        {"x-compute-type", "cpu"},
+        {"x-compute-time", arena_format(arena, "%.0f", timing->total_ms)},
+        {"x-compute-characters", arena_format(arena, "%zu", characters)},
+        {"x-compute-tokens", arena_format(arena, "%zu", tokens)},
+        {"x-total-time", arena_format(arena, "%.0f", timing->total_ms)},
+        {"x-tokenization-time", arena_format(arena, "%.0f", timing->prepare_ms)},
+        {"x-queue-time", arena_format(arena, "%.0f", timing->queue_ms)},
+        {"x-inference-time", arena_format(arena, "%.0f", timing->inference_ms)},
+        {NULL, NULL}};
+    struct http_field *copy = arena_alloc(arena, sizeof fields);
+    for (const struct http_field *field = fields; field->name != NULL; field++)
+        if (field->value == NULL)
+            return; /* without memory the reply has none */
+    if (copy != NULL)
+        request->exchange->reply.more = memcpy(copy, fields, sizeof fields);
+}
+
+#define TEI(name_, parse_, row_)                                                                   \
+    {                                                                                              \
+        .name = name_, .accept = texts_accept, .parse_bytes = texts_parse_bytes, .parse = parse_,  \
+        .reply_bytes = reply_bytes, .encode_row = row_, .encode = encode,                          \
+        .problem = texts_tei_problem, .head = tei_head, .reply_type = "application/json",          \
+        .problem_type = "application/json",                                                        \
+    }
+
+const struct protocol protocol_tei_embed = TEI("tei_embed", parse_embed, embed_row);
+const struct protocol protocol_tei_similarity =
+    TEI("tei_similarity", parse_similarity, similarity_row);
+const struct protocol protocol_tei_predict = TEI("tei_predict", parse_predict, predict_row);

@@ -1,0 +1,260 @@
+/* What clients of text-embeddings-inference send, in the program, beside the native answers; and
+ * the lists of models of OpenAI and TensorFlow Serving. */
+#include "tests/support/contract.h"
+#include "tests/support/server_process.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 40 };
+
+static struct server_process server;
+
+static void start(void)
+{
+    server_process_start(&server,
+                         (const char *[]){"--model", "wafers=tests/data/golden/vit-0", "--model",
+                                          "classes=tests/data/golden/bert-5", "--model",
+                                          "ranks=tests/data/rerank/rerank-bert-0", "--model",
+                                          "vectors=tests/data/embedding/st-weighted-0", "--model",
+                                          "units=tests/data/embedding/st-cls-0", NULL});
+}
+
+static void stop(void)
+{
+    ck_assert_int_eq(server_process_stop(&server), 0);
+}
+
+static struct reply ask(const char *path, const char *body)
+{
+    return contract_ask(server.port, "POST", path, "Content-Type: application/json\r\n", body);
+}
+
+static struct reply get(const char *path)
+{
+    return contract_ask(server.port, "GET", path, "", NULL);
+}
+
+static double number_at(const json_t *list, size_t index)
+{
+    return json_number_value(json_array_get(list, index));
+}
+
+static double length_of(const json_t *vector)
+{
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(vector); i++)
+        sum += number_at(vector, i) * number_at(vector, i);
+    return sqrt(sum);
+}
+
+START_TEST(tei_embeds_as_the_native_route_does)
+{
+    start();
+    struct reply native = ask("/predict", "{\"model\":\"vectors\",\"text\":\"leakage at pin 7\"}");
+    struct reply raw = ask("/embed", "{\"model\":\"vectors\",\"normalize\":false,"
+                                     "\"inputs\":[\"scan\",\"leakage at pin 7\"]}");
+    struct reply unit = ask("/embed", "{\"inputs\":\"leakage at pin 7\",\"dimensions\":5}");
+    reply_expect_status(&native, 200);
+    reply_expect_status(&raw, 200);
+    reply_expect_status(&unit, 200);
+    ck_assert_str_eq(reply_header(&raw, "x-compute-type"), "cpu");
+    ck_assert_str_eq(reply_header(&raw, "x-compute-characters"), "20");
+    ck_assert_int_gt(atoi(reply_header(&raw, "x-compute-tokens")), 6);
+    const json_t *right = json_object_get(native.json, "embedding");
+    const json_t *whole = json_array_get(raw.json, 1), *cut = json_array_get(unit.json, 0);
+    ck_assert_uint_eq(json_array_size(raw.json), 2);
+    ck_assert_uint_eq(json_array_size(whole), SIZE);
+    ck_assert_uint_eq(json_array_size(unit.json), 1);
+    ck_assert_uint_eq(json_array_size(cut), 5);
+    for (size_t i = 0; i < SIZE; i++)
+        ck_assert_double_eq_tol(number_at(whole, i), number_at(right, i), 1e-6);
+    ck_assert_double_eq_tol(length_of(cut), 1, 1e-6);
+    ck_assert_double_eq_tol(number_at(cut, 1) * number_at(right, 0),
+                            number_at(cut, 0) * number_at(right, 1), 1e-6);
+    reply_free(&native);
+    reply_free(&raw);
+    reply_free(&unit);
+    stop();
+}
+END_TEST
+
+START_TEST(tei_compares_texts_by_the_cosine_of_their_vectors)
+{
+    start();
+    struct reply likeness =
+        ask("/similarity", "{\"inputs\":{\"source_sentence\":\"scan chain\",\"sentences\":"
+                           "[\"leakage\",\"scan chain\"]},\"parameters\":{\"truncate\":true}}");
+    struct reply vectors = ask("/embed", "{\"inputs\":[\"scan chain\",\"leakage\"]}");
+    double product = 0;
+    reply_expect_status(&likeness, 200);
+    reply_expect_status(&vectors, 200);
+    for (size_t i = 0; i < SIZE; i++)
+        product += number_at(json_array_get(vectors.json, 0), i) *
+                   number_at(json_array_get(vectors.json, 1), i);
+    ck_assert_uint_eq(json_array_size(likeness.json), 2);
+    ck_assert_double_eq_tol(number_at(likeness.json, 0), product, 1e-5);
+    ck_assert_double_eq_tol(number_at(likeness.json, 1), 1, 1e-6);
+    reply_free(&likeness);
+    reply_free(&vectors);
+    stop();
+}
+END_TEST
+
+/* [{"label", "score"}] beside the predictions of a native answer. */
+static void expect_labels(const json_t *found, const json_t *right)
+{
+    ck_assert_uint_eq(json_array_size(found), json_array_size(right));
+    ck_assert_uint_gt(json_array_size(found), 0);
+    for (size_t i = 0; i < json_array_size(found); i++) {
+        const json_t *one = json_array_get(found, i), *other = json_array_get(right, i);
+        ck_assert_str_eq(json_string_value(json_object_get(one, "label")),
+                         json_string_value(json_object_get(other, "label")));
+        ck_assert_double_eq_tol(json_number_value(json_object_get(one, "score")),
+                                json_number_value(json_object_get(other, "score")), 1e-6);
+    }
+}
+
+START_TEST(tei_predictions_come_from_predict_by_the_members_of_the_call)
+{
+    start();
+    struct reply native = ask("/predict", "{\"top_k\":\"all\",\"inputs\":[{\"text\":\"scan\"},"
+                                          "{\"text\":\"scan\",\"text_pair\":\"pin 7\"}]}");
+    struct reply one = ask("/predict", " { \"truncate\" : true, \"inputs\" : \"scan\" }");
+    struct reply pair = ask("/predict", "{\"inputs\": [ \"scan\", \"pin 7\"]}");
+    struct reply both = ask("/predict", "{\"inputs\":[[\"scan\"],[\"scan\",\"pin 7\"]]}");
+    reply_expect_status(&native, 200);
+    expect_labels(one.json, contract_at(native.json, "results.0.predictions"));
+    expect_labels(pair.json, contract_at(native.json, "results.1.predictions"));
+    expect_labels(json_array_get(both.json, 0), contract_at(native.json, "results.0.predictions"));
+    expect_labels(json_array_get(both.json, 1), contract_at(native.json, "results.1.predictions"));
+    ck_assert_uint_eq(json_array_size(both.json), 2);
+    ck_assert_int_gt(atoi(reply_header(&one, "x-compute-tokens")), 2);
+    reply_free(&native);
+    reply_free(&one);
+    reply_free(&pair);
+    reply_free(&both);
+    struct reply score = ask("/predict", "{\"inputs\":[\"a\",\"b\"],\"model\":\"ranks\"}");
+    struct reply logit =
+        ask("/predict", "{\"inputs\":[\"a\",\"b\"],\"model\":\"ranks\",\"raw_scores\":true}");
+    const json_t *left = json_object_get(json_array_get(score.json, 0), "score");
+    const json_t *right = json_object_get(json_array_get(logit.json, 0), "score");
+    ck_assert_double_eq_tol(json_number_value(left), 1 / (1 + exp(-json_number_value(right))),
+                            1e-6);
+    reply_free(&score);
+    reply_free(&logit);
+    stop();
+}
+END_TEST
+
+START_TEST(tei_refuses_what_it_cannot_obey)
+{
+    static const struct {
+        const char *path, *body;
+        int status;
+        const char *message;
+    } cases[] = {
+        {"/embed", "{\"inputs\":[]}", 422, "inputs: the array is empty"},
+        {"/embed", "{\"inputs\":[1,2]}", 422, "inputs: expected a text, found token ids"},
+        {"/embed", "{\"inputs\":[\"a\",\"\"]}", 422, "inputs[1]: empty"},
+        {"/embed", "{}", 422, "inputs: it is missing"},
+        {"/embed", "{\"inputs\":\"a\",\"model\":\"none\"}", 404, "model: no model of this name"},
+        {"/embed", "{\"inputs\":\"a\",\"model\":\"classes\"}", 422,
+         "inputs: the model classes answers no vectors"},
+        {"/embed", "{\"inputs\":\"a\",\"model\":\"units\",\"normalize\":false}", 422,
+         "inputs: normalize: the modules of the model units"},
+        {"/embed", "{\"inputs\":\"a\",\"truncation_direction\":\"Left\"}", 422,
+         "truncation_direction: only Right"},
+        {"/embed", "{\"inputs\":\"a\",\"dimensions\":41}", 422, "inputs: dimensions: the vectors"},
+        {"/embed", "{\"inputs\":[{\"image\":\"?\"}]}", 422, "inputs: "},
+        {"/embed", "{\"inputs\":[{\"image\":\"\"}]}", 422, "inputs: expected the base64"},
+        {"/embed", "{\"inputs\":[{\"picture\":\"\"}]}", 422, "inputs: expected a text"},
+        {"/embed", "{\"inputs\":\"a\"", 400, "JSON ends too early"},
+        {"/similarity", "{\"inputs\":\"a\"}", 422, "inputs.sentences: expected a list"},
+        {"/similarity", "{\"inputs\":{\"sentences\":[\"a\"]}}", 422,
+         "inputs.source_sentence: it is missing"},
+        {"/similarity", "{\"inputs\":{\"source_sentence\":\"a\",\"sentences\":[\"a\",3]}}", 422,
+         "inputs.sentences[1]: expected a text"},
+        {"/similarity", "{\"inputs\":{\"source\":\"a\",\"sentences\":[\"a\"]}}", 422,
+         "$.inputs.source is not supported"},
+        {"/predict", "{\"inputs\":[\"a\",\"b\",\"c\"]}", 422,
+         "inputs: expected a text or a pair of texts, found a list of 3"},
+        {"/predict", "{\"inputs\":[[\"a\"],[]]}", 422, "inputs[1]: expected a text or a pair"},
+        {"/predict", "{\"inputs\":[[\"a\",1]]}", 422, "inputs: expected a text, found"},
+        {"/predict", "{\"inputs\":\"a\",\"top_k\":3}", 422, "$.top_k is not supported"},
+        {"/predict", "{\"inputs\":\"a\",\"model\":\"vectors\"}", 422,
+         "inputs: the model vectors answers no labels"},
+    };
+    start();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reply reply = ask(cases[i].path, cases[i].body);
+        reply_expect_status(&reply, cases[i].status);
+        const char *message = reply_text(&reply, "error");
+        ck_assert_msg(strncmp(message, cases[i].message, strlen(cases[i].message)) == 0, "%s: %s",
+                      cases[i].body, message);
+        if (strcmp(cases[i].path, "/predict") != 0)
+            reply_expect_text(&reply, "error_type", "Validation");
+        reply_free(&reply);
+    }
+    stop();
+}
+END_TEST
+
+START_TEST(tei_tells_a_model_and_its_limits)
+{
+    start();
+    struct reply info = get("/info");
+    reply_expect_status(&info, 200);
+    reply_expect_text(&info, "model_id", "vectors");
+    ck_assert_double_eq(reply_number(&info, "max_client_batch_size"), 64);
+    ck_assert_ptr_nonnull(contract_at(info.json, "model_type.embedding"));
+    reply_free(&info);
+    info = get("/info?model=classes");
+    reply_expect_text(&info, "model_type.classifier.id2label.0", "POWER");
+    ck_assert_double_eq(reply_number(&info, "model_type.classifier.label2id.SCAN"), 2);
+    reply_free(&info);
+    info = get("/info?model=ranks");
+    ck_assert_ptr_nonnull(contract_at(info.json, "model_type.reranker"));
+    reply_free(&info);
+    info = get("/info?model=none");
+    reply_expect_problem(&info, 404, "not_found", "no model of this name");
+    reply_free(&info);
+    info = get("/info?top=1");
+    reply_expect_problem(&info, 422, "unusable", "this route takes only");
+    reply_free(&info);
+    info = get("/health");
+    reply_expect_status(&info, 200);
+    reply_free(&info);
+    stop();
+}
+END_TEST
+
+START_TEST(models_are_listed_as_openai_and_tensorflow_serving_do)
+{
+    start();
+    struct reply list = get("/v1/models");
+    reply_expect_text(&list, "object", "list");
+    ck_assert_uint_eq(reply_count(&list, "data"), 5);
+    reply_expect_text(&list, "data.1.id", "classes");
+    reply_expect_text(&list, "data.1.object", "model");
+    ck_assert_double_gt(reply_number(&list, "data.1.created"), 0);
+    reply_free(&list);
+    list = get("/v1/models/ranks");
+    reply_expect_text(&list, "id", "ranks");
+    reply_expect_text(&list, "model_version_status.0.version", "1");
+    reply_expect_text(&list, "model_version_status.0.state", "AVAILABLE");
+    reply_free(&list);
+    list = get("/v1/models/none");
+    reply_expect_problem(&list, 404, "not_found", "no model of this name is served");
+    reply_free(&list);
+    stop();
+}
+END_TEST
+
+SUITE("contract_tei", tei_embeds_as_the_native_route_does,
+      tei_compares_texts_by_the_cosine_of_their_vectors,
+      tei_predictions_come_from_predict_by_the_members_of_the_call, tei_refuses_what_it_cannot_obey,
+      tei_tells_a_model_and_its_limits, models_are_listed_as_openai_and_tensorflow_serving_do)
