@@ -62,6 +62,16 @@ static const struct route table[] = {
               .schema = "TeiSimilarities", .takes = "TeiSimilarityRequest", .problem = "TeiError",
               .can = CAN_PREDICT},
      PREDICTION(protocol_tei_similarity)},
+    {"/", HTTP_POST, SCOPE_PREDICT,
+     .says = {"hfPredict",
+              "Answers in the form of the model's task, as clients of Hugging Face ask",
+              .schema = "HfAnswer", .takes = "HfRequest", .problem = "TeiError",
+              .takes_image = true, .can = CAN_PREDICT},
+     PREDICTION(protocol_hf)},
+    {"/models/{name}", HTTP_POST, SCOPE_PREDICT,
+     .says = {"hfPredictBy", "The same by one model", .schema = "HfAnswer", .takes = "HfRequest",
+              .problem = "TeiError", .takes_image = true, .can = CAN_PREDICT},
+     PREDICTION(protocol_hf)},
     {"/info", HTTP_GET, SCOPE_PREDICT,
      .says = {"teiInfo", "A model and limits, as text-embeddings-inference tells them",
               .schema = "TeiInfo", .option = "model",
@@ -263,8 +273,10 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
         if (!path_pattern_matches(route->pattern, path))
             continue;
         *out = route;
-        if (route->method == wanted)
+        if (route->method == wanted) {
+            allow[0] = '\0';
             return ERR_OK;
+        }
         add_allowed(allow, route->method);
     }
     if (*out == NULL)
@@ -326,7 +338,11 @@ const char *routes_path(unsigned index)
 
 bool routes_path_takes_model(unsigned index)
 {
-    return path_at(index)->protocol != NULL;
+    const char *pattern = path_at(index)->pattern;
+    for (const struct route *route = table; route < table + ROUTES; route++)
+        if (route->protocol != NULL && strcmp(route->pattern, pattern) == 0)
+            return true;
+    return false;
 }
 
 /* The exchange's request, made on first sight. Without memory for one, a bare 500 is the reply. */

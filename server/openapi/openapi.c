@@ -289,17 +289,21 @@ static json_t *body_of(const struct openapi_route *route)
                                           [REQUEST_IMAGE] = "ImageBody",
                                           [REQUEST_LOT] = "LotBody"};
     const struct openapi_operation *says = route->says;
-    if (says->takes != NULL)
-        return json_pack("{s:b, s:{s:{s:o}}}", "required", !route->is_body_optional, "content",
-                         "application/json", "schema", reference("schemas", says->takes));
     json_t *content = json_object();
     enum request_body body;
     int failed = 0;
-    for (unsigned i = 0; media_type_proper(i, &body) != NULL; i++)
-        failed |=
-            json_object_set_new(content, media_type_proper(i, &body),
-                                json_pack("{s:o}", "schema", reference("schemas", schemas[body])));
-    return json_pack("{s:b, s:o}", "required", 1, "content", codec_whole(content, failed));
+    for (unsigned i = 0; media_type_proper(i, &body) != NULL; i++) {
+        const char *schema = body == REQUEST_JSON && says->takes != NULL ? says->takes
+                             : says->takes == NULL || (body == REQUEST_IMAGE && says->takes_image)
+                                 ? schemas[body]
+                                 : NULL;
+        if (schema != NULL)
+            failed |=
+                json_object_set_new(content, media_type_proper(i, &body),
+                                    json_pack("{s:o}", "schema", reference("schemas", schema)));
+    }
+    return json_pack("{s:b, s:o}", "required", !route->is_body_optional, "content",
+                     codec_whole(content, failed));
 }
 
 /* ---- what it is answered with ---- */

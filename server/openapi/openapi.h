@@ -33,6 +33,7 @@ struct openapi_operation {
     const char *option;     /* parameters of its query, by openapi.json, a blank between; or NULL */
     unsigned status;        /* status of a success; 0: 200 */
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
+    bool takes_image;       /* a picture's file may stand in place of `takes` */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
 };
 

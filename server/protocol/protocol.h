@@ -47,5 +47,7 @@ extern const struct protocol protocol_tei_embed, protocol_tei_similarity, protoc
 bool tei_is_prediction(const struct request *request);
 /* The protocol's head: what computing took, in the headers of text-embeddings-inference. */
 void tei_head(struct request *request, const struct codec_timing *timing);
+/* Hugging Face's clients: POST / and POST /models/{name}. */
+extern const struct protocol protocol_hf;
 
 #endif

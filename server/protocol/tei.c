@@ -22,7 +22,6 @@
 #include "wire/limits.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,16 +44,6 @@ static void place(const struct predict_call *call, unsigned index, char out[CALL
         snprintf(out, CALL_PLACE_BYTES, "inputs");
     else
         snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
-}
-
-static void similarity_place(const struct predict_call *call, unsigned index,
-                             char out[CALL_PLACE_BYTES])
-{
-    (void)call;
-    if (index == 0)
-        snprintf(out, CALL_PLACE_BYTES, "inputs.source_sentence");
-    else
-        snprintf(out, CALL_PLACE_BYTES, "inputs.sentences[%u]", index - 1);
 }
 
 static enum err_code open_call(struct request *request, enum predict_wish wish,
@@ -95,39 +84,20 @@ out:
     return request->err.code;
 }
 
-/* The first item is what the others are compared with. */
 static enum err_code parse_similarity(struct service *service, struct request *request)
 {
     struct json_t *root = NULL;
-    struct predict_call *call = &request->call;
-    char where[CALL_PLACE_BYTES];
     (void)service;
     if (open_call(request, WISH_VECTOR, &root, "inputs, parameters, model"))
         goto out;
-    const struct json_t *inputs = doc_member(root, "inputs");
     const struct json_t *parameters = doc_member(root, "parameters");
-    const struct json_t *sentences = doc_member(inputs, "sentences");
-    call->place = similarity_place;
-    if (doc_check_members(inputs, "$.inputs", "source_sentence, sentences", &request->err) ||
-        doc_check_members(parameters, "$.parameters", "prompt_name, truncate, truncation_direction",
+    if (doc_check_members(parameters, "$.parameters", "prompt_name, truncate, truncation_direction",
                           &request->err))
         request->err.code = ERR_UNUSABLE;
-    if (request->err.code != ERR_OK ||
-        texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name) ||
-        texts_truncation(request, parameters))
-        goto out;
-    if (doc_array_count(sentences) == 0) {
-        err_set(&request->err, ERR_UNUSABLE, "inputs.sentences: expected a list of texts");
-        goto out;
-    }
-    texts_room(request, 1 + doc_array_count(sentences), "inputs");
-    for (unsigned i = 0; request->err.code == ERR_OK && i < call->item_count; i++) {
-        similarity_place(call, i, where);
-        texts_source(request,
-                     i == 0 ? doc_member(inputs, "source_sentence")
-                            : doc_array_item(sentences, i - 1),
-                     where, &call->items[i].source);
-    }
+    else if (!texts_name(request, parameters, "prompt_name", LIMIT_ID_BYTES,
+                         &request->call.prompt_name) &&
+             !texts_truncation(request, parameters))
+        texts_similarity(request, doc_member(root, "inputs"));
 out:
     doc_free(root);
     return request->err.code;
@@ -236,19 +206,6 @@ static size_t reply_bytes(const struct request *request, size_t *text)
     return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
 }
 
-static float cosine(const struct row *left, const struct row *right)
-{
-    const float *a = left->answer.result.vector, *b = right->answer.result.vector;
-    double product = 0, a2 = 0, b2 = 0;
-    for (unsigned i = 0; i < row_info(left)->vector_size; i++) {
-        product += (double)a[i] * (double)b[i];
-        a2 += (double)a[i] * (double)a[i];
-        b2 += (double)b[i] * (double)b[i];
-    }
-    const double lengths = sqrt(a2) * sqrt(b2);
-    return lengths > 0 ? (float)(product / lengths) : 0;
-}
-
 static unsigned embed_row(struct request *request)
 {
     struct writing *writing = writing_begin(request, "[");
@@ -271,7 +228,8 @@ static unsigned similarity_row(struct request *request)
     if (writing == NULL || writing->encoded == request->call.item_count - 1)
         return 0;
     codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
-    writing_number(&writing->text, cosine(&request->rows[0], &request->rows[++writing->encoded]));
+    ++writing->encoded;
+    writing_cosine(&writing->text, &request->rows[0], &request->rows[writing->encoded]);
     return request->call.item_count - 1 - writing->encoded;
 }
 

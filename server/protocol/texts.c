@@ -47,10 +47,13 @@ size_t texts_parse_bytes(struct request *request)
 
 enum err_code texts_open(struct request *request, struct json_t **root, const char *known)
 {
-    const struct doc_limits limits = limits_of(request);
     *root = NULL;
-    if (content_decode_json(request))
-        return request->err.code;
+    return content_decode_json(request) ? request->err.code : texts_parse(request, root, known);
+}
+
+enum err_code texts_parse(struct request *request, struct json_t **root, const char *known)
+{
+    const struct doc_limits limits = limits_of(request);
     if (doc_parse(root, request->content, request->content_len, &limits, &request->err))
         return request->err.code != ERR_TOO_LARGE
                    ? request->err.code
@@ -179,6 +182,39 @@ enum err_code texts_items(struct request *request, const struct json_t *value, c
             return request->err.code;
     }
     return ERR_OK;
+}
+
+static void place_of_sentence(const struct predict_call *call, unsigned index,
+                              char out[CALL_PLACE_BYTES])
+{
+    (void)call;
+    if (index == 0)
+        snprintf(out, CALL_PLACE_BYTES, "inputs.source_sentence");
+    else
+        snprintf(out, CALL_PLACE_BYTES, "inputs.sentences[%u]", index - 1);
+}
+
+enum err_code texts_similarity(struct request *request, const struct json_t *value)
+{
+    struct predict_call *call = &request->call;
+    const struct json_t *sentences = doc_member(value, "sentences");
+    char place[CALL_PLACE_BYTES];
+    call->place = place_of_sentence;
+    call->wish = WISH_VECTOR;
+    if (doc_check_members(value, "$.inputs", "source_sentence, sentences", &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    if (doc_array_count(sentences) == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "inputs.sentences: expected a list of texts");
+    if (texts_room(request, 1 + doc_array_count(sentences), "inputs"))
+        return request->err.code;
+    for (unsigned i = 0; request->err.code == ERR_OK && i < call->item_count; i++) {
+        call->place(call, i, place);
+        texts_source(request,
+                     i == 0 ? doc_member(value, "source_sentence")
+                            : doc_array_item(sentences, i - 1),
+                     place, &call->items[i].source);
+    }
+    return request->err.code;
 }
 
 enum err_code texts_truncation(struct request *request, const struct json_t *object)

@@ -24,6 +24,9 @@ size_t texts_parse_bytes(struct request *request);
  * to doc_free, also after an error. */
 enum err_code texts_open(struct request *request, struct json_t **root, const char *known);
 
+/* The same of a body that content.h has decoded. */
+enum err_code texts_parse(struct request *request, struct json_t **root, const char *known);
+
 /* An optional member: a string of at most `most` bytes without control characters, copied. */
 enum err_code texts_name(struct request *request, const struct json_t *root, const char *key,
                          size_t most, const char **out);
@@ -46,6 +49,10 @@ texts_read texts_image;
 enum err_code texts_items(struct request *request, const struct json_t *value, const char *name,
                           texts_read *read);
 bool texts_is_array(const struct json_t *value);
+
+/* The items {"source_sentence": "text", "sentences": ["text", ...]}: the first is what the others
+ * are compared with. Sets the call's place and its wish. */
+enum err_code texts_similarity(struct request *request, const struct json_t *value);
 
 /* `truncate`, without which a text that is too long is refused, and `truncation_direction`, which
  * can only be Right, as text-embeddings-inference has them. */

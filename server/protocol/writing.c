@@ -1,5 +1,6 @@
 #include "server/protocol/writing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@ struct writing *writing_begin(struct request *request, const char *head)
 {
     struct writing *writing = request->reply;
     struct arena *arena = &request->exchange->arena;
-    unsigned most = 1;
+    unsigned most = request->call.item_count;
     if (writing != NULL)
         return writing;
     for (unsigned i = 0; i < request->good_count; i++) {
@@ -64,14 +65,34 @@ void writing_labels(struct writing *writing, const struct row *row, const struct
     const float *scores = how->wants_logits ? result->logits : result->scores;
     const unsigned most = how->top_k == TOP_K_ALL ? info->label_count : how->top_k;
     writing_rank(writing->order, scores, info->label_count);
+    codec_text_add(&writing->text, "[");
     for (unsigned i = 0; i < info->label_count && i < most; i++) {
-        codec_text_add(&writing->text, i == 0 ? "[{\"label\":" : ",{\"label\":");
-        codec_text_string(&writing->text, info->labels[writing->order[i]]);
-        codec_text_add(&writing->text, ",\"score\":");
-        writing_number(&writing->text, scores[writing->order[i]]);
-        codec_text_add(&writing->text, "}");
+        const unsigned label = writing->order[i];
+        writing_label(&writing->text, info->labels[label], scores[label], i == 0);
     }
     codec_text_add(&writing->text, "]");
+}
+
+void writing_label(struct codec_text *text, const char *label, float score, bool is_first)
+{
+    codec_text_add(text, is_first ? "{\"label\":" : ",{\"label\":");
+    codec_text_string(text, label);
+    codec_text_add(text, ",\"score\":");
+    writing_number(text, score);
+    codec_text_add(text, "}");
+}
+
+void writing_cosine(struct codec_text *text, const struct row *left, const struct row *right)
+{
+    const float *a = left->answer.result.vector, *b = right->answer.result.vector;
+    double product = 0, a2 = 0, b2 = 0;
+    for (unsigned i = 0; i < row_info(left)->vector_size; i++) {
+        product += (double)a[i] * (double)b[i];
+        a2 += (double)a[i] * (double)a[i];
+        b2 += (double)b[i] * (double)b[i];
+    }
+    const double lengths = sqrt(a2) * sqrt(b2);
+    writing_number(text, lengths > 0 ? (float)(product / lengths) : 0);
 }
 
 size_t writing_labels_bytes(const struct row *row)

@@ -16,7 +16,7 @@
 struct writing {
     struct codec_text text;
     unsigned encoded; /* rows */
-    unsigned *order;  /* [label_count] of the largest model, for writing_labels */
+    unsigned *order;  /* room for the places of labels of any row, or of all rows */
 };
 
 /* Begins it with `head` at the first call. NULL if there is no memory. */
@@ -33,8 +33,13 @@ struct writing_how {
     bool wants_logits; /* in place of scores */
 };
 void writing_labels(struct writing *writing, const struct row *row, const struct writing_how *how);
-/* Upper bound of its text and of its order. */
+/* One of these, with a comma in front unless it is the first. */
+void writing_label(struct codec_text *text, const char *label, float score, bool is_first);
+/* Upper bound of the text and of the order. */
 size_t writing_labels_bytes(const struct row *row);
+
+/* The cosine of the vectors of two rows. */
+void writing_cosine(struct codec_text *text, const struct row *left, const struct row *right);
 
 /* order [count] <- places of scores, the highest first, equal ones in their order. */
 void writing_rank(unsigned *order, const float *scores, unsigned count);

@@ -14,6 +14,7 @@
 #include "server/serve/watch.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* ---- a row for each item ---- */
 
@@ -46,10 +47,20 @@ static enum err_code check_labels(const struct request *request, struct row *row
     return ERR_OK;
 }
 
+int rows_entailment(const struct engine_info *info)
+{
+    static const char name[] = "entail";
+    for (unsigned i = 0; info->reads_pairs && info->label_count > 1 && i < info->label_count; i++)
+        if (strncasecmp(info->labels[i], name, strlen(name)) == 0)
+            return (int)i;
+    return -1;
+}
+
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
     return wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
+           : wish == WISH_ENTAIL ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -69,13 +80,16 @@ static struct served_model *default_model(const struct request *request, enum en
 static enum err_code check_wish(const struct predict_call *call, struct row *row)
 {
     const struct engine_info *info = row->model->info;
+    static const char *const lacks[] = {
+        [WISH_VECTOR] = "answers no vectors",
+        [WISH_RANK] = "does not score pairs of texts with one label",
+        [WISH_SCORES] = "answers no labels",
+        [WISH_ENTAIL] = "has no label of entailment",
+    };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
                        "the model %s %s: its task is another (GET /models)", row->model->name,
-                       call->wish == WISH_VECTOR ? "answers no vectors"
-                       : call->wish == WISH_SCORES
-                           ? "answers no labels"
-                           : "does not score pairs of texts with one label");
+                       lacks[call->wish]);
     if (call->refuses_unit && info->normalizes)
         return err_set(
             &row->err, ERR_UNUSABLE,

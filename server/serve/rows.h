@@ -16,6 +16,10 @@
 /* Sets request->rows and pixels; request->deadline_ns is known. Returns request->err.code. */
 enum err_code rows_open(struct request *request);
 
+/* The label of a model of pairs that says that the second text follows from the first: one that
+ * begins with "entail", in any case. -1: there is none. */
+int rows_entailment(const struct engine_info *info);
+
 /* True if labels that came with the call must be encoded first, by rows_label. */
 bool rows_want_labels(const struct request *request);
 

@@ -170,6 +170,23 @@ test('clients of text-embeddings-inference', async () => {
     await get('/health');
 });
 
+test('clients of Hugging Face', async () => {
+    const at = async (name, body, status = 200) => JSON.parse((await exchange({ method: 'POST',
+        path: `/models/${name}`, pattern: '/models/{name}', body: JSON.stringify(body),
+        headers: TYPE }, status)).body);
+    assert.equal((await rank('/', { inputs: LOG, parameters: { top_k: 2, truncate: true } }))[0].length,
+        2);
+    assert.equal(typeof (await at('vectors', { inputs: 'a' }))[0], 'number');
+    await rank('/', { inputs: ['a', 'b'], normalize: true });
+    await rank('/', { inputs: { source_sentence: 'a', sentences: ['b'] } });
+    await rank('/', { inputs: { question: 'a', context: 'b' } }, 422);
+    await at('any', { inputs: IMAGE, parameters: { candidate_labels: ['a', 'b'] } });
+    await at('wafer-vit', { inputs: { image: IMAGE } });
+    await at('none', { inputs: 'a' }, 404);
+    await exchange({ method: 'POST', path: '/', body: PNG, headers: { 'Content-Type': 'image/png' } },
+        200);
+});
+
 test('lists of models of others', async () => {
     assert.equal(JSON.parse(await get('/v1/models')).object, 'list');
     await get('/v1/models/ranks', 200, '/v1/models/{model}');

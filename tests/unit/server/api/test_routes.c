@@ -1,5 +1,5 @@
-#include "server/api/routes.h"
 #include "engine/base/file.h"
+#include "server/api/routes.h"
 #include "tests/support/suite.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ START_TEST(routes_list_the_allowed_methods)
     find("/predict", HTTP_OTHER, ERR_METHOD, "POST");
     find("/admin/reload", HTTP_GET, ERR_METHOD, "POST");
     find("/metrics", HTTP_POST, ERR_METHOD, "GET, HEAD");
-    find("/models/a", HTTP_OTHER, ERR_METHOD, "GET, HEAD");
+    find("/models/a", HTTP_OTHER, ERR_METHOD, "POST, GET, HEAD");
 }
 END_TEST
 
@@ -86,7 +86,8 @@ END_TEST
 static bool is_prediction(const char *pattern)
 {
     static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank",
-                                           "/rerank",  "/embed",         "/similarity"};
+                                           "/rerank",  "/embed",         "/similarity",
+                                           "/",        "/models/{name}"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         if (strcmp(patterns[i], pattern) == 0)
             return true;
@@ -136,9 +137,9 @@ START_TEST(routes_say_what_is_wrong_with_a_request)
     ck_assert_ptr_null(route);
     ck_assert_str_eq(allow, "");
     err = (struct err){0};
-    ck_assert_int_eq(routes_find(&route, allow, "/models/a", HTTP_POST, &err), ERR_METHOD);
+    ck_assert_int_eq(routes_find(&route, allow, "/models/a", HTTP_PATCH, &err), ERR_METHOD);
     ck_assert_int_eq(err.code, ERR_METHOD);
-    ck_assert_str_eq(err.text, "/models/{name} answers only GET, HEAD");
+    ck_assert_str_eq(err.text, "/models/{name} answers only POST, GET, HEAD");
     err = (struct err){0};
     ck_assert_int_eq(routes_find(&route, allow, "/review/groups", HTTP_POST, &err), ERR_METHOD);
     ck_assert_str_eq(allow, "GET, HEAD");
@@ -148,8 +149,8 @@ END_TEST
 /* Bounds of a route's body, as SECURITY.md names them. */
 static const char *bounds_of(const struct route *route)
 {
-    return route->protocol != NULL     ? "`body_bytes_max`, `inputs_max`"
-           : route->has_body           ? "`LIMIT_UNPOOLED_JSON_BYTES`"
+    return route->protocol != NULL      ? "`body_bytes_max`, `inputs_max`"
+           : route->has_body            ? "`LIMIT_UNPOOLED_JSON_BYTES`"
            : route->method == HTTP_POST ? "`LIMIT_UNUSED_BODY_BYTES`"
                                         : "no body";
 }

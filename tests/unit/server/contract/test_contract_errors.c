@@ -118,8 +118,8 @@ START_TEST(another_method_is_405_with_allow)
         {"DELETE", "/healthz", "GET, HEAD"},
         {"OPTIONS", "/readyz", "GET, HEAD"},
         {"PATCH", "/models", "GET, HEAD"},
-        {"DELETE", "/models/kernel-bert", "GET, HEAD"},
-        {"PUT", "/", "GET, HEAD"},
+        {"DELETE", "/models/kernel-bert", "POST, GET, HEAD"},
+        {"PUT", "/", "POST, GET, HEAD"},
         {"DELETE", "/ui/app.js", "GET, HEAD"},
         {"GET", "/admin/reload", "POST"},
     };

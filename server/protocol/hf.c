@@ -1,0 +1,406 @@
+/* hf.c - Hugging Face's clients, given an address: POST / and POST /models/{name}. The model's task
+ * gives the form of the answer.
+ *
+ *     {"inputs": "text" | ["text", ...] | {"text", "text_pair"},
+ *      "parameters": {"top_k": 3, "function_to_apply": "none"}}    [[{"label", "score"}, ...], ...]
+ *     a picture's file, or {"inputs": "<base64>", "parameters": {"top_k"}}     [{"label", "score"}]
+ *     {"inputs": "text" | "<base64>", "parameters": {"candidate_labels": ["scan", ...],
+ *      "hypothesis_template": "a log of {}", "multi_label": false}}            [{"label", "score"}]
+ *     {"inputs": "text" | ["text", ...], "normalize", "prompt_name", "truncate", "dimensions"}
+ *                                                                  [0.1, ...] | [[0.1, ...], ...]
+ *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]}}             [0.83, ...]
+ *
+ * Candidate labels of a text are hypotheses for a model of pairs that has a label "entailment...":
+ * each is an input of its own, and the scores are a softmax over the labels' logits or, with
+ * multi_label or one label, of entailment against contradiction. Those of a picture go to a
+ * zero-shot model.
+ *
+ * Source: the clients' providers "hf-inference" (huggingface_hub 1.33 and 2.4, and
+ * @huggingface/inference 4.13), and transformers 4.57's pipeline zero-shot-classification. */
+#include "server/protocol/content.h"
+#include "server/protocol/protocol.h"
+#include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
+
+#include "engine/base/doc.h"
+#include "server/serve/rows.h"
+#include "wire/limits.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FRAME_BYTES = 2048,     /* of a reply and its headers */
+    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+    RAW_BYTES = 4096,       /* of a call without JSON */
+};
+
+enum hf_form { HF_ONE, HF_LIST, HF_SIMILARITY, HF_HYPOTHESES };
+
+/* The options of a call; request->state. */
+struct hf {
+    enum hf_form form;
+    struct writing_how how;
+    bool normalizes, is_multi_label;
+    struct engine_labels labels;    /* of the hypotheses */
+    float *scores;                  /* [labels.count] */
+    const struct engine_info *info; /* of the model that the call names; NULL: none */
+};
+
+static const char template[] = "This example is {}.";
+
+/* ---- the call ---- */
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    if (call->item_count == 1)
+        snprintf(out, CALL_PLACE_BYTES, "inputs");
+    else
+        snprintf(out, CALL_PLACE_BYTES, "inputs[%u]", index);
+}
+
+static void label_place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    (void)call;
+    snprintf(out, CALL_PLACE_BYTES, "candidate_labels[%u]", index);
+}
+
+static enum err_code accept_body(struct request *request)
+{
+    request->call.model_place = "model";
+    if (content_accept(request) || request->body == REQUEST_JSON || request->body == REQUEST_IMAGE)
+        return request->err.code;
+    return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON or a picture");
+}
+
+/* With what labels take: their places, and as hypotheses once more. */
+static size_t parse_bytes(struct request *request)
+{
+    const size_t inputs = request->snapshot->config.inputs_max;
+    const size_t of_labels =
+        memory_sum(memory_product(content_len_max(request), sizeof(const char *) + 1),
+                   inputs * (LIMIT_LABEL_BYTES + 2 * ARENA_ALIGNMENT));
+    return request->body == REQUEST_IMAGE ? memory_sum(content_bytes(request), RAW_BYTES)
+                                          : memory_sum(texts_parse_bytes(request), of_labels);
+}
+
+/* The scores that are asked for are the model's, or its logits. */
+static enum err_code read_function(struct request *request, const struct json_t *parameters)
+{
+    struct hf *state = request->state;
+    const char *function = NULL;
+    if (doc_get_string(parameters, "$.parameters", "function_to_apply", &function, &request->err) ||
+        function == NULL)
+        return request->err.code;
+    state->how.wants_logits = strcmp(function, "none") == 0;
+    if (state->how.wants_logits || state->info == NULL ||
+        strcmp(function, state->info->scores) == 0)
+        return ERR_OK;
+    return err_set(&request->err, ERR_UNUSABLE,
+                   "function_to_apply: the model's scores are by %s: expected that or none",
+                   state->info->scores);
+}
+
+static enum err_code read_vector_options(struct request *request, const struct json_t *object)
+{
+    struct hf *state = request->state;
+    struct predict_call *call = &request->call;
+    long long dimensions = call->dimensions;
+    const bool has_normalize = doc_member(object, "normalize") != NULL;
+    if (doc_get_bool(object, "$", "normalize", &state->normalizes, &request->err) ||
+        doc_get_integer(object, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
+        texts_name(request, object, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
+        return request->err.code;
+    call->dimensions = (unsigned)dimensions;
+    call->refuses_unit |= has_normalize && !state->normalizes;
+    if (has_normalize || dimensions > 0 || call->prompt_name != NULL)
+        call->wish = WISH_VECTOR;
+    return ERR_OK;
+}
+
+static enum err_code read_labels(struct request *request, const struct json_t *parameters)
+{
+    struct engine_labels *labels = &request->call.labels;
+    const struct json_t *list = doc_member(parameters, "candidate_labels");
+    const size_t count = doc_array_count(list);
+    char where[CALL_PLACE_BYTES];
+    size_t len;
+    if (list == NULL)
+        return ERR_OK;
+    if (count == 0 || count > ENGINE_LABELS_MAX)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "candidate_labels: expected a list of 1 to %d texts", ENGINE_LABELS_MAX);
+    const char **texts = arena_alloc_array(&request->exchange->arena, count, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(&request->err, count * sizeof *texts);
+    for (unsigned i = 0; i < count; i++) {
+        label_place(&request->call, i, where);
+        if (texts_text(request, doc_array_item(list, i), where, &texts[i], &len))
+            return request->err.code;
+    }
+    labels->texts = texts;
+    labels->count = (unsigned)count;
+    return texts_name(request, parameters, "hypothesis_template", LIMIT_LABEL_BYTES,
+                      &labels->hypothesis);
+}
+
+/* One text for each label: the hypothesis with the label in it, as the pair of the text. */
+static enum err_code pose_hypotheses(struct request *request, const struct json_t *inputs)
+{
+    struct predict_call *call = &request->call;
+    struct hf *state = request->state;
+    const struct engine_labels labels = call->labels;
+    const char *hypothesis = labels.hypothesis != NULL ? labels.hypothesis : template;
+    const char *gap = strstr(hypothesis, "{}");
+    struct engine_source text;
+    if (engine_check_labels(&labels, &request->err) ||
+        texts_source(request, inputs, "inputs", &text) ||
+        texts_room(request, labels.count, "candidate_labels"))
+        return request->err.code;
+    call->place = label_place;
+    call->wish = WISH_ENTAIL;
+    call->labels = (struct engine_labels){.count = 0};
+    state->form = HF_HYPOTHESES;
+    state->labels = labels;
+    state->scores = arena_alloc_array(&request->exchange->arena, labels.count, sizeof(float));
+    if (state->scores == NULL)
+        return err_no_memory(&request->err, labels.count * sizeof(float));
+    for (unsigned i = 0; i < call->item_count; i++) {
+        struct predict_item *item = &call->items[i];
+        item->source = text;
+        item->source.pair =
+            arena_format(&request->exchange->arena, "%.*s%s%s", (int)(gap - hypothesis), hypothesis,
+                         labels.texts[i], gap + 2);
+        if (item->source.pair == NULL)
+            return err_no_memory(&request->err, strlen(labels.texts[i]));
+        item->source.pair_len = strlen(item->source.pair);
+    }
+    return ERR_OK;
+}
+
+/* {"source_sentence", "sentences"}, {"image"}, or {"text", "text_pair"}. */
+static enum err_code read_object(struct request *request, const struct json_t *inputs)
+{
+    struct predict_call *call = &request->call;
+    struct hf *state = request->state;
+    const struct json_t *pair = doc_member(inputs, "text_pair");
+    state->form = doc_member(inputs, "sentences") != NULL ? HF_SIMILARITY : HF_ONE;
+    if (state->form == HF_SIMILARITY)
+        return texts_similarity(request, inputs);
+    if (texts_room(request, 1, "inputs"))
+        return request->err.code;
+    struct engine_source *source = &call->items[0].source;
+    if (doc_member(inputs, "image") != NULL)
+        return texts_source_or_image(request, inputs, "inputs", source);
+    if (doc_check_members(inputs, "$.inputs", "text, text_pair", &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    if (texts_source(request, doc_member(inputs, "text"), "inputs.text", source) || pair == NULL)
+        return request->err.code;
+    return texts_text(request, pair, "inputs.text_pair", &source->pair, &source->pair_len);
+}
+
+static enum err_code read_inputs(struct request *request, const struct json_t *inputs)
+{
+    struct predict_call *call = &request->call;
+    struct hf *state = request->state;
+    const bool is_image = state->info != NULL && state->info->kind == ENGINE_IMAGE;
+    if (doc_object_count(inputs) > 0)
+        return read_object(request, inputs);
+    if (state->is_multi_label && (is_image || call->labels.count == 0))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "multi_label: it goes with candidate_labels of a text");
+    if (call->labels.count > 0 && !is_image)
+        return pose_hypotheses(request, inputs);
+    state->form = texts_is_array(inputs) ? HF_LIST : HF_ONE;
+    return texts_items(request, inputs, "inputs", is_image ? texts_image : texts_source);
+}
+
+static enum err_code read_json(struct request *request, const struct json_t *root)
+{
+    static const char of_parameters[] =
+        "top_k, function_to_apply, candidate_labels, hypothesis_template, multi_label, normalize, "
+        "prompt_name, dimensions, truncate, truncation_direction";
+    struct hf *state = request->state;
+    const struct json_t *parameters = doc_member(root, "parameters");
+    long long top_k = TOP_K_ALL;
+    if (doc_check_members(parameters, "$.parameters", of_parameters, &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    if (doc_get_integer(parameters, "$.parameters", "top_k", 1, INT_MAX, &top_k, &request->err) ||
+        doc_get_bool(parameters, "$.parameters", "multi_label", &state->is_multi_label,
+                     &request->err) ||
+        read_function(request, parameters) || read_labels(request, parameters) ||
+        read_vector_options(request, root) || read_vector_options(request, parameters) ||
+        texts_truncation(request, doc_member(root, "truncate") != NULL ? root : parameters))
+        return request->err.code;
+    state->how.top_k = (unsigned)top_k;
+    return read_inputs(request, doc_member(root, "inputs"));
+}
+
+/* The model in the path, or the one that would answer a call without a name. */
+static enum err_code open_call(struct request *request)
+{
+    const bool has_name = strchr(request->pattern, '{') != NULL;
+    struct hf *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
+    request->call = (struct predict_call){
+        .place = place, .model_place = "model", .keep = true, .top_k = TOP_K_ALL};
+    request->state = state;
+    if (has_name)
+        request->call.model = request_value(request, "name");
+    if (state == NULL || (has_name && request->call.model == NULL))
+        return err_no_memory(&request->err, sizeof *state);
+    const struct served_model *model = has_name
+                                           ? snapshot_find(request->snapshot, request->call.model)
+                                       : snapshot_default(request->snapshot, ENGINE_TEXT) != NULL
+                                           ? snapshot_default(request->snapshot, ENGINE_TEXT)
+                                           : snapshot_default(request->snapshot, ENGINE_IMAGE);
+    state->info = model != NULL ? model->info : NULL;
+    return ERR_OK;
+}
+
+static enum err_code parse(struct service *service, struct request *request)
+{
+    static const char known[] = "inputs, parameters, options, normalize, prompt_name, dimensions, "
+                                "truncate, truncation_direction";
+    struct json_t *root = NULL;
+    (void)service;
+    if (open_call(request) || content_decode(request))
+        return request->err.code;
+    if (request->body == REQUEST_IMAGE) {
+        request->call.refuses_cut = true;
+        if (!texts_room(request, 1, "body"))
+            request->call.items[0].source = (struct engine_source){
+                .kind = ENGINE_IMAGE, .bytes = request->content, .len = request->content_len};
+        return request->err.code;
+    }
+    if (request->body != REQUEST_JSON)
+        return err_set(&request->err, ERR_MEDIA_TYPE, "the body must be JSON or a picture");
+    if (!texts_parse(request, &root, known))
+        read_json(request, root);
+    doc_free(root);
+    return request->err.code;
+}
+
+/* ---- the answer ---- */
+
+static unsigned size_of(const struct request *request, const struct row *row)
+{
+    const unsigned kept = request->call.dimensions;
+    return kept > 0 ? kept : row_info(row)->vector_size;
+}
+
+static size_t reply_bytes(const struct request *request, size_t *text)
+{
+    const struct hf *state = request->state;
+    *text = FRAME_BYTES;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct row *row = &request->rows[i];
+        const size_t label = state->form == HF_HYPOTHESES ? strlen(state->labels.texts[i]) : 0;
+        if (row->err.code != ERR_OK)
+            continue;
+        const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
+        *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row) + 6 * label));
+    }
+    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+}
+
+/* Softmax over the labels' entailment, or of each label's over its contradiction: that is the first
+ * class, or the last if entailment is the first, as in transformers. */
+static void score_hypotheses(const struct request *request)
+{
+    struct hf *state = request->state;
+    const unsigned count = request->call.item_count;
+    const bool is_multi = state->is_multi_label || count == 1;
+    double sum = 0, largest = -INFINITY;
+    for (unsigned i = 0; i < count; i++) {
+        const struct engine_info *info = row_info(&request->rows[i]);
+        const float *logits = request->rows[i].answer.result.logits;
+        const unsigned yes = (unsigned)rows_entailment(info),
+                       no = yes == 0 ? info->label_count - 1 : 0;
+        state->scores[i] = is_multi
+                               ? (float)(1 / (1 + exp((double)logits[no] - (double)logits[yes])))
+                               : logits[yes];
+        largest = fmax(largest, (double)logits[yes]);
+    }
+    for (unsigned i = 0; !is_multi && i < count; i++)
+        sum += exp((double)state->scores[i] - largest);
+    for (unsigned i = 0; !is_multi && i < count; i++)
+        state->scores[i] = (float)(exp((double)state->scores[i] - largest) / sum);
+}
+
+static void write_hypothesis(const struct request *request, struct writing *writing)
+{
+    const struct hf *state = request->state;
+    if (writing->encoded == 0) {
+        score_hypotheses(request);
+        writing_rank(writing->order, state->scores, request->call.item_count);
+    }
+    const unsigned index = writing->order[writing->encoded];
+    writing_label(&writing->text, state->labels.texts[index], state->scores[index],
+                  writing->encoded == 0);
+}
+
+static void write_row(const struct request *request, struct writing *writing, struct row *row)
+{
+    const struct hf *state = request->state;
+    float *vector = row->answer.result.vector;
+    codec_text_add(&writing->text, writing->encoded > 0 ? "," : "");
+    if (state->form == HF_SIMILARITY)
+        writing_cosine(&writing->text, &request->rows[0], row);
+    else if (row_info(row)->task == ENGINE_EMBED) {
+        if (state->normalizes)
+            engine_normalize(vector, size_of(request, row));
+        writing_numbers(&writing->text, vector, size_of(request, row));
+    } else
+        writing_labels(writing, row, &state->how);
+}
+
+/* Labels of one text stand in a list of lists, as these clients expect; those of a picture do not,
+ * nor does one vector. */
+static bool is_bare(const struct request *request)
+{
+    const struct hf *state = request->state;
+    const struct engine_info *info = row_info(&request->rows[0]);
+    return state->form == HF_ONE && (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED);
+}
+
+static unsigned encode_row(struct request *request)
+{
+    const struct hf *state = request->state;
+    const unsigned first = state->form == HF_SIMILARITY, count = request->call.item_count - first;
+    struct writing *writing = writing_begin(request, is_bare(request) ? "" : "[");
+    if (writing == NULL || writing->encoded == count)
+        return 0;
+    if (state->form == HF_HYPOTHESES)
+        write_hypothesis(request, writing);
+    else
+        write_row(request, writing, &request->rows[first + writing->encoded]);
+    return count - ++writing->encoded;
+}
+
+static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
+{
+    (void)timing;
+    while (encode_row(request) > 0)
+        continue;
+    struct writing *writing = request->reply;
+    if (writing == NULL)
+        return NULL;
+    codec_text_add(&writing->text, is_bare(request) ? "" : "]");
+    return codec_text_end(&writing->text, len);
+}
+
+const struct protocol protocol_hf = {
+    .name = "hf",
+    .accept = accept_body,
+    .parse_bytes = parse_bytes,
+    .parse = parse,
+    .reply_bytes = reply_bytes,
+    .encode_row = encode_row,
+    .encode = encode,
+    .problem = texts_tei_problem,
+    .head = tei_head,
+    .reply_type = "application/json",
+    .problem_type = "application/json",
+};
