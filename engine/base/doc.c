@@ -400,3 +400,15 @@ enum err_code doc_get_string(const struct json_t *object, const char *path, cons
     *out = text;
     return err->code;
 }
+
+enum err_code doc_expect_string(const struct json_t *object, const char *path, const char *key,
+                                const char *expected, struct err *err)
+{
+    const char *found = expected;
+    if (doc_get_string(object, path, key, &found, err))
+        return err->code;
+    if (strcmp(found, expected) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "%s.%s '%s' is not supported (supported: %s)", path,
+                       key, printable_name(found).text, expected);
+    return ERR_OK;
+}

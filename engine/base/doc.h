@@ -72,6 +72,9 @@ enum err_code doc_get_bool(const struct json_t *object, const char *path, const 
 /* *out is borrowed from the tree; a string with an embedded NUL is refused. */
 enum err_code doc_get_string(const struct json_t *object, const char *path, const char *key,
                              const char **out, struct err *err);
+/* Checks an optional string that has one supported value: ERR_UNSUPPORTED names both. */
+enum err_code doc_expect_string(const struct json_t *object, const char *path, const char *key,
+                                const char *expected, struct err *err);
 
 /* Calls visit for every member of an object, in the file's order, until one returns an error; that
  * error is returned. A value that is not an object has no members. */

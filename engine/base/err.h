@@ -77,4 +77,23 @@ bool err_is_of_system(enum err_code code);
 /* The kind's name: "too_large". */
 const char *err_name(enum err_code code);
 
+/* Makes a name from a file fit for error texts: cut, and with '?' for all but printable ASCII, so
+ * that a hostile file cannot write to an operator's terminal.
+ *
+ *     err_set(err, ERR_UNSUPPORTED, "tensor '%s' ...", printable_name(name).text);
+ */
+struct printable {
+    char text[100]; /* NUL-terminated */
+};
+
+static inline struct printable printable_name(const char *name)
+{
+    struct printable shown = {0};
+    for (size_t i = 0; i < sizeof shown.text - 1 && name[i] != '\0'; i++) {
+        unsigned char c = (unsigned char)name[i];
+        shown.text[i] = c < 0x20 || c >= 0x7F ? '?' : (char)c;
+    }
+    return shown;
+}
+
 #endif

@@ -14,7 +14,6 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/format/directory.h"
-#include "engine/format/printable.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "engine/format/directory.h"
 
 #include "engine/base/file.h"
-#include "engine/format/printable.h"
 
 #include <dirent.h>
 #include <errno.h>

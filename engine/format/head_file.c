@@ -1,7 +1,6 @@
 #include "engine/format/head_file.h"
 
 #include "engine/base/file.h"
-#include "engine/format/printable.h"
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
 

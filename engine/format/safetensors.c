@@ -23,7 +23,6 @@
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
 #include "engine/base/half.h"
-#include "engine/format/printable.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,7 +16,6 @@
 #include "engine/base/memory_file.h"
 #include "engine/base/replace.h"
 #include "engine/base/utf8.h"
-#include "engine/format/printable.h"
 
 #include <float.h>
 #include <stdbool.h>

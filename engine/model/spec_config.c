@@ -3,7 +3,6 @@
 #include "engine/model/spec_config.h"
 
 #include "engine/base/doc.h"
-#include "engine/format/printable.h"
 #include "engine/model/bias/relative_bias.h"
 #include "engine/model/config/config_parts.h"
 

@@ -1,6 +1,5 @@
 #include "engine/model/config/reading.h"
 
-#include "engine/format/printable.h"
 
 #include <math.h>
 #include <stdlib.h>

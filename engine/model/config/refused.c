@@ -1,7 +1,6 @@
 #include "engine/model/config/config_parts.h"
 
 #include "engine/base/doc.h"
-#include "engine/format/printable.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 #include "engine/model/config/sentence_dense.h"
 
 #include "engine/format/checkpoint.h"
-#include "engine/format/printable.h"
 
 #include <string.h>
 
@@ -50,18 +49,6 @@ static enum err_code read_activation(const struct json_t *object, enum sentence_
                    printable_name(path).text);
 }
 
-static enum err_code check_name(const struct json_t *object, const char *key, struct err *err)
-{
-    static const char sentence[] = "sentence_embedding";
-    const char *name = sentence;
-    if (doc_get_string(object, "$", key, &name, err))
-        return err->code;
-    if (strcmp(name, sentence) != 0)
-        return err_set(err, ERR_UNSUPPORTED, "$.%s '%s' is not supported (supported: %s)", key,
-                       printable_name(name).text, sentence);
-    return ERR_OK;
-}
-
 enum err_code sentence_dense_read(struct sentence_dense *out, const struct json_t *object,
                                   struct err *err)
 {
@@ -74,8 +61,8 @@ enum err_code sentence_dense_read(struct sentence_dense *out, const struct json_
         read_size(object, "out_features", &out->out, err) ||
         doc_get_bool(object, "$", "bias", &out->has_bias, err) ||
         read_activation(object, &out->activation, err) ||
-        check_name(object, "module_input_name", err) ||
-        check_name(object, "module_output_name", err) ||
+        doc_expect_string(object, "$", "module_input_name", SENTENCE_VECTOR, err) ||
+        doc_expect_string(object, "$", "module_output_name", SENTENCE_VECTOR, err) ||
         doc_get_bool(object, "$", "use_residual", &is_residual, err))
         return err->code;
     if (is_residual)

@@ -22,6 +22,9 @@
 
 #include <stdbool.h>
 
+/* The only value that Dense and Normalize take and give: version 6 may name others. */
+#define SENTENCE_VECTOR "sentence_embedding"
+
 enum { SENTENCE_DENSE_MAX = 6 * 65536 }; /* most numbers of a vector: six poolings side by side */
 
 /* Names of PyTorch's classes, each with its default arguments. */

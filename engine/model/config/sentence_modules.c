@@ -4,7 +4,6 @@
 #include "engine/model/config/sentence_modules.h"
 
 #include "engine/base/file.h"
-#include "engine/format/printable.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -317,23 +316,13 @@ static enum err_code read_dense(void *context, const struct json_t *object,
     return ERR_OK;
 }
 
-/* Version 6 may name what is normalised. */
 static enum err_code read_normalize(void *context, const struct json_t *object,
                                     const struct reader *reader)
 {
-    static const char *const keys[] = {"module_input_name", "module_output_name"};
-    static const char sentence[] = "sentence_embedding";
     (void)context;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *name = sentence;
-        if (doc_get_string(object, "$", keys[i], &name, reader->err))
-            return reader->err->code;
-        if (strcmp(name, sentence) != 0)
-            return err_set(reader->err, ERR_UNSUPPORTED,
-                           "$.%s '%s' is not supported (supported: %s)", keys[i],
-                           printable_name(name).text, sentence);
-    }
-    return ERR_OK;
+    if (doc_expect_string(object, "$", "module_input_name", SENTENCE_VECTOR, reader->err))
+        return reader->err->code;
+    return doc_expect_string(object, "$", "module_output_name", SENTENCE_VECTOR, reader->err);
 }
 
 /* Copies a path into the arena, and with the directory in front. */

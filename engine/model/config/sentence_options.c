@@ -1,7 +1,5 @@
 #include "engine/model/config/sentence_options.h"
 
-#include "engine/format/printable.h"
-
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -16,19 +14,6 @@ static const char *const similarities[SENTENCE_SIMILARITIES] = {
 const char *sentence_similarity_name(enum sentence_similarity similarity)
 {
     return similarities[similarity];
-}
-
-/* ERR_UNSUPPORTED if the member is there and not `expected`. */
-static enum err_code expect_string(const struct json_t *object, const char *path, const char *key,
-                                   const char *expected, struct err *err)
-{
-    const char *found = expected;
-    if (doc_get_string(object, path, key, &found, err))
-        return err->code;
-    if (strcmp(found, expected) != 0)
-        return err_set(err, ERR_UNSUPPORTED, "%s.%s '%s' is not supported (supported: %s)", path,
-                       key, printable_name(found).text, expected);
-    return ERR_OK;
 }
 
 /* ---- config_sentence_transformers.json ---- */
@@ -138,7 +123,7 @@ enum err_code sentence_options_read(struct sentence_options *out, const struct j
                                     struct arena *arena, struct err *err)
 {
     long long width = out->truncate_width;
-    if (expect_string(object, "$", "model_type", "SentenceTransformer", err) ||
+    if (doc_expect_string(object, "$", "model_type", "SentenceTransformer", err) ||
         read_prompts(out, object, arena, err) || read_default(out, object, err) ||
         read_similarity(out, object, err) ||
         doc_get_integer(object, "$", "truncate_dim", 1, INT_MAX, &width, err))
@@ -180,10 +165,10 @@ static enum err_code check_output(const struct json_t *object, struct err *err)
     if (modalities != NULL && doc_object_count(text) == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: expected an object, found %s", path,
                        doc_type_name(text));
-    expect_string(object, "$", "transformer_task", "feature-extraction", err);
-    expect_string(object, "$", "module_output_name", "token_embeddings", err);
-    expect_string(text, path, "method", "forward", err);
-    return expect_string(text, path, "method_output_name", "last_hidden_state", err);
+    doc_expect_string(object, "$", "transformer_task", "feature-extraction", err);
+    doc_expect_string(object, "$", "module_output_name", "token_embeddings", err);
+    doc_expect_string(text, path, "method", "forward", err);
+    return doc_expect_string(text, path, "method_output_name", "last_hidden_state", err);
 }
 
 /* Reads a count of tokens. transformers writes 1e30 for no limit. */

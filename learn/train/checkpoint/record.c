@@ -1,7 +1,6 @@
 #include "learn/train/checkpoint/record.h"
 
 #include "engine/base/file.h"
-#include "engine/format/printable.h"
 #include "engine/format/safetensors.h"
 #include "engine/format/safetensors_write.h"
 

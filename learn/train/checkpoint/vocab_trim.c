@@ -7,7 +7,6 @@
 #include "engine/base/file.h"
 #include "engine/format/checkpoint.h"
 #include "engine/format/head_file.h"
-#include "engine/format/printable.h"
 #include "engine/format/safetensors_write.h"
 #include "learn/train/checkpoint/export_files.h"
 #include "learn/train/checkpoint/vocab_files.h"
