@@ -61,7 +61,7 @@ static const char *most_stored(const struct checkpoint *checkpoint)
 }
 
 /* The stacks are one model: what the first does not use is used by the other. */
-static void count_labels_stack(struct engine_model *model)
+static void count_text_stack(struct engine_model *model)
 {
     struct weights *weights = &model->stacks[0].weights;
     const struct weights *other = &model->stacks[1].weights;
@@ -75,7 +75,8 @@ static void count_labels_stack(struct engine_model *model)
             weights->unbound[kept++] = name;
     }
     weights->unbound_count = kept;
-    weights->parameters += other->parameters + 1; /* the scale */
+    weights->parameters +=
+        other->parameters + spec_is_zero_shot(&model->stacks[0].spec); /* scale */
 }
 
 static enum err_code open_weights(struct engine_model *model, const char *dir,
@@ -95,28 +96,26 @@ static enum err_code open_weights(struct engine_model *model, const char *dir,
                    err) ||
         model->stack_count == 1)
         goto out;
-    if (engine_read_label_scale(&model->label_scale, checkpoint, err) ||
-        stack_open(&stacks[1], checkpoint, choice->other, choice->other, choice->kernels, threads,
-                   err) ||
+    const bool has_labels = spec_is_zero_shot(&stacks[0].spec);
+    if ((has_labels && engine_read_label_scale(&model->label_scale, checkpoint, err)) ||
+        stack_open(&stacks[1], checkpoint, has_labels ? choice->other : choice->encoder,
+                   choice->other, choice->kernels, threads, err) ||
         stack_test(&stacks[1], err))
         goto out;
-    count_labels_stack(model);
+    count_text_stack(model);
 out:
     model->info.stored_dtype = most_stored(checkpoint);
     checkpoint_close(checkpoint);
     return err->code;
 }
 
-/* Bytes of the head's file (the examples that an input is compared with, and the table of n-grams)
- * and of an embedding's Dense. */
+/* Bytes of the head's file: the examples that an input is compared with, and the table of n-grams.
+ */
 static size_t head_bytes(const struct engine_model *model)
 {
     const struct neighbours *examples = &model->stacks[0].spec.policy.ood.neighbours;
     const struct ngram_table *table = &model->ngrams;
-    const struct sentence_modules *sentence = model->stacks[0].spec.sentence;
     size_t numbers = examples->count * examples->width;
-    if (sentence != NULL)
-        numbers += sentence_modules_numbers(sentence);
     if (table->weight != NULL)
         numbers += ((size_t)table->reading.rows + 1) * table->labels;
     return numbers * sizeof(float);
@@ -134,6 +133,8 @@ static enum err_code describe_embedding(struct engine_model *model, struct err *
         return err_no_memory(err, count * sizeof *names);
     for (unsigned i = 0; i < count; i++)
         names[i] = sentence->options.prompts[i].name;
+    info->parameters += sentence_modules_numbers(sentence);
+    info->weight_bytes += sentence_modules_numbers(sentence) * sizeof(float);
     info->vector_size = kept > 0 && kept < sentence->width ? kept : sentence->width;
     info->prompts = names;
     info->prompt_count = count;
@@ -150,6 +151,25 @@ static enum engine_task task_of(const struct spec *spec)
     return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
 }
 
+/* The members that depend on how texts are read; and the tokens of what is read. */
+static void describe_texts(struct engine_model *model)
+{
+    struct engine_info *info = &model->info;
+    const unsigned image =
+        info->kind == ENGINE_IMAGE ? spec_image_tokens(&model->stacks[0].spec) : 0;
+    info->tokens_max = image;
+    if (!engine_reads(info, ENGINE_TEXT))
+        return;
+    const struct stack *texts = engine_stack_of(model, ENGINE_TEXT);
+    const unsigned limit = texts->pipeline.tokenizer->limit;
+    info->tokens_max = limit > image ? limit : image;
+    info->vocab_size = texts->spec.vocab_size;
+    info->reads_pairs = info->task != ENGINE_EMBED && pipeline_reads_pairs(&texts->pipeline);
+    info->reads_windows = texts->spec.long_text.in_windows;
+    info->window_stride = texts->pipeline.windows.stride;
+    info->window_pooling = window_pooling_name(texts->spec.long_text.pooling);
+}
+
 static void describe(struct engine_model *model, const struct dtype_choice *choice)
 {
     static const char *const scores[] = {"softmax", "sigmoid", "none"};
@@ -157,6 +177,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     bool is_text = spec->family->kind == ENGINE_TEXT;
     struct engine_info *info = &model->info;
     info->kind = spec->family->kind;
+    info->reads_both = model->stack_count > 1 && !spec_is_zero_shot(spec);
     info->task = task_of(spec);
     info->family = spec->family->name;
     info->version = spec->version;
@@ -170,7 +191,7 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->class_codes = spec->class_codes;
     info->class_prior = &spec->class_prior;
     info->label_count = spec->label_count;
-    info->is_zero_shot = spec->family->is_zero_shot;
+    info->is_zero_shot = spec_is_zero_shot(spec);
     info->needs_labels = info->is_zero_shot && spec->label_count == 0;
     info->hypothesis = spec->hypothesis;
     info->layers = spec->layers;
@@ -179,20 +200,13 @@ static void describe(struct engine_model *model, const struct dtype_choice *choi
     info->feature_size = spec_row(spec);
     info->classifier_size = spec_features(spec);
     info->intermediate_size = spec->intermediate;
-    info->tokens_max =
-        is_text ? model->stacks[0].pipeline.tokenizer->limit : spec_image_tokens(spec);
-    info->vocab_size = spec->vocab_size;
     info->image_height = info->image_width = spec->image_size;
     info->patch_size = spec->patch;
     info->grey16_minmax = spec->grey16_minmax;
-    info->reads_pairs =
-        is_text && info->task != ENGINE_EMBED && pipeline_reads_pairs(&model->stacks[0].pipeline);
+    describe_texts(model);
     info->views = is_text ? 0 : spec->image_reading.views;
     info->full_layers = spec->token_pruning.full_layers;
     info->token_share = spec->token_pruning.share;
-    info->reads_windows = spec->long_text.in_windows;
-    info->window_stride = model->stacks[0].pipeline.windows.stride;
-    info->window_pooling = is_text ? window_pooling_name(spec->long_text.pooling) : NULL;
     info->ngram_rows = model->ngrams.weight != NULL ? model->ngrams.reading.rows : 0;
     info->parameters = model->stacks[0].weights.parameters;
     info->weight_bytes = weights_bytes(&model->stacks[0].weights, spec);
@@ -270,7 +284,8 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
     if (options->takes_uncalibrated)
         policy_trust(&model->stacks[0].spec.policy);
     model->stack_count = model->stacks[0].spec.family->is_zero_shot ? 2 : 1;
-    if (model->stack_count > 1 && spec_read_labels(&model->stacks[1].spec, dir, err))
+    if (model->stack_count > 1 &&
+        spec_read_texts(&model->stacks[1].spec, &model->stacks[0].spec, dir, err))
         return err->code;
     for (unsigned i = 0; i < model->stack_count && err->code == ERR_OK; i++)
         pipeline_open(&model->stacks[i].pipeline, &model->stacks[i].spec, dir, err);
@@ -308,7 +323,7 @@ enum err_code engine_check(const char *dir, const struct engine_options *options
     struct head_parts head;
     arena_init(&model.arena);
     if (!open_files(&model, dir, options, &choice, &head, err) &&
-        !checkpoint_open(&checkpoint, dir, err) && model.stack_count > 1)
+        !checkpoint_open(&checkpoint, dir, err) && spec_is_zero_shot(&model.stacks[0].spec))
         engine_read_label_scale(&model.label_scale, checkpoint, err);
     for (unsigned i = 0; i < model.stack_count && err->code == ERR_OK; i++)
         weights_check(&model.stacks[i].spec, checkpoint, err);

@@ -60,6 +60,7 @@ enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED };
 struct engine_info {
     enum engine_kind kind;
     enum engine_task task;
+    bool reads_both;    /* an embedding of images and of texts, in one space; kind is the images' */
     const char *family; /* "bert", "roberta", "vit", "deit-distilled", ...: model/family/family.c */
     const char *version; /* attnd.json's, else "1" */
     const char *dtype;
@@ -88,8 +89,8 @@ struct engine_info {
     unsigned feature_size;  /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
-    unsigned tokens_max;      /* longest sequence, special tokens included */
-    unsigned vocab_size;      /* texts; 0 for images */
+    unsigned tokens_max;      /* longest sequence of any kind, special tokens included */
+    unsigned vocab_size;      /* texts; 0: it reads none */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     unsigned views;             /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
@@ -100,9 +101,9 @@ struct engine_info {
     const char *window_pooling; /* texts: "mean" or "max" */
     unsigned ngram_rows;        /* texts: of its table of n-grams (ngrams/ngram_table.h); 0: none */
     bool grey16_minmax;         /* 16-bit grey images are stretched to their own range */
-    size_t parameters;          /* weights in use, counted as numbers */
+    size_t parameters;          /* weights in use, of Dense too, counted as numbers */
     size_t weight_bytes;        /* as held in memory */
-    size_t head_bytes;          /* so of the head's file (examples, n-grams) and of Dense */
+    size_t head_bytes;          /* so of the head's file (examples, n-grams) */
     const char *const *unbound; /* tensors of the checkpoint that the model does not use */
     unsigned unbound_count;
     const char *const *weight_files; /* paths, in the order in which digest hashes them */
@@ -119,6 +120,12 @@ struct engine_info {
     const struct drift_reference *reference; /* attnd.json's; NULL: none */
     enum explain_method explain_default;
 };
+
+/* True if the model takes inputs of the kind. */
+static inline bool engine_reads(const struct engine_info *info, enum engine_kind kind)
+{
+    return info->kind == kind || info->reads_both;
+}
 
 /* Opens a Hugging Face checkpoint directory. A feature that the engine lacks, a missing tensor or
  * one of the wrong shape is ERR_UNSUPPORTED, which names it. Yours to close. */

@@ -143,7 +143,7 @@ enum err_code engine_open_labelled(struct engine_model **out, const struct engin
 {
     const struct engine_model *base = model->base != NULL ? model->base : model;
     *out = NULL;
-    if (base->stack_count == 1)
+    if (!base->info.is_zero_shot)
         return err_set(err, ERR_UNUSABLE,
                        "candidate_labels: the labels of this model are fixed; it is not zero-shot");
     if (candidates_check(labels->texts, labels->count, hypothesis_of(base, labels), err))
@@ -230,6 +230,18 @@ static unsigned find_end(const struct spec *spec, const struct encoding *encodin
     return at;
 }
 
+enum err_code engine_cut_at_end(const struct spec *spec, struct encoding *encoding, struct err *err)
+{
+    const unsigned end = find_end(spec, encoding);
+    if (end == 0 || end == encoding->count) /* a sequence has at least two tokens */
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no token that ends it: text_config.eos_token_id %u is not "
+                       "the tokenizer's",
+                       spec->end_id);
+    encoding->count = end + 1;
+    return ERR_OK;
+}
+
 /* UTF-8, NUL-terminated; what is longer than the stack reads is cut before its last token.
  * ERR_UNUSABLE for a text without a token. */
 static enum err_code prepare_label(const struct stack *stack, const char *sentence,
@@ -237,15 +249,9 @@ static enum err_code prepare_label(const struct stack *stack, const char *senten
 {
     const struct pipeline_text text = {.bytes = sentence, .len = strlen(sentence), .is_utf8 = true};
     struct encoding encoding;
-    if (pipeline_encode(&stack->pipeline, 0, &text, NULL, arena, &encoding, err))
+    if (pipeline_encode(&stack->pipeline, 0, &text, NULL, arena, &encoding, err) ||
+        engine_cut_at_end(&stack->spec, &encoding, err))
         return err->code;
-    unsigned end = find_end(&stack->spec, &encoding);
-    if (end == 0 || end == encoding.count) /* a sequence has at least two tokens */
-        return err_set(err, ERR_UNUSABLE,
-                       "the text has no token that ends it: text_config.eos_token_id %u is not "
-                       "the tokenizer's",
-                       stack->spec.end_id);
-    encoding.count = end + 1;
     *out = windows_whole(&encoding);
     return ERR_OK;
 }

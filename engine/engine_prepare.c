@@ -16,13 +16,14 @@ static bool is_in_windows(const struct engine_model *model, const struct engine_
 /* Tokens of a text's encoding, special ones included; 0: as many as the model reads at once. */
 static unsigned limit_of(const struct engine_model *model, const struct engine_source *source)
 {
-    const unsigned shortest = model->stacks[0].pipeline.tokenizer->limit;
+    const struct pipeline *pipeline = &engine_stack_of(model, ENGINE_TEXT)->pipeline;
+    const unsigned shortest = pipeline->tokenizer->limit;
     unsigned most = ENGINE_TEXT_TOKENS_MAX;
     if (!is_in_windows(model, source))
         return 0;
     if (source->reading.text_tokens_max > 0)
         most = source->reading.text_tokens_max;
-    most += shortest - model->stacks[0].pipeline.windows.room;
+    most += shortest - pipeline->windows.room;
     return most > shortest ? most : shortest;
 }
 
@@ -60,7 +61,8 @@ static enum err_code prepare_text(const struct engine_model *model,
                                   const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const struct pipeline *pipeline = &model->stacks[0].pipeline;
+    const struct stack *stack = engine_stack_of(model, ENGINE_TEXT);
+    const struct pipeline *pipeline = &stack->pipeline;
     const unsigned limit = limit_of(model, source);
     struct pipeline_text text = {.bytes = source->bytes,
                                  .len = source->len,
@@ -74,7 +76,9 @@ static enum err_code prepare_text(const struct engine_model *model,
     if (model->info.task == ENGINE_EMBED &&
         prompt_add(&text, &skipped, pipeline, source->prompt_name, arena, err))
         return err->code;
-    if (pipeline_encode(pipeline, limit, &text, interrupt, arena, &encoding, err))
+    if (pipeline_encode(pipeline, limit, &text, interrupt, arena, &encoding, err) ||
+        (spec_pooling(&stack->spec) == POOLING_LAST &&
+         engine_cut_at_end(&stack->spec, &encoding, err)))
         return err->code;
     if (skipped >= encoding.count)
         return err_set(err, ERR_UNUSABLE, "the prompt leaves no room for the text");
@@ -114,7 +118,7 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
                              struct engine_input *out, struct err *err)
 {
     *out = (struct engine_input){.kind = source->kind};
-    if (source->kind != model->info.kind)
+    if (!engine_reads(&model->info, source->kind))
         return err_set(err, ERR_UNUSABLE, "the model takes %s",
                        model->info.kind == ENGINE_IMAGE ? "images" : "texts");
     if (source->prompt_name != NULL && model->info.task != ENGINE_EMBED)
@@ -140,7 +144,7 @@ size_t engine_image_pixels(const void *bytes, size_t len)
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
 {
-    const struct pipeline *pipeline = &model->stacks[0].pipeline;
+    const struct pipeline *pipeline = &engine_stack_of(model, ENGINE_TEXT)->pipeline;
     const size_t len = source->len, evidence = evidence_bytes(&model->ngrams, len);
     const unsigned limit = limit_of(model, source);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
@@ -180,7 +184,7 @@ static struct engine_need need_of_image(const struct engine_model *model,
 
 struct engine_need engine_need(const struct engine_model *model, const struct engine_source *source)
 {
-    if (source->kind != model->info.kind)
+    if (!engine_reads(&model->info, source->kind))
         return (struct engine_need){0};
     return source->kind == ENGINE_TEXT ? need_of_text(model, source) : need_of_image(model, source);
 }

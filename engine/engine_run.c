@@ -14,8 +14,13 @@
 struct engine_session {
     struct thread_pool *own_pool; /* NULL: it runs on a borrowed one */
     const struct engine_model *model;
-    struct workspace workspace;
-    struct workspace *last; /* what the head reads, and where it answers */
+    struct lane {
+        const struct stack *stack;
+        struct workspace workspace;
+        struct workspace *last; /* what the head reads, and where it answers */
+        unsigned inputs;        /* of the batch that it reads */
+    } lanes[MODEL_STACKS_MAX];  /* [lane_count] one for each kind of input */
+    unsigned lane_count;
 };
 
 enum err_code engine_session_open_on(struct engine_session **out, const struct engine_model *model,
@@ -28,14 +33,20 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
         return err_no_memory(err, sizeof *session);
     unsigned longest = model->info.tokens_max;
     session->model = model;
-    if (stack_workspace(&model->stacks[0], &session->workspace,
-                        batch_tokens_max > longest ? batch_tokens_max : longest, pool, err)) {
-        free(session);
-        return err->code;
+    for (unsigned i = 0; i < (model->info.reads_both ? model->stack_count : 1); i++) {
+        struct lane *lane = &session->lanes[i];
+        lane->stack = &model->stacks[i];
+        if (stack_workspace(lane->stack, &lane->workspace,
+                            batch_tokens_max > longest ? batch_tokens_max : longest, pool, err)) {
+            engine_session_close(session);
+            return err->code;
+        }
+        lane->last = workspace_last(&lane->workspace);
+        session->lane_count++;
     }
-    session->last = workspace_last(&session->workspace);
-    session->last->takes_means = model->stacks[0].spec.policy.ood.method == OOD_NEIGHBOURS ||
-                                 head_parts_reads_means(&model->stacks[0].weights);
+    session->lanes[0].last->takes_means =
+        model->stacks[0].spec.policy.ood.method == OOD_NEIGHBOURS ||
+        head_parts_reads_means(&model->stacks[0].weights);
     *out = session;
     return ERR_OK;
 }
@@ -56,33 +67,41 @@ enum err_code engine_session_open(struct engine_session **out, const struct engi
 
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool)
 {
-    assert(thread_pool_size(pool) <= session->workspace.pool_size_max);
-    workspace_lend(&session->workspace, pool);
+    for (unsigned i = 0; i < session->lane_count; i++) {
+        assert(thread_pool_size(pool) <= session->lanes[i].workspace.pool_size_max);
+        workspace_lend(&session->lanes[i].workspace, pool);
+    }
 }
 
 void engine_session_close(struct engine_session *session)
 {
     if (session == NULL)
         return;
-    workspace_close(&session->workspace);
+    for (unsigned i = 0; i < session->lane_count; i++)
+        workspace_close(&session->lanes[i].workspace);
     thread_pool_close(session->own_pool);
     free(session);
 }
 
 /* ---- running ---- */
 
+static struct lane *lane_of(struct engine_session *session, const struct engine_input *input)
+{
+    return &session->lanes[engine_stack_of(session->model, input->kind) - session->model->stacks];
+}
+
 /* The next `count` windows of an input, each a sequence of its own, in as many passes as they need;
  * of the ones before, read[0] has what is pooled. */
-static void add_windows(struct engine_session *session, const struct engine_input *input,
-                        unsigned r, unsigned first, unsigned count)
+static void add_windows(struct lane *lane, const struct engine_input *input, unsigned r,
+                        unsigned first, unsigned count)
 {
     struct window_place place = {.input = r, .window = first, .skipped = input->skipped};
     place.windows = engine_input_windows(input);
     for (; place.window < first + count; place.window++) {
         const struct engine_input window = engine_input_window(input, place.window);
-        if (!stack_has_room(&session->workspace, window.tokens))
-            stack_run(&session->model->stacks[0], &session->workspace);
-        stack_add(&session->model->stacks[0], &session->workspace, &window, place);
+        if (!stack_has_room(&lane->workspace, window.tokens))
+            stack_run(lane->stack, &lane->workspace);
+        stack_add(lane->stack, &lane->workspace, &window, place);
     }
 }
 
@@ -110,11 +129,11 @@ static void take_vector(const struct engine_model *model, struct engine_result *
 }
 
 /* The result of an input whose features are read and whose logits are computed. */
-static void finish(const struct engine_session *session, const struct engine_input *input,
-                   unsigned row, struct engine_result *result)
+static void finish(const struct engine_session *session, const struct lane *lane,
+                   const struct engine_input *input, unsigned row, struct engine_result *result)
 {
     const struct engine_model *model = model_of(session, input);
-    result->features = head_features(&session->model->stacks[0].spec, session->last, row);
+    result->features = head_features(&lane->stack->spec, lane->last, row);
     if (result->scores == NULL && result->vector == NULL)
         return;
     result->truncated = input->truncated;
@@ -139,45 +158,63 @@ static unsigned step_of(const struct engine_input *input, const struct engine_re
  * twice: with all tokens for the capture, then as any other for the answer. Window 0 of the answer
  * replaces what the first run has pooled; a later step is pooled with the steps so far, which are
  * put back when the first run is complete. */
-static void add_step(struct engine_session *session, struct engine_input input, unsigned r,
+static void add_step(struct engine_session *session, struct engine_input input,
                      struct engine_result *result)
 {
-    const struct engine_model *model = session->model, *asked = model_of(session, &input);
-    const unsigned first = result->windows_done, step = step_of(&input, result);
-    const size_t row = spec_row(&model->stacks[0].spec);
+    const struct engine_model *asked = model_of(session, &input);
+    struct lane *lane = lane_of(session, &input);
+    struct workspace *workspace = &lane->workspace, *last = lane->last;
+    const unsigned first = result->windows_done, step = step_of(&input, result), r = lane->inputs++;
+    const size_t row = spec_row(&lane->stack->spec);
     result->windows_done += step;
     result->is_done = result->windows_done == engine_input_windows(&input);
-    session->workspace.classifiers[r] =
-        asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
-    session->last->evidence[r] = input.evidence;
-    session->last->answers[r] = result->is_done ? result->logits : NULL;
-    if (input.capture != NULL && model->stacks[0].spec.token_pruning.full_layers > 0) {
-        add_windows(session, &input, r, first, step);
+    workspace->classifiers[r] = asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
+    last->evidence[r] = input.evidence;
+    last->answers[r] = result->is_done ? result->logits : NULL;
+    if (input.capture != NULL && lane->stack->spec.token_pruning.full_layers > 0) {
+        add_windows(lane, &input, r, first, step);
         if (first > 0)
-            stack_run(&model->stacks[0], &session->workspace);
+            stack_run(lane->stack, workspace);
         input.capture = NULL;
     }
     if (first > 0)
-        memcpy(session->last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
-    add_windows(session, &input, r, first, step);
+        memcpy(last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
+    add_windows(lane, &input, r, first, step);
+}
+
+/* Takes an input's result, or what its steps so far have pooled. */
+static void take_step(struct engine_session *session, const struct engine_input *input,
+                      struct engine_result *result)
+{
+    struct lane *lane = lane_of(session, input);
+    const size_t row = spec_row(&lane->stack->spec);
+    const unsigned r = lane->inputs++;
+    if (result->is_done)
+        finish(session, lane, input, r, result);
+    else
+        memcpy(result->pooled, lane->last->read[0] + r * row, row * sizeof *result->pooled);
 }
 
 void engine_step(struct engine_session *session, const struct engine_input *const *inputs,
                  unsigned rows, struct engine_result *const *results)
 {
-    const struct engine_model *model = session->model;
-    const size_t row = spec_row(&model->stacks[0].spec);
-    stack_begin(&session->workspace);
+    for (unsigned i = 0; i < session->lane_count; i++) {
+        stack_begin(&session->lanes[i].workspace);
+        session->lanes[i].inputs = 0;
+    }
     for (unsigned r = 0; r < rows; r++)
-        add_step(session, *inputs[r], r, results[r]);
-    stack_run(&model->stacks[0], &session->workspace);
-    head_logits(&model->stacks[0].spec, &model->stacks[0].weights, session->last, rows);
+        add_step(session, *inputs[r], results[r]);
+    for (unsigned i = 0; i < session->lane_count; i++) {
+        struct lane *lane = &session->lanes[i];
+        const struct stack *stack = lane->stack;
+        if (lane->inputs > 0) {
+            stack_run(stack, &lane->workspace);
+            head_logits(&stack->spec, &stack->weights, lane->last, lane->inputs);
+        }
+        lane->inputs = 0;
+    }
     for (unsigned r = 0; r < rows; r++)
-        if (results[r]->is_done)
-            finish(session, inputs[r], r, results[r]);
-        else
-            memcpy(results[r]->pooled, session->last->read[0] + r * row,
-                   row * sizeof *results[r]->pooled);
+        take_step(session, inputs[r], results[r]);
 }
 
 void engine_run(struct engine_session *session, const struct engine_input *const *inputs,
@@ -198,7 +235,7 @@ unsigned engine_kept_tokens(const struct engine_model *model, const struct engin
 
 void engine_session_take_means(struct engine_session *session)
 {
-    session->last->takes_means = true;
+    session->lanes[0].last->takes_means = true;
 }
 
 bool engine_scores(const struct engine_model *model, const float *logits, float *scores)

@@ -17,9 +17,9 @@ enum {
  */
 struct engine_model {
     const struct engine_model *base; /* whose weights these are; NULL: its own */
-    /* The first reads inputs and answers. The second, of a zero-shot model, encodes labels, in fp32
-     * whatever the model's dtype is: every score of every image depends on these few numbers, and
-     * they are computed once for a set of labels. */
+    /* The first reads inputs and answers. The second reads texts: of an embedding as inputs, too.
+     * Of a zero-shot model it encodes labels, in fp32 whatever the model's dtype is: every score of
+     * every image depends on these few numbers, and they are computed once for a set of labels. */
     struct stack stacks[MODEL_STACKS_MAX];
     unsigned stack_count;
     float label_scale;         /* exp(logit_scale): an encoded label's length */
@@ -29,6 +29,18 @@ struct engine_model {
     struct engine_info info;
     struct arena arena;
 };
+
+/* The stack that reads inputs of the kind; the model reads it. */
+static inline const struct stack *engine_stack_of(const struct engine_model *model,
+                                                  enum engine_kind kind)
+{
+    return &model->stacks[kind == model->info.kind ? 0 : 1];
+}
+
+/* Cuts a text behind the token that ends it, whose state is the text's. ERR_UNUSABLE if it has none
+ * or nothing before it. */
+enum err_code engine_cut_at_end(const struct spec *spec, struct encoding *encoding,
+                                struct err *err);
 
 /* Reads a zero-shot model's scale of its labels from the checkpoint. ERR_UNSUPPORTED, and the
  * errors of the file. */

@@ -88,37 +88,52 @@ static size_t attnd_bytes(const struct spec *spec, const char *dir)
 /* Labels of attnd.json: as many as may be there. */
 static unsigned own_labels(const struct spec *spec, size_t attnd_bytes)
 {
-    if (!spec->family->is_zero_shot)
+    if (!spec_is_zero_shot(spec))
         return spec->label_count;
     return attnd_bytes > 0 ? CANDIDATES_MAX : 0;
 }
 
-/* Adds the memory to encode labels beside the workers, and twice that of the classifier which
- * they become. */
-static enum err_code measure_labels(struct engine_cost *out, const struct spec *images,
-                                    const char *dir, struct err *err)
-{
-    struct spec spec;
-    size_t bytes;
-    unsigned longest;
-    if (!images->family->is_zero_shot)
-        return ERR_OK;
-    if (spec_read_labels(&spec, dir, err) || tokenizer_measure(&spec, dir, &bytes, &longest, err))
-        return err->code;
-    longest = longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS;
-    out->labeller_bytes = workspace_bytes(&spec, PRECISION_F32, longest, 1);
-    out->model_bytes += bytes + 2 * (size_t)out->label_count * images->projection * sizeof(float);
-    return ERR_OK;
-}
+/* The precisions that are measured: the most that one of them takes counts. */
+struct precisions {
+    enum precision first, last;
+};
 
 static size_t larger(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-/* The most that one of the precisions first to last takes. */
+/* Adds what reads texts beside images: of an embedding it is a part of each session; of a zero-shot
+ * model it encodes labels beside the workers, which become a classifier, twice. */
+static enum err_code measure_texts(struct engine_cost *out, const struct spec *images,
+                                   const char *dir, struct precisions precisions,
+                                   unsigned batch_tokens_max, unsigned threads, struct err *err)
+{
+    struct spec spec;
+    size_t bytes;
+    unsigned longest;
+    if (!images->family->is_zero_shot)
+        return ERR_OK;
+    if (spec_read_texts(&spec, images, dir, err) ||
+        tokenizer_measure(&spec, dir, &bytes, &longest, err))
+        return err->code;
+    if (!spec_is_zero_shot(images)) {
+        const unsigned tokens = batch_tokens_max > longest ? batch_tokens_max : longest;
+        size_t most = 0;
+        for (enum precision p = precisions.first; p <= precisions.last; p++)
+            most = larger(most, workspace_bytes(&spec, p, tokens, threads));
+        out->session_bytes += most;
+        out->model_bytes += bytes;
+        return ERR_OK;
+    }
+    longest = longest > LABELLER_TOKENS ? longest : LABELLER_TOKENS;
+    out->labeller_bytes = workspace_bytes(&spec, PRECISION_F32, longest, 1);
+    out->model_bytes += bytes + 2 * (size_t)out->label_count * images->projection * sizeof(float);
+    return ERR_OK;
+}
+
 static enum err_code measure(struct engine_cost *out, const struct spec *spec, const char *dir,
-                             enum precision first, enum precision last, unsigned batch_tokens_max,
+                             struct precisions precisions, unsigned batch_tokens_max,
                              unsigned threads, struct err *err)
 {
     struct checkpoint *checkpoint;
@@ -132,14 +147,14 @@ static enum err_code measure(struct engine_cost *out, const struct spec *spec, c
         return err->code;
     }
     tokens = batch_tokens_max > tokens ? batch_tokens_max : tokens;
-    for (enum precision p = first; p <= last; p++) {
+    for (enum precision p = precisions.first; p <= precisions.last; p++) {
         out->model_bytes = larger(out->model_bytes, weight_bytes(spec, checkpoint, p));
         out->session_bytes = larger(out->session_bytes, workspace_bytes(spec, p, tokens, threads));
     }
     out->model_bytes += bytes + attnd_bytes(spec, dir) + head_parts_bytes(dir);
     out->label_count = own_labels(spec, attnd_bytes(spec, dir));
     checkpoint_close(checkpoint);
-    return measure_labels(out, spec, dir, err);
+    return measure_texts(out, spec, dir, precisions, batch_tokens_max, threads, err);
 }
 
 enum err_code engine_measure(struct engine_cost *out, const char *dir,
@@ -150,9 +165,9 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
     const bool is_auto = strcmp(dtype, "auto") == 0;
     struct spec spec;
     struct arena arena;
-    enum precision first = PRECISION_F32, last = PRECISION_COUNT - 1;
+    struct precisions precisions = {PRECISION_F32, PRECISION_COUNT - 1};
     *out = (struct engine_cost){0};
-    if (!is_auto && !precision_find(dtype, &first))
+    if (!is_auto && !precision_find(dtype, &precisions.first))
         return err_set(err, ERR_UNSUPPORTED,
                        "dtype '%s' is not known (known: f32, bf16, int8, auto)", dtype);
     arena_init(&arena);
@@ -160,10 +175,10 @@ enum err_code engine_measure(struct engine_cost *out, const char *dir,
         !pipeline_fit(&spec, dir, err)) {
         spec.token_pruning.full_layers = 1; /* attnd.json, if not read, may leave tokens out */
         if (is_auto && spec.precisions.is_pinned)
-            first = spec.precisions.pinned;
+            precisions.first = spec.precisions.pinned;
         if (!is_auto || spec.precisions.is_pinned)
-            last = first;
-        if (!measure(out, &spec, dir, first, last, batch_tokens_max, threads, err))
+            precisions.last = precisions.first;
+        if (!measure(out, &spec, dir, precisions, batch_tokens_max, threads, err))
             out->model_bytes += arena.bytes;
     }
     arena_deinit(&arena);

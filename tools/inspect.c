@@ -97,7 +97,7 @@ static enum err_code print(const struct inspect *inspect, const struct engine_mo
         print_json(info, digest, selftest, err);
     else if (err->code == ERR_OK) {
         printf("family         %s\n", info->family);
-        if (info->kind == ENGINE_TEXT)
+        if (engine_reads(info, ENGINE_TEXT))
             printf("input          text, up to %u tokens of a vocabulary of %u\n", info->tokens_max,
                    info->vocab_size);
         if (info->ngram_rows > 0)

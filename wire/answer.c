@@ -416,12 +416,13 @@ static const char *task_name(const struct engine_info *info)
 /* The members of a model that depend on what it reads. */
 static void add_reading(struct builder *model, const struct engine_info *info)
 {
-    if (info->kind == ENGINE_IMAGE) {
+    if (engine_reads(info, ENGINE_IMAGE)) {
         add_count(model, "image_height", info->image_height);
         add_count(model, "image_width", info->image_width);
         add_count(model, "patch_size", info->patch_size);
         add_count(model, "views", info->views);
-    } else {
+    }
+    if (engine_reads(info, ENGINE_TEXT)) {
         add_count(model, "vocab_size", info->vocab_size);
         add(model, "reads_pairs", json_boolean(info->reads_pairs));
         add(model, "long_text", json_string_nocheck(info->reads_windows ? "windows" : "truncate"));
@@ -450,6 +451,9 @@ struct json_t *answer_model(const struct engine_info *info)
     bool image = info->kind == ENGINE_IMAGE;
     struct builder model = build();
     add(&model, "kind", json_string_nocheck(image ? "image" : "text"));
+    add(&model, "reads",
+        info->reads_both ? json_pack("[s,s]", "image", "text")
+                         : json_pack("[s]", image ? "image" : "text"));
     add(&model, "family", json_string(info->family));
     add(&model, "version", text_or_null(info->version));
     add(&model, "dtype", json_string(info->dtype));

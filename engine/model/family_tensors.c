@@ -135,6 +135,9 @@ static const struct entry masked_language_model[] = {
 
 static const struct entry embedding[] = {
     NORM(TENSOR_FINAL_NORM),
+    NORM(TENSOR_POOLED_NORM),
+    LINEAR(TENSOR_BARE_POOLER, HIDDEN, HIDDEN),
+    {TENSOR_PROJECTION, TENSOR_WEIGHT, {PROJECTION, HIDDEN}},
     END,
 };
 
@@ -165,6 +168,9 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
         return false;
     if (field == TENSOR_EMBEDDING_PROJECT && !spec_projects(spec))
         return false;
+    if (walk->head == HEAD_EMBEDDING &&
+        (field == TENSOR_POOLED_NORM || field == TENSOR_BARE_POOLER) && !spec_has_own_vector(spec))
+        return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_KEY && spec->family->block.key_unbiased)
         return false;
     if (entry->part == TENSOR_BIAS && field == TENSOR_PATCH && spec->family->patch_unbiased)
@@ -173,6 +179,8 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
         return !spec->is_gated;
     if (field == TENSOR_GATED_IN || field == TENSOR_GATED_OUT)
         return spec->is_gated;
+    if (field == TENSOR_GLOBAL_QUERY || field == TENSOR_GLOBAL_KEY || field == TENSOR_GLOBAL_VALUE)
+        return spec_has_global(spec);
     bool is_projection = field == TENSOR_QUERY || field == TENSOR_KEY || field == TENSOR_VALUE;
     return spec->qkv_bias || !is_projection || entry->part != TENSOR_BIAS;
 }

@@ -73,7 +73,7 @@ static void project(struct workspace *w, const struct linear *linear, float *y, 
     linear_run(linear, w->kernels, w->pool, &io);
 }
 
-/* Writes each sequence's vector into cls [rows, spec_features]. */
+/* Writes each sequence's vector, out of all its tokens, into cls [rows, spec_features]. */
 static void make_vectors(const struct spec *spec, const struct weights *weights,
                          struct workspace *w)
 {
@@ -83,7 +83,8 @@ static void make_vectors(const struct spec *spec, const struct weights *weights,
         float *x = w->x + w->offset[r] * stride;
         const struct sentence_tokens tokens = {.x = x,
                                                .stride = stride,
-                                               .first = w->places[r].skipped,
+                                               .first = w->places[r].skipped +
+                                                        spec_unpooled_tokens(spec),
                                                .end = w->offset[r + 1] - w->offset[r]};
         if (each->gamma != NULL)
             w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens.end,
@@ -93,14 +94,11 @@ static void make_vectors(const struct spec *spec, const struct weights *weights,
     }
 }
 
-/* Returns the features of every sequence at its token `token`, [rows, D]. */
-static const float *features_of(const struct spec *spec, const struct weights *weights,
-                                struct workspace *w, unsigned token)
+/* Returns the features of every sequence at its token `token`, pooled as the family does,
+ * [rows, D]. */
+static const float *pooled_of(const struct spec *spec, const struct weights *weights,
+                              struct workspace *w, unsigned token)
 {
-    if (spec->head == HEAD_EMBEDDING) {
-        make_vectors(spec, weights, w);
-        return w->cls;
-    }
     if (spec_head_reads_all(spec))
         pool(spec, weights, w);
     else
@@ -108,10 +106,11 @@ static const float *features_of(const struct spec *spec, const struct weights *w
     if (spec->projection > 0) {
         project(w, &weights->projection, w->pooled, w->cls, weights->projection.in, w->rows,
                 ACTIVATION_NONE);
-        scale_to_unit(w->pooled, w->rows, spec->projection);
+        if (spec->head == HEAD_CLASSIFIER)
+            scale_to_unit(w->pooled, w->rows, spec->projection);
         return w->pooled;
     }
-    if (spec->family->tensors[TENSOR_POOLER] == NULL)
+    if (weights->pooler.out == 0)
         return w->cls;
     project(w, &weights->pooler, w->pooled, w->cls, weights->pooler.in, w->rows,
             spec_pooler_activation(spec));
@@ -120,6 +119,23 @@ static const float *features_of(const struct spec *spec, const struct weights *w
                                weights->head_norm.gamma, weights->head_norm.beta, w->rows,
                                spec->hidden, spec->norm_eps);
     return w->pooled;
+}
+
+/* Returns the features of every sequence at its token `token`; of an embedding the vectors. */
+static const float *features_of(const struct spec *spec, const struct weights *weights,
+                                struct workspace *w, unsigned token)
+{
+    if (spec->head != HEAD_EMBEDDING)
+        return pooled_of(spec, weights, w, token);
+    if (!spec_has_own_vector(spec)) {
+        make_vectors(spec, weights, w);
+        return w->cls;
+    }
+    const float *pooled = pooled_of(spec, weights, w, token);
+    const size_t width = spec_features(spec);
+    for (unsigned r = 0; r < w->rows; r++)
+        sentence_finish(w->cls + r * width, spec->sentence, pooled + r * width, w->sentence);
+    return w->cls;
 }
 
 /* to = the mean, or the maximum, of the windows so far and one more. */
@@ -217,7 +233,7 @@ static float evidence_of(const struct workspace *w, unsigned input, size_t label
 void head_logits(const struct spec *spec, const struct weights *weights, struct workspace *w,
                  unsigned inputs)
 {
-    if (spec->family->is_zero_shot) {
+    if (spec_is_zero_shot(spec)) {
         label_logits(spec, weights, w, inputs);
         return;
     }

@@ -148,6 +148,8 @@ void sentence_normalize(float *vector, unsigned width)
 static size_t widest(const struct sentence_modules *modules)
 {
     size_t width = (size_t)modules->pooling.count * modules->hidden;
+    if (modules->width > width)
+        width = modules->width;
     for (unsigned i = 0; i < modules->step_count; i++) {
         const struct sentence_step *step = &modules->steps[i];
         if (step->kind == SENTENCE_DENSE && step->dense.out > width)
@@ -161,12 +163,11 @@ size_t sentence_scratch(const struct sentence_modules *modules)
     return 2 * widest(modules);
 }
 
-void sentence_embed(float *out, const struct sentence_modules *modules,
-                    const struct sentence_tokens *tokens, float *scratch)
+/* out <- all steps behind the pooling, of the vector at the beginning of scratch. */
+static void run_steps(float *out, const struct sentence_modules *modules, unsigned width,
+                      float *scratch)
 {
     float *now = scratch, *next = scratch + widest(modules);
-    unsigned width = modules->pooling.count * modules->hidden;
-    sentence_pool(now, &modules->pooling, tokens, modules->hidden);
     for (unsigned i = 0; i < modules->step_count; i++) {
         const struct sentence_step *step = &modules->steps[i];
         if (step->kind == SENTENCE_NORMALIZE) {
@@ -180,4 +181,18 @@ void sentence_embed(float *out, const struct sentence_modules *modules,
         width = step->dense.out;
     }
     memcpy(out, now, width * sizeof *out);
+}
+
+void sentence_finish(float *out, const struct sentence_modules *modules, const float *vector,
+                     float *scratch)
+{
+    memcpy(scratch, vector, modules->width * sizeof *vector);
+    run_steps(out, modules, modules->width, scratch);
+}
+
+void sentence_embed(float *out, const struct sentence_modules *modules,
+                    const struct sentence_tokens *tokens, float *scratch)
+{
+    sentence_pool(scratch, &modules->pooling, tokens, modules->hidden);
+    run_steps(out, modules, modules->pooling.count * modules->hidden, scratch);
 }

@@ -58,6 +58,10 @@ size_t sentence_scratch(const struct sentence_modules *modules);
 void sentence_embed(float *out, const struct sentence_modules *modules,
                     const struct sentence_tokens *tokens, float *scratch);
 
+/* The same of a vector [modules->width] that the family has pooled: no step is a Dense. */
+void sentence_finish(float *out, const struct sentence_modules *modules, const float *vector,
+                     float *scratch);
+
 /* vector [width] <- vector / max(|vector|, 1e-12), in place. */
 void sentence_normalize(float *vector, unsigned width);
 

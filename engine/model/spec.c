@@ -3,15 +3,51 @@
 
 #include "engine/base/doc.h"
 #include "engine/base/file.h"
+#include "engine/format/checkpoint.h"
 #include "engine/format/directory.h"
 #include "engine/format/head_file.h"
 #include "engine/model/config/candidates.h"
+#include "engine/model/config/encoder_vector.h"
 #include "engine/model/spec_config.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 64 * 1024 * 1024 };
+enum {
+    FILE_BYTES_MAX = 64 * 1024 * 1024,
+    /* of an attnd.json that tells of vectors: it is read to know the head, as config.json is */
+    VECTOR_FILE_BYTES_MAX = 64 * 1024,
+};
+
+/* ---- a file ---- */
+
+/* Parses DIR/NAME; the tree is NULL if the file is optional and absent. */
+static enum err_code parse_file(struct json_t **out, const char *dir, const char *name,
+                                bool optional, size_t bytes_max, struct err *err)
+{
+    char path[PATH_MAX];
+    bool found;
+    *out = NULL;
+    if (file_path(path, dir, name, err) || (optional && (file_exists(path, &found, err) || !found)))
+        return err->code;
+    if (doc_parse_file(out, path, bytes_max, err))
+        return err->code;
+    if (strcmp(doc_type_name(*out), "an object") == 0)
+        return ERR_OK;
+    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
+    doc_free(*out);
+    *out = NULL;
+    return err->code;
+}
+
+/* Every unsupported feature in a file has the same error code, however it was detected. */
+static enum err_code in_file(const char *name, struct err *err)
+{
+    if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
+        err->code = ERR_UNSUPPORTED;
+    return err_prefix(err, "%s: ", name);
+}
 
 /* ---- attnd.json ---- */
 
@@ -42,7 +78,10 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "class_prior",
                                         "colours",
                                         "dtype",
-                                        "agreement"};
+                                        "agreement",
+                                        "task",
+                                        "pooling",
+                                        "normalize"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -53,7 +92,7 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
                    "reference, long_text, window_stride, window_pooling, views, reduction, "
                    "token_pruning, candidate_labels, hypothesis_template, head, fitted_prior, "
-                   "class_prior, colours, dtype, agreement)",
+                   "class_prior, colours, dtype, agreement, task, pooling, normalize)",
                    key);
 }
 
@@ -62,7 +101,7 @@ static void set_defaults(struct spec *spec)
     spec->version = "1";
     spec->temperature = 1;
     spec->grey16_minmax = false;
-    if (spec->family->is_zero_shot) {
+    if (spec_is_zero_shot(spec)) {
         spec->labels = NULL;
         spec->label_count = 0;
         spec->hypothesis = CANDIDATES_HYPOTHESIS;
@@ -87,7 +126,7 @@ static enum err_code read_head_file(struct spec *spec, const struct json_t *obje
         return err->code;
     if (strcmp(name, HEAD_FILE_NAME) != 0)
         return err_set(err, ERR_UNSUPPORTED, "$.head must be \"%s\"", HEAD_FILE_NAME);
-    if (spec->family->is_zero_shot)
+    if (spec_is_zero_shot(spec))
         return err_set(err, ERR_UNSUPPORTED, "$.head is of fixed labels; this model is zero-shot");
     spec->head_file = arena_copy(arena, name, strlen(name));
     return spec->head_file != NULL ? ERR_OK : err_no_memory(err, strlen(name));
@@ -98,9 +137,9 @@ static enum err_code read_candidates(struct spec *spec, const struct json_t *obj
                                      struct arena *arena, struct err *err)
 {
     struct candidates candidates;
-    if (candidates_read(&candidates, object, spec->family->is_zero_shot, arena, err))
+    if (candidates_read(&candidates, object, spec_is_zero_shot(spec), arena, err))
         return err->code;
-    if (spec->family->is_zero_shot) {
+    if (spec_is_zero_shot(spec)) {
         spec->labels = candidates.labels;
         spec->label_count = candidates.count;
         spec->hypothesis = candidates.hypothesis;
@@ -130,6 +169,8 @@ enum err_code spec_check_image_reading(const struct spec *spec, struct err *err)
     if (spec->family->kind == ENGINE_TEXT && !image_reading_is_default(reading))
         return err_set(err, ERR_UNSUPPORTED, "views and reduction are for images, not for '%s'",
                        family);
+    if (reading->views > 1 && spec->head == HEAD_EMBEDDING)
+        return err_set(err, ERR_UNSUPPORTED, "views: an image has one vector, of one view");
     if (reading->views > 1 && (spec->family->is_zero_shot || spec_head_tokens(spec) > 1))
         return err_set(err, ERR_UNSUPPORTED, "'%s' has no views: it reads an image once", family);
     return ERR_OK;
@@ -178,7 +219,7 @@ enum err_code spec_choose_token_pruning(struct spec *spec, const char *choice, s
 
 static bool has_prior(const struct spec *spec)
 {
-    return spec->scores == SCORES_SOFTMAX && !spec->family->is_zero_shot;
+    return spec->scores == SCORES_SOFTMAX && !spec_is_zero_shot(spec);
 }
 
 static enum err_code refuse_prior(const char *member, struct err *err)
@@ -219,6 +260,16 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
         return err->code;
     if (!(spec->temperature >= 0.001 && spec->temperature <= 1000))
         return err_set(err, ERR_UNSUPPORTED, "$.temperature must be from 0.001 to 1000");
+    struct encoder_vector told;
+    if (encoder_vector_read(&told, object, err))
+        return err->code;
+    if (told.is_asked && spec->head != HEAD_EMBEDDING)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.task, $.pooling and $.normalize are read from a file of at most %d bytes",
+                       VECTOR_FILE_BYTES_MAX);
+    if (told.is_asked && spec->sentence->transformer_dir[0] != '\0')
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.task, $.pooling and $.normalize: modules.json tells of vectors");
     if (spec->head == HEAD_EMBEDDING && doc_member(object, "long_text") != NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text has one vector, without windows");
     if (long_text_read(&spec->long_text, object, err) ||
@@ -251,17 +302,19 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
 
 /* ---- sentence-transformers ---- */
 
-/* Reads modules.json and its directories, if the checkpoint has them: it answers vectors then. */
-static enum err_code read_sentence(struct spec *spec, const char *dir, struct arena *arena,
-                                   struct err *err)
+static void answer_vectors(struct spec *spec, struct sentence_modules *modules)
 {
-    char path[PATH_MAX];
-    bool found;
-    if (file_path(path, dir, "modules.json", err) || file_exists(path, &found, err) || !found)
-        return err->code;
-    struct sentence_modules *modules = arena_alloc(arena, sizeof *modules);
-    if (modules == NULL)
-        return err_no_memory(err, sizeof *modules);
+    spec->head = HEAD_EMBEDDING;
+    spec->sentence = modules;
+    spec->labels = NULL;
+    spec->label_count = 0;
+    spec->scores = SCORES_NONE;
+}
+
+/* Reads modules.json and its directories. */
+static enum err_code read_sentence(struct spec *spec, struct sentence_modules *modules,
+                                   const char *dir, struct arena *arena, struct err *err)
+{
     if (sentence_modules_read(modules, dir, arena, err))
         return err->code;
     if (modules->transformer_path[0] != '\0')
@@ -279,42 +332,152 @@ static enum err_code read_sentence(struct spec *spec, const char *dir, struct ar
         return err_set(err, ERR_UNSUPPORTED,
                        "modules.json: its pooling reads %u numbers a token, the encoder gives %u",
                        modules->hidden, spec->hidden);
-    spec->head = HEAD_EMBEDDING;
-    spec->sentence = modules;
-    spec->labels = NULL;
-    spec->label_count = 0;
-    spec->scores = SCORES_NONE;
+    answer_vectors(spec, modules);
+    return ERR_OK;
+}
+
+/* ---- vectors of a checkpoint without modules.json ---- */
+
+/* True for an image encoder that was saved alone, as ViTModel. */
+static bool is_bare_image_encoder(const struct spec *spec)
+{
+    static const char tail[] = "Model";
+    const size_t len = strlen(spec->architecture);
+    return spec->family->kind == ENGINE_IMAGE && !spec->family->is_zero_shot &&
+           len >= sizeof tail - 1 &&
+           strcmp(spec->architecture + len - (sizeof tail - 1), tail) == 0;
+}
+
+/* True if the directory's weights have the field's; false also if they cannot be read, which the
+ * caller's caller finds out. */
+static bool has_weight(const struct family *family, enum tensor_field field, const char *dir)
+{
+    const char *base = family->tensors[field];
+    const size_t root = family_root(family);
+    struct checkpoint *checkpoint;
+    char name[256];
+    if (base == NULL || checkpoint_open(&checkpoint, dir, &(struct err){0}))
+        return false;
+    snprintf(name, sizeof name, "%s.weight", base);
+    bool found = checkpoint_find(checkpoint, name) != NULL;
+    if (!found && strncmp(base, family->tensors[TENSOR_ATTENTION_OUT], root) == 0)
+        found = checkpoint_find(checkpoint, name + root) != NULL;
+    checkpoint_close(checkpoint);
+    return found;
+}
+
+/* Chooses transformers' pooler_output: a pooler, or what the class gives in its place. A count of 0
+ * stands for the family's own pooling. */
+static enum err_code choose_pooler(const struct spec *spec, const struct json_t *config,
+                                   struct sentence_pooling *out, struct err *err)
+{
+    const struct family *family = spec->family;
+    out->count = 0;
+    if (family->pooling == POOLING_PATCHES)
+        return ERR_OK;
+    if (family->pooling == POOLING_FIRST_AND_PATCHES) {
+        out->modes[out->count++] = SENTENCE_CLS;
+        return ERR_OK;
+    }
+    if (family->tensors[TENSOR_BARE_POOLER] == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "attnd.json: $.pooling: '%s' has no pooler",
+                       family->name);
+    return doc_expect_string(config, "$", "pooler_act", "tanh", err)
+               ? err_prefix(err, "config.json: ")
+               : ERR_OK;
+}
+
+/* Checks modes that were asked for. */
+static enum err_code check_modes(const struct spec *spec, const struct sentence_pooling *pooling,
+                                 struct err *err)
+{
+    for (unsigned i = 0; i < pooling->count && spec->family->kind == ENGINE_IMAGE; i++) {
+        const enum sentence_mode mode = pooling->modes[i];
+        if (mode != SENTENCE_CLS && mode != SENTENCE_MEAN && mode != SENTENCE_MAX)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "attnd.json: $.pooling: an image has cls, mean, max or pooler");
+        if (mode == SENTENCE_CLS && spec->family->image_specials == 0)
+            return err_set(err, ERR_UNSUPPORTED, "attnd.json: $.pooling: '%s' has no class token",
+                           spec->family->name);
+    }
+    return ERR_OK;
+}
+
+/* Chooses how tokens become a vector. What nobody has told is, for an image, its class's
+ * pooler_output; for a text it is not guessed, since a wrong pooling gives vectors that look right.
+ */
+static enum err_code choose_pooling(const struct spec *spec, const struct encoder_vector *told,
+                                    const struct json_t *config, const char *dir,
+                                    struct sentence_pooling *out, struct err *err)
+{
+    const bool is_told = told->is_pooler || told->pooling.count > 0;
+    *out = told->pooling;
+    if (spec->family->part != NULL)
+        return !is_told ? ERR_OK
+                        : err_set(err, ERR_UNSUPPORTED,
+                                  "attnd.json: $.pooling: the vectors of '%s' are its projections",
+                                  spec->family->name);
+    if (told->is_pooler)
+        return choose_pooler(spec, config, out, err);
+    if (is_told)
+        return check_modes(spec, out, err);
+    if (spec->family->kind == ENGINE_TEXT)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "attnd.json: $.pooling is missing: take the one that the encoder was trained "
+            "with (cls, mean, ...)");
+    if (spec->family->pooling != POOLING_FIRST || has_weight(spec->family, TENSOR_BARE_POOLER, dir))
+        return choose_pooler(spec, config, out, err);
+    out->modes[out->count++] = SENTENCE_CLS;
+    return ERR_OK;
+}
+
+/* Reads what a small attnd.json says of vectors; spec_read_attnd refuses it in a larger one. */
+static enum err_code read_told(struct encoder_vector *out, const char *dir, struct err *err)
+{
+    struct json_t *object;
+    struct err large = {0};
+    *out = (struct encoder_vector){.pooling.include_prompt = true};
+    if (parse_file(&object, dir, "attnd.json", true, VECTOR_FILE_BYTES_MAX, &large)) {
+        if (large.code != ERR_TOO_LARGE)
+            *err = large;
+    } else if (object != NULL)
+        encoder_vector_read(out, object, err);
+    doc_free(object);
+    return err->code != ERR_OK ? in_file("attnd.json", err) : ERR_OK;
+}
+
+/* Reads how the checkpoint answers vectors, if it does: by modules.json, by attnd.json, or as an
+ * image encoder without a classifier. */
+static enum err_code read_vectors(struct spec *spec, const struct json_t *config, const char *dir,
+                                  struct arena *arena, struct err *err)
+{
+    char path[PATH_MAX];
+    bool found;
+    struct encoder_vector told;
+    struct sentence_pooling pooling;
+    if (file_path(path, dir, "modules.json", err) || file_exists(path, &found, err) ||
+        (!found && read_told(&told, dir, err)))
+        return err->code;
+    if (!found && !told.is_asked &&
+        (!is_bare_image_encoder(spec) || has_weight(spec->family, TENSOR_CLASSIFIER, dir)))
+        return ERR_OK;
+    struct sentence_modules *modules = arena_alloc(arena, sizeof *modules);
+    if (modules == NULL)
+        return err_no_memory(err, sizeof *modules);
+    if (found)
+        return read_sentence(spec, modules, dir, arena, err);
+    if (choose_pooling(spec, &told, config, dir, &pooling, err))
+        return err->code;
+    const unsigned own = spec->projection > 0 ? spec->projection : spec->hidden;
+    encoder_vector_make(modules, &pooling,
+                        told.is_normalized_told ? told.is_normalized : spec->family->part != NULL,
+                        spec->hidden, pooling.count > 0 ? pooling.count * spec->hidden : own);
+    answer_vectors(spec, modules);
     return ERR_OK;
 }
 
 /* ---- both files ---- */
-
-/* Parses DIR/NAME; the tree is NULL if the file is optional and absent. */
-static enum err_code parse_file(struct json_t **out, const char *dir, const char *name,
-                                bool optional, struct err *err)
-{
-    char path[PATH_MAX];
-    bool found;
-    *out = NULL;
-    if (file_path(path, dir, name, err) || (optional && (file_exists(path, &found, err) || !found)))
-        return err->code;
-    if (doc_parse_file(out, path, FILE_BYTES_MAX, err))
-        return err->code;
-    if (strcmp(doc_type_name(*out), "an object") == 0)
-        return ERR_OK;
-    err_set(err, ERR_UNSUPPORTED, "expected an object, found %s", doc_type_name(*out));
-    doc_free(*out);
-    *out = NULL;
-    return err->code;
-}
-
-/* Every unsupported feature in a file has the same error code, however it was detected. */
-static enum err_code in_file(const char *name, struct err *err)
-{
-    if (err->code == ERR_UNUSABLE || err->code == ERR_MALFORMED || err->code == ERR_TOO_LARGE)
-        err->code = ERR_UNSUPPORTED;
-    return err_prefix(err, "%s: ", name);
-}
 
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err)
@@ -323,24 +486,28 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     *out = (struct spec){0};
     if (directory_check(dir, err))
         return err->code;
-    if (parse_file(&config, dir, "config.json", false, err) ||
+    if (parse_file(&config, dir, "config.json", false, FILE_BYTES_MAX, err) ||
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
-    else if (!read_sentence(out, dir, arena, err))
+    else if (!read_vectors(out, config, dir, arena, err))
         set_defaults(out);
     doc_free(config);
     return err->code;
 }
 
-enum err_code spec_read_labels(struct spec *out, const char *dir, struct err *err)
+enum err_code spec_read_texts(struct spec *out, const struct spec *images, const char *dir,
+                              struct err *err)
 {
     struct json_t *config;
     *out = (struct spec){0};
-    if (parse_file(&config, dir, "config.json", false, err) ||
+    if (parse_file(&config, dir, "config.json", false, FILE_BYTES_MAX, err) ||
         spec_config_read_labels(out, config, err))
         in_file("config.json", err);
-    else
+    else {
+        if (images->head == HEAD_EMBEDDING)
+            answer_vectors(out, images->sentence);
         set_defaults(out);
+    }
     doc_free(config);
     return err->code;
 }
@@ -350,7 +517,7 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
     struct json_t *extra;
     if (spec_read_config(out, dir, arena, err))
         return err->code;
-    if (parse_file(&extra, dir, "attnd.json", true, err) ||
+    if (parse_file(&extra, dir, "attnd.json", true, FILE_BYTES_MAX, err) ||
         (extra != NULL && spec_read_attnd(out, extra, arena, err)))
         in_file("attnd.json", err);
     doc_free(extra);

@@ -29,7 +29,8 @@ enum { SPEC_RINGS = 4 };
 struct spec {
     const struct family *family;
     enum family_head head;             /* served: a classifier or an embedding */
-    struct sentence_modules *sentence; /* of an embedding, else NULL */
+    struct sentence_modules *sentence; /* of an embedding, else NULL; modules.json's, or
+                                          config/encoder_vector.h's */
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
     unsigned layers, heads, hidden, intermediate;
     struct pruned_heads pruned; /* heads removed from layers, of `heads`: spec_heads */
@@ -90,8 +91,18 @@ enum err_code spec_read(struct spec *out, const char *dir, struct arena *arena, 
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
                                struct err *err);
 
-/* Reads the encoder of labels of a zero-shot model, from the same config.json. */
-enum err_code spec_read_labels(struct spec *out, const char *dir, struct err *err);
+/* Reads the encoder of texts beside that of images, from the same config.json: it encodes labels
+ * or, of an embedding, texts. */
+enum err_code spec_read_texts(struct spec *out, const struct spec *images, const char *dir,
+                              struct err *err);
+
+/* True if the labels are texts; the same checkpoint may give vectors instead. */
+bool spec_is_zero_shot(const struct spec *spec);
+/* True for an embedding whose vector is the family's own: its pooler's or its projection's. */
+bool spec_has_own_vector(const struct spec *spec);
+/* Returns the first tokens of a sequence that an embedding's mean and maximum leave out: an image's
+ * learnt tokens. */
+unsigned spec_unpooled_tokens(const struct spec *spec);
 
 /* Changes the spec for square images of another size, a multiple of the patch, with positions for
  * that size. */
@@ -168,7 +179,7 @@ unsigned spec_attended(const struct spec *spec, unsigned layer);
  * (reach.h). 0: all tokens. */
 unsigned spec_reach(const struct spec *spec, unsigned layer);
 /* Returns true if a text's first token is global: it sees all others, and all see it
- * (global_token.h). */
+ * (global_token.h). That of an encoder alone is not, as in LongformerModel. */
 bool spec_has_global(const struct spec *spec);
 
 /* Returns E, the numbers of a token's embedding; and true if they are projected to the hidden size.

@@ -129,7 +129,7 @@ unsigned spec_reach(const struct spec *spec, unsigned layer)
 
 bool spec_has_global(const struct spec *spec)
 {
-    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL;
+    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL && spec->head != HEAD_EMBEDDING;
 }
 
 unsigned spec_embedding(const struct spec *spec)
@@ -167,9 +167,27 @@ unsigned spec_places(const struct spec *spec)
     return spec->family->image_specials + (grid > 0 ? grid * grid : spec->patches);
 }
 
+bool spec_is_zero_shot(const struct spec *spec)
+{
+    return spec->family->is_zero_shot && spec->head == HEAD_CLASSIFIER;
+}
+
+bool spec_has_own_vector(const struct spec *spec)
+{
+    return spec->head == HEAD_EMBEDDING && spec->sentence->pooling.count == 0;
+}
+
+unsigned spec_unpooled_tokens(const struct spec *spec)
+{
+    return spec->family->kind == ENGINE_IMAGE ? spec_image_specials(spec) : 0;
+}
+
 unsigned spec_head_tokens(const struct spec *spec)
 {
-    return spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL ? 2 : 1;
+    return spec->head == HEAD_CLASSIFIER &&
+                   spec->family->tensors[TENSOR_DISTILLATION_CLASSIFIER] != NULL
+               ? 2
+               : 1;
 }
 
 enum activation spec_gate(const struct spec *spec)
@@ -181,14 +199,17 @@ enum activation spec_gate(const struct spec *spec)
 enum activation spec_pooler_activation(const struct spec *spec)
 {
     const struct family *family = spec->family;
+    if (spec->head == HEAD_EMBEDDING) /* the bare pooler's, in every family that has one */
+        return ACTIVATION_TANH;
     return family->key_pooler_activation != NULL ? spec->pooler_activation
                                                  : family->pooler_activation;
 }
 
 enum family_pooling spec_pooling(const struct spec *spec)
 {
-    return spec->pools_tokens || spec->head == HEAD_EMBEDDING ? POOLING_TOKENS
-                                                              : spec->family->pooling;
+    if (spec->head == HEAD_EMBEDDING ? !spec_has_own_vector(spec) : spec->pools_tokens)
+        return POOLING_TOKENS;
+    return spec->family->pooling;
 }
 
 bool spec_head_reads_all(const struct spec *spec)

@@ -82,6 +82,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_FINAL_NORM] = OUTSIDE(final_norm),
     [TENSOR_POOLED_NORM] = OUTSIDE(pooled_norm),
     [TENSOR_POOLER] = OUTSIDE(pooler),
+    [TENSOR_BARE_POOLER] = OUTSIDE(pooler),
     [TENSOR_PROJECTION] = OUTSIDE(projection),
     [TENSOR_HEAD_NORM] = OUTSIDE(head_norm),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
@@ -121,7 +122,7 @@ static struct served_head head_of(const struct spec *spec)
     return (struct served_head){.architecture = spec->architecture,
                                 .served = spec->family->architectures[HEAD_CLASSIFIER],
                                 .is_text = spec->family->kind == ENGINE_TEXT,
-                                .is_zero_shot = spec->family->is_zero_shot,
+                                .is_zero_shot = spec_is_zero_shot(spec),
                                 .labels = spec->labels,
                                 .label_count = spec->label_count};
 }

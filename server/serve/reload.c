@@ -114,7 +114,8 @@ static enum err_code check_versions(const struct snapshot *next, struct err *err
         const struct served_model *other = next->models[i];
         if (strcmp(other->name, last->name) != 0)
             continue;
-        if (other->info->kind != last->info->kind)
+        if (other->info->kind != last->info->kind ||
+            other->info->reads_both != last->info->reads_both)
             return err_set(err, ERR_UNUSABLE, "model %s: one version reads texts, another images",
                            last->name);
         if (strcmp(other->info->version, last->info->version) == 0)

@@ -71,7 +71,7 @@ static struct served_model *default_model(const struct request *request, enum en
 {
     const struct snapshot *snapshot = request->snapshot;
     for (unsigned i = 0; i < snapshot->model_count; i++)
-        if (snapshot->models[i]->info->kind == kind &&
+        if (engine_reads(snapshot->models[i]->info, kind) &&
             grants(snapshot->models[i]->info, request->call.wish))
             return snapshot->models[i];
     return snapshot_default(snapshot, kind);
@@ -109,7 +109,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
     struct row *row = &request->rows[index];
     enum engine_kind kind = request->call.items[index].source.kind;
     struct served_model *model = named != NULL ? named : default_model(request, kind);
-    if (model != NULL && model->info->kind == kind) {
+    if (model != NULL && engine_reads(model->info, kind)) {
         const struct predict_call *call = &request->call;
         const struct predict_item *item = &call->items[index];
         const char *lot = item->lot != NULL ? item->lot : call->lot;

@@ -80,20 +80,21 @@ static const unsigned char warm_png[] = {
     0x9C, 0x63, 0x60, 0,    0,    0,    2,    0,    1,    0x48, 0xAF, 0xA4, 0x71, 0,
     0,    0,    0,    'I',  'E',  'N',  'D',  0xAE, 0x42, 0x60, 0x82};
 
-/* Prepares any valid input of the model. */
-static enum err_code warm_input(const struct served_model *model, struct arena *arena,
-                                struct engine_input *input, struct err *err)
+/* Prepares any valid input of the kind. */
+static enum err_code warm_input(const struct served_model *model, enum engine_kind kind,
+                                struct arena *arena, struct engine_input *input, struct err *err)
 {
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
     const struct engine_source a_text = {
         .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1};
     const struct engine_source a_picture = {
         .kind = ENGINE_IMAGE, .bytes = warm_png, .len = sizeof warm_png, .pixels_max = 1};
-    return engine_prepare(model->engine, model->info->kind == ENGINE_TEXT ? &a_text : &a_picture,
-                          NULL, arena, input, err);
+    return engine_prepare(model->engine, kind == ENGINE_TEXT ? &a_text : &a_picture, NULL, arena,
+                          input, err);
 }
 
-/* Runs the model once: pages are touched, kernels chosen, and a model that cannot run is found. */
+/* Runs the model once with each kind of input: pages are touched, kernels chosen, and a model that
+ * cannot run is found. */
 static enum err_code warm_session(struct engine_session *session, const struct served_model *model,
                                   struct err *err)
 {
@@ -101,8 +102,11 @@ static enum err_code warm_session(struct engine_session *session, const struct s
     struct engine_input input = {0};
     arena_init(&arena);
     struct engine_result result;
-    if (!engine_result_init(&result, model->engine, &arena, err) &&
-        !warm_input(model, &arena, &input, err)) {
+    engine_result_init(&result, model->engine, &arena, err);
+    for (int kind = ENGINE_TEXT; kind <= ENGINE_IMAGE && err->code == ERR_OK; kind++) {
+        if (!engine_reads(model->info, (enum engine_kind)kind) ||
+            warm_input(model, (enum engine_kind)kind, &arena, &input, err))
+            continue;
         result.scores = NULL; /* a zero-shot model may have no label yet */
         engine_run(session, (const struct engine_input *[]){&input}, 1,
                    (struct engine_result *[]){&result});

@@ -85,7 +85,7 @@ struct served_model *snapshot_find(const struct snapshot *snapshot, const char *
 struct served_model *snapshot_default(const struct snapshot *snapshot, enum engine_kind kind)
 {
     for (unsigned i = 0; i < snapshot->model_count; i++)
-        if (snapshot->models[i]->info->kind == kind)
+        if (engine_reads(snapshot->models[i]->info, kind))
             return snapshot->models[i];
     return NULL;
 }

@@ -65,7 +65,8 @@ static void check_encoder(const struct spec *spec)
 static void check_sizes(const struct spec *spec)
 {
     check_encoder(spec);
-    FUZZ_CLAIM(spec->family->is_zero_shot || spec->label_count >= 1);
+    FUZZ_CLAIM(spec->family->is_zero_shot || spec->sentence != NULL || spec->label_count >= 1);
+    FUZZ_CLAIM(spec->sentence == NULL || spec->sentence->width >= 1);
     FUZZ_CLAIM(spec->label_count <= SPEC_LABELS_MAX);
     for (unsigned i = 0; i < spec->label_count; i++)
         FUZZ_CLAIM(spec->labels[i] != NULL && strlen(spec->labels[i]) < SIZE_MAX);
@@ -102,7 +103,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_check_err(&err);
     err = (struct err){0};
-    if (spec_read_labels(&spec, fuzz_dir(), &err) == ERR_OK && spec.family != NULL) {
+    if (spec_read_texts(&spec, &(struct spec){0}, fuzz_dir(), &err) == ERR_OK &&
+        spec.family != NULL) {
         check_encoder(&spec);
         check_text(&spec);
     }

@@ -57,7 +57,8 @@ static enum err_code prepare(const struct engine_model *engine, const struct eng
 enum err_code message_prepare(const struct message *message, const struct engine_model *engine,
                               struct arena *arena, struct message_input *out, struct err *err)
 {
-    bool takes_images = engine_describe(engine)->kind == ENGINE_IMAGE;
+    const struct engine_info *info = engine_describe(engine);
+    const bool takes_images = info->kind == ENGINE_IMAGE;
     enum message_kind kind = MESSAGE_TEXT;
     *out = (struct message_input){0};
     if (message->value == NULL)
@@ -81,7 +82,7 @@ enum err_code message_prepare(const struct message *message, const struct engine
             return err->code;
         struct engine_source source = call.items[0].source;
         source.pixels_max = MESSAGE_PIXELS_MAX;
-        if ((source.kind == ENGINE_IMAGE) != takes_images)
+        if (!engine_reads(info, source.kind))
             return err_set(err, ERR_UNUSABLE, "the model takes %s",
                            takes_images ? "images" : "texts");
         return prepare(engine, &source, arena, out, err);

@@ -215,7 +215,8 @@ static const struct {
 };
 
 /* Adds the mode of this name; NULL: the value was no string. */
-static enum err_code add_mode(struct sentence_pooling *out, const char *name, struct err *err)
+static enum err_code add_mode(struct sentence_pooling *out, const char *name, const char *place,
+                              struct err *err)
 {
     for (int mode = 0; name != NULL && mode < SENTENCE_MODES; mode++)
         if (strcmp(name, modes[mode].name) == 0) {
@@ -223,32 +224,32 @@ static enum err_code add_mode(struct sentence_pooling *out, const char *name, st
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "$.pooling_mode '%s' is not supported (supported: cls, max, mean, "
+                   "%s '%s' is not supported (supported: cls, max, mean, "
                    "mean_sqrt_len_tokens, weightedmean, lasttoken)",
-                   printable_name(name != NULL ? name : "").text);
+                   place, printable_name(name != NULL ? name : "").text);
 }
 
-/* Version 6: a name or a list of names, in the order of the result. */
-static enum err_code read_modes(struct sentence_pooling *out, const struct json_t *value,
-                                struct err *err)
+enum err_code sentence_pooling_read(struct sentence_pooling *out, const struct json_t *value,
+                                    const char *place, struct err *err)
 {
     const size_t count = doc_array_count(value);
     if (doc_as_string(value) != NULL)
-        return add_mode(out, doc_as_string(value), err);
+        return add_mode(out, doc_as_string(value), place, err);
     if (strcmp(doc_type_name(value), "an array") != 0)
-        return err_set(err, ERR_UNUSABLE, "$.pooling_mode: expected a string or a list, found %s",
+        return err_set(err, ERR_UNUSABLE, "%s: expected a string or a list, found %s", place,
                        doc_type_name(value));
     if (count < 1 || count > SENTENCE_MODES)
-        return err_set(err, ERR_UNSUPPORTED, "$.pooling_mode: expected 1 to %d names, found %zu",
+        return err_set(err, ERR_UNSUPPORTED, "%s: expected 1 to %d names, found %zu", place,
                        SENTENCE_MODES, count);
     for (size_t i = 0; i < count; i++)
-        if (add_mode(out, doc_as_string(doc_array_item(value, i)), err))
+        if (add_mode(out, doc_as_string(doc_array_item(value, i)), place, err))
             return err->code;
     return ERR_OK;
 }
 
-/* Older versions: a boolean for each. With booleans, but none for the mean, version 5 adds the mean
- * and version 6 does not. Without any true one, version 6 takes the mean and version 5 fails. */
+/* Versions before 6: a boolean for each. With booleans, but none for the mean, version 5 adds the
+ * mean and version 6 does not. Without any true one, version 6 takes the mean and version 5 fails.
+ */
 static enum err_code read_booleans(struct sentence_pooling *out, const struct json_t *object,
                                    struct err *err)
 {
@@ -292,7 +293,8 @@ static enum err_code read_pooling(void *context, const struct json_t *object,
         return err->code;
     if (hidden == 0)
         return err_set(err, ERR_UNSUPPORTED, "$.word_embedding_dimension is missing");
-    if (names != NULL ? read_modes(pooling, names, err) : read_booleans(pooling, object, err))
+    if (names != NULL ? sentence_pooling_read(pooling, names, "$.pooling_mode", err)
+                      : read_booleans(pooling, object, err))
         return err->code;
     out->hidden = (unsigned)hidden;
     out->width = pooling->count * out->hidden;

@@ -77,6 +77,11 @@ struct sentence_modules {
     struct sentence_options options;
 };
 
+/* Reads a pooling: the name of a mode, or a list of names in the order of the result. `place` is
+ * the value's, for error texts. ERR_UNSUPPORTED, ERR_UNUSABLE. */
+enum err_code sentence_pooling_read(struct sentence_pooling *out, const struct json_t *value,
+                                    const char *place, struct err *err);
+
 /* Reads the descriptions in `dir`; no weights. Each text begins with the file's name in `dir`.
  * ERR_UNSUPPORTED: a module that is not served, or not in this place; a path that is not one or
  * more plain names of letters, digits, "-", "_" and "." (so none that leads outside); a member that

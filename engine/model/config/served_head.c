@@ -110,7 +110,7 @@ enum err_code served_head_missing(const struct served_head *head,
     if (bare || is_of_classifier)
         return err_set(err, ERR_UNSUPPORTED,
                        "tensor '%s' is missing: %s has no classifier head: fine-tune it with "
-                       "attnd-train",
+                       "attnd-train, or write \"pooling\" into attnd.json for vectors",
                        name, bare ? found : "the checkpoint");
     return err_set(err, ERR_UNSUPPORTED, "tensor '%s' is missing", name);
 }

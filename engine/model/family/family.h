@@ -58,6 +58,8 @@ enum tensor_field {
     TENSOR_FINAL_NORM,
     TENSOR_POOLED_NORM,
     TENSOR_POOLER,
+    TENSOR_BARE_POOLER, /* of the encoder alone, transformers' pooler_output: of embeddings, in
+                           place of the head's pooler */
     TENSOR_PROJECTION, /* [P, D], without bias: into the common space of texts and images */
     TENSOR_HEAD_NORM,
     TENSOR_CLASSIFIER,

@@ -28,7 +28,8 @@
     .kind = ENGINE_TEXT,                                                                           \
     .block = {NORM_AFTER, .always_biased = true, .drops_attention_out = true},                     \
     .positions = POSITION_PAST_PAD, .key_pad = "pad_token_id", .default_pad = 1, COMMON_KEYS,      \
-    BERT_NAMES(root), DENSE_HEAD(ACTIVATION_TANH)
+    BERT_NAMES(root), .tensors[TENSOR_BARE_POOLER] = root ".pooler.dense",                         \
+    DENSE_HEAD(ACTIVATION_TANH)
 
 const struct family family_texts[] = {
     {
@@ -42,6 +43,7 @@ const struct family family_texts[] = {
         COMMON_KEYS,
         BERT_NAMES("bert"),
         .tensors[TENSOR_POOLER] = "bert.pooler.dense",
+        .tensors[TENSOR_BARE_POOLER] = "bert.pooler.dense",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .tensors[TENSOR_MLM_TRANSFORM] = "cls.predictions.transform.dense",
@@ -127,6 +129,7 @@ const struct family family_texts[] = {
         .demands = {{"use_task_id", false, false}},
         BERT_NAMES("ernie"),
         .tensors[TENSOR_POOLER] = "ernie.pooler.dense",
+        .tensors[TENSOR_BARE_POOLER] = "ernie.pooler.dense",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .architectures = {[HEAD_CLASSIFIER] = "ErnieForSequenceClassification"},
@@ -193,6 +196,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_MLP_OUT] = ALBERT_LAYER "ffn_output",
         .tensors[TENSOR_MLP_NORM] = ALBERT_LAYER "full_layer_layer_norm",
         .tensors[TENSOR_POOLER] = "albert.pooler",
+        .tensors[TENSOR_BARE_POOLER] = "albert.pooler",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
         .architectures = {[HEAD_CLASSIFIER] = "AlbertForSequenceClassification"},
@@ -219,6 +223,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_MLP_IN] = "mpnet.encoder.layer.%u.intermediate.dense",
         .tensors[TENSOR_MLP_OUT] = "mpnet.encoder.layer.%u.output.dense",
         .tensors[TENSOR_MLP_NORM] = "mpnet.encoder.layer.%u.output.LayerNorm",
+        .tensors[TENSOR_BARE_POOLER] = "mpnet.pooler.dense",
         DENSE_HEAD(ACTIVATION_TANH),
         .architectures = {[HEAD_CLASSIFIER] = "MPNetForSequenceClassification"},
     },

@@ -71,13 +71,14 @@ static enum err_code prepare_file(struct input_reader *reader, const char *path,
 static enum err_code prepare(struct input_reader *reader, const struct listed_input *source,
                              struct arena *arena, struct engine_input *out, struct err *err)
 {
-    const bool is_image = engine_describe(reader->model)->kind == ENGINE_IMAGE;
-    if (is_image != source->is_image) {
+    const struct engine_info *info = engine_describe(reader->model);
+    if (!engine_reads(info, source->is_image ? ENGINE_IMAGE : ENGINE_TEXT)) {
         if (source->path != NULL && !source->is_image && name_file(source->path, err))
             return err->code;
-        return err_set(err, ERR_UNUSABLE, "the model takes %s", is_image ? "images" : "texts");
+        return err_set(err, ERR_UNUSABLE, "the model takes %s",
+                       info->kind == ENGINE_IMAGE ? "images" : "texts");
     }
-    if (is_image)
+    if (source->is_image)
         return prepare_picture(reader, source->path, arena, out, err);
     if (source->path != NULL)
         return prepare_file(reader, source->path, arena, out, err);

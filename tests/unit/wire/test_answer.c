@@ -352,7 +352,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                                        .ood_label_thresholds = (const float[]){NAN, 2.5f},
                                        .class_prior = &prior,
                                        .explain_default = EXPLAIN_GRADIENT},
-                 "{\"kind\":\"image\",\"family\":\"vit\",\"version\":\"7\",\"dtype\":\"int8\","
+                 "{\"kind\":\"image\",\"reads\":[\"image\"],\"family\":\"vit\","
+                 "\"version\":\"7\",\"dtype\":\"int8\","
                  "\"dtype_asked\":\"auto\",\"dtype_reason\":\"int8: 2.9 x f32\","
                  "\"linear_backend\":\"native\",\"kernels\":\"avx2\",\"scores\":\"sigmoid\","
                  "\"target_precision\":0.95,\"calibrated\":true,\"uncalibrated\":null,"
@@ -379,7 +380,8 @@ START_TEST(answer_describes_a_model_member_by_member)
                               .window_stride = 64,
                               .window_pooling = "max",
                               .ngram_rows = 65536},
-        "{\"kind\":\"text\",\"family\":\"bert\",\"version\":null,\"dtype\":\"f32\","
+        "{\"kind\":\"text\",\"reads\":[\"text\"],\"family\":\"bert\",\"version\":null,"
+        "\"dtype\":\"f32\","
         "\"dtype_asked\":\"f32\",\"dtype_reason\":null,"
         "\"linear_backend\":null,\"kernels\":null,\"scores\":\"none\",\"target_precision\":null,"
         "\"calibrated\":false,\"uncalibrated\":\"auto\","

@@ -19,7 +19,7 @@ static enum err_code read_config(const char *config, struct err *err)
     tempdir_open(&dir);
     tempdir_write(&dir, "config.json", config, strlen(config));
     if (!spec_read(&spec, dir.path, &arena, err))
-        spec_read_labels(&labels, dir.path, err);
+        spec_read_texts(&labels, &(struct spec){0}, dir.path, err);
     tempdir_close(&dir);
     return err->code;
 }
