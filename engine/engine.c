@@ -121,10 +121,14 @@ static size_t head_bytes(const struct engine_model *model)
     return numbers * sizeof(float);
 }
 
-static enum err_code describe_embedding(struct engine_model *model, struct err *err)
+/* Heads other than classifiers of whole inputs. */
+static enum err_code describe_head(struct engine_model *model, struct err *err)
 {
     struct engine_info *info = &model->info;
     const struct sentence_modules *sentence = model->stacks[0].spec.sentence;
+    info->row_size = spec_row_size(&model->stacks[0].spec);
+    if (info->row_size > 0)
+        info->window_pooling = NULL;
     if (sentence == NULL)
         return ERR_OK;
     const unsigned kept = sentence->options.truncate_width, count = sentence->options.prompt_count;
@@ -148,6 +152,8 @@ static enum engine_task task_of(const struct spec *spec)
 {
     if (spec->head == HEAD_EMBEDDING)
         return ENGINE_EMBED;
+    if (spec->head == HEAD_TAGS)
+        return ENGINE_TAG;
     return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
 }
 
@@ -164,7 +170,8 @@ static void describe_texts(struct engine_model *model)
     const unsigned limit = texts->pipeline.tokenizer->limit;
     info->tokens_max = limit > image ? limit : image;
     info->vocab_size = texts->spec.vocab_size;
-    info->reads_pairs = info->task != ENGINE_EMBED && pipeline_reads_pairs(&texts->pipeline);
+    info->reads_pairs =
+        texts->spec.head == HEAD_CLASSIFIER && pipeline_reads_pairs(&texts->pipeline);
     info->reads_windows = texts->spec.long_text.in_windows;
     info->window_stride = texts->pipeline.windows.stride;
     info->window_pooling = window_pooling_name(texts->spec.long_text.pooling);
@@ -309,7 +316,7 @@ static enum err_code open_parts(struct engine_model *model, const char *dir,
     if (engine_encode_own(model, threads, err) || stack_test(&model->stacks[0], err))
         return err->code;
     describe(model, &choice);
-    if (describe_embedding(model, err) || describe_choice(model, &choice, options, err))
+    if (describe_head(model, err) || describe_choice(model, &choice, options, err))
         return err->code;
     model->info.preprocessing = pipeline_describe(&model->stacks[0].pipeline, &model->arena);
     return model->info.preprocessing != NULL ? ERR_OK : err_no_memory(err, 1);

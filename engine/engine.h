@@ -20,6 +20,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
+#include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
 #include "engine/model/input.h"
 
@@ -53,8 +54,9 @@ struct engine_options {
                                            dtype is taken, and not measured again; NULL: none */
 };
 
-/* The kind of answer that a model gives: a label, a number (or several), or a vector. */
-enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED };
+/* The kind of answer that a model gives: a label, a number (or several), a vector, or labels of
+ * parts of the text. */
+enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED, ENGINE_TAG };
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
@@ -86,7 +88,8 @@ struct engine_info {
     unsigned vector_size;   /* numbers of an embedding; 0: the task is another */
     bool normalizes;        /* embedding: its modules scale it to length 1 */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
-    unsigned feature_size;  /* of a result's features */
+    unsigned row_size; /* numbers of a row of a result's rows: tags [label_count]; 0: has no rows */
+    unsigned feature_size;    /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
     unsigned tokens_max;      /* longest sequence of any kind, special tokens included */
@@ -204,6 +207,7 @@ enum engine_long_text { LONG_TEXT_OWN, LONG_TEXT_TRUNCATE, LONG_TEXT_WINDOWS };
 struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
     unsigned text_tokens_max;        /* of a text in windows; 0: ENGINE_TEXT_TOKENS_MAX */
+    enum aggregation aggregation;    /* tags: how they become spans; other models take none */
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
@@ -240,6 +244,8 @@ size_t engine_image_pixels(const void *bytes, size_t len);
 struct engine_need {
     size_t kept;      /* in the arena */
     size_t passing;   /* given back before engine_prepare returns */
+    size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
+    unsigned spans;   /* tags: at most so many */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };
 struct engine_need engine_need(const struct engine_model *model,
@@ -257,16 +263,27 @@ enum err_code engine_session_open_on(struct engine_session **out, const struct e
 void engine_session_lend(struct engine_session *session, struct thread_pool *pool);
 void engine_session_close(struct engine_session *session);
 
-/* The answer to an input, by the model that prepared it. logits, scores and vector are the caller's
- * room, the first two [label_count] each. Without room for scores only logits and features are
- * wanted. */
+/* The answer to an input, by the model that prepared it. logits, scores, vector, rows and spans are
+ * the caller's room, the first two [label_count] each. Without room for scores only logits and
+ * features are wanted.
+ *
+ * A head that answers each token, and not the whole text, writes rows of row_size numbers:
+ *
+ *     tags    engine_rows = the input's tokens, special ones included, and row_size = label_count:
+ *             row t has the logits of token t of input->ids
+ *
+ * Rows follow the order of the input's arrays, window behind window; a step of engine_step fills
+ * those of its windows, which later steps leave alone. There is one row more, which is scratch. */
 struct engine_result {
+    float *rows;        /* [engine_rows + 1][row_size] of a head of tokens; NULL: not wanted */
+    struct span *spans; /* tags: [span_count] below, of room for one a token; NULL: not wanted */
+    unsigned span_count;
     float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
     float *logits;         /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */
     const float *features; /* [feature_size] below; the session's, until it runs again */
 
-    /* With scores or a vector: */
+    /* With scores, a vector or rows: */
     enum engine_task task;
     bool is_finite; /* false: one of them is not, and nothing behind this may be used */
     unsigned label; /* the one with the highest score, the first of equal ones; regression: 0 */
@@ -281,7 +298,7 @@ struct engine_result {
     unsigned step;         /* windows of the input that the next step computes; 0: all */
     unsigned windows_done; /* by the steps so far; 0 before the first */
     float *pooled;         /* [feature_size] what the steps so far have read, pooled; the caller's
-                              room, for an input that takes more than one */
+                              room, for an input that takes more than one; not with rows */
     bool is_done;          /* the members above are filled; else a further step is wanted */
 };
 
@@ -300,6 +317,13 @@ static inline unsigned engine_compared_size(const struct engine_info *info)
 /* Room for logits and scores, or for the vector. ERR_NO_MEMORY. */
 enum err_code engine_result_init(struct engine_result *out, const struct engine_model *model,
                                  struct arena *arena, struct err *err);
+/* Room for what depends on the input: rows and spans. Of other models there is none, and nothing
+ * happens. ERR_NO_MEMORY. */
+enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
+                                 const struct engine_input *input, struct arena *arena,
+                                 struct err *err);
+/* Rows that the model answers an input with; 0: its head answers the whole input. */
+unsigned engine_rows(const struct engine_model *model, const struct engine_input *input);
 
 /* vector [size] <- vector / max(|vector|, 1e-12), in place: of one that is cut. Any thread. */
 void engine_normalize(float *vector, unsigned size);

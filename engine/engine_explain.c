@@ -71,9 +71,9 @@ enum err_code engine_capture(const struct engine_model *model, struct engine_inp
 {
     const unsigned windows = engine_input_windows(input);
     const struct capture_wish wish = wish_of(model, input, options);
-    if (model->info.task == ENGINE_EMBED)
-        return err_set(err, ERR_UNUSABLE,
-                       "explain: the model answers a vector, which no method explains");
+    if (model->info.task != ENGINE_CLASSIFY && model->info.task != ENGINE_REGRESS)
+        return err_set(err, ERR_UNUSABLE, "explain: the model answers %s, which no method explains",
+                       model->info.task == ENGINE_EMBED ? "a vector" : "parts of the text");
     if (check_layer(model, options, err) || check_statistics(model, options, err))
         return err->code;
     struct capture *captures = arena_alloc_array(arena, windows, sizeof *captures);

@@ -1,7 +1,10 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
 #include "engine/content/document.h"
 #include "engine/engine_state.h"
+#include "engine/prepare/tags.h"
 #include "engine/vision/image.h"
+
+enum { SPECIALS = 2 }; /* of a text, one at each end */
 
 /* A pair is never read in windows. */
 static bool is_in_windows(const struct engine_model *model, const struct engine_source *source)
@@ -92,6 +95,9 @@ static enum err_code prepare_text(const struct engine_model *model,
     else if (windows_cut(&encoding, &pipeline->windows, arena, out, err))
         return err->code;
     out->skipped = skipped;
+    out->aggregation = (unsigned char)source->reading.aggregation;
+    if (model->info.task == ENGINE_TAG)
+        return tags_order(pipeline, text.bytes, text.len, arena, out, err);
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
@@ -123,6 +129,11 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
                        model->info.kind == ENGINE_IMAGE ? "images" : "texts");
     if (source->prompt_name != NULL && model->info.task != ENGINE_EMBED)
         return err_set(err, ERR_UNUSABLE, "prompt_name: the model has no prompts");
+    if (source->reading.aggregation != AGGREGATION_OWN && model->info.task != ENGINE_TAG)
+        return err_set(err, ERR_UNUSABLE,
+                       "aggregation: the model does not answer spans (its task is another)");
+    if (source->pair_len > 0 && model->info.task == ENGINE_TAG)
+        return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_EMBED)
         return err_set(err, ERR_UNUSABLE,
                        "long_text: a text has one vector, without windows: send its parts");
@@ -140,6 +151,26 @@ size_t engine_image_pixels(const void *bytes, size_t len)
     return image_probe(bytes, len, &width, &height) ? (size_t)width * height : 0;
 }
 
+static struct engine_need need_of_tags(const struct engine_model *model,
+                                       const struct engine_source *source)
+{
+    const struct pipeline *pipeline = &model->stacks[0].pipeline;
+    const struct tokenizer *tokenizer = pipeline->tokenizer;
+    const unsigned limit = limit_of(model, source);
+    const unsigned tokens = tokenizer_tokens_max(tokenizer, limit, source->bytes, source->len);
+    const unsigned windows = windows_count(&pipeline->windows, tokens - SPECIALS);
+    const size_t rows = windows > 1 ? (size_t)windows * tokenizer->limit : tokens;
+    if (source->pair_len > 0)
+        return (struct engine_need){0};
+    return (struct engine_need){
+        .windows = windows > 1 ? windows : 0,
+        .kept = tokenizer_encode_bytes(tokenizer, limit, source->bytes, source->len) +
+                windows_bytes(&pipeline->windows, tokens - SPECIALS) + tags_bytes(rows),
+        .answer = (rows + 1) * model->info.row_size * sizeof(float) +
+                  (tokens + 1) * sizeof(struct span) + 2 * (size_t)ARENA_ALIGNMENT,
+        .spans = tokens};
+}
+
 /* A text has no more tokens than bytes. */
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
@@ -149,6 +180,8 @@ static struct engine_need need_of_text(const struct engine_model *model,
     const unsigned limit = limit_of(model, source);
     const unsigned tokens = len < limit ? (unsigned)len : limit;
     const unsigned windows = windows_count(&pipeline->windows, tokens);
+    if (model->info.task == ENGINE_TAG)
+        return need_of_tags(model, source);
     if (model->info.task == ENGINE_EMBED)
         return (struct engine_need){
             .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name)};

@@ -98,6 +98,7 @@ static void add_windows(struct lane *lane, const struct engine_input *input, uns
     struct window_place place = {.input = r, .window = first, .skipped = input->skipped};
     place.windows = engine_input_windows(input);
     for (; place.window < first + count; place.window++) {
+        place.row = input->windows > 0 ? input->window_offset[place.window] : 0;
         const struct engine_input window = engine_input_window(input, place.window);
         if (!stack_has_room(&lane->workspace, window.tokens))
             stack_run(lane->stack, &lane->workspace);
@@ -111,9 +112,9 @@ static const struct engine_model *model_of(const struct engine_session *session,
     return input->model != NULL ? input->model : session->model;
 }
 
-static bool is_finite(const float *numbers, unsigned count)
+static bool is_finite(const float *numbers, size_t count)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         if (!isfinite(numbers[i]))
             return false;
     return true;
@@ -128,13 +129,38 @@ static void take_vector(const struct engine_model *model, struct engine_result *
     memcpy(result->vector, result->features, size * sizeof *result->vector);
 }
 
+/* Spans of the rows, which are those of all windows. */
+static void take_spans(const struct engine_model *model, const struct engine_input *input,
+                       struct engine_result *result)
+{
+    const struct spec *spec = &model->stacks[0].spec;
+    const size_t numbers = (size_t)engine_rows(model, input) * spec_row_size(spec);
+    const struct tagged_tokens tokens = {.labels = spec->labels,
+                                         .label_count = spec->label_count,
+                                         .temperature = spec->temperature,
+                                         .logits = result->rows,
+                                         .starts = input->starts,
+                                         .ends = input->ends,
+                                         .continued = input->continued,
+                                         .order = input->order,
+                                         .count = input->order_count};
+    result->task = ENGINE_TAG;
+    result->is_finite = is_finite(result->rows, numbers);
+    if (!result->is_finite)
+        return;
+    result->span_count = spans_make(result->spans, &tokens, (enum aggregation)input->aggregation,
+                                    result->rows + numbers);
+    policy_judge_spans(&spec->policy, result->spans, result->span_count, engine_input_doubt(input),
+                       &result->judgement);
+}
+
 /* The result of an input whose features are read and whose logits are computed. */
 static void finish(const struct engine_session *session, const struct lane *lane,
                    const struct engine_input *input, unsigned row, struct engine_result *result)
 {
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
-    if (result->scores == NULL && result->vector == NULL)
+    if (result->scores == NULL && result->vector == NULL && result->spans == NULL)
         return;
     result->truncated = input->truncated;
     result->windows = input->windows;
@@ -142,6 +168,8 @@ static void finish(const struct engine_session *session, const struct lane *lane
     result->kept_tokens = engine_kept_tokens(model, input);
     if (model->info.task == ENGINE_EMBED)
         take_vector(model, result);
+    else if (model->info.task == ENGINE_TAG)
+        take_spans(model, input, result);
     else
         engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
 }
@@ -170,14 +198,16 @@ static void add_step(struct engine_session *session, struct engine_input input,
     result->is_done = result->windows_done == engine_input_windows(&input);
     workspace->classifiers[r] = asked->base != NULL ? &asked->stacks[0].weights.classifier : NULL;
     last->evidence[r] = input.evidence;
-    last->answers[r] = result->is_done ? result->logits : NULL;
+    last->answers[r] = asked->info.row_size > 0 ? result->rows
+                       : result->is_done        ? result->logits
+                                                : NULL;
     if (input.capture != NULL && lane->stack->spec.token_pruning.full_layers > 0) {
         add_windows(lane, &input, r, first, step);
         if (first > 0)
             stack_run(lane->stack, workspace);
         input.capture = NULL;
     }
-    if (first > 0)
+    if (first > 0 && asked->info.row_size == 0)
         memcpy(last->read[0] + r * row, result->pooled, row * sizeof *result->pooled);
     add_windows(lane, &input, r, first, step);
 }
@@ -191,7 +221,7 @@ static void take_step(struct engine_session *session, const struct engine_input 
     const unsigned r = lane->inputs++;
     if (result->is_done)
         finish(session, lane, input, r, result);
-    else
+    else if (session->model->info.row_size == 0)
         memcpy(result->pooled, lane->last->read[0] + r * row, row * sizeof *result->pooled);
 }
 
@@ -271,6 +301,9 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
                                  struct arena *arena, struct err *err)
 {
     const unsigned labels = model->info.label_count, size = model->info.vector_size;
+    *out = (struct engine_result){0};
+    if (model->info.row_size > 0)
+        return ERR_OK;
     if (model->info.task == ENGINE_EMBED) {
         *out = (struct engine_result){.vector = arena_alloc_array(arena, size, sizeof(float))};
         return out->vector != NULL ? ERR_OK : err_no_memory(err, size * sizeof(float));
@@ -280,6 +313,25 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
     return out->logits != NULL && out->scores != NULL
                ? ERR_OK
                : err_no_memory(err, 2 * labels * sizeof(float));
+}
+
+unsigned engine_rows(const struct engine_model *model, const struct engine_input *input)
+{
+    return model->info.row_size > 0 ? input->tokens : 0;
+}
+
+enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,
+                                 const struct engine_input *input, struct arena *arena,
+                                 struct err *err)
+{
+    const size_t rows = (size_t)engine_rows(model, input) + 1, size = model->info.row_size;
+    if (size == 0)
+        return ERR_OK;
+    out->rows = arena_alloc_array(arena, rows, size * sizeof *out->rows);
+    out->spans = arena_alloc_array(arena, input->order_count + 1u, sizeof *out->spans);
+    return out->rows != NULL && out->spans != NULL
+               ? ERR_OK
+               : err_no_memory(err, rows * (size * sizeof *out->rows + sizeof *out->spans));
 }
 
 void engine_normalize(float *vector, unsigned size)

@@ -175,8 +175,8 @@ enum err_code selftest_run(const struct selftest *selftest, const struct engine_
                            struct engine_session *session, struct err *err)
 {
     const struct engine_info *info = engine_describe(model);
-    if (info->label_count == 0)
-        return err_set(err, ERR_UNUSABLE, "%s: the model has no labels of its own to check",
+    if (info->label_count == 0 || info->row_size > 0)
+        return err_set(err, ERR_UNUSABLE, "%s: the model has no labels of whole inputs to check",
                        SELFTEST_FILE);
     struct arena arena;
     struct run run = {.selftest = selftest, .model = model, .session = session, .info = info};

@@ -31,10 +31,12 @@ static enum err_code open_all(void *target, struct err *err)
     const char *model = is_remote ? program->remote.identity.bytes : program->local.answers.digest;
     const struct engine_info *info =
         is_remote ? NULL : engine_describe(program->local.answers.engine);
-    if (info != NULL && info->task == ENGINE_EMBED && options->local.format.is_csv)
+    if (info != NULL && (info->task == ENGINE_EMBED || info->row_size > 0) &&
+        options->local.format.is_csv)
         return err_set(err, ERR_UNSUPPORTED,
-                       "--format csv: the model answers vectors, which a table does not hold. Take "
-                       "--format jsonl");
+                       "--format csv: the model answers %s, which a table does not hold. Take "
+                       "--format jsonl",
+                       info->task == ENGINE_EMBED ? "vectors" : "parts of texts");
     if (info != NULL && info->dtype_reason != NULL)
         fprintf(stderr, "attnd-batch: dtype %s\n", info->dtype_reason);
     if (batch_options_state(&state, options, model, info != NULL ? info->dtype : NULL, err))

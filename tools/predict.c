@@ -90,6 +90,16 @@ static enum err_code set_long_text(const struct cli_option *option, void *target
     return err_set(err, ERR_UNUSABLE, "expected truncate or windows");
 }
 
+static enum err_code set_aggregation(const struct cli_option *option, void *target,
+                                     const char *value, struct err *err)
+{
+    enum aggregation *aggregation = &((struct predict *)target)->reader.reading.aggregation;
+    (void)option;
+    return aggregation_find(value, strlen(value), aggregation)
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE, "expected none, simple, first, max or average");
+}
+
 static enum err_code add_lines(const struct cli_option *option, void *target, const char *value,
                                struct err *err)
 {
@@ -168,6 +178,12 @@ static const struct cli_option options[] = {
      FIELD(reader.prompt_name),
      .value = "NAME",
      .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
+    {.name = "aggregation",
+     .type = CLI_OTHER,
+     .value = "HOW",
+     .apply = set_aggregation,
+     .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
+             "average, as in transformers."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -248,10 +264,14 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                   .model_digest = predict->digest,
                                   .info = info,
                                   .result = predict->result,
-                                  .explanation = explanation};
+                                  .explanation = explanation,
+                                  .text = predict->reader.text,
+                                  .text_len = predict->reader.text_len};
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
-    if (ok && predict->raw_logits && info->task != ENGINE_EMBED)
+    if (ok && predict->raw_logits && predict->result.rows != NULL)
+        ok = answer_add_rows(object, "logits", predict->result.rows, input->tokens, info->row_size);
+    else if (ok && predict->raw_logits && predict->result.logits != NULL)
         ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)
         ok = answer_add_integers(object, "ids", input->ids, input->tokens);
@@ -268,7 +288,8 @@ static enum err_code print_table(const struct predict *predict, const struct lis
     printf("%s", source->path != NULL ? source->path : source->line > 0 ? source->file : "text");
     if (source->line > 0)
         printf(":%u", source->line);
-    return answer_table_print(engine_describe(answering(predict)), &predict->result, predict->top_k,
+    return answer_table_print(engine_describe(answering(predict)), &predict->result,
+                              predict->reader.text, predict->reader.text_len, predict->top_k,
                               stdout, err);
 }
 
@@ -291,6 +312,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                                    struct err *err)
 {
     const struct engine_model *model = answering(predict);
+    if (engine_result_rows(&predict->result, model, input, arena, err))
+        return err->code;
     if (predict->explain && engine_capture(model, input, &predict->how, arena, err))
         return err->code;
     engine_run(predict->session, &(const struct engine_input *){input}, 1,

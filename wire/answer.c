@@ -120,7 +120,7 @@ static json_t *reason_of(const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
     const char *label = answer->info->labels[judgement->label];
-    double score = (double)answer->result.scores[judgement->label];
+    double score = (double)judgement->score;
     double threshold = (double)judgement->threshold;
     double target = answer->info->target_precision;
     if (judgement->decision == DECISION_UNKNOWN)
@@ -269,6 +269,37 @@ static void add_values(struct builder *reply, const struct answer *answer)
     add(reply, "values", built(&values));
 }
 
+/* Moves from a character of the text to a later one; returns its byte. */
+static size_t byte_of(const struct answer *answer, uint32_t *at, size_t *byte, uint32_t character)
+{
+    if (character < *at)
+        *at = 0, *byte = 0;
+    for (; *at < character && *byte < answer->text_len; ++*at)
+        *byte += utf8_character_bytes(answer->text + *byte, answer->text_len - *byte);
+    return *byte;
+}
+
+static json_t *spans_of(const struct answer *answer)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    uint32_t at = 0;
+    size_t byte = 0;
+    for (unsigned i = 0; !failed && i < answer->result.span_count; i++) {
+        const struct span *span = &answer->result.spans[i];
+        const size_t start = byte_of(answer, &at, &byte, span->start);
+        const size_t end = byte_of(answer, &at, &byte, span->end);
+        struct builder out = build();
+        add(&out, "label", json_string(span->name));
+        add(&out, "score", json_real((double)span->score));
+        add(&out, "start", json_integer(span->start));
+        add(&out, "end", json_integer(span->end));
+        add(&out, "text", json_stringn(answer->text + start, end - start));
+        append(array, &failed, built(&out));
+    }
+    return whole(array, failed);
+}
+
 static void add_judgement(struct builder *reply, const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
@@ -298,6 +329,10 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         break;
     case ENGINE_REGRESS:
         add_values(reply, answer);
+        add_judgement(reply, answer);
+        break;
+    case ENGINE_TAG:
+        add(reply, "spans", spans_of(answer));
         add_judgement(reply, answer);
         break;
     case ENGINE_EMBED:
@@ -408,8 +443,10 @@ static json_t *ood_thresholds_of(const struct engine_info *info)
 
 static const char *task_name(const struct engine_info *info)
 {
-    static const char *const names[] = {
-        [ENGINE_CLASSIFY] = "classify", [ENGINE_REGRESS] = "regress", [ENGINE_EMBED] = "embed"};
+    static const char *const names[] = {[ENGINE_CLASSIFY] = "classify",
+                                        [ENGINE_REGRESS] = "regress",
+                                        [ENGINE_EMBED] = "embed",
+                                        [ENGINE_TAG] = "tag"};
     return names[info->task];
 }
 
@@ -474,8 +511,9 @@ struct json_t *answer_model(const struct engine_info *info)
     add(&model, "ood_thresholds", ood_thresholds_of(info));
     add(&model, "class_prior", prior_of(info));
     add(&model, "explain_default",
-        info->task == ENGINE_EMBED ? json_null()
-                                   : json_string_nocheck(method_name(info->explain_default)));
+        info->task != ENGINE_CLASSIFY && info->task != ENGINE_REGRESS
+            ? json_null()
+            : json_string_nocheck(method_name(info->explain_default)));
     add(&model, "labels", texts(info->labels, info->label_count));
     add(&model, "task", json_string_nocheck(task_name(info)));
     if (info->task == ENGINE_EMBED) {
@@ -521,6 +559,16 @@ bool answer_add_origin(json_t *answer, const char *file, unsigned line)
 bool answer_add_reals(struct json_t *answer, const char *key, const float *numbers, unsigned count)
 {
     return json_object_set_new(answer, key, reals(numbers, count)) == 0;
+}
+
+bool answer_add_rows(struct json_t *answer, const char *key, const float *rows, unsigned count,
+                     unsigned size)
+{
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        append(array, &failed, reals(rows + (size_t)i * size, size));
+    return json_object_set_new(answer, key, whole(array, failed)) == 0;
 }
 
 bool answer_add_integers(struct json_t *answer, const char *key, const int32_t *numbers,

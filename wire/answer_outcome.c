@@ -16,6 +16,8 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
     case ENGINE_REGRESS:
         return (struct answer_outcome){
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
+    case ENGINE_TAG:
+        return (struct answer_outcome){.judgement = &result->judgement};
     case ENGINE_EMBED:
         break;
     }

@@ -10,7 +10,8 @@
 struct answer_outcome {
     const char *label;                 /* NULL: the answer is no label */
     unsigned label_index;              /* of `label` among the model's labels */
-    const char *number_name;           /* of `number`: "score" or "value"; NULL: it has none */
+    const char *number_name;           /* of `number`: "score" or "value"; NULL: the answer has
+                                          neither label nor number (a vector, spans) */
     float number;                      /* the label's score, or the answer itself */
     const struct judgement *judgement; /* NULL: nothing was decided */
 };

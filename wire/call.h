@@ -42,6 +42,7 @@ struct predict_call {
     bool overlay; /* of images; a text has none */
     bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
+    enum aggregation aggregation;
     const char *prompt_name;     /* of an embedding model's prompts; NULL: its default one */
     struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
     const char *context;         /* a checked object as JSON text; NULL: none */

@@ -170,6 +170,17 @@ static enum err_code read_long_text(const struct reader *reader, struct err *err
     return codec_check_long_text(word.bytes, word.len, "$", &reader->call->long_text, err);
 }
 
+static enum err_code read_aggregation(const struct reader *reader, struct err *err)
+{
+    const json_t *value = doc_member(reader->tree, "aggregation");
+    if (value == NULL)
+        return ERR_OK;
+    if (!json_is_string(value))
+        return wrong_type("$", "aggregation", "a string", value, err);
+    struct string word = string_of(reader, value);
+    return codec_check_aggregation(word.bytes, word.len, "$", &reader->call->aggregation, err);
+}
+
 static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
@@ -180,7 +191,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
-        doc_get_bool(tree, "$", "keep", &call->keep, err) ||
+        read_aggregation(reader, err) || doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
                            CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))

@@ -131,6 +131,16 @@ enum err_code codec_check_long_text(const char *word, size_t len, const char *pa
     return ERR_OK;
 }
 
+enum err_code codec_check_aggregation(const char *word, size_t len, const char *path,
+                                      enum aggregation *out, struct err *err)
+{
+    if (aggregation_find(word, len, out))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE,
+                   "%s%saggregation: expected none, simple, first, max or average", path,
+                   joint(path));
+}
+
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,
                                   struct err *err)
 {

@@ -52,6 +52,10 @@ enum err_code codec_check_method(const char *word, size_t len, const char *path,
 enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
                                     enum engine_long_text *out, struct err *err);
 
+/* The word of an `aggregation`. */
+enum err_code codec_check_aggregation(const char *word, size_t len, const char *path,
+                                      enum aggregation *out, struct err *err);
+
 /* Options of explanations are refused without one. */
 enum err_code codec_check_explain(const struct predict_call *call, const char *path,
                                   struct err *err);

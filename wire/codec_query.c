@@ -30,6 +30,7 @@ static const struct option {
     {"deadline_ms", VALUE, PLACE(deadline_ms)},
     {"long_text", VALUE, PLACE(long_text)},
     {"prompt_name", TEXT, PLACE(prompt_name)},
+    {"aggregation", VALUE, PLACE(aggregation)},
     {"keep", VALUE, PLACE(keep)},
 };
 

@@ -118,6 +118,9 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     if (strcmp(name, "long_text") == 0)
         return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
                                      err);
+    if (strcmp(name, "aggregation") == 0)
+        return codec_check_aggregation(value, strlen(value), CODEC_CHECK_QUERY, &call->aggregation,
+                                       err);
     return read_flag(name, value,
                      strcmp(name, "overlay") == 0 ? &call->overlay
                      : strcmp(name, "keep") == 0  ? &call->keep

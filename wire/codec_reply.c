@@ -119,6 +119,8 @@ const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing
 enum {
     SCORE_TEXT_BYTES = 64,  /* {"label":"","score":0.123456789}, and a class code's key */
     SCORE_TREE_BYTES = 512, /* an object of jansson's with three members, without their texts */
+    SPAN_TEXT_BYTES = 96,   /* {"label":"","score":0.123456789,"start":0,"end":0,"text":""}, */
+    SPAN_TREE_BYTES = 768,  /* an object with five members, without their texts */
     NUMBER_TEXT_BYTES = 24, /* -0.123456789e-38 and a comma */
     NUMBER_TREE_BYTES =
         128,            /* a real of jansson's, and its place in an array that has just doubled */
@@ -163,6 +165,22 @@ static struct labels_size size_of_labels(const struct engine_info *info, unsigne
         .info = info, .text = text, .tree = memory_sum(listed * SCORE_TREE_BYTES, text)};
 }
 
+/* Each span with its label; texts of spans may share a character at each end, and control
+ * characters take six bytes. */
+static struct labels_size size_of_spans(const struct codec_row *row,
+                                        const struct engine_source *source)
+{
+    size_t longest = 0, texts = memory_product(row->spans, 2 * UTF8_BYTES_MAX);
+    for (unsigned i = 0; i < row->info->label_count; i++) {
+        size_t bytes = written_bytes(row->info->labels[i]);
+        longest = bytes > longest ? bytes : longest;
+    }
+    texts = memory_sum(texts, memory_product(6, source->len));
+    const size_t text = memory_sum(memory_product(row->spans, SPAN_TEXT_BYTES + longest), texts);
+    return (struct labels_size){
+        .text = text, .tree = memory_sum(memory_product(row->spans, SPAN_TREE_BYTES), text)};
+}
+
 size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                          const struct codec_rows *rows, size_t *text)
 {
@@ -175,7 +193,9 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
         size_t bytes = ROW_TEXT_BYTES + written_bytes(item->id) +
                        (item->context != NULL ? strlen(item->context) : 0);
         if (row.err->code == ERR_OK) {
-            if (row.info != labels.info)
+            if (row.info->row_size > 0)
+                labels = size_of_spans(&row, &item->source);
+            else if (row.info != labels.info)
                 labels = size_of_labels(row.info, call->top_k);
             bytes = memory_sum(bytes, labels.text);
             largest = labels.tree > largest ? labels.tree : largest;

@@ -17,6 +17,7 @@ struct judgement {
     bool truncated;    /* review: the model has not read all of the text; nothing else was wrong */
     bool coloured;     /* review: the picture has colours, and the model learnt grey ones */
     unsigned label;    /* review, unless one of these: the label that scores below its threshold */
+    float score;       /* its score, of a span that of the span */
     bool never;        /* review: that label has no threshold: never auto */
     float threshold;   /* review: the label's, unless one of these; unknown: ood_score's */
 

@@ -130,6 +130,17 @@ bool policy_reviews_all(const struct policy *policy)
 
 /* ---- judging ---- */
 
+/* Because of a label that scores below its threshold, or has none. */
+static void send_to_review(const struct policy *policy, unsigned label, float score,
+                           struct judgement *out)
+{
+    out->decision = DECISION_REVIEW;
+    out->label = label;
+    out->score = score;
+    out->never = isnan(policy->thresholds[label]);
+    out->threshold = out->never ? 0 : policy->thresholds[label];
+}
+
 /* Finds the label that makes an answer go to review, if there is one. */
 static void judge_scores(const struct policy *policy, const float *scores, struct judgement *out)
 {
@@ -140,12 +151,21 @@ static void judge_scores(const struct policy *policy, const float *scores, struc
         if (given && !sure && (unsure == policy->label_count || scores[i] > scores[unsure]))
             unsure = i;
     }
-    if (unsure == policy->label_count)
-        return;
-    out->decision = DECISION_REVIEW;
-    out->label = unsure;
-    out->never = isnan(policy->thresholds[unsure]);
-    out->threshold = out->never ? 0 : policy->thresholds[unsure];
+    if (unsure < policy->label_count)
+        send_to_review(policy, unsure, scores[unsure], out);
+}
+
+/* Makes the last checks, of an answer that is automatic so far. */
+static void judge_rest(const struct policy *policy, enum input_doubt doubt, struct judgement *out)
+{
+    if (out->decision == DECISION_AUTO && policy_reviews_all(policy)) {
+        out->decision = DECISION_REVIEW;
+        out->uncalibrated = true;
+    }
+    if (out->decision == DECISION_AUTO && doubt == DOUBT_TRUNCATED && !policy->accepts_truncated) {
+        out->decision = DECISION_REVIEW;
+        out->truncated = true;
+    }
 }
 
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
@@ -178,12 +198,19 @@ void policy_judge_by(const struct policy *policy, const float *scores, float ood
     }
     if (out->decision == DECISION_AUTO && policy->thresholds != NULL)
         judge_scores(policy, scores, out);
-    if (out->decision == DECISION_AUTO && policy_reviews_all(policy)) {
-        out->decision = DECISION_REVIEW;
-        out->uncalibrated = true;
-    }
-    if (out->decision == DECISION_AUTO && doubt == DOUBT_TRUNCATED && !policy->accepts_truncated) {
-        out->decision = DECISION_REVIEW;
-        out->truncated = true;
-    }
+    judge_rest(policy, doubt, out);
+}
+
+void policy_judge_spans(const struct policy *policy, const struct span *spans, unsigned count,
+                        enum input_doubt doubt, struct judgement *out)
+{
+    const struct span *unsure = NULL;
+    *out = (struct judgement){.decision = DECISION_AUTO};
+    for (unsigned i = 0; policy->thresholds != NULL && i < count; i++)
+        if (!(spans[i].score >= policy->thresholds[spans[i].label]) && /* so for NaN */
+            (unsure == NULL || spans[i].score > unsure->score))
+            unsure = &spans[i];
+    if (unsure != NULL)
+        send_to_review(policy, unsure->label, unsure->score, out);
+    judge_rest(policy, doubt, out);
 }

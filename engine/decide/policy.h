@@ -21,6 +21,7 @@
 
 #include "engine/decide/decision.h"
 #include "engine/decide/ood.h"
+#include "engine/decide/spans.h"
 
 /* How logits become scores, as Hugging Face pipelines do it. */
 enum spec_scores { SCORES_SOFTMAX, SCORES_SIGMOID, SCORES_NONE };
@@ -60,6 +61,10 @@ bool policy_reviews_all(const struct policy *policy);
  * the model may not have read all, or which is not as those that it learnt. No allocation. */
 void policy_judge(const struct policy *policy, const float *logits, const float *scores,
                   const float *features, enum input_doubt doubt, struct judgement *out);
+/* The same for spans of a text: each is judged by the threshold of its label. If several score
+ * below theirs, the reason names the one that scores highest, of equals the first. */
+void policy_judge_spans(const struct policy *policy, const struct span *spans, unsigned count,
+                        enum input_doubt doubt, struct judgement *out);
 /* The same by an OOD score that is known. */
 void policy_judge_by(const struct policy *policy, const float *scores, float ood,
                      enum input_doubt doubt, struct judgement *out);

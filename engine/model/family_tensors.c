@@ -133,6 +133,14 @@ static const struct entry masked_language_model[] = {
     END,
 };
 
+static const struct entry tags[] = {
+    NORM(TENSOR_FINAL_NORM),
+    LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
+    NORM(TENSOR_HEAD_NORM),
+    LINEAR(TENSOR_TAGS, LABELS, HIDDEN),
+    END,
+};
+
 static const struct entry embedding[] = {
     NORM(TENSOR_FINAL_NORM),
     NORM(TENSOR_POOLED_NORM),
@@ -147,9 +155,16 @@ static const struct entry *list_of(const struct tensor_walk *walk)
         return walk->spec->family->kind == ENGINE_TEXT ? text_embeddings : image_embeddings;
     if (walk->depth <= spec_blocks(walk->spec))
         return block;
-    return walk->head == HEAD_MLM         ? masked_language_model
-           : walk->head == HEAD_EMBEDDING ? embedding
-                                          : classifier;
+    switch (walk->head) {
+    case HEAD_MLM:
+        return masked_language_model;
+    case HEAD_EMBEDDING:
+        return embedding;
+    case HEAD_TAGS:
+        return tags;
+    default:
+        return classifier;
+    }
 }
 
 /* True if the model has the tensor. `spec` is the stage's. */
@@ -159,6 +174,11 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
         return false;
+    if (walk->head == HEAD_TAGS && (field == TENSOR_POOLER || field == TENSOR_HEAD_NORM) &&
+        !spec->family->tokens_dense)
+        return false;
+    if (field == TENSOR_GLOBAL_QUERY || field == TENSOR_GLOBAL_KEY || field == TENSOR_GLOBAL_VALUE)
+        return spec_has_global(spec);
     /* a stage merges patches behind its last block, except the last stage */
     if (field == TENSOR_MERGE_NORM || field == TENSOR_MERGE)
         return walk->depth == spec_end_layer(spec) && walk->depth < spec->layers;

@@ -193,9 +193,40 @@ static void capture_logits(const struct weights *weights, struct workspace *w,
     add_means(w, weights, w->means + row * means, means, 1, logits);
 }
 
+/* Writes a row for each token of the batch, where the input wants them. */
+static void write_rows(const struct spec *spec, const struct weights *weights, struct workspace *w)
+{
+    const struct norm *each = &weights->final_norm, *dense = &weights->head_norm;
+    const size_t hidden = spec->hidden;
+    for (unsigned r = 0; r < w->rows; r++) {
+        const struct window_place *place = &w->places[r];
+        const unsigned tokens = w->offset[r + 1] - w->offset[r];
+        size_t stride = w->hidden_stride;
+        float *x = w->x + w->offset[r] * stride, *out = w->answers[place->input];
+        if (out == NULL)
+            continue;
+        if (each->gamma != NULL)
+            w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens, hidden,
+                                   spec->norm_eps);
+        if (weights->pooler.out > 0) {
+            project(w, &weights->pooler, w->y, x, stride, tokens, spec_pooler_activation(spec));
+            w->kernels->layer_norm(w->y, hidden, w->y, hidden, dense->gamma, dense->beta, tokens,
+                                   hidden, spec->norm_eps);
+            x = w->y;
+            stride = hidden;
+        }
+        project(w, &weights->classifier, out + place->row * (size_t)spec_row_size(spec), x, stride,
+                tokens, ACTIVATION_NONE);
+    }
+}
+
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
     const size_t width = spec_features(spec);
+    if (spec_row_size(spec) > 0) {
+        write_rows(spec, weights, w);
+        return;
+    }
     for (unsigned token = 0; token < spec_head_tokens(spec); token++) {
         const float *features = features_of(spec, weights, w, token);
         for (unsigned r = 0; r < w->rows; r++) {
@@ -237,7 +268,7 @@ void head_logits(const struct spec *spec, const struct weights *weights, struct 
         label_logits(spec, weights, w, inputs);
         return;
     }
-    if (spec->head == HEAD_EMBEDDING)
+    if (spec->head == HEAD_EMBEDDING || spec_row_size(spec) > 0)
         return;
     const size_t labels = spec->label_count;
     const unsigned tokens = spec_head_tokens(spec);

@@ -11,6 +11,10 @@
  *
  * where W_c are its encoded labels (engine/engine_labels.c). A distilled DeiT has a second
  * classifier on the second token; its logits are the mean of both (Touvron et al. 2021, section 4).
+ *
+ * A head of tokens answers with rows of numbers, spec_row_size each, and pools nothing:
+ *
+ *     row[t] = W_c norm(x[t]) + b_c,    or, of ModernBERT, W_c norm(act(W_p norm(x[t]))) + b_c
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H
 #define ATTND_ENGINE_MODEL_HEAD_H
@@ -21,7 +25,9 @@
 
 /* Reads workspace->x; pools the features of every sequence of the batch into its input's row of
  * workspace->read (spec->long_text), and writes the logits of windows that have a capture. The
- * windows of an input come in order, in one batch or several. */
+ * windows of an input come in order, in one batch or several. A head of tokens writes the rows of
+ * each sequence into its input's workspace->answers, from the row of its place on; one sequence at
+ * a time, so that they do not depend on the rest of the batch. */
 void head_read(const struct spec *spec, const struct weights *weights, struct workspace *workspace);
 
 /* read [spec_row]: its first numbers = the mean or the maximum of the windows so far and one more,

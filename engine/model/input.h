@@ -23,7 +23,12 @@ struct engine_input {
     const uint32_t *starts, *ends; /* text: [tokens] character offsets, end exclusive */
     unsigned skipped;              /* text: first tokens that an embedding does not pool */
     unsigned pair_at;              /* text: first token of a pair's second text; 0: a single text */
-    const bool *continued;         /* text: [tokens] continues the word of the token before */
+    const bool *continued;         /* text: [tokens] continues the word of the token before; for a
+                                      model that tags by the rule of prepare/tags.h */
+    const unsigned *order; /* tags: [order_count] the text's tokens, each once, in the window
+                                      that reads most around it (engine_input_token); else NULL */
+    unsigned order_count;
+    unsigned char aggregation; /* tags: enum aggregation of decide/spans.h */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of
      * an image (prepare/views.h); 0: one sequence. */
     unsigned windows;
@@ -51,6 +56,12 @@ static inline unsigned engine_input_tokens(const struct engine_input *input, uns
     const unsigned *offset = input->window_offset;
     return input->windows == 0 ? input->tokens : offset[first + count] - offset[first];
 }
+
+/* Returns the place, in the arrays of a text's input, of the text's token `token`, special tokens
+ * not counted, in the window where the fewer of the tokens to its left and to its right are most;
+ * an end of the text counts as any number, and of equal windows the first is taken. *window: where
+ * the search begins, 0 for token 0, later as the call for the token before has left it. */
+unsigned engine_input_token(const struct engine_input *input, unsigned token, unsigned *window);
 
 /* Returns window `window` of engine_input_windows(input) as an input of its own, for callers that
  * run them one by one; its arrays and its capture are the input's. An input without windows is

@@ -115,6 +115,25 @@ static void set_defaults(struct spec *spec)
     spec->head_file = NULL;
     spec->precisions = (struct precision_record){0};
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
+    if (spec_row_size(spec) > 0) {
+        spec->policy.ood.method = OOD_NONE;
+        spec->long_text.in_windows = true;
+    }
+}
+
+/* Refuses members that are of one answer for the whole text, if each token is answered. */
+static enum err_code check_token_members(const struct spec *spec, const struct json_t *object,
+                                         struct err *err)
+{
+    static const char *const members[] = {"class_codes", "class_prior",         "fitted_prior",
+                                          "head",        "hypothesis_template", "ood",
+                                          "reference",   "window_pooling",      "token_pruning"};
+    for (size_t i = 0; spec_row_size(spec) > 0 && i < sizeof members / sizeof *members; i++)
+        if (doc_member(object, members[i]) != NULL)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.%s is for models that give a text one answer; %s answers each token",
+                           members[i], spec->architecture);
+    return ERR_OK;
 }
 
 /* Reads the name of the head's file, which must be in the directory itself. */
@@ -254,6 +273,7 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     set_defaults(spec);
     const char *version = spec->version, *grey16 = "range";
     if (doc_each_member(object, check_attnd_key, NULL, err) ||
+        check_token_members(spec, object, err) ||
         doc_get_string(object, "$", "version", &version, err) ||
         doc_get_number(object, "$", "temperature", &spec->temperature, err) ||
         doc_get_string(object, "$", "grey16", &grey16, err))
@@ -477,6 +497,19 @@ static enum err_code read_vectors(struct spec *spec, const struct json_t *config
     return ERR_OK;
 }
 
+/* ---- heads of tokens ---- */
+
+/* A class of config.json that answers each token; spec->head is a classifier of texts until here.
+ * Scores are those of transformers' pipeline, whatever problem_type says. */
+static void read_token_head(struct spec *spec)
+{
+    const char *tags = spec->family->architectures[HEAD_TAGS];
+    if (spec->head == HEAD_CLASSIFIER && tags != NULL && strcmp(spec->architecture, tags) == 0) {
+        spec->head = HEAD_TAGS;
+        spec->scores = SCORES_SOFTMAX;
+    }
+}
+
 /* ---- both files ---- */
 
 enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *arena,
@@ -489,8 +522,10 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     if (parse_file(&config, dir, "config.json", false, FILE_BYTES_MAX, err) ||
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
-    else if (!read_vectors(out, config, dir, arena, err))
+    else if (!read_vectors(out, config, dir, arena, err)) {
+        read_token_head(out);
         set_defaults(out);
+    }
     doc_free(config);
     return err->code;
 }

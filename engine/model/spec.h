@@ -28,7 +28,7 @@ enum { SPEC_RINGS = 4 };
  * others. */
 struct spec {
     const struct family *family;
-    enum family_head head;             /* served: a classifier or an embedding */
+    enum family_head head;             /* served: any but the masked language model */
     struct sentence_modules *sentence; /* of an embedding, else NULL; modules.json's, or
                                           config/encoder_vector.h's */
     char architecture[64]; /* config.json's first, printable and cut; "" if there is none */
@@ -179,7 +179,7 @@ unsigned spec_attended(const struct spec *spec, unsigned layer);
  * (reach.h). 0: all tokens. */
 unsigned spec_reach(const struct spec *spec, unsigned layer);
 /* Returns true if a text's first token is global: it sees all others, and all see it
- * (global_token.h). That of an encoder alone is not, as in LongformerModel. */
+ * (global_token.h). In transformers only a classifier of whole texts asks for it. */
 bool spec_has_global(const struct spec *spec);
 
 /* Returns E, the numbers of a token's embedding; and true if they are projected to the hidden size.
@@ -215,6 +215,8 @@ unsigned spec_kept_tokens(const struct spec *spec, unsigned tokens);
 unsigned spec_pruned_tokens(const struct spec *spec, unsigned tokens);
 /* Tokens in the pooled mean, the last ones of a sequence. */
 unsigned spec_pooled_tokens(const struct spec *spec, unsigned tokens);
+/* Numbers of a row of a head that answers each token (head.h); 0: it answers the input. */
+unsigned spec_row_size(const struct spec *spec);
 /* Numbers that the classifier reads: the hidden size, twice that if it reads two vectors, or the
  * size of a projection. */
 unsigned spec_features(const struct spec *spec);

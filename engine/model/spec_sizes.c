@@ -129,7 +129,7 @@ unsigned spec_reach(const struct spec *spec, unsigned layer)
 
 bool spec_has_global(const struct spec *spec)
 {
-    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL && spec->head != HEAD_EMBEDDING;
+    return spec->family->tensors[TENSOR_GLOBAL_QUERY] != NULL && spec->head == HEAD_CLASSIFIER;
 }
 
 unsigned spec_embedding(const struct spec *spec)
@@ -207,9 +207,16 @@ enum activation spec_pooler_activation(const struct spec *spec)
 
 enum family_pooling spec_pooling(const struct spec *spec)
 {
-    if (spec->head == HEAD_EMBEDDING ? !spec_has_own_vector(spec) : spec->pools_tokens)
+    if (spec->head == HEAD_EMBEDDING    ? !spec_has_own_vector(spec)
+        : spec->head == HEAD_CLASSIFIER ? spec->pools_tokens
+                                        : true)
         return POOLING_TOKENS;
     return spec->family->pooling;
+}
+
+unsigned spec_row_size(const struct spec *spec)
+{
+    return spec->head == HEAD_TAGS ? spec->label_count : 0;
 }
 
 bool spec_head_reads_all(const struct spec *spec)

@@ -87,6 +87,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_HEAD_NORM] = OUTSIDE(head_norm),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
+    [TENSOR_TAGS] = OUTSIDE(classifier),
 };
 
 struct binder {

@@ -33,6 +33,7 @@ struct linear;
 struct window_place {
     unsigned input, window, windows; /* the first input of a run is 0 */
     unsigned skipped;                /* first tokens that an embedding does not pool */
+    unsigned row; /* of the input's rows, the first that a head of tokens writes for the window */
 };
 
 /* Scratch for attention. Each member of the pool has a part of its own: what is kept of a block of
@@ -76,7 +77,8 @@ struct workspace {
     struct window_place *places;       /* [rows] */
     const struct linear **classifiers; /* [inputs] zero-shot: for an input's own labels, or NULL */
     const float **evidence;            /* [inputs][labels] evidence of n-grams, or NULL */
-    float **answers;                   /* [inputs][labels] room for logits, or NULL */
+    float **answers;                   /* [inputs] room for logits [labels], or for the rows of a
+                                          head of tokens; NULL: not wanted */
     bool captured;                     /* one of the rows has a capture */
 
     struct token_choice pruning;

@@ -35,9 +35,16 @@ static enum err_code open_tokenizer(struct pipeline *pipeline, const char *dir, 
         return err_set(err, ERR_UNSUPPORTED,
                        "the vocabulary has %u entries but config.json's vocab_size is %u", words,
                        spec->vocab_size);
-    if (windows_shape_make(&pipeline->windows, pipeline->tokenizer->limit - CLS_AND_SEP,
-                           spec->long_text.stride, err))
+    const unsigned room = pipeline->tokenizer->limit - CLS_AND_SEP;
+    unsigned stride = spec->long_text.stride;
+    if (stride == 0 && spec_row_size(spec) > 0) /* windows of tokens need each other's context */
+        stride = room - room / 4;
+    if (windows_shape_make(&pipeline->windows, room, stride, err))
         return err_prefix(err, "attnd.json: ");
+    if (spec->head == HEAD_TAGS &&
+        tokenizer_piece_lengths(pipeline->tokenizer, &pipeline->piece_lengths,
+                                &pipeline->tokenizer->arena, err))
+        return err_prefix(err, "tokenizer.json: ");
     return ERR_OK;
 }
 

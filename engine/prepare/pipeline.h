@@ -21,10 +21,11 @@
 #include "engine/vision/preprocess.h"
 
 struct pipeline {
-    const struct spec *spec;      /* the caller's */
-    struct tokenizer *tokenizer;  /* of texts, else NULL */
-    struct windows_shape windows; /* of texts that are read in windows */
-    struct preprocess preprocess; /* of images */
+    const struct spec *spec;       /* the caller's */
+    struct tokenizer *tokenizer;   /* of texts, else NULL */
+    struct windows_shape windows;  /* of texts that are read in windows */
+    const uint32_t *piece_lengths; /* tags: [vocab_size] tokenizer_piece_lengths; may be NULL */
+    struct preprocess preprocess;  /* of images */
 };
 
 /* A family that takes images of any size, by interpolating its positions, sees them in the size

@@ -347,13 +347,19 @@ static size_t list_bytes(size_t tokens)
     return tokens * BYTES_PER_TOKEN + ARRAYS * ARENA_ALIGNMENT;
 }
 
-size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+unsigned tokenizer_tokens_max(const struct tokenizer *tokenizer, unsigned limit, const char *text,
                               size_t len)
 {
     unsigned specials = count_specials(&tokenizer->single);
     limit = limit != 0 ? limit : tokenizer->limit;
-    unsigned room = room_for(tokenizer, text, len, limit - specials);
-    return list_bytes(room + specials) + tokenizer->kind->encode_bytes(tokenizer, text, len);
+    return room_for(tokenizer, text, len, limit - specials) + specials;
+}
+
+size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                              size_t len)
+{
+    return list_bytes(tokenizer_tokens_max(tokenizer, limit, text, len)) +
+           tokenizer->kind->encode_bytes(tokenizer, text, len);
 }
 
 /* Counting encodes both sides again, in memory of its own. */
@@ -374,4 +380,33 @@ size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char
 size_t tokenizer_bytes(const struct tokenizer *tokenizer)
 {
     return tokenizer->arena.bytes;
+}
+
+/* ---- strings of tokens ---- */
+
+enum err_code tokenizer_piece_lengths(const struct tokenizer *tokenizer, const uint32_t **lengths,
+                                      struct arena *arena, struct err *err)
+{
+    const struct text_model *model = &tokenizer->steps->model;
+    const struct added_tokens *added = &tokenizer->steps->added;
+    *lengths = NULL;
+    if (!model->has_prefix)
+        return ERR_OK;
+    if (model->kind != MODEL_WORDPIECE)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a %s with a continuing_subword_prefix is not supported for this task",
+                       model->name);
+    uint32_t *out = arena_alloc_array(arena, tokenizer->vocab_size, sizeof *out);
+    if (out == NULL)
+        return err_no_memory(err, tokenizer->vocab_size * sizeof *out);
+    for (uint32_t i = 0; i < model->initial.count; i++) {
+        const struct vocab_entry *entry = &model->initial.entries[i];
+        out[entry->id] = (uint32_t)utf8_count(entry->piece, entry->len);
+    }
+    for (size_t i = 0; i < added->count; i++)
+        if ((unsigned)added->entries[i].id < tokenizer->vocab_size)
+            out[added->entries[i].id] =
+                (uint32_t)utf8_count(added->entries[i].content, added->entries[i].len);
+    *lengths = out;
+    return ERR_OK;
 }

@@ -68,6 +68,16 @@ size_t tokenizer_encode_bytes(const struct tokenizer *tokenizer, unsigned limit,
 size_t tokenizer_encode_pair_bytes(const struct tokenizer *tokenizer, const char *text, size_t len,
                                    const char *pair, size_t pair_len);
 
+/* Upper bound of the tokens of such an encoding, special ones included. */
+unsigned tokenizer_tokens_max(const struct tokenizer *tokenizer, unsigned limit, const char *text,
+                              size_t len);
+
 size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* memory that it holds */
+
+/* *lengths [vocab_size] <- the characters of each token's string, "##ing" has five, if pieces say
+ * by a mark that they continue a word (WordPiece); 0: no token has the id. NULL: they do not. In
+ * the arena. ERR_UNSUPPORTED for a BPE with such a mark; ERR_NO_MEMORY. */
+enum err_code tokenizer_piece_lengths(const struct tokenizer *tokenizer, const uint32_t **lengths,
+                                      struct arena *arena, struct err *err);
 
 #endif

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-struct vocab_entry {
-    const char *piece;
-    uint32_t len;
-    int32_t id;
-};
-
 struct vocab_slot {
     uint32_t hash;
     uint32_t number; /* the entry's number plus one; 0: empty */

@@ -20,8 +20,13 @@ enum {
     VOCAB_PIECE_BYTES_MAX = 1024, /* bounds the work that one character of a text can cause */
 };
 
-struct vocab_entry;
 struct vocab_slot;
+
+struct vocab_entry {
+    const char *piece;
+    uint32_t len;
+    int32_t id;
+};
 
 struct vocab {
     struct vocab_entry *entries; /* [count] */

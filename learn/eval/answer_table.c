@@ -47,15 +47,15 @@ static void print_grid(FILE *file, const struct explanation *explanation)
 /* Prints "  34 %  "Unable to handle kernel paging request"  characters 356 to 395". A control
  * character becomes a blank, so that a log cannot control the terminal; of a long span only the
  * beginning is shown. */
-static void print_span(FILE *file, const char *text, size_t len, const struct excerpt *span)
+static void print_part(FILE *file, const char *text, size_t len, unsigned start, unsigned end)
 {
     enum { SHOWN = 60 };
     size_t at = 0;
     unsigned character = 0;
-    for (; character < span->start && at < len; character++)
+    for (; character < start && at < len; character++)
         at += utf8_character_bytes(text + at, len - at);
-    fprintf(file, "  %3.0f %%  \"", 100 * (double)span->relevance);
-    for (; character < span->end && character < span->start + SHOWN && at < len; character++) {
+    fputc('"', file);
+    for (; character < end && character < start + SHOWN && at < len; character++) {
         size_t bytes = utf8_character_bytes(text + at, len - at);
         bool is_control =
             (unsigned char)text[at] < 0x20 || text[at] == 0x7F ||
@@ -63,8 +63,13 @@ static void print_span(FILE *file, const char *text, size_t len, const struct ex
         fprintf(file, "%.*s", is_control ? 1 : (int)bytes, is_control ? " " : text + at);
         at += bytes;
     }
-    fprintf(file, "%s\"  characters %u to %u\n", character < span->end ? "..." : "", span->start,
-            span->end);
+    fprintf(file, "%s\"  characters %u to %u\n", character < end ? "..." : "", start, end);
+}
+
+static void print_excerpt(FILE *file, const char *text, size_t len, const struct excerpt *part)
+{
+    fprintf(file, "  %3.0f %%  ", 100 * (double)part->relevance);
+    print_part(file, text, len, part->start, part->end);
 }
 
 void answer_table_explain(const struct explanation *explanation, const char *text, size_t len,
@@ -75,9 +80,9 @@ void answer_table_explain(const struct explanation *explanation, const char *tex
         print_grid(file, explanation);
     for (unsigned i = 0; i < explanation->span_count; i++)
         if (explanation->spans[i].of_pair)
-            print_span(file, pair, strlen(pair), &explanation->spans[i]);
+            print_excerpt(file, pair, strlen(pair), &explanation->spans[i]);
         else
-            print_span(file, text, len, &explanation->spans[i]);
+            print_excerpt(file, text, len, &explanation->spans[i]);
 }
 
 /* The length of a vector, and its first numbers. */
@@ -94,8 +99,22 @@ static void print_vector(const float *vector, unsigned size, bool is_truncated, 
             size, sqrt(squares));
 }
 
+/* "  PIN         0.98  "vdd_io"  characters 12 to 18" for each span. */
+static void print_spans(const struct engine_result *result, const char *text, size_t len,
+                        FILE *file)
+{
+    for (unsigned i = 0; i < result->span_count; i++) {
+        const struct span *span = &result->spans[i];
+        fprintf(file, "  %-24s %12.9g  ", span->name, (double)span->score);
+        print_part(file, text, len, span->start, span->end);
+    }
+    if (result->span_count == 0)
+        fputs("  no span\n", file);
+}
+
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
-                                 unsigned rows, FILE *file, struct err *err)
+                                 const char *text, size_t len, unsigned rows, FILE *file,
+                                 struct err *err)
 {
     static const char cells[] = "################################";
     const unsigned labels = info->label_count;
@@ -110,6 +129,12 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
     if (result->windows > 0 && info->kind == ENGINE_TEXT)
         fprintf(file, " (read in %u windows)", result->windows);
     fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
+    if (result->task == ENGINE_TAG) {
+        print_spans(result, text, len, file);
+        print_judgement(file, &result->judgement);
+        free(shown);
+        return ERR_OK;
+    }
     for (unsigned i = 0; i < labels && (rows == 0 || i < rows); i++) {
         unsigned best = labels;
         for (unsigned c = 0; c < labels; c++)

@@ -15,10 +15,11 @@
 
 #include <stdio.h>
 
-/* rows: labels to show, best first; 0: all. Continues the line that names the input.
- * ERR_NO_MEMORY. */
+/* rows: labels to show, best first; 0: all. text[0..len): the input's, UTF-8, of which spans show
+ * parts. Continues the line that names the input. ERR_NO_MEMORY. */
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
-                                 unsigned rows, FILE *file, struct err *err);
+                                 const char *text, size_t len, unsigned rows, FILE *file,
+                                 struct err *err);
 
 /* Prints an image's grid of patches, two characters each; darker ones are less relevant. For a text
  * prints its spans: relevance, first words, character offsets. text[0..len) is the prepared text,

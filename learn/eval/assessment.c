@@ -19,11 +19,12 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     *out = (struct assessment){.options = *options};
     if (engine_open(&out->model, options->dir, &options->engine, err))
         return err_prefix(err, "%s: ", options->dir);
-    if (engine_describe(out->model)->task == ENGINE_EMBED)
+    const enum engine_task task = engine_describe(out->model)->task;
+    if (task != ENGINE_CLASSIFY && task != ENGINE_REGRESS)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: the model answers vectors: labels, scores and numbers are measured, "
-                       "vectors are not",
-                       options->dir);
+                       "%s: the model answers %s: labels, scores and numbers of whole inputs are "
+                       "measured",
+                       options->dir, task == ENGINE_EMBED ? "vectors" : "parts of texts");
     if (engine_describe(out->model)->needs_labels)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: a zero-shot model without labels of its own: name those of the data in "

@@ -23,6 +23,10 @@ static enum err_code check_head(const struct engine_info *info, struct err *err)
     if (info->is_zero_shot)
         return err_set(err, ERR_UNSUPPORTED,
                        "labels of a zero-shot model are texts: change candidate_labels instead");
+    if (info->row_size > 0)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "it answers parts of a text; a head is fitted for one label of a whole text");
     if (strcmp(info->scores, "softmax") != 0)
         return err_set(err, ERR_UNSUPPORTED,
                        "its scores are '%s'; a head is fitted for one label of several",

@@ -68,7 +68,7 @@ static void on_prediction(void *context, const struct prediction_record *record)
     const struct drift_reference *reference = answer->info->reference;
     uint8_t bins[DRIFT_KINDS];
     const struct answer_outcome outcome = answer_outcome(answer->info, &answer->result);
-    if (outcome.judgement == NULL)
+    if (outcome.number_name == NULL)
         return;
     find_bins(reference, &outcome, bins);
     pthread_mutex_lock(&drift->lock);

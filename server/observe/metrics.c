@@ -95,23 +95,32 @@ static bool find_same_labels(struct metrics_series *series)
     return true;
 }
 
+unsigned metrics_labels(const struct engine_info *info, const char **other)
+{
+    *other = info->row_size > 0 ? "spans" : info->is_zero_shot ? "other" : NULL;
+    return info->row_size > 0 ? 0 : info->label_count;
+}
+
 static bool copy_labels(struct metrics_series *series, const struct engine_info *info)
 {
     struct arena *arena = &series->arena;
-    series->has_other = info->is_zero_shot;
-    series->label_count = info->label_count + series->has_other;
-    series->scores_are_shares = info->scores == NULL || strcmp(info->scores, "none") != 0;
+    const char *other;
+    const unsigned own = metrics_labels(info, &other);
+    series->has_other = other != NULL;
+    series->label_count = own + series->has_other;
+    series->scores_are_shares =
+        info->row_size == 0 && (info->scores == NULL || strcmp(info->scores, "none") != 0);
     series->has_ood = info->ood_method != NULL;
     series->reads_text = info->kind == ENGINE_TEXT;
     series->labels = arena_alloc_array(arena, series->label_count, sizeof *series->labels);
     series->same = arena_alloc_array(arena, series->label_count, sizeof *series->same);
     if (series->labels == NULL || series->same == NULL)
         return false;
-    for (unsigned i = 0; i < info->label_count; i++)
+    for (unsigned i = 0; i < own; i++)
         if ((series->labels[i] = metrics_copy(arena, info->labels[i])) == NULL)
             return false;
-    if (series->has_other)
-        series->labels[info->label_count] = "other";
+    if (other != NULL)
+        series->labels[own] = other;
     return find_same_labels(series);
 }
 

@@ -124,11 +124,13 @@ static void hand_down(const struct metrics_series *from, const struct metrics_se
 
 static bool has_labels(const struct metrics_series *series, const struct engine_info *info)
 {
-    bool is_same = series->has_other == info->is_zero_shot &&
-                   series->label_count == info->label_count + info->is_zero_shot;
-    for (unsigned i = 0; is_same && i < info->label_count; i++)
+    const char *other;
+    const unsigned own = metrics_labels(info, &other);
+    bool is_same = series->label_count == own + (other != NULL);
+    for (unsigned i = 0; is_same && i < own; i++)
         is_same = strcmp(series->labels[i], info->labels[i]) == 0;
-    return is_same;
+    return is_same && (other != NULL ? series->has_other && strcmp(series->labels[own], other) == 0
+                                     : !series->has_other);
 }
 
 /* The slot that the model shares with an earlier one of its name and labels, else a free one;

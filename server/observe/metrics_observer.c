@@ -21,9 +21,9 @@ static void on_prediction(void *context, const struct prediction_record *record)
         metrics_truncated(metrics, record->model);
     if (outcome.judgement == NULL)
         return;
-    metrics_prediction(metrics, record->model,
-                       record->answer->info->has_given_labels ? METRICS_OTHER_LABEL
-                                                              : outcome.label_index,
+    const bool is_other =
+        record->answer->info->has_given_labels || record->answer->info->row_size > 0;
+    metrics_prediction(metrics, record->model, is_other ? METRICS_OTHER_LABEL : outcome.label_index,
                        outcome.judgement->decision, outcome.number);
     if (outcome.judgement->has_ood)
         metrics_ood_score(metrics, record->model, outcome.judgement->ood_score);

@@ -51,7 +51,7 @@ struct metrics_series {
 
     struct arena arena; /* holds what follows */
     const char *name;
-    unsigned label_count; /* the model's and, of a zero-shot one, "other" behind them */
+    unsigned label_count; /* metrics_labels, and the other behind them */
     const char **labels;
     bool has_other;
     unsigned *same; /* [label_count] the first label of the same text: a series occurs once */
@@ -98,6 +98,11 @@ void metrics_forget(struct metrics_series *series, unsigned generation);
 
 /* Sum of the cell over all shards. */
 uint64_t metrics_cell_sum(const struct metrics_series *series, size_t cell);
+
+/* Labels of the model's own that its predictions are counted by, and the one behind them for all
+ * others: "spans" of a model of tags, which counts texts; "other" of a zero-shot one; NULL: none.
+ * */
+unsigned metrics_labels(const struct engine_info *info, const char **other);
 
 /* The first label of the text; label_count if it has none. */
 size_t metrics_find_label(const struct metrics_series *series, const char *text);

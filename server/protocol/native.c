@@ -189,8 +189,13 @@ static const char *reply_id(const struct request *request)
 
 static struct codec_row row_of(const void *context, unsigned index)
 {
-    const struct row *row = &((const struct request *)context)->rows[index];
-    return (struct codec_row){.info = row->err.code == ERR_OK ? row_info(row) : NULL,
+    const struct request *request = context;
+    const struct row *row = &request->rows[index];
+    const struct engine_info *info = row->err.code == ERR_OK ? row_info(row) : NULL;
+    const struct engine_source source = request_source(request, index);
+    const bool has_spans = info != NULL && info->row_size > 0;
+    return (struct codec_row){.info = info,
+                              .spans = has_spans ? engine_need(row_engine(row), &source).spans : 0,
                               .answer = &row->answer,
                               .err = &row->err};
 }

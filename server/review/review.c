@@ -207,7 +207,7 @@ void review_offer(struct review *review, const struct request *request)
         if (row->err.code != ERR_OK)
             continue;
         const struct answer_outcome outcome = answer_outcome(row->answer.info, &row->answer.result);
-        if (outcome.judgement == NULL)
+        if (outcome.number_name == NULL)
             continue;
         const enum decision decision = outcome.judgement->decision;
         const bool is_sampled = sample_takes(share, request_reply_id(request),

@@ -75,7 +75,8 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         if (claim_has_likeness(service, row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
         struct engine_need need = engine_need(row_engine(row), &source);
-        kept = memory_sum(kept, memory_sum(need.kept, result_bytes(row, need.windows > 0)));
+        kept = memory_sum(kept, memory_sum(memory_sum(need.kept, need.answer),
+                                           result_bytes(row, need.windows > 0)));
         *passing = need.passing > *passing ? need.passing : *passing;
     }
     return claim(service, request, memory_sum(kept, *passing));

@@ -100,7 +100,8 @@ struct engine_source request_source(const struct request *request, unsigned inde
     const struct config *config = &request->snapshot->config;
     struct engine_source source = request->call.items[index].source;
     source.reading = (struct engine_reading){.long_text = request->call.long_text,
-                                             .text_tokens_max = config->text_tokens_max};
+                                             .text_tokens_max = config->text_tokens_max,
+                                             .aggregation = request->call.aggregation};
     source.prompt_name = request->call.prompt_name;
     source.pixels_max = config->image_pixels_max;
     return source;

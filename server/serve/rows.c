@@ -275,8 +275,11 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         check_whole(&request->call, row) ||
         (request->call.explain && explain_keep(service, request, row)))
         return prefix_item(request, index, &row->err);
-    if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err))
+    if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err) ||
+        engine_result_rows(&row->answer.result, row_engine(row), &row->input, arena, &row->err))
         return row->err.code;
+    row->answer.text = source.kind == ENGINE_TEXT ? source.bytes : NULL;
+    row->answer.text_len = source.len;
     if (service->audit != NULL && (row->input_digest = digest_source(&source, arena)) == NULL)
         return err_no_memory(&row->err, source.len);
     if (claim_has_likeness(service, row)) {
@@ -284,7 +287,7 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         if (row->likeness == NULL)
             return err_no_memory(&row->err, row->model->info->classifier_size);
     }
-    if (row->input.windows > 0) {
+    if (row->input.windows > 0 && row_info(row)->row_size == 0) {
         const unsigned numbers = row->model->info->feature_size;
         row->answer.result.pooled = arena_alloc_array(arena, numbers, sizeof(float));
         if (row->answer.result.pooled == NULL)

@@ -47,6 +47,7 @@ before(async () => {
         '--model', `any=${ROOT}tests/data/golden/clip-0`,
         '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0`,
         '--model', `ranks=${ROOT}tests/data/rerank/rerank-bert-0`,
+        '--model', `tags=${ROOT}tests/data/tags/ner-bert-0`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -191,6 +192,12 @@ test('lists of models of others', async () => {
     assert.equal(JSON.parse(await get('/v1/models')).object, 'list');
     await get('/v1/models/ranks', 200, '/v1/models/{model}');
     await get('/v1/models/none', 404, '/v1/models/{model}');
+});
+
+test('spans', async () => {
+    const { spans } = await predict({ text: LOG, model: 'tags', aggregation: 'none' });
+    assert.equal(spans[0].text, LOG.slice(spans[0].start, spans[0].end));
+    await predictRaw('text/plain', LOG, 'model=tags&aggregation=average');
 });
 
 test('vectors', async () => {

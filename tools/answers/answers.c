@@ -97,7 +97,9 @@ static struct json_t *answer_of(const struct answers *answers, struct answers_ro
                             .model_digest = model->digest,
                             .info = info,
                             .result = *result,
-                            .explanation = model->options->explain ? &explanation : NULL};
+                            .explanation = model->options->explain ? &explanation : NULL,
+                            .text = row->text,
+                            .text_len = row->text_len};
     if (!result->is_finite) {
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");
         return NULL;
@@ -138,7 +140,10 @@ static enum err_code finish_batch(struct answers *answers, struct err *err)
     struct engine_result *results[BATCH_ROWS];
     unsigned good = 0;
     for (unsigned i = 0; i < answers->row_count; i++) {
-        if (answers->rows[i].err.code != ERR_OK)
+        struct answers_row *row = &answers->rows[i];
+        if (row->err.code != ERR_OK ||
+            engine_result_rows(&answers->results[i], answers->model->engine, &row->prepared,
+                               &row->arena, &row->err))
             continue;
         results[good] = &answers->results[i];
         inputs[good++] = &answers->rows[i].prepared;

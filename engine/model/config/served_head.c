@@ -70,8 +70,8 @@ enum err_code served_head_check(const struct served_head *head, struct err *err)
             head->architecture, head->served);
     if (labels_tokens(head))
         return err_set(err, ERR_UNSUPPORTED,
-                       "config.json's labels are those of tokens (O, B-..., I-...), and a head for "
-                       "tokens is not served; if the model is a %s, name that in its architectures",
+                       "config.json's labels are those of tokens (O, B-..., I-...): name the "
+                       "model's class in its architectures, that of tokens or %s",
                        head->served);
     return ERR_OK;
 }

@@ -23,6 +23,12 @@
     .tensors[TENSOR_POOLER] = "classifier.dense", .pooler_activation = activation,                 \
     .tensors[TENSOR_CLASSIFIER] = "classifier.out_proj"
 
+/* The Hugging Face classes of a family, and the classifier of each token. */
+#define TEXT_HEADS(class)                                                                          \
+    .tensors[TENSOR_TAGS] = "classifier",                                                          \
+    .architectures[HEAD_CLASSIFIER] = class "ForSequenceClassification",                           \
+    .architectures[HEAD_TAGS] = class "ForTokenClassification"
+
 /* RoBERTa and XLM-R differ in their vocabulary only; Longformer in its attention. */
 #define ROBERTA(root)                                                                              \
     .kind = ENGINE_TEXT,                                                                           \
@@ -49,8 +55,8 @@ const struct family family_texts[] = {
         .tensors[TENSOR_MLM_TRANSFORM] = "cls.predictions.transform.dense",
         .tensors[TENSOR_MLM_NORM] = "cls.predictions.transform.LayerNorm",
         .tensors[TENSOR_MLM_BIAS] = "cls.predictions",
-        .architectures =
-            {[HEAD_CLASSIFIER] = "BertForSequenceClassification", [HEAD_MLM] = "BertForMaskedLM"},
+        TEXT_HEADS("Bert"),
+        .architectures[HEAD_MLM] = "BertForMaskedLM",
     },
     {
         /* Sanh et al. 2019 */
@@ -82,7 +88,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_POOLER] = "pre_classifier",
         .pooler_activation = ACTIVATION_RELU,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        .architectures = {[HEAD_CLASSIFIER] = "DistilBertForSequenceClassification"},
+        TEXT_HEADS("DistilBert"),
     },
     {
         /* Liu et al. 2019 */
@@ -91,7 +97,7 @@ const struct family family_texts[] = {
         ROBERTA("roberta"),
         .prunes_heads = true,
         .default_vocab = 50265,
-        .architectures = {[HEAD_CLASSIFIER] = "RobertaForSequenceClassification"},
+        TEXT_HEADS("Roberta"),
     },
     {
         /* Conneau et al. 2020 */
@@ -99,7 +105,7 @@ const struct family family_texts[] = {
         .model_type = "xlm-roberta",
         ROBERTA("roberta"),
         .prunes_heads = true,
-        .architectures = {[HEAD_CLASSIFIER] = "XLMRobertaForSequenceClassification"},
+        TEXT_HEADS("XLMRoberta"),
     },
     {
         /* Martin et al. 2020: RoBERTa under another name */
@@ -107,7 +113,7 @@ const struct family family_texts[] = {
         .model_type = "camembert",
         ROBERTA("roberta"),
         .prunes_heads = true,
-        .architectures = {[HEAD_CLASSIFIER] = "CamembertForSequenceClassification"},
+        TEXT_HEADS("Camembert"),
     },
     {
         /* Baevski et al. 2022 */
@@ -115,7 +121,7 @@ const struct family family_texts[] = {
         .model_type = "data2vec-text",
         ROBERTA("data2vec_text"),
         .prunes_heads = true,
-        .architectures = {[HEAD_CLASSIFIER] = "Data2VecTextForSequenceClassification"},
+        TEXT_HEADS("Data2VecText"),
     },
     {
         /* Sun et al. 2019: BERT, except embeddings of tasks, which few checkpoints use */
@@ -132,7 +138,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_BARE_POOLER] = "ernie.pooler.dense",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        .architectures = {[HEAD_CLASSIFIER] = "ErnieForSequenceClassification"},
+        TEXT_HEADS("Ernie"),
     },
     {
         /* Beltagy et al. 2020 */
@@ -143,7 +149,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_GLOBAL_QUERY] = "longformer.encoder.layer.%u.attention.self.query_global",
         .tensors[TENSOR_GLOBAL_KEY] = "longformer.encoder.layer.%u.attention.self.key_global",
         .tensors[TENSOR_GLOBAL_VALUE] = "longformer.encoder.layer.%u.attention.self.value_global",
-        .architectures = {[HEAD_CLASSIFIER] = "LongformerForSequenceClassification"},
+        TEXT_HEADS("Longformer"),
     },
     {
         /* Clark et al. 2020, the discriminator */
@@ -161,7 +167,7 @@ const struct family family_texts[] = {
         BERT_NAMES("electra"),
         .tensors[TENSOR_EMBEDDING_PROJECT] = "electra.embeddings_project",
         DENSE_HEAD(ACTIVATION_GELU),
-        .architectures = {[HEAD_CLASSIFIER] = "ElectraForSequenceClassification"},
+        TEXT_HEADS("Electra"),
     },
     {
         /* Lan et al. 2020 */
@@ -199,7 +205,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_BARE_POOLER] = "albert.pooler",
         .pooler_activation = ACTIVATION_TANH,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        .architectures = {[HEAD_CLASSIFIER] = "AlbertForSequenceClassification"},
+        TEXT_HEADS("Albert"),
     },
     {
         /* Song et al. 2020 */
@@ -225,7 +231,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_MLP_NORM] = "mpnet.encoder.layer.%u.output.LayerNorm",
         .tensors[TENSOR_BARE_POOLER] = "mpnet.pooler.dense",
         DENSE_HEAD(ACTIVATION_TANH),
-        .architectures = {[HEAD_CLASSIFIER] = "MPNetForSequenceClassification"},
+        TEXT_HEADS("MPNet"),
     },
     {
         /* He, Gao and Chen 2023, and He et al. 2021 in its second form */
@@ -263,7 +269,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_POOLER] = "pooler.dense",
         .pooler_activation = ACTIVATION_GELU,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        .architectures = {[HEAD_CLASSIFIER] = "DebertaV2ForSequenceClassification"},
+        TEXT_HEADS("DebertaV2"),
     },
     {
         /* Warner et al. 2024 */
@@ -309,8 +315,9 @@ const struct family family_texts[] = {
         .tensors[TENSOR_FINAL_NORM] = "model.final_norm",
         .tensors[TENSOR_POOLER] = "head.dense",
         .tensors[TENSOR_HEAD_NORM] = "head.norm",
+        .tokens_dense = true,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        .architectures = {[HEAD_CLASSIFIER] = "ModernBertForSequenceClassification"},
+        TEXT_HEADS("ModernBert"),
     },
 };
 

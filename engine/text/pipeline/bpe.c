@@ -32,6 +32,11 @@ int32_t bpe_unknown(const struct bpe *model)
     return model->unknown;
 }
 
+bool bpe_has_prefix(const struct bpe *model)
+{
+    return model->prefix_len > 0;
+}
+
 enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena *arena,
                             struct interrupt *interrupt, struct err *err)
 {

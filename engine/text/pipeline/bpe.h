@@ -50,6 +50,8 @@ enum err_code bpe_read(struct bpe **out, const struct json_t *json, const struct
 
 /* Returns the id of the unknown token, or VOCAB_NONE. */
 int32_t bpe_unknown(const struct bpe *model);
+/* True if every symbol of a word but the first begins with a mark. */
+bool bpe_has_prefix(const struct bpe *model);
 
 enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena *arena,
                             struct interrupt *interrupt, struct err *err);

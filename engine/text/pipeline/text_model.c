@@ -29,6 +29,7 @@ static enum err_code read_wordpiece(struct text_model *model, const struct json_
                         &characters_max, err))
         return err->code;
     const size_t prefix_len = strlen(prefix);
+    model->has_prefix = prefix_len > 0;
     model->word_characters_max = (unsigned)characters_max;
     model->unknown = vocab_find(&pieces->names, unknown, strlen(unknown));
     if (model->unknown == VOCAB_NONE)
@@ -107,6 +108,7 @@ enum err_code text_model_read(struct text_model *out, const struct json_t *json,
     if (bpe_read(&out->bpe, json, pieces, is_byte_level, arena, err))
         return err->code;
     out->unknown = bpe_unknown(out->bpe);
+    out->has_prefix = bpe_has_prefix(out->bpe);
     return ERR_OK;
 }
 

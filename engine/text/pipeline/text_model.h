@@ -24,6 +24,7 @@ struct text_model {
     struct vocab initial, continued; /* WordPiece: pieces that begin a word, that continue one */
     unsigned word_characters_max;
     struct unigram *unigram;
+    bool has_prefix;     /* pieces that continue a word begin with a mark: WordPiece's "##" */
     int32_t unknown;     /* or VOCAB_NONE */
     unsigned vocab_size; /* largest id + 1 */
     unsigned pieces;     /* their number */

@@ -38,9 +38,10 @@ static enum err_code read_source(struct run *run, struct err *err)
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
-    run->spec.head = HEAD_CLASSIFIER;
-    if (run->spec.sentence != NULL) { /* the encoder alone is the start, as without modules.json */
+    if (run->spec.head != HEAD_CLASSIFIER) { /* the encoder alone is the start */
+        run->spec.head = HEAD_CLASSIFIER;
         run->spec.sentence = NULL;
+        run->spec.long_text = (struct long_text){0};
         run->spec.scores = SCORES_SOFTMAX;
         run->spec.policy = policy_default(SCORES_SOFTMAX, 0, spec_features(&run->spec));
     }

@@ -40,6 +40,8 @@ static enum err_code open_model(struct teacher *teacher, const char *dir,
     else if (info->vocab_size != setup->vocab_size)
         return err_set(err, ERR_UNSUPPORTED, "its vocabulary has %u words, the model's has %u",
                        info->vocab_size, setup->vocab_size);
+    if (info->row_size > 0)
+        return err_set(err, ERR_UNSUPPORTED, "it answers parts of a text, no label of the whole");
     if (map_labels(teacher, info, &corpus->labels, err))
         return err->code;
     return engine_session_open(&teacher->session, teacher->model, teacher->tokens_max,

@@ -186,7 +186,7 @@ END_TEST
 START_TEST(a_text_of_more_tokens_than_allowed_is_refused_with_both_ways_out)
 {
     struct fixture f;
-    struct engine_reading reading = {LONG_TEXT_WINDOWS, 30};
+    struct engine_reading reading = {.long_text = LONG_TEXT_WINDOWS, .text_tokens_max = 30};
     struct engine_input input;
     setup(&f, NULL);
     ck_assert_uint_eq(prepare(&f, words(&f, 0, 30), &reading).windows, 3);

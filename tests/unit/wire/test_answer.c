@@ -173,7 +173,8 @@ START_TEST(answer_gives_the_reason_of_what_is_not_automatic)
                      "\"decision\":\"review\",\"reason\":\"this picture has colours, and the model "
                      "learnt grey pictures: draw it in grey\"}");
     expect_judgement(
-        (struct judgement){.decision = DECISION_REVIEW, .label = 2, .threshold = 0.75f},
+        (struct judgement){
+            .decision = DECISION_REVIEW, .label = 2, .score = 0.25f, .threshold = 0.75f},
         "\"decision\":\"review\",\"reason\":\"label 'Scratch' has score 0.25, below "
         "its threshold 0.75\"}");
     expect_judgement((struct judgement){.decision = DECISION_REVIEW, .label = 1, .never = true},
@@ -267,6 +268,55 @@ START_TEST(answer_gives_a_vector_and_decides_nothing)
     ck_assert_str_eq(text, "{\"model\":{\"name\":\"m\",\"version\":null,\"digest\":null},"
                            "\"embedding\":[0.5,-1.0,0.100000001],\"dimensions\":3}");
     free(text);
+    json_decref(json);
+}
+END_TEST
+
+/* "Pin \xC3\xA4\xE6\x99\xB6 \"4\"" has ten characters. */
+START_TEST(answer_gives_spans_with_their_part_of_the_text)
+{
+    static const char text[] = "Pin \xC3\xA4\xE6\x99\xB6 \"4\"";
+    const struct engine_info tags = {
+        .task = ENGINE_TAG, .labels = labels, .label_count = 4, .row_size = 4};
+    struct span spans[] = {{"PIN", 1, 0.5f, 4, 6}, {"VALUE", 2, 0.25f, 7, 10}, {"X", 3, 1, 3, 3}};
+    struct answer answer = {.model_name = "m",
+                            .info = &tags,
+                            .result = {.task = ENGINE_TAG, .spans = spans, .span_count = 3},
+                            .text = text,
+                            .text_len = sizeof text - 1};
+    struct json_t *json = answer_prediction(&answer, 1);
+    char *written = json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(ANSWER_DIGITS));
+    ck_assert_str_eq(written,
+                     "{\"model\":{\"name\":\"m\",\"version\":null,\"digest\":null},\"spans\":["
+                     "{\"label\":\"PIN\",\"score\":0.5,\"start\":4,\"end\":6,\"text\":\"\xC3\xA4"
+                     "\xE6\x99\xB6\"},{\"label\":\"VALUE\",\"score\":0.25,\"start\":7,\"end\":10,"
+                     "\"text\":\"\\\"4\\\"\"},{\"label\":\"X\",\"score\":1.0,\"start\":3,\"end\":3,"
+                     "\"text\":\"\"}],\"decision\":\"auto\"}");
+    free(written);
+    json_decref(json);
+    answer.result.span_count = 0;
+    answer.result.judgement = (struct judgement){
+        .decision = DECISION_REVIEW, .label = 2, .score = 0.125f, .threshold = 0.75f};
+    json = answer_prediction(&answer, 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "spans")), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(json, "reason")),
+                     "label 'Scratch' has score 0.125, below its threshold 0.75");
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(answer_describes_a_model_of_tags)
+{
+    struct json_t *json = answer_model(&(struct engine_info){.task = ENGINE_TAG,
+                                                             .family = "bert",
+                                                             .dtype = "f32",
+                                                             .scores = "softmax",
+                                                             .labels = labels,
+                                                             .label_count = 4,
+                                                             .row_size = 4});
+    ck_assert_str_eq(json_string_value(json_object_get(json, "task")), "tag");
+    ck_assert(json_is_null(json_object_get(json, "explain_default")));
+    ck_assert(json_is_null(json_object_get(json, "window_pooling")));
     json_decref(json);
 }
 END_TEST
@@ -496,4 +546,5 @@ SUITE("answer", answer_is_null_if_a_name_is_not_utf8,
       answer_gives_the_reason_of_what_is_not_automatic, answer_tells_how_a_model_decides,
       answer_says_truncated_only_if_it_is, answer_prints_scores_that_parse_back_to_the_same_float,
       answer_describes_a_model_without_its_paths, answer_gives_a_vector_and_decides_nothing,
+      answer_gives_spans_with_their_part_of_the_text, answer_describes_a_model_of_tags,
       answer_describes_a_model_of_vectors)

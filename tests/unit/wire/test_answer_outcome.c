@@ -41,6 +41,10 @@ START_TEST(answer_outcome_has_what_the_task_gives)
     ck_assert_ptr_eq(outcome.judgement, &value.judgement);
     outcome = answer_outcome(&info, &(struct engine_result){.task = ENGINE_EMBED});
     ck_assert(outcome.label == NULL && outcome.number_name == NULL && outcome.judgement == NULL);
+    const struct engine_result spans = {.task = ENGINE_TAG};
+    outcome = answer_outcome(&info, &spans);
+    ck_assert(outcome.label == NULL && outcome.number_name == NULL);
+    ck_assert_ptr_eq(outcome.judgement, &spans.judgement);
 }
 END_TEST
 

@@ -39,7 +39,10 @@ struct row {
 static struct codec_row row_of(const void *context, unsigned index)
 {
     const struct row *row = &((const struct row *)context)[index];
-    return (struct codec_row){.info = row->answer.info, .answer = &row->answer, .err = &row->err};
+    return (struct codec_row){.info = row->answer.info,
+                              .answer = &row->answer,
+                              .err = &row->err,
+                              .spans = row->answer.result.span_count};
 }
 
 static struct row good_row(void)
@@ -236,6 +239,45 @@ START_TEST(a_reply_takes_no_more_than_its_bound_whatever_the_texts_are)
 }
 END_TEST
 
+/* A span for each character, and for each of two tokens that share one; labels and text are the
+ * model's and the client's. */
+START_TEST(a_reply_of_spans_takes_no_more_than_its_bound)
+{
+    static const char *const names[] = {"\"\x01\"", "PIN"};
+    const struct engine_info tags = {
+        .task = ENGINE_TAG, .labels = names, .label_count = 2, .row_size = 2};
+    static const char *const bodies[] = {"{\"text\": \"\\u0001\\u0002\\u0003\"}",
+                                         "{\"text\": \"a\\\"\\\\\"}",
+                                         "{\"text\": \"\xF0\x9F\x98\x80\xE6\x99\xB6\xC3\xA4\"}"};
+    struct span spans[6];
+    for (unsigned i = 0; i < 6; i++)
+        spans[i] = (struct span){names[i % 2], i % 2, 0.123456789f, i / 2, i / 2 + 1};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct call_fixture fixture;
+        struct row row = good_row();
+        const struct codec_rows rows = {&row, row_of};
+        size_t text, len, all;
+        call_fixture_setup(&fixture, bodies[i]);
+        ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+        row.answer.info = &tags;
+        row.answer.result =
+            (struct engine_result){.task = ENGINE_TAG, .spans = spans, .span_count = 6};
+        row.answer.text = fixture.call.items[0].source.bytes;
+        row.answer.text_len = fixture.call.items[0].source.len;
+        all = codec_reply_bytes(&fixture.call, "x-1", &rows, &text);
+        now_bytes = most_bytes = 0;
+        json_set_alloc_funcs(measuring_malloc, measuring_free);
+        struct codec_reply *reply =
+            codec_reply_begin(&fixture.call, "x-1", &rows, text, &fixture.arena);
+        ck_assert_ptr_nonnull(codec_reply_end(reply, &timing, &len));
+        json_set_alloc_funcs(malloc, free);
+        ck_assert_uint_le(len + 1, text);
+        ck_assert_uint_le(len + 1 + most_bytes, all);
+        call_fixture_drop(&fixture);
+    }
+}
+END_TEST
+
 START_TEST(reply_replaces_times_that_are_no_numbers)
 {
     struct call_fixture fixture;
@@ -379,6 +421,7 @@ START_TEST(reply_survives_the_failure_of_any_allocation)
 END_TEST
 
 SUITE("codec_reply", a_reply_takes_no_more_than_its_bound_whatever_the_texts_are,
+      a_reply_of_spans_takes_no_more_than_its_bound,
       reply_has_the_members_of_the_contract_in_its_order, reply_has_a_null_digest_until_it_is_known,
       reply_echoes_the_context_verbatim, results_carry_the_ids_and_contexts_of_their_inputs,
       reply_to_inputs_has_results_in_order_and_problems_in_place,

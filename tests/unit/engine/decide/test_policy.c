@@ -276,7 +276,36 @@ START_TEST(policy_refuses_wrong_members_by_name)
 }
 END_TEST
 
-SUITE("policy", policy_calls_unknown_by_the_threshold_of_the_label_that_is_given,
+/* Of several the one that scores highest is named. */
+START_TEST(policy_judges_each_span_by_the_threshold_of_its_label)
+{
+    static const struct span spans[] = {
+        {"Center", 0, 0.5f, 0, 1}, {"Donut", 1, 0.25f, 2, 3}, {"Center", 0, 0.625f, 4, 5}};
+    struct judgement judgement;
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
+    policy_judge_spans(&policy, spans, 0, DOUBT_NONE, &judgement);
+    ck_assert(judgement.decision == DECISION_REVIEW && judgement.uncalibrated);
+    ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{\"thresholds\": " THRESHOLDS "}"), ERR_OK);
+    policy_judge_spans(&policy, spans, 3, DOUBT_TRUNCATED, &judgement);
+    ck_assert_int_eq(judgement.decision, DECISION_REVIEW);
+    ck_assert(!judgement.uncalibrated && !judgement.truncated && !judgement.never);
+    ck_assert_uint_eq(judgement.label, 0);
+    ck_assert_float_eq(judgement.score, 0.625f);
+    ck_assert_float_eq(judgement.threshold, 0.75f);
+    policy_judge_spans(&policy, spans + 1, 1, DOUBT_NONE, &judgement); /* at it is not below it */
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+    ck_assert(!judgement.has_ood);
+    policy_judge_spans(&policy, spans + 1, 1, DOUBT_TRUNCATED, &judgement);
+    ck_assert(judgement.decision == DECISION_REVIEW && judgement.truncated);
+    policy_judge_spans(&policy, &(struct span){"Scratch", 2, 1, 0, 1}, 1, DOUBT_NONE, &judgement);
+    ck_assert(judgement.decision == DECISION_REVIEW && judgement.never);
+    policy_judge_spans(&policy, spans, 0, DOUBT_NONE, &judgement);
+    ck_assert_int_eq(judgement.decision, DECISION_AUTO);
+}
+END_TEST
+
+SUITE("policy", policy_judges_each_span_by_the_threshold_of_its_label,
+      policy_calls_unknown_by_the_threshold_of_the_label_that_is_given,
       policy_without_a_file_scores_energy, policy_reviews_all_of_a_classifier_without_thresholds,
       policy_trusts_a_model_that_does_not_say_otherwise,
       policy_reviews_a_winner_below_its_threshold,

@@ -213,6 +213,29 @@ START_TEST(a_prediction_in_given_labels_counts_as_other)
 }
 END_TEST
 
+/* Labels of tokens are none of a text: texts are counted, by decision. */
+START_TEST(an_answer_of_spans_counts_as_one_text)
+{
+    static const struct engine_info info = {
+        .task = ENGINE_TAG, .version = "1", .labels = labels, .label_count = 2, .row_size = 2};
+    const struct engine_result result = {.task = ENGINE_TAG,
+                                         .judgement = {.decision = DECISION_REVIEW}};
+    const struct answer answer = {.info = &info, .result = result};
+    struct prediction_record record = {.answer = &answer};
+    struct bench bench;
+    struct err err = {0};
+    bench_open(&bench);
+    ck_assert(!metrics_add_model(bench.metrics, &(struct metrics_model){"tags", &info, 0, 1},
+                                 &record.model, &err));
+    metrics_serve_model(bench.metrics, record.model, 1);
+    observers_prediction(&bench.observers, &record);
+    expect(&bench, "attnd_predictions_total{model=\"tags\",label=\"spans\",decision=\"review\"}",
+           1);
+    expect(&bench, "attnd_predictions_total{model=\"tags\",label=\"spans\",decision=\"auto\"}", 0);
+    bench_close(&bench);
+}
+END_TEST
+
 START_TEST(an_input_that_failed_counts_its_reason_and_no_prediction)
 {
     struct bench bench;
@@ -226,7 +249,8 @@ START_TEST(an_input_that_failed_counts_its_reason_and_no_prediction)
 }
 END_TEST
 
-SUITE("record", observers_are_called_in_order_with_the_records_they_ask_for,
+SUITE("record", an_answer_of_spans_counts_as_one_text,
+      observers_are_called_in_order_with_the_records_they_ask_for,
       a_request_is_in_flight_until_its_record,
       a_request_counts_its_reason_its_client_and_the_stages_that_were_done,
       a_prediction_counts_its_label_score_and_times, a_prediction_in_given_labels_counts_as_other,

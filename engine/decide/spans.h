@@ -1,0 +1,60 @@
+/* spans.h - the labels of a text's tokens -> spans of the text, exactly as transformers'
+ * TokenClassificationPipeline (4.57) makes them:
+ *
+ *     none     each token is a span by itself, with its whole label
+ *     simple   neighbours of one tag are joined
+ *     first    words get the label of their first token,
+ *     max      or of the token that is surest,
+ *     average  or the best mean of their tokens' scores; then words are joined as tokens are
+ *
+ * A label "B-X" or "I-X" has the tag X; any other label is a tag that continues. A span grows while
+ * the tag is the same and the next label is not B-. Its label is that of its first token behind the
+ * first "-", its score the mean of its tokens' or words'. Spans with the label "O" are left out.
+ *
+ * Threads: pure functions.
+ */
+#ifndef ATTND_ENGINE_DECIDE_SPANS_H
+#define ATTND_ENGINE_DECIDE_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum aggregation {
+    AGGREGATION_OWN, /* nothing is asked for: simple */
+    AGGREGATION_SIMPLE,
+    AGGREGATION_NONE,
+    AGGREGATION_FIRST,
+    AGGREGATION_MAX,
+    AGGREGATION_AVERAGE,
+    AGGREGATION_COUNT
+};
+
+/* Finds one by its name [len], "simple". False: there is none. */
+bool aggregation_find(const char *name, size_t len, enum aggregation *out);
+
+struct span {
+    const char *name;    /* a part of the label's text */
+    unsigned label;      /* of its first token or word */
+    float score;         /* 0 to 1 */
+    uint32_t start, end; /* characters of the text, end exclusive */
+};
+
+/* Tokens of a text. Arrays of tokens are read at order[0], order[1], ... */
+struct tagged_tokens {
+    const char *const *labels; /* [label_count] */
+    unsigned label_count;
+    double temperature;  /* logits are divided by it */
+    const float *logits; /* [tokens][label_count], finite */
+    const uint32_t *starts, *ends;
+    const bool *continued; /* the token continues the word of the one before */
+    const unsigned *order; /* [count] the text's tokens, in its order */
+    unsigned count;
+};
+
+/* Writes the spans, at most one for each token, and returns their number. scratch [label_count] is
+ * for average alone. */
+unsigned spans_make(struct span *out, const struct tagged_tokens *tokens,
+                    enum aggregation aggregation, float *scratch);
+
+#endif
