@@ -24,10 +24,10 @@ struct predict_item {
 
 enum { CALL_PLACE_BYTES = 64 };
 
-/* The models that may answer a call: any; those of vectors; those that score how well a second text
- * fits a first one; those of labels and numbers; those that tell whether a second text follows from
- * a first one. */
-enum predict_wish { WISH_ANY, WISH_VECTOR, WISH_RANK, WISH_SCORES, WISH_ENTAIL };
+/* The models that may answer a call: any; those that answer an input as a whole; those of vectors;
+ * those that score how well a second text fits a first one; those of labels and numbers; those that
+ * tell whether a second text follows from a first one. */
+enum predict_wish { WISH_ANY, WISH_WHOLE, WISH_VECTOR, WISH_RANK, WISH_SCORES, WISH_ENTAIL };
 
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */

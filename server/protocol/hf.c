@@ -243,8 +243,11 @@ static enum err_code open_call(struct request *request)
 {
     const bool has_name = strchr(request->pattern, '{') != NULL;
     struct hf *state = arena_alloc_array(&request->exchange->arena, 1, sizeof *state);
-    request->call = (struct predict_call){
-        .place = place, .model_place = "model", .keep = true, .top_k = TOP_K_ALL};
+    request->call = (struct predict_call){.place = place,
+                                          .model_place = "model",
+                                          .keep = true,
+                                          .wish = WISH_WHOLE,
+                                          .top_k = TOP_K_ALL};
     request->state = state;
     if (has_name)
         request->call.model = request_value(request, "name");

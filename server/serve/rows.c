@@ -58,7 +58,8 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
+    return wish == WISH_WHOLE    ? info->row_size == 0
+           : wish == WISH_VECTOR ? info->task == ENGINE_EMBED
            : wish == WISH_SCORES ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
            : wish == WISH_ENTAIL ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
            : wish == WISH_RANK
@@ -81,6 +82,7 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
 {
     const struct engine_info *info = row->model->info;
     static const char *const lacks[] = {
+        [WISH_WHOLE] = "answers parts of a text, which this route does not give",
         [WISH_VECTOR] = "answers no vectors",
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",

@@ -367,7 +367,7 @@ static void fake_answer(const struct engine_model *model, float logit,
     result->truncated = input->truncated;
     result->windows = input->windows;
     result->tokens = result->kept_tokens = input->tokens;
-    *judgement = (struct judgement){.threshold = 0.5f};
+    *judgement = (struct judgement){.score = result->scores[0], .threshold = 0.5f};
     if (model->info.ood_method != NULL) {
         judgement->has_ood = true;
         judgement->ood_score = logit;

@@ -105,6 +105,7 @@ START_TEST(a_request_that_is_kept_is_explained_by_the_pool)
     struct bench bench;
     bench_open(&bench, ENGINE_TEXT, 2);
     bench.request->route = &route;
+    bench.request->protocol = route.protocol;
     bench.request->call.item_count = 2;
     bench.request->call.envelope = true;
     for (int i = 0; i < 2; i++)
