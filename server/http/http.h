@@ -6,6 +6,8 @@
  *     head    headers are whole and framed soundly; the application may refuse before any body
  *     begin   the body is whole; the application answers, or suspends and returns HTTP_SUSPENDED
  *     finish  after http_resume: the application fills the reply
+ *     more    a part of a reply with `has_more` is sent: the application gives the next part, or
+ *             suspends, and `finish` gives it
  *     done    the reply is sent, or the client is gone; the exchange's arena is freed after it
  *
  * `done` is called exactly once for every exchange whose `head` or `refuse` was called. An exchange

@@ -5,8 +5,12 @@
  * sets the connection's next state in conns.h; if the connection is overdue, nothing is sent here:
  * http.c has http_request.c do that when the library ends the request.
  *
+ * A reply in parts is a body that the library asks for whenever it has sent what it had
+ * (read_part). While the application works on the next part, the connection is suspended as it is
+ * before a reply, and has no deadline; each part has the time of a reply.
+ *
  * Stopping. The library aborts the process if it is stopped with a connection suspended, so
- * requests that the application handles are counted, from begin until they are answered or
+ * requests that the application handles are counted, from begin or more until they are answered or
  * resumed. */
 #include "server/http/http_answer.h"
 
@@ -16,6 +20,8 @@
 #include <microhttpd.h>
 
 #include <assert.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* -------------------------------------------------------------------------------------------- */
@@ -53,19 +59,91 @@ static bool add_headers(struct MHD_Response *response, struct http_request *requ
     return added;
 }
 
+/* False while the server stops: nothing begins any more. */
+static bool enter(struct http_shared *shared)
+{
+    atomic_fetch_add(&shared->entered, 1);
+    if (!atomic_load(&shared->stopping))
+        return true;
+    atomic_fetch_sub(&shared->entered, 1);
+    return false;
+}
+
+static void leave(struct http_shared *shared)
+{
+    atomic_fetch_sub(&shared->entered, 1);
+}
+
+/* The next part of the reply, made by `finish` after a suspension, else by `more`. False: the
+ * application has suspended the exchange (*is_suspended), or the reply must end here. */
+static bool next_part(struct http_request *request, bool *is_suspended)
+{
+    struct http_shared *shared = request->shared;
+    struct http_exchange *exchange = &request->exchange;
+    struct conn *conn = &request->connection->conn;
+    const bool is_resumed = request->phase == HTTP_PHASE_SUSPENDED;
+    if (!is_resumed && (!conns_move(&shared->conns, conn, CONN_HELD) || !enter(shared)))
+        return false;
+    if (is_resumed)
+        shared->app.finish(shared->app.context, exchange);
+    else if (shared->app.more(shared->app.context, exchange) == HTTP_SUSPENDED) {
+        *is_suspended = true;
+        return false;
+    }
+    leave(shared);
+    request->phase = HTTP_PHASE_ANSWERED;
+    request->sent = 0;
+    return exchange->reply.body != NULL && conns_move(&shared->conns, conn, CONN_REPLY);
+}
+
+/* The library's MHD_ContentReaderCallback, on the I/O thread. */
+static ssize_t read_part(void *context, uint64_t at, char *out, size_t room)
+{
+    struct http_request *request = context;
+    const struct http_reply *reply = &request->exchange.reply;
+    bool is_suspended = false;
+    (void)at;
+    while (request->phase == HTTP_PHASE_SUSPENDED || request->sent == reply->body_len) {
+        if (request->phase != HTTP_PHASE_SUSPENDED && !reply->has_more)
+            return MHD_CONTENT_READER_END_OF_STREAM;
+        if (next_part(request, &is_suspended))
+            continue;
+        if (is_suspended)
+            return 0;
+        /* The library closes only with the next event of the socket, which this makes. */
+        shutdown(request->connection->conn.fd, SHUT_RDWR);
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
+    const size_t left = reply->body_len - request->sent, len = left < room ? left : room;
+    memcpy(out, reply->body + request->sent, len);
+    request->sent += len;
+    return (ssize_t)len;
+}
+
 /* The body stays in the arena until on_completed, so the library need not copy it. */
+static struct MHD_Response *response_of(struct http_request *request)
+{
+    enum {
+        BLOCK_BYTES = 16 * 1024
+    }; /* of the library's buffer for HTTP/1.0, which has no chunks */
+    const struct http_reply *reply = &request->exchange.reply;
+    union {
+        const char *from;
+        void *to;
+    } body = {.from = reply->body}; /* the library only reads it */
+    if (!reply->has_more)
+        return MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_part, request,
+                                             NULL);
+}
+
 static bool answer(struct http_request *request)
 {
     const struct http_reply *reply = &request->exchange.reply;
     request->phase = HTTP_PHASE_ANSWERED;
     if (!conns_move(&request->shared->conns, &request->connection->conn, CONN_REPLY))
         return false;
-    union {
-        const char *from;
-        void *to;
-    } body = {.from = reply->body}; /* the library only reads it */
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(reply->body_len, body.to, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = response_of(request);
     if (response == NULL)
         return false;
     request->connection->closing = is_last(request);
@@ -126,21 +204,13 @@ bool http_answer_head(struct http_request *request, const char *method, const ch
 /* -------------------------------------------------------------------------------------------- */
 /* The body and after */
 
-static void leave(struct http_shared *shared)
-{
-    atomic_fetch_sub(&shared->entered, 1);
-}
-
 /* begin may hand the exchange to another thread: after HTTP_SUSPENDED it must not be accessed
  * here. */
 static bool begin(struct http_request *request)
 {
     struct http_shared *shared = request->shared;
-    atomic_fetch_add(&shared->entered, 1);
-    if (atomic_load(&shared->stopping)) {
-        leave(shared);
+    if (!enter(shared))
         return false;
-    }
     if (http_request_begin(request) == HTTP_SUSPENDED)
         return true;
     leave(shared);
@@ -188,7 +258,7 @@ void http_answer_stop(struct http_shared *shared)
 void http_suspend(struct http_exchange *exchange)
 {
     struct http_request *request = (struct http_request *)(void *)exchange;
-    assert(request->phase == HTTP_PHASE_BODY);
+    assert(request->phase == HTTP_PHASE_BODY || request->phase == HTTP_PHASE_ANSWERED);
     request->phase = HTTP_PHASE_SUSPENDED;
     MHD_suspend_connection(request->library);
 }

@@ -51,6 +51,11 @@ struct http_reply {
     const char *traceparent;       /* traceparent; NULL: none */
     const struct http_field *more; /* further headers, a NULL name at the end; NULL: none */
     bool close;                    /* Connection: close after this reply */
+    /* The body is a part: it is sent as a chunk, and `more` is asked for the next one. A part
+     * without has_more is the last; a later one whose body is NULL breaks the connection, so that
+     * the client sees that the reply is not whole. Only body, body_len and this count in later
+     * parts. */
+    bool has_more;
 };
 
 struct http_exchange {
@@ -79,6 +84,7 @@ struct http_app {
     enum http_next (*head)(void *context, struct http_exchange *exchange);  /* CONTINUE or REPLY */
     enum http_next (*begin)(void *context, struct http_exchange *exchange); /* REPLY or SUSPENDED */
     void (*finish)(void *context, struct http_exchange *exchange);
+    enum http_next (*more)(void *context, struct http_exchange *exchange); /* REPLY or SUSPENDED */
     void (*refuse)(void *context, struct http_exchange *exchange, const struct err *err);
     void (*done)(void *context, struct http_exchange *exchange);
 };
@@ -121,7 +127,7 @@ bool http_is_secure(const struct http_exchange *exchange);
  * name and DNS names, [*count], valid as long as the exchange. NULL: the client has shown none. */
 const char *const *http_client_names(const struct http_exchange *exchange, unsigned *count);
 
-/* Call it in begin, before the exchange goes to another thread, which may resume it at once. */
+/* Call it in begin or more, before the exchange goes to a thread that may resume it at once. */
 void http_suspend(struct http_exchange *exchange);
 /* The exchange's owner calls it once, on any thread. */
 void http_resume(struct http_exchange *exchange);

@@ -105,6 +105,7 @@ struct http_request {
     struct body body;
     size_t body_bytes_max; /* the route's limit or the server's, whichever is less */
     size_t dropped;        /* bytes of a dropped body */
+    size_t sent;           /* bytes of the reply's part that the library has taken */
 };
 
 static inline const struct http_request *http_request_of(const struct http_exchange *exchange)

@@ -3,7 +3,9 @@
  * The application answers "METHOD PATH BODYLEN" and remembers every path that it began. Its
  * answer depends on the path: /missing is 404 from head, /small takes 64 KiB, /later suspends and a
  * second thread resumes it, /held suspends until app_release (and so does every /later meanwhile),
- * /kept suspends until app_stop.
+ * /kept suspends until app_stop. /parts/N answers in parts: the usual answer, then "part 1\n" to
+ * "part N\n", every second one after a suspension; /long likewise, each of 64 KiB and without an
+ * end; /broken breaks off behind its first part.
  */
 #ifndef ATTND_TESTS_UNIT_SERVER_HTTP_HTTP_PROBE_H
 #define ATTND_TESTS_UNIT_SERVER_HTTP_HTTP_PROBE_H
@@ -17,6 +19,7 @@
 #include <microhttpd.h>
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -37,12 +40,12 @@ static inline bool library_is_lax(void)
     return library.is_lax;
 }
 
-enum { APP_SMALL = 64 * 1024, APP_QUEUE = 4096 };
+enum { APP_SMALL = 64 * 1024, APP_PART = 64 * 1024, APP_QUEUE = 4096 };
 
 struct app {
     struct http_server *server;
     unsigned port;
-    atomic_uint heads, begins, refuses, dones;
+    atomic_uint heads, begins, parts, refuses, dones;
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct http_exchange *queue[APP_QUEUE]; /* suspended, oldest first */
@@ -89,6 +92,14 @@ static void app_enqueue(struct app *app, struct http_exchange *exchange)
     pthread_mutex_unlock(&app->lock);
 }
 
+/* How many parts follow the first one; 0: there are none. */
+static unsigned long app_parts(const struct http_exchange *exchange)
+{
+    if (strcmp(exchange->path, "/long") == 0 || strcmp(exchange->path, "/broken") == 0)
+        return ULONG_MAX;
+    return strncmp(exchange->path, "/parts/", 7) == 0 ? strtoul(exchange->path + 7, NULL, 10) : 0;
+}
+
 static enum http_next app_begin(void *context, struct http_exchange *exchange)
 {
     struct app *app = context;
@@ -110,12 +121,48 @@ static enum http_next app_begin(void *context, struct http_exchange *exchange)
         return HTTP_SUSPENDED;
     }
     app_reply(app, exchange, 200);
+    exchange->reply.has_more = app_parts(exchange) > 0;
     return HTTP_REPLY;
+}
+
+static void app_part(struct http_exchange *exchange)
+{
+    const unsigned long part = ++*(unsigned long *)exchange->state;
+    char *text = arena_alloc(&exchange->arena, APP_PART);
+    memset(text, '.', APP_PART);
+    exchange->reply.body = text;
+    exchange->reply.body_len = APP_PART;
+    exchange->reply.has_more = true;
+    if (strcmp(exchange->path, "/broken") == 0)
+        exchange->reply.body = NULL;
+    if (strncmp(exchange->path, "/parts/", 7) != 0)
+        return;
+    exchange->reply.body_len = (size_t)sprintf(text, "part %lu\n", part);
+    exchange->reply.has_more = part < app_parts(exchange);
 }
 
 static void app_finish(void *context, struct http_exchange *exchange)
 {
-    app_reply(context, exchange, 200);
+    struct app *app = context;
+    if (exchange->state != NULL)
+        app_part(exchange);
+    else
+        app_reply(app, exchange, 200);
+}
+
+static enum http_next app_more(void *context, struct http_exchange *exchange)
+{
+    struct app *app = context;
+    if (exchange->state == NULL)
+        exchange->state = arena_alloc_array(&exchange->arena, 1, sizeof(unsigned long));
+    atomic_fetch_add(&app->parts, 1);
+    if (*(unsigned long *)exchange->state % 2 == 0) {
+        app_part(exchange);
+        return HTTP_REPLY;
+    }
+    http_suspend(exchange);
+    app_enqueue(app, exchange);
+    return HTTP_SUSPENDED;
 }
 
 static void app_refuse(void *context, struct http_exchange *exchange, const struct err *err)
@@ -179,7 +226,8 @@ static struct app *app_start_with(struct http_options options)
 {
     struct app *app = calloc(1, sizeof *app);
     struct err err = {0};
-    const struct http_app table = {app, app_head, app_begin, app_finish, app_refuse, app_done};
+    const struct http_app table = {app,      app_head,   app_begin, app_finish,
+                                   app_more, app_refuse, app_done};
     pthread_mutex_init(&app->lock, NULL);
     pthread_cond_init(&app->wake, NULL);
     ck_assert_int_eq(pthread_create(&app->thread, NULL, app_main, app), 0);

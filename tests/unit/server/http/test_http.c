@@ -434,7 +434,8 @@ END_TEST
 START_TEST(http_listens_on_ipv6_and_refuses_what_it_cannot_bind)
 {
     struct http_options options = app_options();
-    const struct http_app table = {NULL, app_head, app_begin, app_finish, app_refuse, app_done};
+    const struct http_app table = {NULL,     app_head,   app_begin, app_finish,
+                                   app_more, app_refuse, app_done};
     struct http_server *server;
     struct err err = {0};
     options.address = "localhost";
