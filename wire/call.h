@@ -53,6 +53,8 @@ struct predict_call {
     bool refuses_unit;   /* a vector whose length the model's modules have set to 1 */
     bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
                       it a failed item is the failure of the call */
+    bool is_lines; /* answer each item with a line of its own (NDJSON) */
+    unsigned first; /* index of the first item among those of a list that is answered in portions */
     unsigned item_count;
     struct predict_item *items;
 };

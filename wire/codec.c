@@ -308,26 +308,28 @@ static enum err_code read_input(const struct reader *reader, const json_t *objec
     return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);
 }
 
+/* An element of inputs, or a line: then the path is "$", and options stand in the query. */
 static enum err_code check_item_members(json_t *object, const char *path, struct err *err)
 {
+    const bool is_line = strcmp(path, "$") == 0;
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *name = json_object_iter_key(at);
         if (strcmp(name, "inputs") != 0 && !codec_check_listed(name, &codec_names_item) &&
             codec_check_listed(name, &codec_names_call))
             return err_set(err, ERR_UNUSABLE,
-                           "%s.%s: options are for the whole call; put it beside \"inputs\"", path,
-                           name);
+                           is_line ? "%s.%s: options are for all lines; put it into the query"
+                                   : "%s.%s: options are for the whole call; put it beside "
+                                     "\"inputs\"",
+                           path, name);
     }
     return codec_check_members(object, path, &codec_names_item, err);
 }
 
-static void read_item(const struct reader *reader, json_t *object, unsigned index,
+static void read_item(const struct reader *reader, json_t *object, const char *path,
                       struct predict_item *item)
 {
-    char path[32];
     struct predict_item names = {0};
     struct err err = {0};
-    snprintf(path, sizeof path, "$.inputs[%u]", index);
     if (!json_is_object(object)) {
         err_set(&err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
                 doc_type_name(object));
@@ -384,7 +386,9 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
         return err->code;
     reader->call->envelope = true;
     for (unsigned i = 0; i < call->item_count; i++) {
-        read_item(reader, json_array_get(inputs, i), i, &call->items[i]);
+        char path[32];
+        snprintf(path, sizeof path, "$.inputs[%u]", i);
+        read_item(reader, json_array_get(inputs, i), path, &call->items[i]);
         if (call->items[i].err.code == ERR_NO_MEMORY)
             return err_set(err, ERR_NO_MEMORY, "%s", call->items[i].err.text);
     }
@@ -422,7 +426,7 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
 static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
 {
     const char *member = call->items[index].source.kind == ENGINE_TEXT ? "text" : "image";
-    if (call->envelope)
+    if (call->envelope && !call->is_lines)
         snprintf(out, CALL_PLACE_BYTES, "$.inputs[%u].%s", index, member);
     else
         snprintf(out, CALL_PLACE_BYTES, "$.%s", member);
@@ -458,6 +462,46 @@ size_t codec_parse_bytes(size_t len, const struct codec_limits *limits)
     return tokens * TOKEN_BYTES + seen * TEXT_COPIES + 2 * len +
            items * sizeof(struct predict_item) +
            strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT);
+}
+
+void codec_lines_init(struct predict_call *out)
+{
+    *out = (struct predict_call){.top_k = 1,
+                                 .model_place = "?model",
+                                 .place = place,
+                                 .keep = true,
+                                 .envelope = true,
+                                 .is_lines = true};
+}
+
+/* The tree lives as long as the line's call of codec_parse_line. */
+size_t codec_line_bytes(size_t len, size_t *tree)
+{
+    enum { COPIES = 3, STRING_BYTES_MIN = 9 };
+    const struct codec_limits limits = {.inputs_max = 1};
+    const size_t most = json_limits_of(&limits).tokens_max / 2;
+    const size_t strings = lesser(len / STRING_BYTES_MIN, most);
+    *tree = codec_parse_bytes(len, &limits);
+    return memory_sum(memory_product(len, COPIES),
+                      strings * (4 * sizeof(struct elided_span) + ARENA_ALIGNMENT) +
+                          2 * ARENA_ALIGNMENT);
+}
+
+void codec_parse_line(struct predict_item *out, const char *line, size_t len,
+                      struct interrupt *interrupt, struct arena *arena)
+{
+    const struct doc_limits json = json_limits_of(&(struct codec_limits){.inputs_max = 1});
+    struct elided elided;
+    struct err err = {0};
+    struct reader reader = {.arena = arena, .elided = &elided, .interrupt = interrupt};
+    *out = (struct predict_item){.err = {0}};
+    if (!elide_strings(&elided, line, len, json.tokens_max, arena, &err) &&
+        !doc_parse_mapped(&reader.tree, elided.text, elided.len, &json, elide_origin, &elided,
+                          &err))
+        read_item(&reader, reader.tree, "$", out);
+    if (err.code != ERR_OK)
+        out->err = err;
+    doc_free(reader.tree);
 }
 
 enum err_code codec_parse_json(struct predict_call *out, const char *body, size_t len,

@@ -45,6 +45,23 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
  * that are not as they came, and decoded base64. */
 size_t codec_parse_bytes(size_t len, const struct codec_limits *limits);
 
+/* ---- a body of lines ---- */
+
+/* Sets a call to one of a list whose lines are answered one by one; its options are those of the
+ * query (codec_parse_option), its items are read by codec_parse_line. */
+void codec_lines_init(struct predict_call *out);
+
+/* One line, an object as in `inputs`. Faults are recorded in the item. The line must stay in place
+ * as long as the item. */
+void codec_parse_line(struct predict_item *out, const char *line, size_t len,
+                      struct interrupt *interrupt, struct arena *arena);
+
+/* Upper bounds of what a line of len bytes keeps and, in *tree, of what it takes while it is read.
+ */
+size_t codec_line_bytes(size_t len, size_t *tree);
+
+/* ---- raw bodies ---- */
+
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
  * `explain`, `explain_layer`, `overlay`, `attention_stats`, `long_text`, `prompt_name`,
  * `candidate_labels` (one more label each time, or a JSON array of all), `hypothesis_template`,

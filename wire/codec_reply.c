@@ -19,6 +19,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the reply to a predict call ---- */
@@ -50,6 +51,7 @@ static json_t *member(const char *key, json_t *value)
 
 struct codec_reply {
     const struct predict_call *call;
+    const char *id; /* of the request; NULL: none, or it is not UTF-8 */
     struct codec_rows rows;
     struct codec_text text;
     unsigned encoded; /* rows */
@@ -63,15 +65,36 @@ struct codec_reply *codec_reply_begin(const struct predict_call *call, const cha
     if (reply == NULL)
         return NULL;
     *reply = (struct codec_reply){.call = call, .rows = *rows};
+    reply->id = id != NULL && utf8_is_valid(id, strlen(id)) ? id : NULL;
     codec_text_open(&reply->text, text_bytes, arena);
+    if (call->is_lines)
+        return reply;
     codec_text_add(&reply->text, "{");
-    if (id != NULL && utf8_is_valid(id, strlen(id))) {
+    if (reply->id != NULL) {
         codec_text_members(&reply->text, member("id", json_string(id)));
         codec_text_add(&reply->text, ",");
     }
     if (call->envelope)
         codec_text_add(&reply->text, "\"results\":[");
     return reply;
+}
+
+/* {"index": 17, "id", ...}: an item without an id or a context has the request's. */
+static void add_line(struct codec_reply *reply, const struct codec_row *row, unsigned i)
+{
+    const struct predict_call *call = reply->call;
+    struct predict_item item = call->items[i];
+    char index[32];
+    if (item.id == NULL)
+        item.id = reply->id;
+    snprintf(index, sizeof index, "{\"index\":%u,", call->first + i);
+    codec_text_add(&reply->text, index);
+    codec_text_members(&reply->text, item_json(call, row, &item));
+    if (item.context == NULL && call->context != NULL) {
+        codec_text_add(&reply->text, ",\"context\":");
+        codec_text_add(&reply->text, call->context);
+    }
+    codec_text_add(&reply->text, "}\n");
 }
 
 unsigned codec_reply_row(struct codec_reply *reply)
@@ -81,7 +104,9 @@ unsigned codec_reply_row(struct codec_reply *reply)
     if (i == count)
         return 0;
     const struct codec_row row = reply->rows.row(reply->rows.context, i);
-    if (!call->envelope) {
+    if (call->is_lines) {
+        add_line(reply, &row, i);
+    } else if (!call->envelope) {
         codec_text_members(&reply->text, answer_prediction(row.answer, call->top_k));
     } else {
         codec_text_add(&reply->text, i > 0 ? ",{" : "{");
@@ -97,6 +122,8 @@ const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing
     const struct predict_call *call = reply->call;
     while (codec_reply_row(reply) > 0)
         continue;
+    if (call->is_lines)
+        return codec_text_end(&reply->text, len);
     json_t *times = json_object();
     int failed = codec_add(times, "queue", milliseconds(timing->queue_ms));
     failed |= codec_add(times, "prepare", milliseconds(timing->prepare_ms));
@@ -185,12 +212,14 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                          const struct codec_rows *rows, size_t *text)
 {
     struct labels_size labels = {.info = NULL};
+    const size_t once =
+        written_bytes(id) + (call->context != NULL ? strlen(call->context) : 0); /* or each line */
     size_t largest = 0;
-    *text = FRAME_BYTES + written_bytes(id) + (call->context != NULL ? strlen(call->context) : 0);
+    *text = FRAME_BYTES + once;
     for (unsigned i = 0; i < call->item_count; i++) {
         const struct codec_row row = rows->row(rows->context, i);
         const struct predict_item *item = &call->items[i];
-        size_t bytes = ROW_TEXT_BYTES + written_bytes(item->id) +
+        size_t bytes = ROW_TEXT_BYTES + (call->is_lines ? once : 0) + written_bytes(item->id) +
                        (item->context != NULL ? strlen(item->context) : 0);
         if (row.err->code == ERR_OK) {
             if (row.info->row_size > 0)

@@ -2,7 +2,9 @@
  *
  * The body of a 200: the answer of the only row (which must have one: a row that failed is a
  * problem, no 200), or {"results": [...]} for an envelope, a row that failed being a problem in its
- * place. An id that is not UTF-8 is left out. Written in steps, since it may be long:
+ * place. Of lines (is_lines) it is a line for each row: the object of `results`, with `index` and,
+ * if the item has none, the id and the context of the call; there are no times. An id that is not
+ * UTF-8 is left out. Written in steps, since it may be long:
  *
  *     struct codec_reply *reply = codec_reply_begin(&call, id, &rows, 0, &arena);
  *     while (codec_reply_row(reply) > 0) ...

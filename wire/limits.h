@@ -22,6 +22,8 @@
     X(LIMIT_JSON_BYTES, 1024 * 1024, "bytes", 413,                                                 \
       "a JSON body of /predict, without its strings of 2048 bytes and more; 2048 more for each "   \
       "possible input")                                                                            \
+    X(LIMIT_LINES, 65536, "lines", 413,                                                            \
+      "a body of lines (application/x-ndjson), which is answered in portions of `inputs_max`")     \
     X(LIMIT_UNPOOLED_JSON_BYTES, 16 * 1024, "bytes", 413,                                          \
       "a JSON body of any other route, which the thread that reads for everybody parses; 4096 "    \
       "more for each possible input")                                                              \

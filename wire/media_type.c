@@ -19,6 +19,10 @@ static const struct known_type {
     {"application/octet-stream", REQUEST_JSON, false, false},
     {"binary/octet-stream", REQUEST_JSON, false, false},
     {"text/plain", REQUEST_TEXT, true, true},
+    {"application/x-ndjson", REQUEST_LINES, true, true},
+    {"application/ndjson", REQUEST_LINES, true, false},
+    {"application/jsonl", REQUEST_LINES, true, false},
+    {"application/x-jsonlines", REQUEST_LINES, true, false},
 };
 
 /* The types of formats that are read: the bytes tell which it is. */
@@ -116,7 +120,7 @@ enum err_code media_type_parse(const char *value, struct media_type *out, struct
     if (known.name == NULL)
         return err_set(err, ERR_MEDIA_TYPE,
                        "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-                       ", " LOT_FORMATS_MEDIA_TYPES " or text/plain%s",
+                       ", " LOT_FORMATS_MEDIA_TYPES ", application/x-ndjson or text/plain%s",
                        type.len > 6 && strncasecmp(type.start, "image/", 6) == 0
                            ? "; convert another picture to " INPUT_FORMATS_OR
                        : is_word(type, "multipart/form-data")

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* How a body is to be read. */
-enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE, REQUEST_LOT };
+enum request_body { REQUEST_JSON, REQUEST_TEXT, REQUEST_IMAGE, REQUEST_LOT, REQUEST_LINES };
 
 struct media_type {
     enum request_body body;

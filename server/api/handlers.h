@@ -12,6 +12,7 @@
 enum err_code predict_head(struct service *service, struct request *request);
 enum http_next predict_begin(struct service *service, struct request *request);
 void predict_finish(struct service *service, struct request *request);
+enum http_next predict_more(struct service *service, struct request *request);
 /* On a thread of the prepare pool: a heavy request's reading or preparation, or any request's
  * explanations; `context` is the service. True: all of it was completed. */
 bool predict_pool(void *context, struct request *request);

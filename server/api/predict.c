@@ -12,6 +12,9 @@
  *     reply     I/O thread             encode, and tell the observers; what may be long is encoded
  *                                      on a pool thread before, row by row
  *
+ * A body of lines (lines.h) passes through them once for each portion: with the part of the reply
+ * sent, predict_more begins the next one.
+ *
  * Every client mistake is found before the queue. The places in the queue are reserved before any
  * input is prepared, so an overload costs a parse at most; a heavy request reserves one place even
  * before it is parsed, which bounds the pool's waiting list. Long work (preparing, explaining) is
@@ -23,6 +26,7 @@
 #include "server/api/route.h"
 
 #include "engine/base/clock.h"
+#include "server/protocol/lines.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -154,7 +158,8 @@ static void enter_queue(struct service *service, struct request *request)
 /* The next step of a request; *units: the size of the step. */
 static enum prepare_kind next_of(const struct request *request, uint64_t *units)
 {
-    *units = request->exchange->body_len + request->pixels;
+    *units = request->pixels +
+             (request->lines != NULL ? lines_portion_bytes(request) : request->exchange->body_len);
     if (request->phase == REQUEST_PARSE)
         return PREPARE_READ;
     if (!rows_want_labels(request))
@@ -167,9 +172,13 @@ static enum prepare_kind next_of(const struct request *request, uint64_t *units)
  * request ours; afterwards no longer. */
 static void enter_pool(struct service *service, struct request *request)
 {
+    struct prepare *pool = atomic_load(&service->prepare);
     uint64_t units;
     enum prepare_kind kind = next_of(request, &units);
-    if (!prepare_submit(atomic_load(&service->prepare), request, kind, units, &request->err))
+    if (pool == NULL)
+        err_set(&request->err, ERR_NOT_READY, "the server is stopping");
+    else if (!(request->lines != NULL ? prepare_continue : prepare_submit)(pool, request, kind,
+                                                                           units, &request->err))
         return;
     overloaded(service, request);
     enter_queue(service, request);
@@ -281,7 +290,8 @@ static enum http_next hand_over(struct service *service, struct request *request
 enum http_next predict_begin(struct service *service, struct request *request)
 {
     request_enter(request, REQUEST_PARSE);
-    if (request->is_packed || request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
+    if (request->is_packed || request->body == REQUEST_LINES ||
+        request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
         return hand_over(service, request);
     if (parse(service, request))
         return answer_now(service, request);
@@ -324,23 +334,54 @@ static enum err_code reply_rows(struct request *request)
     size_t len = 0;
     if (request->encode_ns == 0)
         request->encode_ns = clock_now_ns();
-    const char *body = request->protocol->encode(request, &timing, &len);
+    const struct protocol *protocol = request->protocol;
+    const char *body = protocol->encode(request, &timing, &len);
     if (body == NULL)
         return err_set(&request->err, ERR_NO_MEMORY, "out of memory for the reply");
     request->encoded_ns = clock_now_ns();
-    reply_fill(request, 200, request->protocol->reply_type, body, len);
-    if (request->protocol->head != NULL)
-        request->protocol->head(request, &timing);
+    reply_fill(request, 200, request->call.is_lines ? "application/x-ndjson" : protocol->reply_type,
+               body, len);
+    request->exchange->reply.has_more = request->lines != NULL && lines_are_left(request);
+    if (protocol->head != NULL)
+        protocol->head(request, &timing);
     return ERR_OK;
+}
+
+/* A later portion whose work as a whole has failed: a problem for each of its lines, or, without
+ * memory, the end of the reply. */
+static void reply_failed_lines(struct service *service, struct request *request)
+{
+    request->reply = NULL;
+    if (lines_fail(request) && !reply_rows(request))
+        records_predictions(service, request);
+    else
+        request->exchange->reply = (struct http_reply){.status = 200, .request_id = request->id};
 }
 
 void predict_finish(struct service *service, struct request *request)
 {
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
-    if (request->err.code != ERR_OK || reply_rows(request) ||
-        (service->audit != NULL && records_audit(service, request)))
-        reply_problem(request);
-    else
+    if (request->err.code == ERR_OK && !reply_rows(request) &&
+        (service->audit == NULL || !records_audit(service, request)))
         records_predictions(service, request);
+    else if (request->lines != NULL && lines_answered(request) > 0)
+        reply_failed_lines(service, request);
+    else
+        reply_problem(request);
+}
+
+enum http_next predict_more(struct service *service, struct request *request)
+{
+    unsigned most = lines_most(request);
+    struct err err = {0};
+    while (most > 1 && batcher_admit(service->batcher, most, &err) != ERR_OK)
+        most /= 2;
+    explain_release(service, request);
+    rows_release_labels(request);
+    lines_next(service, request, most);
+    request_enter(request, REQUEST_PARSE);
+    http_suspend(request->exchange);
+    enter_pool(service, request);
+    return HTTP_SUSPENDED;
 }

@@ -4,6 +4,7 @@
 #include "server/api/route.h"
 #include "server/api/tracing.h"
 #include "server/audit/audit_record.h"
+#include "server/protocol/lines.h"
 #include "server/review/sample.h"
 #include "server/serve/snapshots.h"
 
@@ -37,7 +38,7 @@ static struct prediction_record record_of(const struct request *request, const s
         .id = request_reply_id(request),
         .item_id = item->id,
         .context = own != NULL ? own : request->call.context,
-        .index = (unsigned)(row - request->rows),
+        .index = request_index(request, row),
         .key = request->grant.name,
         .input_digest = row->input_digest,
         .trace_id = request->trace != NULL ? request->trace->context.trace_id : NULL,
@@ -98,7 +99,7 @@ void records_request(const struct service *service, const struct request *reques
         .stage_model = METRICS_NO_MODEL,
         .status = exchange->reply.status,
         .reason = request->err.code,
-        .inputs = request->call.item_count,
+        .inputs = request->call.item_count + (request->lines != NULL ? lines_answered(request) : 0),
         .has_left = request->is_abandoned,
     };
     uint64_t last_done_ns = 0;

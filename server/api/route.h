@@ -24,6 +24,8 @@ struct route {
     enum err_code (*head)(struct service *service, struct request *request);
     enum http_next (*begin)(struct service *service, struct request *request);
     void (*finish)(struct service *service, struct request *request); /* NULL: never suspends */
+    /* The next part of a reply in parts, as http_app has it. NULL: replies have no parts. */
+    enum http_next (*more)(struct service *service, struct request *request);
     /* On a thread of the prepare pool, to which `begin` gave the request; as prepare_start has it,
      * of which `context` is the service. NULL: it never goes there. */
     bool (*work)(void *context, struct request *request);

@@ -12,6 +12,7 @@
 #include "server/api/tracing.h"
 #include "server/feedback/feedback.h"
 #include "server/http/path_pattern.h"
+#include "server/protocol/lines.h"
 #include "server/review/review.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -28,12 +29,13 @@
 /* Members of a route of predictions, beside its description. */
 #define PREDICTION(protocol_)                                                                      \
     .protocol = &protocol_, .head = predict_head, .begin = predict_begin,                          \
-    .finish = predict_finish, .work = predict_pool, .has_body = true, .is_safe = true
+    .finish = predict_finish, .more = predict_more, .work = predict_pool, .has_body = true,        \
+    .is_safe = true
 
 static const struct route table[] = {
     {"/predict", HTTP_POST, SCOPE_PREDICT,
      .says = {"predict", "Label, score and decision of a text, an image, or several of them",
-              .schema = "Answer", .can = CAN_PREDICT},
+              .schema = "Answer", .line = "AnswerLine", .can = CAN_PREDICT},
      PREDICTION(protocol_native)},
     {"/v1/embeddings", HTTP_POST, SCOPE_PREDICT,
      .says = {"createEmbeddings", "Vectors of texts, as clients of OpenAI ask for them",
@@ -559,11 +561,20 @@ static void offer_inputs(struct service *service, const struct request *request)
 {
     for (unsigned i = 0; service->feedback != NULL && i < request->good_count; i++)
         if (!feedback_is_own(service->feedback, request_reply_id(request),
-                             (unsigned)(request->good[i] - request->rows), request->grant.name))
+                             request_index(request, request->good[i]), request->grant.name))
             return;
     shadow_offer(service->shadow, request);
     if (service->review != NULL)
         review_offer(service->review, request);
+}
+
+static enum http_next app_more(void *context, struct http_exchange *exchange)
+{
+    struct service *service = context;
+    struct request *request = exchange->state;
+    if (request->good_count > 0)
+        offer_inputs(service, request);
+    return request->route->more(service, request);
 }
 
 static void app_done(void *context, struct http_exchange *exchange)
@@ -581,6 +592,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     rows_release_labels(request);
     auth_release(&request->grant);
     snapshots_release(service->snapshots, request->snapshot);
+    lines_close(request);
 }
 
 struct http_app routes_app(struct service *service)
@@ -590,6 +602,7 @@ struct http_app routes_app(struct service *service)
         .head = app_head,
         .begin = app_begin,
         .finish = app_finish,
+        .more = app_more,
         .refuse = app_refuse,
         .done = app_done,
     };

@@ -287,7 +287,8 @@ static json_t *body_of(const struct openapi_route *route)
     static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
                                           [REQUEST_TEXT] = "TextBody",
                                           [REQUEST_IMAGE] = "ImageBody",
-                                          [REQUEST_LOT] = "LotBody"};
+                                          [REQUEST_LOT] = "LotBody",
+                                          [REQUEST_LINES] = "LinesBody"};
     const struct openapi_operation *says = route->says;
     json_t *content = json_object();
     enum request_body body;
@@ -345,6 +346,11 @@ static json_t *responses_of(const struct openapi_route *route)
         failed |= json_object_set_new(responses, "304",
                                       json_pack("{s:s, s:o}", "description", "Not modified",
                                                 "headers", reply_headers(others)));
+    json_t *ok = json_object_get(responses, status);
+    if (says->line != NULL)
+        failed |=
+            json_object_set_new(json_object_get(ok, "content"), "application/x-ndjson",
+                                json_pack("{s:o}", "x-line", reference("schemas", says->line)));
     failed |= add_failures(responses, errors_of(route), says->problem);
     return codec_whole(responses, failed);
 }

@@ -3,6 +3,7 @@
 #include "engine/fab/lot_file.h"
 #include "engine/fab/lot_formats.h"
 #include "server/protocol/content.h"
+#include "server/protocol/lines.h"
 #include "server/protocol/protocol.h"
 #include "server/serve/claim.h"
 #include "server/serve/watch.h"
@@ -41,6 +42,8 @@ static size_t parse_bytes(struct request *request)
         return content_bytes(request) + CODEC_RAW_BYTES + option_bytes(request) +
                lot_formats_read_bytes(content_len_max(request),
                                       codec_lot_wafers_max(limits.inputs_max));
+    if (request->body == REQUEST_LINES)
+        return request->lines == NULL ? content_bytes(request) + lines_bytes(request) : 0;
     size_t call = request->body == REQUEST_JSON
                       ? codec_parse_bytes(content_len_max(request), &limits)
                       : CODEC_RAW_BYTES;
@@ -171,13 +174,27 @@ static enum err_code parse_json_of_any(struct service *service, struct request *
     return request->protocol->parse(service, request);
 }
 
+/* True if Accept names lines: answers of `inputs` are lines then, too. */
+static bool wants_lines(const struct request *request)
+{
+    const char *accept = http_header(request->exchange, "Accept");
+    return accept != NULL && strcasestr(accept, "application/x-ndjson") != NULL;
+}
+
 static enum err_code parse(struct service *service, struct request *request)
 {
-    if (content_decode(request))
+    if (request->lines == NULL && content_decode(request))
         return request->err.code;
+    if (request->body == REQUEST_LINES)
+        return lines_parse(service, request);
     if (request->body == REQUEST_LOT)
-        return parse_lot(service, request);
-    return request->body == REQUEST_JSON ? parse_json_of_any(service, request) : parse_raw(request);
+        parse_lot(service, request);
+    else if (request->body != REQUEST_JSON)
+        parse_raw(request);
+    else
+        parse_json_of_any(service, request);
+    request->call.is_lines = request->protocol == &protocol_native && wants_lines(request);
+    return request->err.code;
 }
 
 /* ---- the answer ---- */

@@ -95,8 +95,8 @@ static bool make_head(const struct request *request, const struct row *row,
                       const struct answer_outcome *outcome, bool is_sampled,
                       char head[KEPT_FILE_HEAD_BYTES], size_t *len)
 {
-    const unsigned index = (unsigned)(row - request->rows);
-    const struct predict_item *item = &request->call.items[index];
+    const unsigned index = request_index(request, row);
+    const struct predict_item *item = &request->call.items[row - request->rows];
     const struct answer *answer = &row->answer;
     char time_text[32];
     struct timespec now;
@@ -177,7 +177,6 @@ static struct job *make_job(struct review *review, const char *head, size_t head
 static bool offer(struct review *review, const struct request *request, const struct row *row,
                   const struct answer_outcome *outcome, bool is_sampled)
 {
-    const unsigned index = (unsigned)(row - request->rows);
     char head[KEPT_FILE_HEAD_BYTES];
     size_t len;
     /* A person labels a kept input in the model's own labels. */
@@ -185,12 +184,12 @@ static bool offer(struct review *review, const struct request *request, const st
         return false;
     if (!make_head(request, row, outcome, is_sampled, head, &len))
         return false;
-    struct job *job = make_job(review, head, len, row, &request->call.items[index]);
+    struct job *job = make_job(review, head, len, row, &request->call.items[row - request->rows]);
     if (job == NULL)
         return false;
     job->entry.decision = outcome->judgement->decision;
     job->entry.model = review_model(row->answer.model_name);
-    review_key(review, request_reply_id(request), index, job->entry.key);
+    review_key(review, request_reply_id(request), request_index(request, row), job->entry.key);
     if (enqueue(review, job))
         return true;
     drop(review, job);
@@ -210,8 +209,8 @@ void review_offer(struct review *review, const struct request *request)
         if (outcome.number_name == NULL)
             continue;
         const enum decision decision = outcome.judgement->decision;
-        const bool is_sampled = sample_takes(share, request_reply_id(request),
-                                             (unsigned)(row - request->rows), decision);
+        const bool is_sampled =
+            sample_takes(share, request_reply_id(request), request_index(request, row), decision);
         if ((decision != DECISION_AUTO || is_sampled) &&
             !offer(review, request, row, &outcome, is_sampled))
             atomic_fetch_add_explicit(&review->dropped, 1, memory_order_relaxed);

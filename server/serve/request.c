@@ -110,7 +110,8 @@ struct engine_source request_source(const struct request *request, unsigned inde
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms)
 {
     unsigned ms = request->call.deadline_ms != 0 ? request->call.deadline_ms : default_ms;
-    return ms == 0 ? 0 : request->exchange->head_ns + (uint64_t)ms * CLOCK_NS_PER_MS;
+    const uint64_t from = request->since_ns != 0 ? request->since_ns : request->exchange->head_ns;
+    return ms == 0 ? 0 : from + (uint64_t)ms * CLOCK_NS_PER_MS;
 }
 
 void request_expect_rows(struct request *request, unsigned count)

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 struct label_set;
+struct lines;
 struct protocol;
 struct request;
 struct route;
@@ -37,7 +38,7 @@ struct tracing;
     X(REQUEST_PREPARE, "texts become tokens, images patches", QUEUED, REPLY)                       \
     X(REQUEST_QUEUED, "the rows wait, and run, each by itself", EXPLAIN, REPLY)                    \
     X(REQUEST_EXPLAIN, "attention becomes words or patches", REPLY, REPLY)                         \
-    X(REQUEST_REPLY, "the reply is decided, and sent", REPLY, REPLY)                               \
+    X(REQUEST_REPLY, "the reply is decided, and sent; or a part of it", PARSE, REPLY)              \
     X(REQUEST_DONE, "nothing more", DONE, DONE)
 
 enum request_phase {
@@ -92,7 +93,9 @@ struct request {
     const char *content; /* [content_len] the body, unpacked and in UTF-8; NUL-terminated */
     size_t content_len;
 
-    /* Fields of a prediction. */
+    /* Fields of a prediction; of a body of lines they are those of one portion (lines.h). */
+    struct lines *lines; /* NULL: the body has no lines */
+    uint64_t since_ns;   /* when the portion's turn came; 0: with the head */
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
@@ -156,7 +159,14 @@ const struct engine_info *row_info(const struct row *row);
  * limits. The bytes are the call's. */
 struct engine_source request_source(const struct request *request, unsigned index);
 
-/* When the call's deadline_ms passes, or the configured one; 0: never. */
+/* Index of a row in what the client sent. */
+static inline unsigned request_index(const struct request *request, const struct row *row)
+{
+    return request->call.first + (unsigned)(row - request->rows);
+}
+
+/* When the call's deadline_ms passes, or the configured one, from its head or its portion's turn
+ * on; 0: never. */
 uint64_t request_deadline_ns(const struct request *request, unsigned default_ms);
 
 /* Before submitting: how many rows must be done until the request is passed on. */

@@ -153,7 +153,7 @@ static bool offer(struct shadow *shadow, const struct request *request, const st
     atomic_fetch_add_explicit(&model->shadow_waiting, 1, memory_order_relaxed);
     job->model = model;
     job->held = held;
-    job->index = (unsigned)(row - request->rows);
+    job->index = request_index(request, row);
     if (enqueue(shadow, job))
         return true;
     drop(shadow, job);

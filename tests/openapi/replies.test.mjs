@@ -68,7 +68,7 @@ async function exchange(options, status) {
     const asked = { method: options.as ?? options.method ?? 'GET', pattern };
     assert.equal(reply.status, status, `${asked.method} ${options.path}: ${reply.body}`);
     const schema = face.checkReply(asked, reply);
-    if (reply.headers['content-type']?.includes('json') && pattern !== '/openapi.json')
+    if (/[/+]json/.test(reply.headers['content-type']) && pattern !== '/openapi.json')
         bodies.push([schema, JSON.parse(reply.body)]);
     return reply;
 }
@@ -231,6 +231,18 @@ test('an image', async () => {
     const coded = await predict({ image: IMAGE, model: 'coded', top_k: 'all' });
     assert.deepEqual(new Set(coded.predictions.map(({ class_code: code }) => typeof code)),
         new Set(['number', 'string']));
+});
+
+test('lines, one of them bad', async () => {
+    const lines = [{ text: LOG, id: 'first' }, { text: '' }, { image: IMAGE }, { text: LOG }];
+    const { body } = await exchange({ method: 'POST', path: '/predict?top_k=2&context.lot=A1',
+        pattern: '/predict', headers: { 'Content-Type': 'application/x-ndjson' },
+        body: lines.map((line) => JSON.stringify(line)).join('\n') }, 200);
+    const answers = body.trimEnd().split('\n').map((line) => JSON.parse(line));
+    for (const answer of answers)
+        assert.equal(face.ofSchema('AnswerLine', answer), null, JSON.stringify(answer));
+    assert.deepEqual(answers.map(({ index }) => index), [0, 1, 2, 3]);
+    assert.deepEqual(answers.map(({ status }) => status), [undefined, 422, undefined, undefined]);
 });
 
 test('several inputs, one of them bad', async () => {

@@ -62,7 +62,7 @@ START_TEST(media_type_tells_the_charset_of_a_text)
 END_TEST
 
 static const char types[] = "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-                            ", application/x-stdf or text/plain";
+                            ", application/x-stdf, application/x-ndjson or text/plain";
 static const char charsets[] =
     "the charset of text/plain must be utf-8, utf-16, windows-1252 (also iso-8859-1), iso-8859-15, "
     "shift_jis (windows-31j), gb18030 (also gbk, gb2312), big5 or euc-kr (cp949)";
@@ -75,11 +75,11 @@ START_TEST(media_type_refuses_others_and_other_charsets)
     refuses("application/jsonp", types);
     refuses("application/jso", types);
     refuses("image/tiff", "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-                          ", application/x-stdf or "
+                          ", application/x-stdf, application/x-ndjson or "
                           "text/plain; convert another picture to " INPUT_FORMATS_OR);
     refuses("multipart/form-data; boundary=x",
             "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-            ", application/x-stdf or text/plain; send the "
+            ", application/x-stdf, application/x-ndjson or text/plain; send the "
             "file itself as the body (curl --data-binary @FILE)");
     refuses("text/plain; charset=latin1x", charsets);
     refuses("text/plain; charset=", charsets);

@@ -222,7 +222,7 @@ START_TEST(another_media_type_is_415)
         struct reply reply = contract_post_as("/predict", types[i], "a", 1);
         reply_expect_problem(&reply, 415, "unsupported_media_type",
                              "Content-Type must be application/json, " INPUT_FORMATS_MEDIA_TYPES
-                             ", application/x-stdf or text/plain");
+                             ", application/x-stdf, application/x-ndjson or text/plain");
         reply_free(&reply);
     }
     struct reply reply = contract_post_as("/predict", "text/plain; charset=ebcdic", "a", 1);

@@ -313,10 +313,11 @@ START_TEST(bodies_have_the_types_that_are_read)
         struct err err = {0};
         ck_assert_int_eq(media_type_parse(type, &found, &err), ERR_OK);
         const char *schema = json_string_value(at(media, "schema/$ref"));
-        ck_assert_str_eq(strrchr(schema, '/') + 1, found.body == REQUEST_JSON   ? "PredictRequest"
-                                                   : found.body == REQUEST_TEXT ? "TextBody"
-                                                   : found.body == REQUEST_LOT  ? "LotBody"
-                                                                                : "ImageBody");
+        ck_assert_str_eq(strrchr(schema, '/') + 1, found.body == REQUEST_JSON    ? "PredictRequest"
+                                                   : found.body == REQUEST_TEXT  ? "TextBody"
+                                                   : found.body == REQUEST_LOT   ? "LotBody"
+                                                   : found.body == REQUEST_LINES ? "LinesBody"
+                                                                                 : "ImageBody");
     }
     while (media_type_proper((unsigned)count, &body) != NULL)
         count++;
@@ -325,7 +326,7 @@ START_TEST(bodies_have_the_types_that_are_read)
         count--;
     for (const struct lot_format *format = lot_formats; format->name != NULL; format++)
         count--;
-    ck_assert_uint_eq(count, 2); /* JSON and a plain text */
+    ck_assert_uint_eq(count, 3); /* JSON, a plain text and lines */
     bench_close(&bench);
 }
 END_TEST

@@ -87,7 +87,7 @@ static const bool may_follow[REQUEST_PHASES_COUNT][REQUEST_PHASES_COUNT] = {
     [REQUEST_PREPARE] = {[REQUEST_QUEUED] = true, [REQUEST_REPLY] = true, [REQUEST_DONE] = true},
     [REQUEST_QUEUED] = {[REQUEST_EXPLAIN] = true, [REQUEST_REPLY] = true, [REQUEST_DONE] = true},
     [REQUEST_EXPLAIN] = {[REQUEST_REPLY] = true, [REQUEST_DONE] = true},
-    [REQUEST_REPLY] = {[REQUEST_REPLY] = true, [REQUEST_DONE] = true},
+    [REQUEST_REPLY] = {[REQUEST_PARSE] = true, [REQUEST_REPLY] = true, [REQUEST_DONE] = true},
     [REQUEST_DONE] = {[REQUEST_DONE] = true},
 };
 
