@@ -77,7 +77,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-asan test-tsan test-docs \
-        test-browser test-openapi test-bundle \
+        test-browser test-openapi test-bundle test-clients-python test-clients-js \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
@@ -259,6 +259,14 @@ test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@python3 -B tests/docs/test_docs.py
 	@BUILD=$(BUILD) python3 -B tests/docs/test_clients.py
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
+
+# The package clients/python as it is installed from its wheel; needs PyPI, and is run by hand.
+test-clients-python: $(BUILD)/attnd
+	@BUILD=$(BUILD) python3 -B tests/clients/test_python.py
+
+# The module clients/js, in Node; needs nothing beside.
+test-clients-js: $(BUILD)/attnd
+	@BUILD=$(BUILD) node --test tests/clients/js.test.mjs
 
 # The rule by which the crash reports are labelled (models/kernel-bert/LABELS.md).
 test-labels:

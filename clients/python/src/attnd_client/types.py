@@ -1,0 +1,91 @@
+"""Shapes of what is sent and answered. A server may add members: pass over those that you do not know."""
+
+from os import PathLike
+from typing import Any, List, Mapping, TypedDict, Union
+
+#: A text; a picture's path or bytes; or an object as in `inputs` ({"text", "text_pair", "id", "context"}).
+Input = Union[str, bytes, "PathLike[str]", Mapping[str, Any]]
+Explain = Union[bool, str]
+
+
+class Options(TypedDict, total=False):
+    """Options of a prediction; docs/api.md describes them."""
+
+    model: str
+    top_k: Union[int, str]
+    id: Union[str, int]
+    context: Mapping[str, Union[str, float]]
+    deadline_ms: int
+    explain: Explain
+    explain_layer: int
+    overlay: bool
+    attention_stats: bool
+    long_text: str
+    prompt_name: str
+    candidate_labels: List[str]
+    hypothesis_template: str
+    keep: bool
+
+
+class Problem(TypedDict, total=False):
+    """What became of one of several inputs that cannot be answered; it has an error_type."""
+
+    index: int
+    id: str
+    status: int
+    title: str
+    detail: str
+    error_type: str
+
+
+class Result(Problem, total=False):
+    """The answer to one of several inputs, or its Problem."""
+
+    model: Mapping[str, Any]
+    label: str
+    score: float
+    decision: str
+    reason: str
+    predictions: List[Mapping[str, Any]]
+    value: float
+    values: Mapping[str, float]
+    embedding: List[float]
+    dimensions: int
+    explanation: Mapping[str, Any]
+    context: Mapping[str, Any]
+
+
+class Answer(Result, total=False):
+    """The answer to a request."""
+
+    timing_ms: Mapping[str, float]
+
+
+class Ranked(TypedDict):
+    """A document's index and how well it fits the query."""
+
+    index: int
+    score: float
+
+
+class Feedback(TypedDict, total=False):
+    """The right label of a prediction: id and label; index of an element of inputs or of a line."""
+
+    id: str
+    label: str
+    index: int
+    source: str
+    new: bool
+
+
+class Model(TypedDict, total=False):
+    """A model that is served, as GET /models describes it."""
+
+    name: str
+    version: str
+    kind: str
+    task: str
+    default: bool
+    labels: List[str]
+    inputs_max: int
+    body_bytes_max: int
