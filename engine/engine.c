@@ -140,6 +140,9 @@ static enum err_code describe_head(struct engine_model *model, struct err *err)
     info->parameters += sentence_modules_numbers(sentence);
     info->weight_bytes += sentence_modules_numbers(sentence) * sizeof(float);
     info->vector_size = kept > 0 && kept < sentence->width ? kept : sentence->width;
+    info->vector_least = model->stacks[0].spec.vector_ranges;
+    if (info->vector_least != NULL)
+        info->vector_largest = info->vector_least + sentence->width;
     info->prompts = names;
     info->prompt_count = count;
     info->similarity = sentence_similarity_name(sentence->options.similarity);

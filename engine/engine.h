@@ -85,7 +85,10 @@ struct engine_info {
     unsigned layers, heads, hidden_size, intermediate_size;
     const char *const *prompts; /* [prompt_count] of an embedding: their names */
     unsigned prompt_count;
-    unsigned vector_size;   /* numbers of an embedding; 0: the task is another */
+    unsigned vector_size; /* numbers of an embedding; 0: the task is another */
+    /* [vector_size] of an embedding: attnd.json's range of each number, for vectors in integers;
+     * NULL: it has none */
+    const float *vector_least, *vector_largest;
     bool normalizes;        /* embedding: its modules scale it to length 1 */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
     unsigned row_size; /* numbers of a row of a result's rows: tags [label_count]; 0: has no rows */

@@ -29,6 +29,7 @@ struct predict {
     struct input_list inputs;
     unsigned top_k;               /* 0: all */
     struct candidate_list labels; /* labels for a zero-shot model; none: its own */
+    struct vector_form vector;
     bool json, raw_logits;
     bool explain;
     struct explain_options how;
@@ -135,6 +136,15 @@ static enum err_code add_labels(const struct cli_option *option, void *target, c
     return candidate_list_add_json(&((struct predict *)target)->labels, value, err);
 }
 
+static enum err_code set_encoding(const struct cli_option *option, void *target, const char *value,
+                                  struct err *err)
+{
+    (void)option;
+    if (vector_encoding_find(value, strlen(value), &((struct predict *)target)->vector.encoding))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "expected " VECTOR_ENCODING_NAMES);
+}
+
 static enum err_code set_explain(const struct cli_option *option, void *target, const char *value,
                                  struct err *err)
 {
@@ -184,6 +194,20 @@ static const struct cli_option options[] = {
      .apply = set_aggregation,
      .help = "Tags: how labels of tokens become spans: none, simple (default), first, max or "
              "average, as in transformers."},
+    {.name = "dimensions",
+     FIELD(vector.dimensions),
+     .value = "N",
+     .min = 1,
+     .max = INT_MAX,
+     .help = "Embedding: only the first N numbers of a vector."},
+    {.name = "normalize",
+     FIELD(vector.is_scaled),
+     .help = "Embedding: scales what is left to length 1."},
+    {.name = "encoding",
+     .type = CLI_OTHER,
+     .value = "NAME",
+     .apply = set_encoding,
+     .help = "Embedding, with --json: " VECTOR_ENCODING_NAMES " (default: float)."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -264,6 +288,7 @@ static enum err_code print_json(const struct predict *predict, const struct list
                                   .model_digest = predict->digest,
                                   .info = info,
                                   .result = predict->result,
+                                  .vector = predict->vector,
                                   .explanation = explanation,
                                   .text = predict->reader.text,
                                   .text_len = predict->reader.text_len};
@@ -320,6 +345,8 @@ static enum err_code predict_input(struct predict *predict, struct engine_input 
                &(struct engine_result *){&predict->result});
     if (!predict->result.is_finite)
         return err_set(err, ERR_INTERNAL, "the model gave a score that is not a finite number");
+    if (predict->result.vector != NULL)
+        vector_form_scale(&predict->vector, engine_describe(model), predict->result.vector);
     if (!predict->explain)
         return ERR_OK;
     const struct engine_source text = {
@@ -389,6 +416,8 @@ static enum err_code open_all(void *target, struct err *err)
     const struct engine_info *info = engine_describe(predict->model);
     if (info->dtype_reason != NULL)
         fprintf(stderr, "attnd-predict: dtype %s\n", info->dtype_reason);
+    if (vector_form_check(&predict->vector, info, err))
+        return err_prefix(err, "%s: ", predict->dir);
     predict->reader.model = answering(predict);
     return engine_result_init(&predict->result, answering(predict), &predict->arena, err);
 }

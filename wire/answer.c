@@ -336,8 +336,11 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         add_judgement(reply, answer);
         break;
     case ENGINE_EMBED:
-        add(reply, "embedding", reals(result->vector, answer->info->vector_size));
-        add(reply, "dimensions", json_integer(answer->info->vector_size));
+        add(reply, "embedding", vector_form_json(&answer->vector, answer->info, result->vector));
+        add(reply, "dimensions", json_integer(vector_form_size(&answer->vector, answer->info)));
+        if (answer->vector.encoding != VECTOR_FLOAT)
+            add(reply, "encoding",
+                json_string_nocheck(vector_encoding_name(answer->vector.encoding)));
         break;
     }
 }

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/index/index.h"
+#include "wire/vector_form.h"
 
 #include <stdio.h>
 
@@ -28,7 +29,8 @@ struct answer_neighbours {
 struct answer {
     const char *model_name, *model_version, *model_digest; /* digest NULL: null */
     const struct engine_info *info;
-    struct engine_result result;           /* finite, with scores */
+    struct engine_result result;           /* finite, with scores; a vector scaled */
+    struct vector_form vector;             /* the form in which a vector is written */
     const struct explanation *explanation; /* NULL: not asked for */
     struct answer_neighbours neighbours;
     const char *text; /* [text_len] spans: the input's text, UTF-8 */
@@ -42,7 +44,7 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours);
 /* {"model": {...}, "label", "score", "decision", "predictions": [...]}, or of a regression "value"
  * in place of label, score and predictions, of one with several numbers "values": {NAME: VALUE}, or
  * of tags "spans": [{"label", "score", "start", "end", "text"}], or of an embedding "embedding" and
- * "dimensions" without a decision; "reason" if the decision is not auto, "ood_score" and "ood_rank"
+ * "dimensions" ("encoding", if it is not float) without a decision; "reason" if the decision is not auto, "ood_score" and "ood_rank"
  * if they are known, "truncated" if so, "windows" of a text that has them, "tokens" {"of", "kept"}
  * of a model that leaves some out, "explanation" if there is one (of a text {"method", "layer"?,
  * "of_all_tokens"?, "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid",

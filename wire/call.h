@@ -6,6 +6,7 @@
 
 #include "engine/base/err.h"
 #include "engine/engine.h"
+#include "wire/vector_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,9 +49,9 @@ struct predict_call {
     const char *context;         /* a checked object as JSON text; NULL: none */
     const char *lot;             /* its member, a number as its text; NULL: none */
     enum predict_wish wish;
-    bool refuses_cut;    /* a text of which not all is read, unless the model accepts that */
-    unsigned dimensions; /* of a vector: so many of its first numbers; 0: all */
-    bool refuses_unit;   /* a vector whose length the model's modules have set to 1 */
+    bool refuses_cut;          /* a text of which not all is read, unless the model accepts that */
+    struct vector_form vector; /* the form of the answer, if it is a vector */
+    bool refuses_unit;         /* a vector whose length the model's modules have set to 1 */
     bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
                       it a failed item is the failure of the call */
     bool is_lines; /* answer each item with a line of its own (NDJSON) */

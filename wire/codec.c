@@ -181,6 +181,24 @@ static enum err_code read_aggregation(const struct reader *reader, struct err *e
     return codec_check_aggregation(word.bytes, word.len, "$", &reader->call->aggregation, err);
 }
 
+static enum err_code read_vector(const struct reader *reader, struct err *err)
+{
+    struct predict_call *call = reader->call;
+    const json_t *encoding = doc_member(reader->tree, "encoding");
+    long long dimensions = 0;
+    if (doc_get_integer(reader->tree, "$", "dimensions", 1, INT_MAX, &dimensions, err) ||
+        doc_get_bool(reader->tree, "$", "normalize", &call->vector.is_scaled, err))
+        return err->code;
+    call->vector.dimensions = (unsigned)dimensions;
+    call->refuses_unit = json_is_false(doc_member(reader->tree, "normalize"));
+    if (encoding == NULL)
+        return ERR_OK;
+    if (!json_is_string(encoding))
+        return wrong_type("$", "encoding", "a string", encoding, err);
+    struct string word = string_of(reader, encoding);
+    return codec_check_encoding(word.bytes, word.len, "$", &call->vector.encoding, err);
+}
+
 static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
@@ -191,7 +209,8 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
-        read_aggregation(reader, err) || doc_get_bool(tree, "$", "keep", &call->keep, err) ||
+        read_aggregation(reader, err) || read_vector(reader, err) ||
+        doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
                            CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))

@@ -64,7 +64,7 @@ size_t codec_line_bytes(size_t len, size_t *tree);
 
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
  * `explain`, `explain_layer`, `overlay`, `attention_stats`, `long_text`, `prompt_name`,
- * `candidate_labels` (one more label each time, or a JSON array of all), `hypothesis_template`,
+ * `dimensions`, `encoding`, `normalize`, `candidate_labels` (one more label each time, or a JSON array of all), `hypothesis_template`,
  * `keep`, `context.lot` and the other members of a context. Any other name is an error that names
  * the nearest. value may be NULL (an error). A later option of the same name, but for labels,
  * replaces the earlier one. After the last, codec_check_options looks at what they ask for

@@ -117,6 +117,15 @@ enum err_code codec_check_method(const char *word, size_t len, const char *path,
                    path, joint(path), method_names());
 }
 
+enum err_code codec_check_encoding(const char *word, size_t len, const char *path,
+                                   enum vector_encoding *out, struct err *err)
+{
+    if (vector_encoding_find(word, len, out))
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "%s%sencoding: expected " VECTOR_ENCODING_NAMES, path,
+                   joint(path));
+}
+
 enum err_code codec_check_long_text(const char *word, size_t len, const char *path,
                                     enum engine_long_text *out, struct err *err)
 {

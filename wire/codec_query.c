@@ -31,6 +31,9 @@ static const struct option {
     {"long_text", VALUE, PLACE(long_text)},
     {"prompt_name", TEXT, PLACE(prompt_name)},
     {"aggregation", VALUE, PLACE(aggregation)},
+    {"dimensions", VALUE, PLACE(vector.dimensions)},
+    {"encoding", VALUE, PLACE(vector.encoding)},
+    {"normalize", VALUE, PLACE(vector.is_scaled)},
     {"keep", VALUE, PLACE(keep)},
 };
 
@@ -124,6 +127,7 @@ enum err_code codec_query_merge(struct predict_call *call, const struct codec_qu
             return err_set(err, ERR_UNUSABLE, "?%s: the body has another value; send one of them",
                            option->name);
     }
+    call->refuses_unit |= query->asked.refuses_unit;
     if (query->asked.model != NULL && doc_member(body, "model") == NULL)
         call->model_place = "?model";
     return codec_context_merge(&call->context, &call->lot, query->asked.context, arena, err);

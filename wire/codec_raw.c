@@ -115,6 +115,15 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         call->labels.hypothesis = arena_copy(arena, value, strlen(value));
         return call->labels.hypothesis != NULL ? ERR_OK : err_no_memory(err, strlen(value) + 1);
     }
+    if (strcmp(name, "dimensions") == 0)
+        return read_up_to(name, value, INT_MAX, &call->vector.dimensions, err);
+    if (strcmp(name, "encoding") == 0)
+        return codec_check_encoding(value, strlen(value), CODEC_CHECK_QUERY, &call->vector.encoding,
+                                    err);
+    if (strcmp(name, "normalize") == 0) {
+        call->refuses_unit = strcmp(value, "false") == 0;
+        return read_flag(name, value, &call->vector.is_scaled, err);
+    }
     if (strcmp(name, "long_text") == 0)
         return codec_check_long_text(value, strlen(value), CODEC_CHECK_QUERY, &call->long_text,
                                      err);

@@ -10,14 +10,16 @@
 #include "engine/model/config/encoder_vector.h"
 #include "engine/model/spec_config.h"
 
+#include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     FILE_BYTES_MAX = 64 * 1024 * 1024,
     /* of an attnd.json that tells of vectors: it is read to know the head, as config.json is */
-    VECTOR_FILE_BYTES_MAX = 64 * 1024,
+    VECTOR_FILE_BYTES_MAX = 1024 * 1024,
 };
 
 /* ---- a file ---- */
@@ -81,7 +83,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                                         "agreement",
                                         "task",
                                         "pooling",
-                                        "normalize"};
+                                        "normalize",
+                                        "ranges"};
     (void)context;
     (void)value;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -92,7 +95,8 @@ static enum err_code check_attnd_key(void *context, const char *key, const struc
                    "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, "
                    "reference, long_text, window_stride, window_pooling, views, reduction, "
                    "token_pruning, candidate_labels, hypothesis_template, head, fitted_prior, "
-                   "class_prior, colours, dtype, agreement, task, pooling, normalize)",
+                   "class_prior, colours, dtype, agreement, task, pooling, normalize, "
+                   "ranges)",
                    key);
 }
 
@@ -113,6 +117,7 @@ static void set_defaults(struct spec *spec)
     spec->class_prior = (struct class_prior){0};
     spec->reference = NULL;
     spec->head_file = NULL;
+    spec->vector_ranges = NULL;
     spec->precisions = (struct precision_record){0};
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
     if (spec_row_size(spec) > 0) {
@@ -267,6 +272,38 @@ enum err_code spec_choose_prior(struct spec *spec, const char *choice, struct ar
     return class_prior_choose(&spec->class_prior, choice, &labels, arena, err);
 }
 
+/* Reads the ranges of a vector's numbers, as quantize_embeddings of sentence-transformers takes
+ * them: [[least, ...], [largest, ...]]. */
+static enum err_code read_ranges(struct spec *spec, const struct json_t *object,
+                                 struct arena *arena, struct err *err)
+{
+    const struct json_t *ranges = doc_member(object, "ranges");
+    const unsigned width = spec->head == HEAD_EMBEDDING ? spec->sentence->width : 0;
+    if (ranges == NULL)
+        return ERR_OK;
+    if (width == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "$.ranges is of vectors, which the model does not give");
+    float *numbers = arena_alloc_array(arena, 2 * (size_t)width, sizeof *numbers);
+    if (numbers == NULL)
+        return err_no_memory(err, 2 * width * sizeof *numbers);
+    for (unsigned i = 0; i < 2 * width; i++) {
+        const struct json_t *row = doc_array_item(ranges, i / width);
+        double number = 0;
+        if (doc_array_count(ranges) != 2 || doc_array_count(row) != width ||
+            !doc_as_number(doc_array_item(row, i % width), &number) || !(fabs(number) <= FLT_MAX))
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.ranges must be two lists of %u numbers: the least, and the largest",
+                           width);
+        numbers[i] = (float)number;
+        if (i >= width && numbers[i] < numbers[i - width])
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.ranges[1][%u] is less than the least of that number", i - width);
+    }
+    spec->vector_ranges = numbers;
+    return ERR_OK;
+}
+
 enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, struct arena *arena,
                               struct err *err)
 {
@@ -290,6 +327,8 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
     if (told.is_asked && spec->sentence->transformer_dir[0] != '\0')
         return err_set(err, ERR_UNSUPPORTED,
                        "$.task, $.pooling and $.normalize: modules.json tells of vectors");
+    if (read_ranges(spec, object, arena, err))
+        return err->code;
     if (spec->head == HEAD_EMBEDDING && doc_member(object, "long_text") != NULL)
         return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text has one vector, without windows");
     if (long_text_read(&spec->long_text, object, err) ||

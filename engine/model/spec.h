@@ -79,7 +79,8 @@ struct spec {
     struct policy policy;
     const struct drift_reference *reference; /* NULL: none */
     struct precision_record precisions;
-    const char *head_file; /* in the directory: format/head_file.h; NULL: none */
+    const float *vector_ranges; /* [2][the vector's width] least and largest number; NULL: none */
+    const char *head_file;      /* in the directory: format/head_file.h; NULL: none */
 };
 
 enum { SPEC_LABELS_MAX = 100000 };

@@ -107,13 +107,13 @@ static enum err_code read_vector_options(struct request *request, const struct j
 {
     struct hf *state = request->state;
     struct predict_call *call = &request->call;
-    long long dimensions = call->dimensions;
+    long long dimensions = call->vector.dimensions;
     const bool has_normalize = doc_member(object, "normalize") != NULL;
     if (doc_get_bool(object, "$", "normalize", &state->normalizes, &request->err) ||
         doc_get_integer(object, "$", "dimensions", 1, INT_MAX, &dimensions, &request->err) ||
         texts_name(request, object, "prompt_name", LIMIT_ID_BYTES, &call->prompt_name))
         return request->err.code;
-    call->dimensions = (unsigned)dimensions;
+    call->vector.dimensions = (unsigned)dimensions;
     call->refuses_unit |= has_normalize && !state->normalizes;
     if (has_normalize || dimensions > 0 || call->prompt_name != NULL)
         call->wish = WISH_VECTOR;
@@ -289,7 +289,7 @@ static enum err_code parse(struct service *service, struct request *request)
 
 static unsigned size_of(const struct request *request, const struct row *row)
 {
-    const unsigned kept = request->call.dimensions;
+    const unsigned kept = request->call.vector.dimensions;
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 

@@ -7,8 +7,9 @@
  *
  * `dimensions` keeps the first numbers of a vector and scales them to length 1. base64 is of 32-bit
  * floats, the lowest byte first. One text that cannot be used refuses the whole call, and so does
- * one that would be cut, unless `truncate` is true. `prompt_name` and `truncate` are ours. Token
- * ids in place of texts are refused: they are of OpenAI's tokenizer.
+ * one that would be cut, unless `truncate` is true. `prompt_name`, `truncate` and the encodings in
+ * integers (wire/vector_form.h) are ours. Token ids in place of texts
+ * are refused: they are of OpenAI's tokenizer.
  *
  * Source: OpenAI API reference, Create embeddings, and the client openai-python 1.x. */
 #include "server/protocol/protocol.h"
@@ -29,11 +30,6 @@ enum {
     MESSAGE_COPIES = 6 * 2, /* of a message in JSON: a character takes six, and it is dumped */
 };
 
-/* The options of a call; request->state. */
-struct embeddings {
-    bool is_base64;
-};
-
 /* ---- the call ---- */
 
 static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
@@ -47,8 +43,7 @@ static void place(const struct predict_call *call, unsigned index, char out[CALL
 static enum err_code read_options(struct request *request, const struct json_t *root)
 {
     struct predict_call *call = &request->call;
-    struct embeddings *state = request->state;
-    const char *format = "float";
+    const char *format = vector_encoding_name(VECTOR_FLOAT);
     bool truncates = false;
     long long dimensions = 0;
     if (texts_name(request, root, "model", LIMIT_MODEL_NAME_BYTES, &call->model) ||
@@ -57,11 +52,17 @@ static enum err_code read_options(struct request *request, const struct json_t *
         doc_get_bool(root, "$", "truncate", &truncates, &request->err) ||
         doc_get_string(root, "$", "encoding_format", &format, &request->err))
         return request->err.code;
-    call->dimensions = (unsigned)dimensions;
+    call->vector.dimensions = (unsigned)dimensions;
     call->refuses_cut = !truncates;
-    state->is_base64 = strcmp(format, "base64") == 0;
-    if (!state->is_base64 && strcmp(format, "float") != 0)
-        return err_set(&request->err, ERR_UNUSABLE, "encoding_format: expected float or base64");
+    if (!vector_encoding_find(format, strlen(format), &call->vector.encoding))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "encoding_format: expected " VECTOR_ENCODING_NAMES);
+    if (dimensions > 0 &&
+        (call->vector.encoding == VECTOR_INT8 || call->vector.encoding == VECTOR_UINT8))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "encoding_format: the ranges for %s are not of vectors that dimensions cut "
+                       "and scale",
+                       format);
     return ERR_OK;
 }
 
@@ -73,9 +74,6 @@ static enum err_code parse(struct service *service, struct request *request)
     (void)service;
     request->call = (struct predict_call){
         .place = place, .model_place = "model", .keep = true, .wish = WISH_VECTOR};
-    request->state = arena_alloc(&request->exchange->arena, sizeof(struct embeddings));
-    if (request->state == NULL)
-        return err_no_memory(&request->err, sizeof(struct embeddings));
     if (!texts_open(request, &root, known) && !read_options(request, root))
         texts_items(request, doc_member(root, "input"), "input", texts_source);
     doc_free(root);
@@ -86,7 +84,7 @@ static enum err_code parse(struct service *service, struct request *request)
 
 static unsigned size_of(const struct request *request, const struct row *row)
 {
-    const unsigned kept = request->call.dimensions;
+    const unsigned kept = request->call.vector.dimensions;
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 
@@ -120,13 +118,26 @@ static void add_base64(struct codec_text *text, const float *vector, unsigned si
     codec_text_add(text, "\"");
 }
 
+static void add_integers(struct codec_text *text, const struct vector_form *form,
+                         const struct engine_info *info, const float *vector)
+{
+    const unsigned count = vector_form_count(form, info);
+    for (unsigned i = 0; i < count; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%s%d", i == 0 ? "[" : ",",
+                 vector_form_integer(form, info, vector, i));
+        codec_text_add(text, number);
+    }
+    codec_text_add(text, "]");
+}
+
 static unsigned encode_row(struct request *request)
 {
     struct writing *writing = writing_begin(request, head);
     if (writing == NULL || writing->encoded == request->call.item_count)
         return 0;
-    const struct embeddings *state = request->state;
     struct row *row = &request->rows[writing->encoded];
+    const struct vector_form *form = &request->call.vector;
     float *vector = row->answer.result.vector;
     const unsigned size = size_of(request, row);
     char begin[ROW_BYTES];
@@ -135,10 +146,12 @@ static unsigned encode_row(struct request *request)
     snprintf(begin, sizeof begin, "%s{\"object\":\"embedding\",\"index\":%u,\"embedding\":",
              writing->encoded > 0 ? "," : "", writing->encoded);
     codec_text_add(&writing->text, begin);
-    if (state->is_base64)
+    if (form->encoding == VECTOR_BASE64)
         add_base64(&writing->text, vector, size);
-    else
+    else if (form->encoding == VECTOR_FLOAT)
         writing_numbers(&writing->text, vector, size);
+    else
+        add_integers(&writing->text, form, row_info(row), vector);
     codec_text_add(&writing->text, "}");
     return request->call.item_count - ++writing->encoded;
 }

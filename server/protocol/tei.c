@@ -77,7 +77,7 @@ static enum err_code parse_embed(struct service *service, struct request *reques
         goto out;
     ((struct tei *)request->state)->is_raw = !normalizes;
     request->call.refuses_unit = !normalizes;
-    request->call.dimensions = (unsigned)dimensions;
+    request->call.vector.dimensions = (unsigned)dimensions;
     texts_items(request, doc_member(root, "inputs"), "inputs", texts_source_or_image);
 out:
     doc_free(root);
@@ -189,7 +189,7 @@ bool tei_is_prediction(const struct request *request)
 
 static unsigned size_of(const struct request *request, const struct row *row)
 {
-    const unsigned kept = request->call.dimensions;
+    const unsigned kept = request->call.vector.dimensions;
     return kept > 0 ? kept : row_info(row)->vector_size;
 }
 

@@ -98,11 +98,7 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
             "normalize: the modules of the model %s scale vectors to length 1: \"false\" "
             "cannot be obeyed",
             row->model->name);
-    if (call->wish == WISH_VECTOR && call->dimensions > info->vector_size)
-        return err_set(&row->err, ERR_UNUSABLE,
-                       "dimensions: the vectors of the model %s have %u numbers, %u are asked for",
-                       row->model->name, info->vector_size, call->dimensions);
-    return ERR_OK;
+    return vector_form_check(&call->vector, info, &row->err);
 }
 
 /* The model of an item; what is wrong with the choice goes into the row. */

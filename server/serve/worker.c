@@ -42,6 +42,9 @@ static void answer(struct row *row)
     row->answer.model_version = model->info->version;
     row->answer.model_digest = served_model_digest(model);
     row->answer.info = row_info(row);
+    row->answer.vector = row->request->call.vector;
+    if (row->answer.result.vector != NULL)
+        vector_form_scale(&row->answer.vector, row->answer.info, row->answer.result.vector);
     if (row->likeness != NULL)
         likeness_take(row->likeness, row->answer.result.features, model->info->classifier_size);
     atomic_fetch_add_explicit(&model->answered, 1, memory_order_relaxed);

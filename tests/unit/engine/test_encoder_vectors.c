@@ -173,6 +173,8 @@ START_TEST(what_a_directory_cannot_obey_is_refused_by_name)
         {"bert-5", "{\"pooling\": []}", "$.pooling: expected 1 to 6 names, found 0"},
         {"bert-5", "{\"pooling\": \"mean\", \"long_text\": \"windows\"}", "$.long_text"},
         {"bert-5", "{\"task\": \"dream\"}", "$.task 'dream' is not supported (supported: embed)"},
+        {"bert-5", "{\"pooling\": \"mean\", \"ranges\": [[1]]}", "$.ranges must be two lists of"},
+        {"bert-5", "{\"ranges\": []}", "$.ranges is of vectors"},
         {"bert-5", "{\"task\": 7}", "$.task: expected a string"},
         {"bert-5", "{\"pooling\": \"mean\", \"normalize\": 1}", "$.normalize: expected"},
         {"distilbert-0", "{\"pooling\": \"pooler\"}", "$.pooling: 'distilbert' has no pooler"},
@@ -196,14 +198,14 @@ END_TEST
 START_TEST(an_attnd_json_that_is_large_does_not_tell_of_vectors)
 {
     setup();
-    enum { LARGE = 70000 };
+    enum { LARGE = 1100000 };
     struct engine_model *model;
     char *text = malloc(LARGE + 64);
     ck_assert_ptr_nonnull(text);
     memset(text, ' ', LARGE);
     strcpy(text + LARGE, "{\"pooling\": \"mean\"}");
     ck_assert_int_eq(open_with(&model, "bert-5", text), ERR_UNSUPPORTED);
-    ck_assert_msg(strstr(err.text, "are read from a file of at most 65536 bytes") != NULL, "%s",
+    ck_assert_msg(strstr(err.text, "are read from a file of at most 1048576 bytes") != NULL, "%s",
                   err.text);
     free(text);
     tempdir_close(&dir);

@@ -33,11 +33,12 @@ static struct predict_call parse(const char *body, const char *const *given)
 
 START_TEST(codec_query_options_count_as_members_of_the_body)
 {
-    struct predict_call call = PARSE(
-        "{\"text\": \"a\"}", "model=kernel-bert", "top_k=3", "explain=gradient", "overlay=true",
-        "explain_layer=2", "attention_stats=true", "id=w7", "deadline_ms=9", "long_text=windows",
-        "aggregation=first", "keep=false", "candidate_labels=x", "candidate_labels=y",
-        "hypothesis_template=this is {}", "context.lot=A1", "context.die_x=5");
+    struct predict_call call =
+        PARSE("{\"text\": \"a\"}", "model=kernel-bert", "top_k=3", "explain=gradient",
+              "overlay=true", "explain_layer=2", "attention_stats=true", "id=w7", "deadline_ms=9",
+              "long_text=windows", "aggregation=first", "dimensions=5", "encoding=binary",
+              "normalize=true", "keep=false", "candidate_labels=x", "candidate_labels=y",
+              "hypothesis_template=this is {}", "context.lot=A1", "context.die_x=5");
     ck_assert_msg(err.code == ERR_OK, "%s", err.text);
     ck_assert_str_eq(call.model, "kernel-bert");
     ck_assert_str_eq(call.model_place, "?model");
@@ -48,6 +49,8 @@ START_TEST(codec_query_options_count_as_members_of_the_body)
     ck_assert_uint_eq(call.deadline_ms, 9);
     ck_assert_int_eq(call.long_text, LONG_TEXT_WINDOWS);
     ck_assert_int_eq(call.aggregation, AGGREGATION_FIRST);
+    ck_assert(call.vector.dimensions == 5 && call.vector.encoding == VECTOR_BINARY);
+    ck_assert(call.vector.is_scaled && !call.refuses_unit);
     ck_assert_uint_eq(call.labels.count, 2);
     ck_assert_str_eq(call.labels.texts[1], "y");
     ck_assert_str_eq(call.labels.hypothesis, "this is {}");

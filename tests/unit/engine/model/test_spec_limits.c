@@ -227,7 +227,7 @@ START_TEST(spec_errors_name_the_field_and_its_limit)
          "target_precision, thresholds, truncation, uncalibrated, class_codes, ood, reference, "
          "long_text, window_stride, window_pooling, views, reduction, token_pruning, "
          "candidate_labels, hypothesis_template, head, fitted_prior, class_prior, colours, dtype, "
-         "agreement, task, pooling, normalize)"},
+         "agreement, task, pooling, normalize, ranges)"},
         {"{\"model_type\": \"bert\"}", "{\"dtype\": \"auto\"}",
          "attnd.json: $.dtype must be \"f32\", \"bf16\" or \"int8\""},
         {"{\"model_type\": \"bert\"}", "{\"agreement\": {\"int8\": {}}}",

@@ -174,7 +174,7 @@ START_TEST(openai_refuses_in_its_own_form)
         {"{\"input\":{}}", 422, "unusable", "input: expected a text, found an object"},
         {"{}", 422, "unusable", "input: it is missing"},
         {"{\"input\":\"a\",\"dimensions\":49}", 422, "unusable",
-         "input: dimensions: the vectors of the model vectors have 48 numbers, 49 are asked for"},
+         "input: dimensions: the model's vectors have 48 numbers, 49 are asked for"},
         {"{\"input\":\"a\",\"dimensions\":0}", 422, "unusable", "$.dimensions"},
         {"{\"input\":\"a\",\"encoding_format\":\"int8\"}", 422, "unusable", "encoding_format: "},
         {"{\"input\":\"a\",\"inputs\":\"b\"}", 422, "unusable", "$.inputs is not supported"},

@@ -1,0 +1,136 @@
+#include "wire/vector_form.h"
+
+#include "engine/base/base64.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[VECTOR_ENCODINGS] = {
+    [VECTOR_FLOAT] = "float", [VECTOR_BASE64] = "base64", [VECTOR_INT8] = "int8",
+    [VECTOR_UINT8] = "uint8", [VECTOR_BINARY] = "binary", [VECTOR_UBINARY] = "ubinary",
+};
+
+bool vector_encoding_find(const char *name, size_t len, enum vector_encoding *out)
+{
+    for (int i = 0; i < VECTOR_ENCODINGS; i++)
+        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0) {
+            *out = (enum vector_encoding)i;
+            return true;
+        }
+    return false;
+}
+
+const char *vector_encoding_name(enum vector_encoding encoding)
+{
+    return names[encoding];
+}
+
+static bool has_range(enum vector_encoding encoding)
+{
+    return encoding == VECTOR_INT8 || encoding == VECTOR_UINT8;
+}
+
+static bool has_bits(enum vector_encoding encoding)
+{
+    return encoding == VECTOR_BINARY || encoding == VECTOR_UBINARY;
+}
+
+enum err_code vector_form_check(const struct vector_form *form, const struct engine_info *info,
+                                struct err *err)
+{
+    if (info->task != ENGINE_EMBED) {
+        if (form->dimensions == 0 && form->encoding == VECTOR_FLOAT && !form->is_scaled)
+            return ERR_OK;
+        return err_set(err, ERR_UNUSABLE,
+                       "dimensions, encoding, normalize: the model answers no vectors");
+    }
+    if (form->dimensions > info->vector_size)
+        return err_set(err, ERR_UNUSABLE,
+                       "dimensions: the model's vectors have %u numbers, %u are asked for",
+                       info->vector_size, form->dimensions);
+    if (has_range(form->encoding) && info->vector_least == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "encoding: %s needs a range for each number, and the model's attnd.json "
+                       "has no \"ranges\"",
+                       names[form->encoding]);
+    if (has_range(form->encoding) && form->is_scaled)
+        return err_set(err, ERR_UNUSABLE,
+                       "encoding: the ranges for %s are of vectors as the model gives them, "
+                       "without \"normalize\"",
+                       names[form->encoding]);
+    return ERR_OK;
+}
+
+unsigned vector_form_size(const struct vector_form *form, const struct engine_info *info)
+{
+    return form->dimensions > 0 ? form->dimensions : info->vector_size;
+}
+
+unsigned vector_form_count(const struct vector_form *form, const struct engine_info *info)
+{
+    const unsigned size = vector_form_size(form, info);
+    return has_bits(form->encoding) ? (size + 7) / 8 : size;
+}
+
+void vector_form_scale(const struct vector_form *form, const struct engine_info *info,
+                       float *vector)
+{
+    if (form->is_scaled)
+        engine_normalize(vector, vector_form_size(form, info));
+}
+
+static int quantized(float number, float least, float largest)
+{
+    const float range = (largest - least) / 255, step = range == 0 ? 1 : range;
+    const float level = floorf((number - least) / step);
+    return level < 0 ? 0 : level > 255 ? 255 : (int)level;
+}
+
+int vector_form_integer(const struct vector_form *form, const struct engine_info *info,
+                        const float *vector, unsigned index)
+{
+    const unsigned size = vector_form_size(form, info);
+    const bool is_signed = form->encoding == VECTOR_INT8 || form->encoding == VECTOR_BINARY;
+    int number = 0;
+    if (has_range(form->encoding))
+        number = quantized(vector[index], info->vector_least[index], info->vector_largest[index]);
+    else
+        for (unsigned bit = 0; bit < 8; bit++) {
+            const unsigned at = 8 * index + bit;
+            number = 2 * number + (at < size && vector[at] > 0);
+        }
+    return is_signed ? number - 128 : number;
+}
+
+static json_t *base64_json(const float *vector, unsigned size)
+{
+    char *text = malloc(base64_encoded_size(size * sizeof *vector));
+    if (text == NULL)
+        return NULL;
+    base64_encode(text, (const char *)vector, size * sizeof *vector);
+    json_t *string = json_string_nocheck(text);
+    free(text);
+    return string;
+}
+
+struct json_t *vector_form_json(const struct vector_form *form, const struct engine_info *info,
+                                const float *vector)
+{
+    const unsigned count = vector_form_count(form, info);
+    if (form->encoding == VECTOR_BASE64)
+        return base64_json(vector, count);
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = json_array_append_new(
+                 array, form->encoding == VECTOR_FLOAT
+                            ? json_real((double)vector[i])
+                            : json_integer(vector_form_integer(form, info, vector, i))) == 0;
+    if (ok)
+        return array;
+    json_decref(array);
+    return NULL;
+}
