@@ -19,8 +19,10 @@
 struct config_model {
     const char *name, *dir, *dtype; /* dtype NULL: f32 */
     double split;                   /* share of the requests that it answers, 0..1 */
-    double shadow;   /* share of the others that it gets a copy of, never answering */
-    bool is_standby; /* the primary before, kept for a rollback; never in a file (rollout.h) */
+    double shadow;     /* share of the others that it gets a copy of, never answering */
+    bool is_standby;   /* the primary before, kept for a rollback; never in a file (rollout.h) */
+    const char *index; /* file of past cases (engine/index/index.h); NULL: none */
+    bool is_public;    /* who may predict may search it; else who may give feedback */
 };
 
 enum { CONFIG_MODELS_MAX = 64, CONFIG_BODY_BYTES_MAX = 1024 * 1024 * 1024 };

@@ -175,11 +175,12 @@ static enum err_code unknown_key(const char *path, const char *key, const char *
 static enum err_code read_model(struct config *config, json_t *value, const char *path,
                                 struct err *err)
 {
-    static const char *const keys[] = {"name", "dir", "dtype", "split", "shadow"};
+    static const char *const keys[] = {"name",  "dir",    "dtype", "index",
+                                       "split", "shadow", "public"};
     struct config_model model = {0};
-    const char **const texts[] = {&model.name, &model.dir, &model.dtype};
+    const char **const texts[] = {&model.name, &model.dir, &model.dtype, &model.index};
     double *const shares[] = {&model.split, &model.shadow};
-    enum { TEXTS = 3, KEYS = sizeof keys / sizeof keys[0] };
+    enum { TEXTS = 4, SHARES = 2, KEYS = sizeof keys / sizeof keys[0] };
     if (!json_is_object(value))
         return err_set(err, ERR_UNUSABLE, "%s: expected an object, found %s", path,
                        doc_type_name(value));
@@ -190,8 +191,9 @@ static enum err_code read_model(struct config *config, json_t *value, const char
             i++;
         if (i == KEYS)
             return unknown_key(path, key, keys, KEYS, err);
-        if (i < TEXTS ? doc_get_string(value, path, key, texts[i], err)
-                      : doc_get_number(value, path, key, shares[i - TEXTS], err))
+        if (i < TEXTS            ? doc_get_string(value, path, key, texts[i], err)
+            : i < TEXTS + SHARES ? doc_get_number(value, path, key, shares[i - TEXTS], err)
+                                 : doc_get_bool(value, path, key, &model.is_public, err))
             return err->code;
     }
     if (model.name == NULL || model.dir == NULL)

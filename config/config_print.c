@@ -25,6 +25,11 @@ static void print_models(const struct config *config, FILE *file)
             fprintf(file, ", \"split\": %.15g", model->split);
         if (model->shadow > 0)
             fprintf(file, ", \"shadow\": %.15g", model->shadow);
+        if (model->index != NULL) {
+            fputs(", \"index\": ", file);
+            print_string(file, model->index);
+            fputs(model->is_public ? ", \"public\": true" : "", file);
+        }
         fputc('}', file);
     }
     fputs(config->model_count > 0 ? "\n    ]" : "]", file);

@@ -128,6 +128,14 @@ static enum err_code check_model(const struct config *config, const struct confi
     if (model->dtype != NULL && !cli_option_is_choice(dtypes, model->dtype))
         return err_set(err, ERR_UNUSABLE, "model \"%s\": dtype must be one of %s", model->name,
                        dtypes);
+    if (model->index != NULL && !is_directory_text(model->index))
+        return err_set(err, ERR_UNUSABLE,
+                       "model \"%s\": the index must be 1 to 4096 bytes of UTF-8 without control "
+                       "characters",
+                       model->name);
+    if (model->index == NULL && model->is_public)
+        return err_set(err, ERR_UNUSABLE,
+                       "model \"%s\": \"public\" is of an index, and there is none", model->name);
     for (unsigned i = 0; i < config->model_count; i++)
         if (strcmp(config->models[i].name, model->name) == 0 &&
             strcmp(config->models[i].dir, model->dir) == 0)
@@ -162,6 +170,9 @@ enum err_code option_add_model(struct config *config, const struct config_model 
     if (model->dtype != NULL &&
         set_string(&copy.dtype, config, model->dtype, strlen(model->dtype), err))
         return err->code;
+    if (model->index != NULL &&
+        set_string(&copy.index, config, model->index, strlen(model->index), err))
+        return err->code;
     config->models[config->model_count++] = copy;
     return ERR_OK;
 }
@@ -170,21 +181,22 @@ enum err_code option_add_model(struct config *config, const struct config_model 
  * none, or it cannot be read. */
 static bool take_suffix(struct config_model *model, char *dir, struct err *err)
 {
-    static const char *const keys[] = {",dtype=", ",split=", ",shadow="};
+    static const char *const keys[] = {",dtype=", ",index=", ",split=", ",shadow="};
+    enum { TEXTS = 2, KEYS = 4 };
     char *comma = strrchr(dir, ','), *end;
     size_t i = 0;
-    while (comma != NULL && i < 3 && strncmp(comma, keys[i], strlen(keys[i])) != 0)
+    while (comma != NULL && i < KEYS && strncmp(comma, keys[i], strlen(keys[i])) != 0)
         i++;
-    if (comma == NULL || i == 3)
+    if (comma == NULL || i == KEYS)
         return false;
     const char *value = comma + strlen(keys[i]);
     *comma = '\0';
-    if (i == 0) {
-        model->dtype = value;
+    if (i < TEXTS) {
+        *(i == 0 ? &model->dtype : &model->index) = value;
         return true;
     }
     const double share = strtod(value, &end);
-    *(i == 1 ? &model->split : &model->shadow) = share;
+    *(i == TEXTS ? &model->split : &model->shadow) = share;
     if (end != value && *end == '\0')
         return true;
     err_set(err, ERR_UNUSABLE, "\"%s\" is no share; expected a number from 0 to 1", value);
@@ -200,7 +212,8 @@ enum err_code option_add_model_text(struct config *config, const char *text, siz
     char *equals = strchr(name, '=');
     if (equals == NULL)
         return err_set(err, ERR_UNUSABLE,
-                       "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]");
+                       "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
+                       "[,index=FILE]");
     *equals = '\0';
     struct config_model model = {.name = name, .dir = equals + 1};
     while (take_suffix(&model, equals + 1, err))
@@ -271,7 +284,7 @@ static enum err_code set_place(const struct cli_option *option, void *target, co
 #define FLAG_URL(key) #key
 #define FLAG_URLS(key) #key
 #define VALUE_MODELS(choices_)                                                                     \
-    .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S]", .apply = add_models
+    .value = "NAME=DIR[,dtype=D][,split=S][,shadow=S][,index=F]", .apply = add_models
 #define VALUE_ADDRESS(choices_) .value = "ADDRESS:PORT", .apply = set_address
 #define VALUE_PLACE(choices_) .value = "ADDRESS:PORT|unix:PATH", .apply = set_place
 #define VALUE_COUNT(choices_) .value = "N"

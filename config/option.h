@@ -51,7 +51,7 @@ enum err_code option_set_text(const struct cli_option *option, struct config *co
  * both its name and its directory. */
 enum err_code option_add_model(struct config *config, const struct config_model *model,
                                struct err *err);
-/* The same from NAME=DIR[,dtype=D][,split=S][,shadow=S]. */
+/* The same from NAME=DIR[,dtype=D][,split=S][,shadow=S][,index=F]. */
 enum err_code option_add_model_text(struct config *config, const char *text, size_t len,
                                     struct err *err);
 

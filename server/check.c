@@ -4,10 +4,12 @@
 #include "engine/base/file.h"
 #include "engine/base/versions.h"
 #include "engine/engine.h"
+#include "engine/index/index.h"
 #include "engine/selftest.h"
 #include "server/addresses.h"
 #include "server/audit/audit_service.h"
 #include "server/auth/keys.h"
+#include "server/bounds/memory.h"
 #include "server/fits/fits_left.h"
 #include "server/http/http.h"
 #include "server/http/tls.h"
@@ -43,6 +45,26 @@ static enum err_code check_each(const struct config *config, struct err *err)
     return ERR_OK;
 }
 
+/* Indexes take memory beside the models. That one is of its model is known only with both open. */
+static enum err_code check_indexes(const struct config *config, const struct memory_plan *memory,
+                                   struct err *err)
+{
+    size_t sum = memory_sum(memory->fixed_bytes, MEMORY_REQUESTS_MIN);
+    for (unsigned i = 0; i < config->model_count; i++) {
+        const struct config_model *model = &config->models[i];
+        struct index_info info;
+        if (model->index != NULL && index_measure(&info, model->index, err))
+            return err_prefix(err, "model %s: index ", model->name);
+        sum = memory_sum(sum, model->index != NULL ? info.bytes : 0);
+    }
+    if (sum > memory->max_bytes)
+        return err_set(err, ERR_UNUSABLE,
+                       "with the indexes of past inputs %zu bytes are needed, the limit is %zu "
+                       "(%s)",
+                       sum, memory->max_bytes, memory->source);
+    return ERR_OK;
+}
+
 static enum err_code check_models(const struct config *config, const struct plan *plan,
                                   struct memory_plan *memory, struct err *err)
 {
@@ -50,7 +72,8 @@ static enum err_code check_models(const struct config *config, const struct plan
     if (restore_config(&effective, config, true, err))
         return err->code;
     if (server_memory_plan(memory, &effective, plan, err) == ERR_OK &&
-        check_each(&effective, err) != ERR_OK && err->code != ERR_NO_MEMORY)
+        (check_each(&effective, err) || check_indexes(&effective, memory, err)) &&
+        err->code != ERR_NO_MEMORY)
         err->code = ERR_UNUSABLE;
     restore_blame(&effective, config, err);
     config_deinit(&effective);

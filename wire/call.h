@@ -27,8 +27,16 @@ enum { CALL_PLACE_BYTES = 64 };
 
 /* The models that may answer a call: any; those that answer an input as a whole; those of vectors;
  * those that score how well a second text fits a first one; those of labels and numbers; those that
- * tell whether a second text follows from a first one. */
-enum predict_wish { WISH_ANY, WISH_WHOLE, WISH_VECTOR, WISH_RANK, WISH_SCORES, WISH_ENTAIL };
+ * tell whether a second text follows from a first one; those with past inputs, which alone are told. */
+enum predict_wish {
+    WISH_ANY,
+    WISH_WHOLE,
+    WISH_VECTOR,
+    WISH_RANK,
+    WISH_SCORES,
+    WISH_ENTAIL,
+    WISH_SIMILAR
+};
 
 struct predict_call {
     const char *model_place; /* where `model` stands in the call, for error texts */
@@ -52,6 +60,7 @@ struct predict_call {
     bool refuses_cut;          /* a text of which not all is read, unless the model accepts that */
     struct vector_form vector; /* the form of the answer, if it is a vector */
     bool refuses_unit;         /* a vector whose length the model's modules have set to 1 */
+    unsigned similar;          /* so many near inputs are told of each; 0: none */
     bool envelope; /* the call had "inputs": answer with "results", failed items among them. Without
                       it a failed item is the failure of the call */
     bool is_lines; /* answer each item with a line of its own (NDJSON) */

@@ -20,6 +20,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/doc.h"
 #include "engine/content/file_kind.h"
+#include "engine/index/index.h"
 #include "engine/vision/input_formats.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
@@ -216,6 +217,11 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
                            CODEC_CONTEXT_OF_CALL, reader->arena, &call->context, &call->lot, err))
         return err->code;
     call->deadline_ms = (unsigned)deadline_ms;
+    long long similar = call->similar;
+    if (doc_get_integer(tree, "$", call->wish == WISH_SIMILAR ? "k" : "similar", 1,
+                        INDEX_NEIGHBOURS_MAX, &similar, err))
+        return err->code;
+    call->similar = (unsigned)similar;
     if (reader->query != NULL && codec_query_merge(call, reader->query, tree, reader->arena, err))
         return err->code;
     if (codec_check_explain(call, codec_query_place_of_explain(reader->query), err))
@@ -334,7 +340,7 @@ static enum err_code check_item_members(json_t *object, const char *path, struct
     for (void *at = json_object_iter(object); at != NULL; at = json_object_iter_next(object, at)) {
         const char *name = json_object_iter_key(at);
         if (strcmp(name, "inputs") != 0 && !codec_check_listed(name, &codec_names_item) &&
-            codec_check_listed(name, &codec_names_call))
+            (codec_check_listed(name, &codec_names_call) || strcmp(name, "k") == 0))
             return err_set(err, ERR_UNUSABLE,
                            is_line ? "%s.%s: options are for all lines; put it into the query"
                                    : "%s.%s: options are for the whole call; put it beside "
@@ -422,8 +428,9 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
     struct predict_call *call = reader->call;
     if (!json_is_object(root))
         return err_set(err, ERR_UNUSABLE, "$: expected an object, found %s", doc_type_name(root));
-    const struct codec_names *members =
-        limits->members != NULL ? limits->members : &codec_names_call;
+    const struct codec_names *members = limits->members != NULL ? limits->members
+                                        : limits->is_search     ? &codec_names_search
+                                                                : &codec_names_call;
     read_label(reader, root, "$", "id", LIMIT_ID_BYTES, &call->id, err);
     if (call->id != NULL && call->id[0] == '\0')
         call->id = NULL;
@@ -527,8 +534,12 @@ enum err_code codec_parse_json(struct predict_call *out, const char *body, size_
                                const struct codec_limits *limits, struct arena *arena,
                                struct err *err)
 {
-    *out =
-        (struct predict_call){.top_k = 1, .model_place = "$.model", .place = place, .keep = true};
+    *out = (struct predict_call){.top_k = 1,
+                                 .model_place = "$.model",
+                                 .place = place,
+                                 .keep = !limits->is_search,
+                                 .wish = limits->is_search ? WISH_SIMILAR : WISH_ANY,
+                                 .similar = limits->is_search ? CODEC_SIMILAR_DEFAULT : 0};
     const struct doc_limits json = json_limits_of(limits);
     struct elided elided;
     size_t inputs;

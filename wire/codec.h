@@ -30,6 +30,7 @@ struct codec_limits {
     struct interrupt *interrupt;
     const struct codec_query *query;   /* options beside the body; NULL: none */
     const struct codec_names *members; /* that the body may have; NULL: codec_names_call */
+    bool is_search; /* a call for near inputs alone: codec_names_search, `k` of them */
 };
 
 /* An `application/json` body, which must stay in place as long as the call: a long text is not
@@ -64,8 +65,10 @@ size_t codec_line_bytes(size_t len, size_t *tree);
 
 /* One option of a raw body's query string: `model`, `top_k` (number or all), `id`, `deadline_ms`,
  * `explain`, `explain_layer`, `overlay`, `attention_stats`, `long_text`, `prompt_name`,
- * `dimensions`, `encoding`, `normalize`, `candidate_labels` (one more label each time, or a JSON array of all), `hypothesis_template`,
- * `keep`, `context.lot` and the other members of a context. Any other name is an error that names
+ * `dimensions`, `encoding`, `normalize`, `candidate_labels` (one more label each time, or a JSON
+ * array of all), `hypothesis_template`, `keep`, `similar`, `context.lot` and the other members of a
+ * context, or, of a call with WISH_SIMILAR, `k` and the options of codec_names_search. Any other
+ * name is an error that names
  * the nearest. value may be NULL (an error). A later option of the same name, but for labels,
  * replaces the earlier one. After the last, codec_check_options looks at what they ask for
  * together. */
@@ -73,6 +76,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
                                  struct arena *arena, struct err *err);
 
 enum err_code codec_check_options(const struct predict_call *call, struct err *err);
+
+enum { CODEC_SIMILAR_DEFAULT = 5 }; /* near inputs of a search that does not say how many */
 
 enum { CODEC_RAW_BYTES = 4096 }; /* what it takes, with its row and its options */
 

@@ -21,7 +21,11 @@ static const char *const call[] = {"text",
                                    "text_pair",
                                    "candidate_labels",
                                    "hypothesis_template",
-                                   "keep"};
+                                   "keep",
+                                   "similar"};
+static const char *const search[] = {"text",      "image",       "inputs",   "model",
+                                     "k",         "deadline_ms", "id",       "context",
+                                     "long_text", "prompt_name", "text_pair"};
 static const char *const item[] = {"text", "image", "id", "context", "text_pair"};
 static const char *const context[] = {"lot",  "wafer",   "die_x",  "die_y",
                                       "tool", "chamber", "recipe", "step"};
@@ -41,7 +45,10 @@ static const char *const query[] = {"model",
                                     "normalize",
                                     "candidate_labels",
                                     "hypothesis_template",
-                                    "keep"};
+                                    "keep",
+                                    "similar"};
+static const char *const search_query[] = {"model",       "k",         "id",
+                                           "deadline_ms", "long_text", "prompt_name"};
 static const char *const feedback[] = {"id", "label", "index", "source", "new"};
 static const char *const labels[] = {"feedback"};
 static const char *const load[] = {"name", "dir", "dtype", "split", "shadow"};
@@ -56,6 +63,8 @@ static const char *const fit[] = {"name",   "version", "loss_max", "prior", "tar
     }
 
 const struct codec_names codec_names_call = NAMES(call);
+const struct codec_names codec_names_search = NAMES(search);
+const struct codec_names codec_names_search_query = NAMES(search_query);
 const struct codec_names codec_names_item = NAMES(item);
 const struct codec_names codec_names_context = NAMES(context);
 const struct codec_names codec_names_query = NAMES(query);

@@ -35,6 +35,8 @@ static const struct option {
     {"encoding", VALUE, PLACE(vector.encoding)},
     {"normalize", VALUE, PLACE(vector.is_scaled)},
     {"keep", VALUE, PLACE(keep)},
+    {"similar", VALUE, PLACE(similar)},
+    {"k", VALUE, PLACE(similar)},
 };
 
 enum { OPTIONS = sizeof options / sizeof options[0] };

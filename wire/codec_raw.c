@@ -1,6 +1,7 @@
 #include "wire/codec.h"
 
 #include "engine/base/utf8.h"
+#include "engine/index/index.h"
 #include "wire/codec_check.h"
 #include "wire/codec_context.h"
 #include "wire/codec_labels.h"
@@ -87,8 +88,10 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
                                  value != NULL ? value : "", arena, err);
     if (strcmp(name, "context") == 0)
         return err_set(err, ERR_UNUSABLE, "?context: name its members, as in ?context.lot=A1");
-    if (!codec_check_listed(name, &codec_names_query))
-        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", &codec_names_query, err);
+    const struct codec_names *known =
+        call->wish == WISH_SIMILAR ? &codec_names_search_query : &codec_names_query;
+    if (!codec_check_listed(name, known))
+        return codec_check_unknown(CODEC_CHECK_QUERY, name, "option", known, err);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "?%s: expected a value", name);
     if (strcmp(name, "model") == 0)
@@ -105,6 +108,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
         return read_count(name, value, UINT_MAX, &call->top_k, err);
     if (strcmp(name, "deadline_ms") == 0)
         return read_up_to(name, value, CODEC_DEADLINE_MS_MAX, &call->deadline_ms, err);
+    if (strcmp(name, "similar") == 0 || strcmp(name, "k") == 0)
+        return read_up_to(name, value, INDEX_NEIGHBOURS_MAX, &call->similar, err);
     if (strcmp(name, "explain") == 0)
         return read_explain(call, value, err);
     if (strcmp(name, "explain_layer") == 0)

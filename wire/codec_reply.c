@@ -29,12 +29,18 @@ static json_t *milliseconds(double ms)
     return json_real(isfinite(ms) ? round(ms * 1000.0) / 1000.0 : 0.0);
 }
 
+static json_t *answer_json(const struct predict_call *call, const struct codec_row *row)
+{
+    return call->wish == WISH_SIMILAR ? answer_similar(&row->answer->neighbours)
+                                      : answer_prediction(row->answer, call->top_k);
+}
+
 /* One of several: a row that failed becomes a problem and does not affect the others. */
 static json_t *item_json(const struct predict_call *call, const struct codec_row *row,
                          const struct predict_item *item)
 {
-    json_t *object = row->err->code != ERR_OK ? problem_document(row->err, NULL)
-                                              : answer_prediction(row->answer, call->top_k);
+    json_t *object =
+        row->err->code != ERR_OK ? problem_document(row->err, NULL) : answer_json(call, row);
     int failed = object == NULL;
     if (item->id != NULL)
         failed |= codec_add(object, "id", json_string(item->id));
@@ -107,7 +113,7 @@ unsigned codec_reply_row(struct codec_reply *reply)
     if (call->is_lines) {
         add_line(reply, &row, i);
     } else if (!call->envelope) {
-        codec_text_members(&reply->text, answer_prediction(row.answer, call->top_k));
+        codec_text_members(&reply->text, answer_json(call, &row));
     } else {
         codec_text_add(&reply->text, i > 0 ? ",{" : "{");
         codec_text_members(&reply->text, item_json(call, &row, &call->items[i]));
@@ -128,6 +134,8 @@ const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing
     int failed = codec_add(times, "queue", milliseconds(timing->queue_ms));
     failed |= codec_add(times, "prepare", milliseconds(timing->prepare_ms));
     failed |= codec_add(times, "inference", milliseconds(timing->inference_ms));
+    if (call->similar > 0)
+        failed |= codec_add(times, "similar", milliseconds(timing->similar_ms));
     if (call->explain)
         failed |= codec_add(times, "explain", milliseconds(timing->explain_ms));
     failed |= codec_add(times, "total", milliseconds(timing->total_ms));

@@ -22,6 +22,7 @@
 struct codec_timing {
     double queue_ms, prepare_ms, inference_ms, total_ms;
     double explain_ms; /* reported if the call asked for explanations */
+    double similar_ms; /* reported if it asked for near inputs */
 };
 
 /* One input of the call. */
@@ -50,8 +51,8 @@ unsigned codec_reply_row(struct codec_reply *reply);
 const char *codec_reply_end(struct codec_reply *reply, const struct codec_timing *timing,
                             size_t *len);
 
-/* Upper bounds without explanations, before anything is computed: of the text, and, returned, of
- * that with the tree of the largest row. */
+/* Upper bounds without explanations and near inputs, before anything is computed: of the text, and,
+ * returned, of that with the tree of the largest row. */
 size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                          const struct codec_rows *rows, size_t *text);
 

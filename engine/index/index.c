@@ -148,7 +148,7 @@ static enum err_code read_memory(struct index *index, int fd,
 }
 
 /* A checksum that is right does not mean that an index was written by us. */
-static enum err_code check_rows(const struct index *index, uint64_t string_bytes, struct err *err)
+static enum err_code check_rows(struct index *index, uint64_t string_bytes, struct err *err)
 {
     uint64_t at = 0;
     for (size_t row = 0; row < index->info.rows; row++) {
@@ -160,6 +160,8 @@ static enum err_code check_rows(const struct index *index, uint64_t string_bytes
         if (end < at || end > string_bytes)
             return err_set(err, ERR_UNSUPPORTED, "row %zu: its strings end outside of the file",
                            row);
+        if (end - at > index->info.record_bytes)
+            index->info.record_bytes = end - at;
         for (unsigned i = 0; i < STRINGS; i++) {
             const size_t len = strnlen(index->strings + at, end - at);
             if (len == end - at || len > string_limits[i] ||

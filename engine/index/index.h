@@ -65,7 +65,8 @@ struct index_info {
     enum index_element element;
     unsigned dimensions;
     size_t rows;
-    size_t bytes; /* of the file, and of memory */
+    size_t bytes;        /* of the file, and of memory */
+    size_t record_bytes; /* the longest strings of a row together; of an open index */
 };
 
 /* A past input. The strings are UTF-8; label and source may be empty. */

@@ -96,12 +96,17 @@ static enum err_code check_origin(struct request *request, bool has_key)
                    "routes that change something do not answer pages of another origin");
 }
 
-enum err_code guard_check(struct request *request)
+enum err_code guard_check_reader(struct request *request)
 {
     const bool has_key = request->snapshot->keys != NULL;
     if (has_key ? check_host_of_browser(request) : check_place(request))
         return request->err.code;
-    if (check_origin(request, has_key))
+    return check_origin(request, has_key);
+}
+
+enum err_code guard_check(struct request *request)
+{
+    if (guard_check_reader(request))
         return request->err.code;
     /* A page may send these types to another origin without asking. curl -d names the last one too,
      * but nothing that only a browser adds. */

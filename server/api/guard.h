@@ -22,5 +22,7 @@
 
 /* From the head alone. ERR_FORBIDDEN; ERR_MEDIA_TYPE for a form. */
 enum err_code guard_check(struct request *request);
+/* The same for a request that only reads what is kept: its body may have any type. */
+enum err_code guard_check_reader(struct request *request);
 
 #endif

@@ -34,6 +34,8 @@ static enum err_code fill_row(struct service *service, struct request *request,
         .image_pixels_max = snapshot->config.image_pixels_max,
         .request_pixels_max = snapshot->config.request_pixels_max,
     };
+    const struct served_index *index = snapshot_index(snapshot, model, &row->has_public_index);
+    row->index = index != NULL ? index->info : NULL;
     if (drift == NULL)
         return err_no_memory(&request->err, sizeof *drift);
     if (service->drift != NULL && drift_read(service->drift, row->name, row->info, drift))

@@ -20,6 +20,7 @@
  * before it is parsed, which bounds the pool's waiting list. Long work (preparing, explaining) is
  * cancelled soon after its result is no longer needed: watch.h.
  */
+#include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
 #include "server/api/reply.h"
@@ -30,6 +31,7 @@
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
+#include "server/serve/similar.h"
 #include "server/serve/watch.h"
 #include "wire/limits.h"
 
@@ -89,6 +91,20 @@ static void keep_places(struct service *service, struct request *request, unsign
 
 /* ---- from the body to the queue ---- */
 
+/* An index that is not public is for those who may see kept inputs, too. */
+static enum err_code check_restricted(struct request *request)
+{
+    const struct key *key = request->grant.key;
+    const bool has_keys = request->snapshot->keys != NULL;
+    if (!similar_is_restricted(request))
+        return ERR_OK;
+    if (has_keys && (key == NULL || (key->scopes & 1U << SCOPE_FEEDBACK) == 0))
+        err_set(&request->err, ERR_FORBIDDEN, "the key needs the scope feedback");
+    else if (!guard_check_reader(request))
+        return ERR_OK;
+    return err_prefix(&request->err, "the index of past inputs is not public: ");
+}
+
 /* The body becomes a call, and the call rows. */
 static enum err_code parse(struct service *service, struct request *request)
 {
@@ -98,7 +114,7 @@ static enum err_code parse(struct service *service, struct request *request)
         protocol->parse(service, request))
         return request->err.code;
     request->deadline_ns = request_deadline_ns(request, request->snapshot->config.deadline_ms);
-    if (rows_open(request))
+    if (rows_open(request) || check_restricted(request))
         return request->err.code;
     request->parsed_ns = clock_now_ns();
     request_enter(request, REQUEST_PREPARE);
@@ -240,15 +256,21 @@ static bool encode_in_pool(struct request *request)
     return true;
 }
 
-/* A reply with explanations may be long whatever its labels are. */
-static bool explain_in_pool(const struct service *service, struct request *request)
+/* A reply with explanations may be long whatever its labels are. What explaining takes is not told
+ * as the time of a search. */
+static bool explain_in_pool(struct service *service, struct request *request)
 {
-    if (explain_rows(service, request)) {
+    const bool has_search = request->call.similar > 0, has_explanation = request->call.explain;
+    if (has_search && similar_step(service, request))
+        return true;
+    if (request->err.code == ERR_OK && has_explanation)
+        explain_rows(service, request);
+    if (request->err.code != ERR_OK) {
         http_resume(request->exchange);
         return false;
     }
     request_enter(request, REQUEST_REPLY);
-    return encode_in_pool(request);
+    return encode_in_pool(request) && !(has_search && has_explanation);
 }
 
 bool predict_pool(void *context, struct request *request)
@@ -322,8 +344,11 @@ static struct codec_timing timing_of(const struct request *request)
     if (last != NULL) {
         timing.queue_ms = clock_ms_between(last->submitted_ns, last->started_ns);
         timing.inference_ms = clock_ms_between(last->started_ns, last->done_ns);
+        if (request->searched_ns != 0)
+            timing.similar_ms = clock_ms_between(last->done_ns, request->searched_ns);
         if (request->explained_ns != 0)
-            timing.explain_ms = clock_ms_between(last->done_ns, request->explained_ns);
+            timing.explain_ms =
+                clock_ms_between(last->done_ns, request->explained_ns) - timing.similar_ms;
     }
     return timing;
 }
@@ -362,10 +387,12 @@ void predict_finish(struct service *service, struct request *request)
 {
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
+    const bool is_prediction = request->call.wish != WISH_SIMILAR;
     if (request->err.code == ERR_OK && !reply_rows(request) &&
-        (service->audit == NULL || !records_audit(service, request)))
-        records_predictions(service, request);
-    else if (request->lines != NULL && lines_answered(request) > 0)
+        (!is_prediction || service->audit == NULL || !records_audit(service, request))) {
+        if (is_prediction)
+            records_predictions(service, request);
+    } else if (request->lines != NULL && lines_answered(request) > 0)
         reply_failed_lines(service, request);
     else
         reply_problem(request);

@@ -116,7 +116,9 @@ void records_request(const struct service *service, const struct request *reques
         record.stage_model = (int)request->good[0]->model->slot;
     record.parse_s = stage_s(request->begun_ns, request->parsed_ns);
     record.prepare_s = stage_s(request->parsed_ns, request->prepared_ns);
-    record.explain_s = stage_s(last_done_ns, request->explained_ns);
+    record.similar_s = stage_s(last_done_ns, request->searched_ns);
+    record.explain_s = stage_s(request->searched_ns != 0 ? request->searched_ns : last_done_ns,
+                               request->explained_ns);
     record.encode_s = stage_s(request->encode_ns, request->encoded_ns);
     struct trace_record trace;
     if (request->trace != NULL) {

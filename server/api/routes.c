@@ -37,6 +37,10 @@ static const struct route table[] = {
      .says = {"predict", "Label, score and decision of a text, an image, or several of them",
               .schema = "Answer", .line = "AnswerLine", .can = CAN_PREDICT},
      PREDICTION(protocol_native)},
+    {"/similar", HTTP_POST, SCOPE_PREDICT,
+     .says = {"similar", "Past inputs that are nearest to a text, an image, or several of them",
+              .schema = "Similar", .is_search = true, .can = CAN_PREDICT | CAN(FORBIDDEN)},
+     PREDICTION(protocol_similar)},
     {"/v1/embeddings", HTTP_POST, SCOPE_PREDICT,
      .says = {"createEmbeddings", "Vectors of texts, as clients of OpenAI ask for them",
               .schema = "OpenAiEmbeddings", .takes = "OpenAiEmbeddingsRequest",
@@ -586,7 +590,8 @@ static void app_done(void *context, struct http_exchange *exchange)
     int route = request->route != NULL ? (int)routes_path_of(request->route) : METRICS_OTHER_ROUTE;
     request_enter(request, REQUEST_DONE);
     records_request(service, request, route);
-    if (request->exchange->reply.status == 200 && request->good_count > 0)
+    if (request->exchange->reply.status == 200 && request->good_count > 0 &&
+        request->call.wish != WISH_SIMILAR)
         offer_inputs(service, request);
     explain_release(service, request);
     rows_release_labels(request);

@@ -66,6 +66,17 @@ static json_t *label_shares_json(const struct label_shares_figures *figures,
     return codec_whole(object, failed);
 }
 
+/* {"rows", "dimensions", "similarity", "public"} */
+static json_t *index_json(const struct model_row *row)
+{
+    if (row->index == NULL)
+        return json_null();
+    return json_pack("{s:I, s:I, s:s, s:b}", "rows", (json_int_t)row->index->rows, "dimensions",
+                     (json_int_t)row->index->dimensions, "similarity",
+                     index_similarity_names[row->index->similarity], "public",
+                     row->has_public_index);
+}
+
 static json_t *row_json(const struct model_row *row)
 {
     json_t *object = json_object(), *model = answer_model(row->info);
@@ -93,6 +104,7 @@ static json_t *row_json(const struct model_row *row)
         failed |=
             codec_add(object, "label_shares", label_shares_json(row->label_shares, row->info));
     failed |= codec_add(object, "drift", drift_json(row->drift));
+    failed |= codec_add(object, "index", index_json(row));
     json_decref(model);
     return codec_whole(object, failed);
 }

@@ -7,6 +7,7 @@
 
 #include "engine/base/arena.h"
 #include "engine/engine.h"
+#include "engine/index/index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +31,8 @@ struct model_row {
     size_t inputs_max, body_bytes_max, image_pixels_max, request_pixels_max;
     const struct feedback_accuracy *accuracy; /* NULL: no labels are taken */
     bool with_confusion;                      /* of the accuracy */
+    const struct index_info *index;           /* of past inputs; NULL: it has none */
+    bool has_public_index;                    /* who may predict may search it */
     const struct version_row *versions;       /* [version_count] NULL: not asked for */
     unsigned version_count;
     const struct drift_figures *drift;               /* NULL: the model has no reference */

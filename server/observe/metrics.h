@@ -52,6 +52,7 @@ enum metrics_stage {
     STAGE_PREPARE,
     STAGE_QUEUE,
     STAGE_INFERENCE,
+    STAGE_SIMILAR,
     STAGE_EXPLAIN,
     STAGE_ENCODE,
     STAGE_COUNT

@@ -135,7 +135,8 @@ static void write_stages(struct metrics_text *text, struct metrics *metrics, enu
 {
     static const char *const stages[STAGE_COUNT] = {
         [STAGE_PARSE] = "parse",         [STAGE_PREPARE] = "prepare", [STAGE_QUEUE] = "queue",
-        [STAGE_INFERENCE] = "inference", [STAGE_EXPLAIN] = "explain", [STAGE_ENCODE] = "encode"};
+        [STAGE_INFERENCE] = "inference", [STAGE_SIMILAR] = "similar", [STAGE_EXPLAIN] = "explain",
+        [STAGE_ENCODE] = "encode"};
     unsigned slot = 0;
     for (const struct metrics_series *series;
          (series = next_series(metrics, &slot, false)) != NULL;)

@@ -45,6 +45,7 @@ static void on_request(void *context, const struct request_record *record)
         metrics_client_gone(metrics);
     count_stage(metrics, record->stage_model, STAGE_PARSE, record->parse_s);
     count_stage(metrics, record->stage_model, STAGE_PREPARE, record->prepare_s);
+    count_stage(metrics, record->stage_model, STAGE_SIMILAR, record->similar_s);
     count_stage(metrics, record->stage_model, STAGE_EXPLAIN, record->explain_s);
     count_stage(metrics, record->stage_model, STAGE_ENCODE, record->encode_s);
     metrics_request_end(metrics, record->route_index, record->model, record->status,

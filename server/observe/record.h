@@ -51,7 +51,7 @@ struct request_record {
     double total_s;
     const struct trace_record *trace; /* NULL: it is in none */
     /* Stages of a request that was answered with predictions; below 0: the stage did not run. */
-    double parse_s, prepare_s, explain_s, encode_s;
+    double parse_s, prepare_s, similar_s, explain_s, encode_s;
 };
 
 /* A reload of the configuration or another change of what is served, also one that failed. */

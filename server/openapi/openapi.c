@@ -38,6 +38,9 @@ static const struct shape {
     {"PredictText", &codec_names_call, {"image", "inputs", NULL}, NULL},
     {"PredictImage", &codec_names_call, {"text", "inputs", "text_pair"}, NULL},
     {"PredictInputs", &codec_names_call, {"text", "image", "text_pair"}, NULL},
+    {"SimilarText", &codec_names_search, {"image", "inputs", NULL}, NULL},
+    {"SimilarImage", &codec_names_search, {"text", "inputs", "text_pair"}, NULL},
+    {"SimilarInputs", &codec_names_search, {"text", "image", "text_pair"}, NULL},
     {"TextItem", &codec_names_item, {"image", NULL, NULL}, NULL},
     {"ImageItem", &codec_names_item, {"text", "text_pair", NULL}, NULL},
     {"context", &codec_names_context, {NULL, NULL, NULL}, "context_value"},
@@ -88,13 +91,12 @@ static void context_option(char out[OPTION_BYTES], size_t index)
 }
 
 /* References to all parameters of a raw body's query, at the end of an array. */
-static int append_options(json_t *parameters)
+static int append_options(json_t *parameters, const struct codec_names *names)
 {
     char name[OPTION_BYTES];
     int failed = 0;
-    for (size_t i = 0; i < codec_names_query.count; i++)
-        failed |=
-            json_array_append_new(parameters, reference("parameters", codec_names_query.list[i]));
+    for (size_t i = 0; i < names->count; i++)
+        failed |= json_array_append_new(parameters, reference("parameters", names->list[i]));
     for (size_t i = 0; i < codec_names_context.count; i++) {
         context_option(name, i);
         failed |= json_array_append_new(parameters, reference("parameters", name));
@@ -111,6 +113,7 @@ static int add_names(json_t *components)
     int failed = 0;
     for (size_t i = 0; i < codec_names_query.count; i++)
         failed |= add_option(parameters, codec_names_query.list[i], codec_names_query.list[i]);
+    failed |= add_option(parameters, "k", "k"); /* the only one that a search has of its own */
     for (size_t i = 0; i < codec_names_context.count; i++) {
         context_option(name, i);
         failed |= add_option(parameters, name, "context_value");
@@ -277,19 +280,20 @@ static json_t *parameters_of(const struct openapi_route *route)
         failed |= refer(parameters, name);
     }
     if (route->has_body && route->says->takes == NULL)
-        failed |= append_options(parameters);
+        failed |= append_options(parameters, route->says->is_search ? &codec_names_search_query
+                                                                    : &codec_names_query);
     return codec_whole(parameters, failed);
 }
 
 /* The JSON that the route takes; of a prediction a body of each type that is read. */
 static json_t *body_of(const struct openapi_route *route)
 {
-    static const char *const schemas[] = {[REQUEST_JSON] = "PredictRequest",
-                                          [REQUEST_TEXT] = "TextBody",
-                                          [REQUEST_IMAGE] = "ImageBody",
-                                          [REQUEST_LOT] = "LotBody",
-                                          [REQUEST_LINES] = "LinesBody"};
     const struct openapi_operation *says = route->says;
+    const char *const schemas[] = {[REQUEST_JSON] =
+                                       says->is_search ? "SimilarRequest" : "PredictRequest",
+                                   [REQUEST_TEXT] = "TextBody",
+                                   [REQUEST_IMAGE] = "ImageBody",
+                                   [REQUEST_LOT] = "LotBody"};
     json_t *content = json_object();
     enum request_body body;
     int failed = 0;

@@ -36,6 +36,7 @@ struct openapi_operation {
     unsigned can;           /* OPENAPI_CAN(code) of errors that not every route has */
     bool takes_image;       /* a picture's file may stand in place of `takes` */
     bool is_tagged;         /* a 200 has an ETag, and a 304 may come instead */
+    bool is_search; /* the bodies of a prediction, with the options of a search (codec_names.h) */
 };
 
 #define OPENAPI_CAN(code) (1U << (code))

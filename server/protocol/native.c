@@ -1,11 +1,13 @@
-/* native.c - attnd's own protocol: JSON, raw bodies or lots in, one object or an envelope out.
- * codec.h and codec_lot.h read them, codec_reply.h writes them. */
+/* native.c - attnd's own protocol: JSON, raw bodies or lots in, one object or an envelope out; and
+ * the same inputs for a search, whose answers are near inputs alone. codec.h and codec_lot.h read
+ * them, codec_reply.h writes them. */
 #include "engine/fab/lot_file.h"
 #include "engine/fab/lot_formats.h"
 #include "server/protocol/content.h"
 #include "server/protocol/lines.h"
 #include "server/protocol/protocol.h"
 #include "server/serve/claim.h"
+#include "server/serve/similar.h"
 #include "server/serve/watch.h"
 #include "wire/codec.h"
 #include "wire/codec_labels.h"
@@ -61,10 +63,16 @@ static void visit_option(void *context, const char *name, const char *value)
 static enum err_code parse_raw(struct request *request)
 {
     struct http_exchange *exchange = request->exchange;
+    const bool is_search = request->call.wish == WISH_SIMILAR; /* see parse_search */
     enum engine_kind kind = request->body == REQUEST_TEXT ? ENGINE_TEXT : ENGINE_IMAGE;
     if (codec_parse_raw(&request->call, kind, request->content, request->content_len,
                         &exchange->arena, &request->err))
         return request->err.code;
+    if (is_search) {
+        request->call.wish = WISH_SIMILAR;
+        request->call.similar = CODEC_SIMILAR_DEFAULT;
+        request->call.keep = false;
+    }
     http_query_each(exchange, visit_option, request);
     if (request->err.code == ERR_OK)
         codec_check_options(&request->call, &request->err);
@@ -149,10 +157,12 @@ static enum err_code parse_json(const struct service *service, struct request *r
     struct watch watch;
     struct reading reading = {.arena = &exchange->arena};
     codec_query_init(&reading.query);
+    reading.query.asked.wish = request->call.wish;
     http_query_each(exchange, visit_beside, &reading);
     struct codec_limits limits = {.inputs_max = request->snapshot->config.inputs_max,
                                   .interrupt = watch_begin(&watch, service, request),
-                                  .query = &reading.query};
+                                  .query = &reading.query,
+                                  .is_search = request->call.wish == WISH_SIMILAR};
     limits.interrupt->look = look_while_reading;
     codec_parse_json(&request->call, request->content, request->content_len, &limits,
                      &exchange->arena, &request->err);
@@ -197,6 +207,13 @@ static enum err_code parse(struct service *service, struct request *request)
     return request->err.code;
 }
 
+/* The wish, which the parsers of a call keep, says what it may have. */
+static enum err_code parse_search(struct service *service, struct request *request)
+{
+    request->call.wish = WISH_SIMILAR;
+    return parse(service, request);
+}
+
 /* ---- the answer ---- */
 
 static const char *reply_id(const struct request *request)
@@ -220,7 +237,15 @@ static struct codec_row row_of(const void *context, unsigned index)
 static size_t reply_bytes(const struct request *request, size_t *text)
 {
     const struct codec_rows rows = {request, row_of};
-    return codec_reply_bytes(&request->call, reply_id(request), &rows, text);
+    const size_t bytes = codec_reply_bytes(&request->call, reply_id(request), &rows, text);
+    size_t near = 0, largest = 0;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const size_t of_row = similar_text_bytes(&request->rows[i]);
+        near = memory_sum(near, of_row);
+        largest = of_row > largest ? of_row : largest;
+    }
+    *text = memory_sum(*text, near);
+    return memory_sum(bytes, memory_sum(near, memory_product(largest, SIMILAR_TREE_TIMES)));
 }
 
 static bool begin_reply(struct request *request)
@@ -257,15 +282,10 @@ static const char *problem(struct request *request, size_t *len)
     return codec_encode_problem(&request->err, instance(request), &request->exchange->arena, len);
 }
 
-const struct protocol protocol_native = {
-    .name = "native",
-    .accept = content_accept,
-    .parse_bytes = parse_bytes,
-    .parse = parse,
-    .reply_bytes = reply_bytes,
-    .encode_row = encode_row,
-    .encode = encode,
-    .problem = problem,
-    .reply_type = "application/json",
-    .problem_type = "application/problem+json",
-};
+#define BESIDE_PARSE                                                                               \
+    .accept = content_accept, .parse_bytes = parse_bytes, .reply_bytes = reply_bytes,              \
+    .encode_row = encode_row, .encode = encode, .problem = problem,                                \
+    .reply_type = "application/json", .problem_type = "application/problem+json"
+
+const struct protocol protocol_native = {.name = "native", .parse = parse, BESIDE_PARSE};
+const struct protocol protocol_similar = {.name = "similar", .parse = parse_search, BESIDE_PARSE};

@@ -36,6 +36,8 @@ struct protocol {
 
 /* attnd's own: POST /predict. */
 extern const struct protocol protocol_native;
+/* The same inputs, of which only near past ones are told: POST /similar. */
+extern const struct protocol protocol_similar;
 /* OpenAI's: POST /v1/embeddings. */
 extern const struct protocol protocol_openai;
 /* Rerankers as clients of Cohere and Jina ask them, POST /v1/rerank, and as those of

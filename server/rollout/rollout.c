@@ -40,7 +40,9 @@ static const char *dtype_of(const struct config_model *model)
 static bool is_same(const struct config_model *a, const struct config_model *b)
 {
     return strcmp(a->dir, b->dir) == 0 && strcmp(dtype_of(a), dtype_of(b)) == 0 &&
-           a->split == b->split && a->shadow == b->shadow && a->is_standby == b->is_standby;
+           strcmp(a->index != NULL ? a->index : "", b->index != NULL ? b->index : "") == 0 &&
+           a->is_public == b->is_public && a->split == b->split && a->shadow == b->shadow &&
+           a->is_standby == b->is_standby;
 }
 
 static bool has_same(struct list a, struct list b, const char *name)
@@ -93,7 +95,7 @@ static bool copy_list(struct arena *arena, struct list from, struct config_model
     for (unsigned i = 0; copy != NULL && i < from.count; i++) {
         copy[i] = from.models[i];
         if (!copy_text(arena, &copy[i].name) || !copy_text(arena, &copy[i].dir) ||
-            !copy_text(arena, &copy[i].dtype))
+            !copy_text(arena, &copy[i].dtype) || !copy_text(arena, &copy[i].index))
             return false;
     }
     return copy != NULL;

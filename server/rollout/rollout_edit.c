@@ -77,8 +77,12 @@ static enum err_code load(struct edit *edit, struct err *err)
 
 static struct config_model alone(const struct config_model *model, bool is_standby)
 {
-    return (struct config_model){
-        .name = model->name, .dir = model->dir, .dtype = model->dtype, .is_standby = is_standby};
+    return (struct config_model){.name = model->name,
+                                 .dir = model->dir,
+                                 .dtype = model->dtype,
+                                 .index = model->index,
+                                 .is_public = model->is_public,
+                                 .is_standby = is_standby};
 }
 
 /* The one that was kept until now is closed: it is two steps back. */

@@ -2,8 +2,8 @@
  *
  *     {"format": 1, "models": [{"name": "wafer-vit", "file": [ENTRY, ...], "now": [ENTRY, ...]}]}
  *
- * with an entry {"dir", "dtype", "split", "shadow", "standby"}. Only names that were changed are
- * there; `file` is what the configuration said then. */
+ * with an entry {"dir", "dtype", "split", "shadow", "standby", "index", "public"}. Only names that
+ * were changed are there; `file` is what the configuration said then. */
 #include "server/rollout/rollout.h"
 
 #include "engine/base/doc_edit.h"
@@ -27,10 +27,11 @@ static json_t *entries_json(const struct config_model *models, unsigned count, c
     for (unsigned i = 0; i < count; i++)
         if (strcmp(models[i].name, name) == 0)
             json_array_append_new(
-                list, json_pack("{s:s, s:s, s:f, s:f, s:b}", "dir", models[i].dir, "dtype",
-                                models[i].dtype != NULL ? models[i].dtype : "f32", "split",
+                list, json_pack("{s:s, s:s, s:f, s:f, s:b, s:s*, s:b}", "dir", models[i].dir,
+                                "dtype", models[i].dtype != NULL ? models[i].dtype : "f32", "split",
                                 models[i].split, "shadow", models[i].shadow, "standby",
-                                models[i].is_standby));
+                                models[i].is_standby, "index", models[i].index, "public",
+                                models[i].is_public));
     return list;
 }
 
@@ -97,7 +98,9 @@ static enum err_code read_entry(struct config_model *out, const json_t *entry, c
         doc_get_string(entry, "$", "dtype", &out->dtype, err) ||
         doc_get_number(entry, "$", "split", &out->split, err) ||
         doc_get_number(entry, "$", "shadow", &out->shadow, err) ||
-        doc_get_bool(entry, "$", "standby", &out->is_standby, err))
+        doc_get_bool(entry, "$", "standby", &out->is_standby, err) ||
+        doc_get_string(entry, "$", "index", &out->index, err) ||
+        doc_get_bool(entry, "$", "public", &out->is_public, err))
         return err->code;
     if (out->dir == NULL)
         return err_set(err, ERR_UNUSABLE, "an entry of %.64s has no \"dir\"", name);

@@ -1,5 +1,6 @@
 #include "server/serve/claim.h"
 
+#include "server/serve/similar.h"
 #include "wire/limits.h"
 
 enum {
@@ -74,6 +75,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
             continue;
         if (claim_has_likeness(service, row))
             kept = memory_sum(kept, row->model->info->classifier_size + (size_t)ARENA_ALIGNMENT);
+        kept = memory_sum(kept, similar_bytes(row));
         struct engine_need need = engine_need(row_engine(row), &source);
         kept = memory_sum(kept, memory_sum(memory_sum(need.kept, need.answer),
                                            result_bytes(row, need.windows > 0)));

@@ -29,11 +29,9 @@ struct lane {
 
 /* Before anything is measured. */
 static const struct lane lanes_first[PREPARE_KINDS] = {
-    [PREPARE_READ] = {.ns_per_unit = 10},
-    [PREPARE_INPUTS] = {.ns_per_unit = 50},
-    [PREPARE_EXPLAIN] = {.ns_per_unit = 200},
-    [PREPARE_REPLY] = {.ns_per_unit = 10},
-    [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
+    [PREPARE_READ] = {.ns_per_unit = 10},           [PREPARE_INPUTS] = {.ns_per_unit = 50},
+    [PREPARE_EXPLAIN] = {.ns_per_unit = 200},       [PREPARE_SIMILAR] = {.ns_per_unit = 50},
+    [PREPARE_REPLY] = {.ns_per_unit = 10},          [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
     [PREPARE_GROUPS] = {.ns_per_unit = 100 * 1000},
 };
 

@@ -28,6 +28,7 @@ enum prepare_kind {
     PREPARE_READ,    /* units: bytes of the body */
     PREPARE_INPUTS,  /* bytes of the body and pixels of its images */
     PREPARE_EXPLAIN, /* explain_units of its rows (explain.h) */
+    PREPARE_SIMILAR, /* rows of an index that are searched (similar.h) */
     PREPARE_REPLY,   /* bytes of a long reply that is encoded, a row at a time */
     PREPARE_LABELS,  /* labels that are not yet encoded */
     PREPARE_GROUPS,  /* kept inputs that are read and grouped (server/review/review_groups.h) */

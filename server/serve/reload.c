@@ -42,7 +42,8 @@ static bool find_entry(const struct snapshot *snapshot, const char *name, unsign
 
 static bool has_same_shares(const struct config_model *a, const struct config_model *b)
 {
-    return a->split == b->split && a->shadow == b->shadow && a->is_standby == b->is_standby;
+    return a->split == b->split && a->shadow == b->shadow && a->is_standby == b->is_standby &&
+           a->is_public == b->is_public;
 }
 
 /* True if a name has the same versions in the same order, with the same shares. */
@@ -55,6 +56,7 @@ static bool is_unchanged(const struct reload *reload, const char *name)
         if (!was || !is)
             return was == is;
         if (old->models[before] != next->models[after] ||
+            old->indexes[before] != next->indexes[after] ||
             !has_same_shares(&old->config.models[before], &next->config.models[after]))
             return false;
     }
@@ -153,6 +155,29 @@ static bool is_reordered(const struct reload *reload)
     return !is_same && next->model_count == old->model_count;
 }
 
+/* The index of the model that was added last: the old snapshot's, if its file is the same. */
+static enum err_code take_index(struct reload *reload, const char *path, struct err *err)
+{
+    const struct snapshot *old = reload->old;
+    const struct served_model *model = reload->next->models[reload->next->model_count - 1];
+    struct served_index *index = NULL;
+    const uint64_t stamp = reload->keeps_models ? 0 : served_index_stamp(path);
+    for (unsigned i = 0; i < old->model_count && index == NULL; i++)
+        if (old->indexes[i] != NULL && strcmp(old->indexes[i]->path, path) == 0 &&
+            (reload->keeps_models || old->indexes[i]->stamp == stamp))
+            index = old->indexes[i];
+    if (index == NULL) {
+        if (served_index_open(&index, path, model, reload->options->memory, err))
+            return err_prefix(err, "model %s: index ", model->name);
+    } else {
+        if (served_index_check(index, model, err))
+            return err_prefix(err, "model %s: index ", model->name);
+        served_index_acquire(index);
+    }
+    snapshot_add_index(reload->next, index);
+    return ERR_OK;
+}
+
 static enum err_code take_model(struct reload *reload, unsigned index, struct err *err)
 {
     struct served_model *model = find_unchanged(reload, &reload->next->config.models[index]);
@@ -162,7 +187,8 @@ static enum err_code take_model(struct reload *reload, unsigned index, struct er
     } else if (open_model(reload, index, err)) {
         return err->code;
     }
-    if (check_versions(reload->next, err))
+    const char *path = reload->next->config.models[index].index;
+    if (check_versions(reload->next, err) || (path != NULL && take_index(reload, path, err)))
         return err->code;
     /* a shadow runs beside the workers, in a session of its own */
     if (reload->next->config.models[index].shadow <= 0)

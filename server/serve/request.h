@@ -25,6 +25,7 @@ struct lines;
 struct protocol;
 struct request;
 struct route;
+struct served_index;
 struct served_model;
 struct service;
 struct snapshot;
@@ -37,7 +38,7 @@ struct tracing;
     X(REQUEST_PARSE, "the body becomes a call and its rows", PREPARE, REPLY)                       \
     X(REQUEST_PREPARE, "texts become tokens, images patches", QUEUED, REPLY)                       \
     X(REQUEST_QUEUED, "the rows wait, and run, each by itself", EXPLAIN, REPLY)                    \
-    X(REQUEST_EXPLAIN, "attention becomes words or patches", REPLY, REPLY)                         \
+    X(REQUEST_EXPLAIN, "near inputs are found, attention becomes words or patches", REPLY, REPLY)  \
     X(REQUEST_REPLY, "the reply is decided, and sent; or a part of it", PARSE, REPLY)              \
     X(REQUEST_DONE, "nothing more", DONE, DONE)
 
@@ -61,7 +62,9 @@ struct row {
     struct err err;           /* code != ERR_OK: there is no answer */
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
     int8_t *likeness;         /* [classifier_size] by the worker (likeness.h); NULL: not wanted */
-    uint64_t deadline_ns;     /* 0: none */
+    const struct served_index *index; /* of its model, the snapshot's; NULL: not asked for */
+    float *compared; /* [engine_compared_size] by the worker, what is searched for; NULL likewise */
+    uint64_t deadline_ns; /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;
     bool is_abandoned; /* the client had gone before the row's turn */
 };
@@ -108,13 +111,15 @@ struct request {
     struct request_task task;
 
     /* When reading the call began, when it was read, when its rows were ready for the queue, when
-     * they were explained, when encoding the reply began and ended; 0: not yet, or never. */
-    uint64_t begun_ns, parsed_ns, prepared_ns, explained_ns, encode_ns, encoded_ns;
+     * near inputs were found, when they were explained, when encoding the reply began and ended; 0:
+     * not yet, or never. */
+    uint64_t begun_ns, parsed_ns, prepared_ns, searched_ns, explained_ns, encode_ns, encoded_ns;
 
     /* With explanations. */
     void (*then)(struct request *); /* gets the request after the last row; NULL: it is resumed */
     size_t capture_bytes;           /* reserved by explain_keep, given back by explain_release */
     uint64_t explain_units;         /* what explaining will cost (explain.h) */
+    unsigned searched;              /* good rows for which near inputs were searched (similar.h) */
 
     size_t reply_bytes;      /* that the reply takes while it is made; without explanations */
     size_t long_reply_bytes; /* that its text takes, if it is to be encoded in the pool; else 0 */

@@ -10,6 +10,7 @@
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/label_sets.h"
+#include "server/serve/similar.h"
 #include "server/serve/versions.h"
 #include "server/serve/watch.h"
 
@@ -67,13 +68,15 @@ static bool grants(const struct engine_info *info, enum predict_wish wish)
                : true;
 }
 
-/* The first model that reads the kind and grants the call's wish. */
+/* The first model that reads the kind and grants the call's wish; of a search one with an index. */
 static struct served_model *default_model(const struct request *request, enum engine_kind kind)
 {
     const struct snapshot *snapshot = request->snapshot;
+    const enum predict_wish wish = request->call.wish;
     for (unsigned i = 0; i < snapshot->model_count; i++)
         if (engine_reads(snapshot->models[i]->info, kind) &&
-            grants(snapshot->models[i]->info, request->call.wish))
+            grants(snapshot->models[i]->info, wish) &&
+            (wish != WISH_SIMILAR || snapshot->indexes[i] != NULL))
             return snapshot->models[i];
     return snapshot_default(snapshot, kind);
 }
@@ -115,7 +118,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
         /* items with the same key go to the same version */
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = versions_choose(request->snapshot, model, row->key);
-        if (check_wish(call, row) || check_labels(request, row))
+        if (check_wish(call, row) || check_labels(request, row) || similar_find_index(request, row))
             prefix_item(request, index, &row->err);
         return;
     }
@@ -271,7 +274,8 @@ static enum err_code prepare_item(struct service *service, struct request *reque
     const struct engine_source source = request_source(request, index);
     if (engine_prepare(row_engine(row), &source, interrupt, arena, &row->input, &row->err) ||
         check_whole(&request->call, row) ||
-        (request->call.explain && explain_keep(service, request, row)))
+        (request->call.explain && explain_keep(service, request, row)) ||
+        similar_keep(request, row))
         return prefix_item(request, index, &row->err);
     if (engine_result_init(&row->answer.result, row_engine(row), arena, &row->err) ||
         engine_result_rows(&row->answer.result, row_engine(row), &row->input, arena, &row->err))

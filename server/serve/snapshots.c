@@ -36,9 +36,15 @@ enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct
 {
     struct snapshot *snapshot = calloc(1, sizeof *snapshot);
     *out = NULL;
-    if (snapshot != NULL)
+    if (snapshot != NULL) {
         snapshot->models = calloc(config->model_count + 1u, sizeof(struct served_model *));
-    if (snapshot == NULL || snapshot->models == NULL) {
+        snapshot->indexes = calloc(config->model_count + 1u, sizeof(struct served_index *));
+    }
+    if (snapshot == NULL || snapshot->models == NULL || snapshot->indexes == NULL) {
+        if (snapshot != NULL) {
+            free(snapshot->models);
+            free(snapshot->indexes);
+        }
         free(snapshot);
         return err_no_memory(err, sizeof *snapshot);
     }
@@ -55,6 +61,11 @@ void snapshot_add(struct snapshot *snapshot, struct served_model *model)
     snapshot->models[snapshot->model_count++] = model;
 }
 
+void snapshot_add_index(struct snapshot *snapshot, struct served_index *index)
+{
+    snapshot->indexes[snapshot->model_count - 1] = index;
+}
+
 enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapshot *before,
                                  struct err *err)
 {
@@ -66,8 +77,11 @@ void snapshot_discard(struct snapshot *snapshot)
 {
     if (snapshot == NULL)
         return;
-    for (unsigned i = 0; i < snapshot->model_count; i++)
+    for (unsigned i = 0; i < snapshot->model_count; i++) {
+        served_index_release(snapshot->indexes[i]);
         served_model_release(snapshot->models[i]);
+    }
+    free(snapshot->indexes);
     free(snapshot->models);
     keys_close(snapshot->keys);
     config_deinit(&snapshot->config);
@@ -88,6 +102,16 @@ struct served_model *snapshot_default(const struct snapshot *snapshot, enum engi
         if (engine_reads(snapshot->models[i]->info, kind))
             return snapshot->models[i];
     return NULL;
+}
+
+struct served_index *snapshot_index(const struct snapshot *snapshot,
+                                    const struct served_model *model, bool *is_public)
+{
+    unsigned i = 0;
+    while (i < snapshot->model_count && snapshot->models[i] != model)
+        i++;
+    *is_public = i < snapshot->model_count && snapshot->config.models[i].is_public;
+    return i < snapshot->model_count ? snapshot->indexes[i] : NULL;
 }
 
 bool snapshot_is_default(const struct snapshot *snapshot, const struct served_model *model)

@@ -16,13 +16,15 @@
 
 #include "config/config.h"
 #include "server/auth/keys.h"
+#include "server/serve/served_index.h"
 #include "server/serve/served_model.h"
 
 struct snapshot {
     unsigned generation; /* from 1 */
     struct config config;
-    struct keys *keys; /* those of config.keys_file; NULL: none are needed */
-    struct served_model **models; /* [model_count] in the order of the configuration */
+    struct keys *keys;             /* those of config.keys_file; NULL: none are needed */
+    struct served_model **models;  /* [model_count] in the order of the configuration */
+    struct served_index **indexes; /* [model_count] of the models; NULL: it has none */
     unsigned model_count;
     atomic_uint users;
     struct snapshot *next; /* of those to be closed */
@@ -34,6 +36,8 @@ enum err_code snapshot_create(struct snapshot **out, unsigned generation, struct
                               struct err *err);
 /* Adds a model and takes ownership of the caller's hold. Before it is published. */
 void snapshot_add(struct snapshot *snapshot, struct served_model *model);
+/* Gives the last model its index, and takes ownership of the caller's hold. */
+void snapshot_add_index(struct snapshot *snapshot, struct served_index *index);
 /* Reads the keys of its configuration; those that `before` (NULL: none) has too go on counting.
  * ERR_UNUSABLE, ERR_NO_MEMORY. Before it is published. */
 enum err_code snapshot_read_keys(struct snapshot *snapshot, const struct snapshot *before,
@@ -45,6 +49,9 @@ void snapshot_discard(struct snapshot *snapshot);
 struct served_model *snapshot_find(const struct snapshot *snapshot, const char *name);
 /* The first model of a kind; NULL: there is none. */
 struct served_model *snapshot_default(const struct snapshot *snapshot, enum engine_kind kind);
+/* The model's index; NULL: it has none. *is_public: who may predict may search it. */
+struct served_index *snapshot_index(const struct snapshot *snapshot,
+                                    const struct served_model *model, bool *is_public);
 bool snapshot_is_default(const struct snapshot *snapshot, const struct served_model *model);
 
 struct snapshots;

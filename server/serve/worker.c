@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct worker {
     const struct worker_options *options;
@@ -47,6 +48,9 @@ static void answer(struct row *row)
         vector_form_scale(&row->answer.vector, row->answer.info, row->answer.result.vector);
     if (row->likeness != NULL)
         likeness_take(row->likeness, row->answer.result.features, model->info->classifier_size);
+    if (row->compared != NULL)
+        memcpy(row->compared, engine_compared(row->answer.info, &row->answer.result),
+               engine_compared_size(row->answer.info) * sizeof *row->compared);
     atomic_fetch_add_explicit(&model->answered, 1, memory_order_relaxed);
     if (!row->answer.result.is_finite)
         err_set(&row->err, ERR_INTERNAL, "the model gave a score that is not a finite number");

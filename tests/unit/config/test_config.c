@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
+#define MODEL_TEXT                                                                                 \
+    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE]"
 #define TWICE_TEXT                                                                                 \
     "two models are named \"a\" and have the same directory; each version of a name needs a "      \
     "directory of its own"

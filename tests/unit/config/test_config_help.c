@@ -29,12 +29,12 @@ START_TEST(config_help_begins_with_the_usage_and_the_first_options)
         "  --listen ADDRESS:PORT     address and port to serve on; port 0 picks a free one "
         "(default\n"
         "                            127.0.0.1:8080)\n"
-        "  --model NAME=DIR[,dtype=D][,split=S][,shadow=S]\n"
+        "  --model NAME=DIR[,dtype=D][,split=S][,shadow=S][,index=F]\n"
         "                            models to serve; in the file a list of {\"name\", \"dir\", "
         "\"dtype\", \"split\",\n"
-        "                            \"shadow\"}; the first of each kind is the default, and "
-        "entries of one\n"
-        "                            name are its versions\n";
+        "                            \"shadow\", \"index\", \"public\"}; the first of each kind is "
+        "the default, and\n"
+        "                            entries of one name are its versions\n";
     print_page();
     ck_assert_int_eq(strncmp(page, head, strlen(head)), 0);
     free(page);

@@ -195,7 +195,8 @@ START_TEST(the_address_for_administration_may_be_a_path_or_absent)
 END_TEST
 
 #define NAME_TEXT "a model's name must be 1 to 64 of A-Z a-z 0-9 . _ - and not only dots"
-#define MODEL_TEXT "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE]"
+#define MODEL_TEXT                                                                                 \
+    "expected NAME=DIR[,dtype=f32|bf16|int8|auto][,split=SHARE][,shadow=SHARE][,index=FILE]"
 #define SHARES_TEXT(name) "model \"" name "\": split and shadow are shares from 0 to 1"
 #define DIR_TEXT(name)                                                                             \
     "model \"" name "\": the directory must be 1 to 4096 bytes of UTF-8 without control "          \
@@ -241,6 +242,11 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         {{.name = "d", .dir = "x", .shadow = 0.5},
          "model \"d\": the first of a name answers and cannot be a shadow"},
         {{.name = longest, .dir = dirs}, NULL},
+        {{.name = "i", .dir = "x", .index = "a.index", .is_public = true}, ""},
+        {{.name = "i", .dir = "y", .is_public = true},
+         "model \"i\": \"public\" is of an index, and there is none"},
+        {{.name = "i", .dir = "y", .index = ""},
+         "model \"i\": the index must be 1 to 4096 bytes of UTF-8 without control characters"},
     };
     setup();
     unsigned count = 0;
@@ -262,6 +268,9 @@ START_TEST(a_model_is_taken_if_each_part_is_good)
         ck_assert_int_eq(added->dtype != NULL, cases[i].model.dtype != NULL);
         if (added->dtype != NULL)
             ck_assert_str_eq(added->dtype, cases[i].model.dtype);
+        if (cases[i].model.index != NULL)
+            ck_assert_str_eq(added->index, cases[i].model.index);
+        ck_assert_int_eq(added->is_public, cases[i].model.is_public);
     }
     longest[64] = 'n';
     dirs[4096] = 'd';
@@ -289,6 +298,7 @@ START_TEST(a_model_is_read_from_one_word)
         {"b=x=y", "b", "x=y", NULL, ""},
         {"c=x,y", "c", "x,y", NULL, ""},
         {"d=x,dtype=int8", "d", "x", "int8", ""},
+        {"i=x,index=a.index,dtype=int8", "i", "x", "int8", ""},
         {"d=y,dtype=auto", "d", "y", "auto", ""},
         {"e=x,dtype", "e", "x,dtype", NULL, ""},
         {"", NULL, NULL, NULL, MODEL_TEXT},

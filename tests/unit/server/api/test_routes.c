@@ -87,7 +87,7 @@ static bool is_prediction(const char *pattern)
 {
     static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank",
                                            "/rerank",  "/embed",         "/similarity",
-                                           "/",        "/models/{name}"};
+                                           "/",        "/models/{name}", "/similar"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         if (strcmp(patterns[i], pattern) == 0)
             return true;

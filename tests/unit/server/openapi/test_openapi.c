@@ -256,6 +256,9 @@ START_TEST(requests_have_the_members_that_the_codec_takes)
 {
     struct bench bench;
     bench_open(&bench);
+    expect_members(bench.document, "SimilarText", &codec_names_search, "image inputs");
+    expect_members(bench.document, "SimilarImage", &codec_names_search, "text inputs text_pair");
+    expect_members(bench.document, "SimilarInputs", &codec_names_search, "text image text_pair");
     expect_members(bench.document, "PredictText", &codec_names_call, "image inputs");
     expect_members(bench.document, "PredictImage", &codec_names_call, "text inputs text_pair");
     expect_members(bench.document, "PredictInputs", &codec_names_call, "text image text_pair");
@@ -414,6 +417,7 @@ static void expect_numbers(json_t *document, const struct config *config)
         {"components/schemas/context_value/maxLength", LIMIT_CONTEXT_BYTES},
         {"components/schemas/explain_layer/maximum", CODEC_LAYER_MAX},
         {"components/schemas/deadline_ms/maximum", CODEC_DEADLINE_MS_MAX},
+        {"components/schemas/k/maximum", INDEX_NEIGHBOURS_MAX},
         {"components/parameters/X-Request-Id/schema/maxLength", LIMIT_ID_BYTES},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

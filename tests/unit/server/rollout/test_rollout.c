@@ -15,7 +15,8 @@
 
 static struct err err;
 
-/* "a:1 a:2+.5 b:1" -> entries of the names and directories; "+" split, "~" shadow, "*" standby. */
+/* "a:1 a:2+.5 b:1" -> entries of the names and directories; "+" split, "~" shadow, "*" standby, "^"
+ * a public index. */
 static struct config listed(const char *words)
 {
     struct config config = {0};
@@ -25,10 +26,12 @@ static struct config listed(const char *words)
     arena_init(&config.arena);
     for (int used; sscanf(words, " %31s%n", texts[count], &used) == 1; words += used) {
         struct config_model *model = &models[count];
-        char *colon = strchr(texts[count], ':'), *mark = strpbrk(texts[count], "+~*");
+        char *colon = strchr(texts[count], ':'), *mark = strpbrk(texts[count], "+~*^");
         model->split = mark != NULL && *mark == '+' ? atof(mark + 1) : 0;
         model->shadow = mark != NULL && *mark == '~' ? atof(mark + 1) : 0;
         model->is_standby = mark != NULL && *mark == '*';
+        model->is_public = mark != NULL && *mark == '^';
+        model->index = model->is_public ? mark + 1 : NULL;
         if (mark != NULL)
             *mark = '\0';
         *colon = '\0';
@@ -53,6 +56,8 @@ static const char *words_of(const struct config *config)
             len += (size_t)snprintf(words + len, sizeof words - len, "+%g", model->split);
         if (model->shadow > 0)
             len += (size_t)snprintf(words + len, sizeof words - len, "~%g", model->shadow);
+        if (model->is_public)
+            len += (size_t)snprintf(words + len, sizeof words - len, "^%s", model->index);
         if (model->is_standby)
             len += (size_t)snprintf(words + len, sizeof words - len, "*");
     }
@@ -170,6 +175,7 @@ START_TEST(each_change_makes_another_list)
          "a:2 b:1 a:1* a:3+0.25"},
         {{.action = ROLLOUT_PROMOTE, .name = "a", .version = "3"}, "a:2 a:1* a:3", "a:3 a:2*"},
         {{.action = ROLLOUT_PROMOTE, .name = "a", .version = "1"}, "a:2 a:1*", "a:1 a:2*"},
+        {{.action = ROLLOUT_PROMOTE, .name = "a", .version = "2"}, "a:1^x a:2^y", "a:2^y a:1^x*"},
         {{.action = ROLLOUT_ROLLBACK, .name = "a"}, "b:1 a:2 a:1*", "b:1 a:1 a:2"},
         {{.action = ROLLOUT_UNLOAD, .name = "a", .version = "1"}, "a:2 a:1* b:1", "a:2 b:1"},
         {{.action = ROLLOUT_UNLOAD, .name = "a", .version = "2"}, "a:2 b:1", "b:1"},
@@ -248,7 +254,7 @@ START_TEST(rollout_stores_the_changes_and_nothing_else)
     struct tempdir dir;
     char state[256], path[300];
     struct stat file;
-    struct rollout *read, *made = rolled("a:1 b:1 c:1", "a:2 a:1* b:1 a:3+.25 d:1~0");
+    struct rollout *read, *made = rolled("a:1 b:1 c:1", "a:2^i a:1* b:1 a:3+.25 d:1~0");
     tempdir_open(&dir);
     snprintf(state, sizeof state, "%s/state", dir.path); /* it is made */
     snprintf(path, sizeof path, "%s/rollout.json", state);
@@ -257,7 +263,7 @@ START_TEST(rollout_stores_the_changes_and_nothing_else)
     rollout_close(read);
     ck_assert_int_eq(rollout_write(made, state, &err), ERR_OK);
     ck_assert_int_eq(rollout_read(&read, state, &err), ERR_OK);
-    expect_effective(read, "a:1 b:1 c:1", "a:2 a:1* a:3+0.25 b:1 d:1", NULL);
+    expect_effective(read, "a:1 b:1 c:1", "a:2^i a:1* a:3+0.25 b:1 d:1", NULL);
     expect_effective(read, "a:9 b:1 c:1", "a:9 b:1 d:1", "a");
     ck_assert(!rollout_is_changed(read, "b"));
     rollout_close(read);
