@@ -1,6 +1,7 @@
 /* Requests to the server that this page came from. All addresses are relative to the page, so that
  * it also works behind a proxy that serves it under a prefix. */
 import { anotherKey, authorization, currentKey } from './key.js';
+import { wellFormed } from './request.js';
 
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
@@ -113,6 +114,24 @@ export async function predict(request, signal) {
     const answer = results === undefined ? withLabel(rest)
         : { results: results.map(withLabel), ...rest };
     return { answer, roundTripMs: performance.now() - begun };
+}
+
+/**
+ * The past cases that are nearest to an input.
+ *
+ * @param {Input} input
+ * @param {{model: string, k: number}} options  model '': the first that has an index
+ * @param {AbortSignal} signal
+ * @returns {Promise<{neighbours: object[]}>} throws a Refusal or an AbortError
+ */
+export async function findSimilar(input, { model, k }, signal) {
+    const chosen = { k, ...model !== '' && { model } };
+    const isImage = input.kind === 'image';
+    const query = isImage ? `?${new URLSearchParams(chosen)}` : '';
+    const response = await fetchAnswer(`similar${query}`, { method: 'POST', signal,
+        body: isImage ? input.blob : JSON.stringify({ text: wellFormed(input.text), ...chosen }),
+        headers: { 'Content-Type': isImage ? input.type : 'application/json' } }, true);
+    return response.json();
 }
 
 /**

@@ -7,6 +7,7 @@ import { LiveView } from './live.js';
 import { ModelsView } from './models.js';
 import { PredictView } from './predict.js';
 import { ReviewView } from './review.js';
+import { SearchView } from './search.js';
 import { tabs } from './tabs.js';
 
 /* Interval of retries while the server does not answer. */
@@ -33,6 +34,7 @@ function tellServer(ok) {
 const live = new LiveView(byId('live'), tellServer);
 const versions = new ModelsView(byId('models'), { changed: start, tellServer });
 const review = new ReviewView(byId('review'), { tellServer });
+const search = new SearchView(byId('search'), { tellServer });
 const feedback = new Feedback(() => past.update());
 const past = new HistoryView(byId('history'), feedback);
 const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),
@@ -47,6 +49,7 @@ async function start() {
         await predict.loadModels();
         live.setModels(predict.models);
         review.setModels(predict.models);
+        search.setModels(predict.models);
         showServer(true);
     } catch (error) {
         tellServer(false);
@@ -55,7 +58,8 @@ async function start() {
     }
 }
 
-tabs(['tab-predict', 'tab-history', 'tab-review', 'tab-live', 'tab-models'].map(byId), (id) => {
+tabs(['tab-predict', 'tab-search', 'tab-history', 'tab-review', 'tab-live',
+    'tab-models'].map(byId), (id) => {
     review.setShown(id === 'review');
     live.setShown(id === 'live');
     past.setShown(id === 'history');

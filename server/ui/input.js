@@ -68,7 +68,8 @@ function isEditable(target) {
     return target instanceof HTMLTextAreaElement;
 }
 
-/** Files may be dropped anywhere; without this the browser would leave the page to show them. */
+/** Files may be dropped anywhere; without this the browser would leave the page to show them. One
+ * view takes them: the one whose isMine says so. */
 function takeDrops(zone, take) {
     let depth = 0;
     const mark = (by) => {
@@ -82,6 +83,8 @@ function takeDrops(zone, take) {
         event.preventDefault();
         depth = 0;
         mark(0);
+        if (!take.isMine())
+            return;
         const files = filesOf(event.dataTransfer);
         const text = event.dataTransfer?.getData('text/plain') ?? '';
         if (files.length > 0)
@@ -96,7 +99,7 @@ function takePastes(take) {
     addEventListener('paste', (event) => {
         const files = filesOf(event.clipboardData);
         const text = event.clipboardData?.getData('text/plain') ?? '';
-        if (files.length === 0 && (text === '' || isEditable(event.target)))
+        if (!take.isMine() || (files.length === 0 && (text === '' || isEditable(event.target))))
             return;
         event.preventDefault();
         if (files.length > 0)
@@ -108,7 +111,8 @@ function takePastes(take) {
 
 /**
  * @param {{zone: Element, button: Element, chooser: HTMLInputElement}} parts
- * @param {{files: (files: File[]) => void, text: (text: string) => void}} take
+ * @param {{files: (files: File[]) => void, text: (text: string) => void,
+ *     isMine: () => boolean}} take
  */
 export function listen({ zone, button, chooser }, take) {
     takeDrops(zone, take);

@@ -52,7 +52,8 @@ export class PredictView {
     wire() {
         listen({ zone: byId('drop'), button: byId('choose'), chooser: byId('file') },
             { files: (files) => this.takeFiles(files),
-                text: (text) => this.take(textInput(text)) });
+                text: (text) => this.take(textInput(text)),
+                isMine: () => byId('search').hidden });
         byId('send').addEventListener('click', () => this.send());
         byId('text').addEventListener('input', () => this.showNext());
         byId('text').addEventListener('keydown', (event) => {

@@ -16,7 +16,7 @@
 const TOP_OF_SEVERAL = 5;
 
 /** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
-function wellFormed(text) {
+export function wellFormed(text) {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
 }
 

@@ -53,6 +53,10 @@ const STATES = {
         await page.click('#tab-history');
         await page.waitForSelector('#labels-rows td');
     },
+    search: async (page) => {
+        await page.click('#tab-search');
+        await page.fill('#search-text', 'BUG');
+    },
     models: async (page) => {
         await page.click('#tab-models');
         await page.click('.rollout summary >> nth=0');
@@ -147,7 +151,9 @@ test('the keyboard alone opens a row of many, and marks its right label', () =>
 test('arrow keys change the view', () => shared.open({ expected: FAILED }, async (page) => {
     await tabTo(page, '#tab-predict');
     await page.keyboard.press('ArrowRight');
-    assert.ok(await page.isVisible('#history') && await page.isHidden('#predict'));
+    assert.ok(await page.isVisible('#search') && await page.isHidden('#predict'));
+    await page.keyboard.press('ArrowRight');
+    assert.ok(await page.isVisible('#history') && await page.isHidden('#search'));
     await page.keyboard.press('ArrowRight');
     assert.ok(await page.isVisible('#review') && await page.isHidden('#history'));
     await page.keyboard.press('ArrowRight');
@@ -182,5 +188,5 @@ test('nothing moves for who wants no motion', () => shared.open({}, async (page)
         }).map((element) => element.id));
     assert.deepEqual(await moving(), []);
     await page.emulateMedia({ reducedMotion: 'no-preference' });
-    assert.deepEqual(await moving(), ['result']);
+    assert.deepEqual(await moving(), ['result', 'search-result']);
 }));
