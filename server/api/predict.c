@@ -8,7 +8,7 @@
  *     prepare   I/O or pool thread     tokens and patches; before that, on the labeller's thread,
  *                                      labels that came with the call
  *     queued    queue and workers      each row by itself
- *     explain   pool thread            if the call asks for explanations
+ *     explain   pool thread            if the call asks for near inputs or explanations
  *     reply     I/O thread             encode, and tell the observers; what may be long is encoded
  *                                      on a pool thread before, row by row
  *
@@ -28,6 +28,7 @@
 
 #include "engine/base/clock.h"
 #include "server/protocol/lines.h"
+#include "server/review/review_nearest.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -91,7 +92,7 @@ static void keep_places(struct service *service, struct request *request, unsign
 
 /* ---- from the body to the queue ---- */
 
-/* An index that is not public is for those who may see kept inputs, too. */
+/* Kept inputs, and an index that is not public, are for those who may see kept inputs. */
 static enum err_code check_restricted(struct request *request)
 {
     const struct key *key = request->grant.key;
@@ -102,7 +103,7 @@ static enum err_code check_restricted(struct request *request)
         err_set(&request->err, ERR_FORBIDDEN, "the key needs the scope feedback");
     else if (!guard_check_reader(request))
         return ERR_OK;
-    return err_prefix(&request->err, "the index of past inputs is not public: ");
+    return err_prefix(&request->err, "these past inputs are not public: ");
 }
 
 /* The body becomes a call, and the call rows. */
@@ -256,12 +257,47 @@ static bool encode_in_pool(struct request *request)
     return true;
 }
 
+/* Kept inputs are read after their memory is claimed, which depends on how many there are. */
+static void search_review(struct service *service, struct request *request, struct row *row,
+                          struct interrupt *interrupt)
+{
+    struct arena *arena = &request->exchange->arena;
+    const struct review_nearest_question question = {.model = row->model->name,
+                                                     .likeness = row->likeness,
+                                                     .likeness_size =
+                                                         row->model->info->classifier_size,
+                                                     .k = request->call.similar,
+                                                     .feedback = service->feedback,
+                                                     .interrupt = interrupt};
+    unsigned count = 0;
+    if (claim_reply(service, request, review_nearest_bytes(service->review, question.k)))
+        return;
+    struct answer_neighbour *items = arena_alloc_array(arena, question.k, sizeof *items);
+    if (items == NULL)
+        err_no_memory(&row->err, question.k * sizeof *items);
+    else if (!review_nearest(service->review, &question, items, &count, arena, &row->err))
+        row->answer.neighbours = (struct answer_neighbours){items, count};
+}
+
+/* Near inputs of one row. True: another row has its turn later. */
+static bool search_in_pool(struct service *service, struct request *request)
+{
+    struct watch watch;
+    struct row *row = similar_next(request);
+    struct interrupt *interrupt = watch_begin(&watch, service, request);
+    if (row->err.code == ERR_OK && row->in_review)
+        search_review(service, request, row, interrupt);
+    else if (row->err.code == ERR_OK && row->index != NULL)
+        similar_search(row, interrupt);
+    return similar_go_on(service, request);
+}
+
 /* A reply with explanations may be long whatever its labels are. What explaining takes is not told
  * as the time of a search. */
 static bool explain_in_pool(struct service *service, struct request *request)
 {
     const bool has_search = request->call.similar > 0, has_explanation = request->call.explain;
-    if (has_search && similar_step(service, request))
+    if (has_search && search_in_pool(service, request))
         return true;
     if (request->err.code == ERR_OK && has_explanation)
         explain_rows(service, request);

@@ -243,7 +243,7 @@ void lines_next(struct service *service, struct request *request, unsigned most)
     request->then = NULL;
     request->reply = NULL;
     request->reply_bytes = request->long_reply_bytes = 0;
-    request->explain_units = 0;
+    request->explain_units = request->searched = 0;
     request->begun_ns = request->parsed_ns = request->prepared_ns = 0;
-    request->explained_ns = request->encode_ns = request->encoded_ns = 0;
+    request->searched_ns = request->explained_ns = request->encode_ns = request->encoded_ns = 0;
 }

@@ -175,7 +175,7 @@ static enum err_code parse_json_of_any(struct service *service, struct request *
     const struct predict_call *call = &request->call;
     if (parse_json(service, request) == ERR_OK && call->items[0].err.code == ERR_OK)
         return ERR_OK;
-    if (!tei_is_prediction(request))
+    if (request->protocol != &protocol_native || !tei_is_prediction(request))
         return request->err.code;
     request->protocol = &protocol_tei_predict;
     request->err = (struct err){0};
@@ -195,6 +195,9 @@ static enum err_code parse(struct service *service, struct request *request)
 {
     if (request->lines == NULL && content_decode(request))
         return request->err.code;
+    if (request->body == REQUEST_LINES && request->call.wish == WISH_SIMILAR)
+        return err_set(&request->err, ERR_MEDIA_TYPE,
+                       "a search takes one input or `inputs`, not lines: POST /predict takes lines");
     if (request->body == REQUEST_LINES)
         return lines_parse(service, request);
     if (request->body == REQUEST_LOT)

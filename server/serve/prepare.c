@@ -29,10 +29,14 @@ struct lane {
 
 /* Before anything is measured. */
 static const struct lane lanes_first[PREPARE_KINDS] = {
-    [PREPARE_READ] = {.ns_per_unit = 10},           [PREPARE_INPUTS] = {.ns_per_unit = 50},
-    [PREPARE_EXPLAIN] = {.ns_per_unit = 200},       [PREPARE_SIMILAR] = {.ns_per_unit = 50},
-    [PREPARE_REPLY] = {.ns_per_unit = 10},          [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
+    [PREPARE_READ] = {.ns_per_unit = 10},
+    [PREPARE_INPUTS] = {.ns_per_unit = 50},
+    [PREPARE_EXPLAIN] = {.ns_per_unit = 200},
+    [PREPARE_SIMILAR] = {.ns_per_unit = 50},
+    [PREPARE_REPLY] = {.ns_per_unit = 10},
+    [PREPARE_LABELS] = {.ns_per_unit = 5000 * 1000},
     [PREPARE_GROUPS] = {.ns_per_unit = 100 * 1000},
+    [PREPARE_KEPT] = {.ns_per_unit = 100 * 1000 * 1000},
 };
 
 struct list {
@@ -105,7 +109,7 @@ static double lane_ms_locked(const struct prepare *prepare, int kind)
 /* True if the labeller does this kind of work. */
 static bool is_aside(int kind)
 {
-    return kind == PREPARE_LABELS || kind == PREPARE_GROUPS;
+    return kind == PREPARE_LABELS || kind == PREPARE_GROUPS || kind == PREPARE_KEPT;
 }
 
 /* The time that work already queued takes before more work of that kind. The labeller's work waits
@@ -226,9 +230,10 @@ void prepare_limit_wait(struct prepare *prepare, unsigned wait_ms_max)
 
 static const char *backlog_of(enum prepare_kind kind)
 {
-    return kind == PREPARE_LABELS   ? "labels that wait to be encoded"
-           : kind == PREPARE_GROUPS ? "inputs that wait to be grouped"
-                                    : "inputs that wait to be prepared";
+    return kind == PREPARE_LABELS                            ? "labels that wait to be encoded"
+           : kind == PREPARE_GROUPS                          ? "inputs that wait to be grouped"
+           : kind == PREPARE_SIMILAR || kind == PREPARE_KEPT ? "searches for near inputs that wait"
+                                                             : "inputs that wait to be prepared";
 }
 
 static struct list *list_of(struct prepare *prepare, enum prepare_kind kind)

@@ -1,5 +1,6 @@
 /* prepare.h - a small pool of threads for work that is too long for an I/O thread: requests that
- * take long to decode, labels that have to be encoded, explanations, and groups of kept inputs.
+ * take long to decode, labels that have to be encoded, searches for near inputs, explanations, and
+ * groups of kept inputs.
  *
  * An I/O thread serves thousands of sockets; a 30-megapixel JPEG would delay all of them. Such a
  * request is suspended and submitted twice: first to be read, which gives its number of pixels,
@@ -8,7 +9,7 @@
  *
  * Labels of zero-shot models are encoded by a thread of their own, in steps: a request with many
  * goes to the end of that thread's list after each, so that others have their turn, and costs all
- * else no more than one thread's share of the processors. Kept inputs are grouped there too.
+ * else no more than one thread's share of the processors. Kept inputs are read there too.
  *
  * The pool's backlog is bounded in time, as the batcher's is (queue_ms_max), by what a unit of each
  * kind of work was measured to take. Reading is short beside preparing and has a thread of its own:
@@ -32,6 +33,7 @@ enum prepare_kind {
     PREPARE_REPLY,   /* bytes of a long reply that is encoded, a row at a time */
     PREPARE_LABELS,  /* labels that are not yet encoded */
     PREPARE_GROUPS,  /* kept inputs that are read and grouped (server/review/review_groups.h) */
+    PREPARE_KEPT,    /* inputs for which kept ones are read (server/review/review_nearest.h) */
     PREPARE_KINDS,
 };
 

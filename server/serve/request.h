@@ -63,6 +63,7 @@ struct row {
     const char *input_digest; /* "sha256:..." for the audit log; NULL: there is none */
     int8_t *likeness;         /* [classifier_size] by the worker (likeness.h); NULL: not wanted */
     const struct served_index *index; /* of its model, the snapshot's; NULL: not asked for */
+    bool in_review;                   /* near inputs are those that are kept for a review */
     float *compared; /* [engine_compared_size] by the worker, what is searched for; NULL likewise */
     uint64_t deadline_ns; /* 0: none */
     uint64_t submitted_ns, started_ns, done_ns;

@@ -118,7 +118,7 @@ static void resolve_model(struct request *request, unsigned index, struct served
         /* items with the same key go to the same version */
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
         row->model = versions_choose(request->snapshot, model, row->key);
-        if (check_wish(call, row) || check_labels(request, row) || similar_find_index(request, row))
+        if (check_wish(call, row) || check_labels(request, row) || similar_find(request, row))
             prefix_item(request, index, &row->err);
         return;
     }

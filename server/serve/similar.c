@@ -1,24 +1,28 @@
 #include "server/serve/similar.h"
 
 #include "engine/base/clock.h"
-#include "server/serve/watch.h"
+#include "wire/limits.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { NEIGHBOUR_TEXT_BYTES = 96, ESCAPED_BYTES = 6 };
 
-enum err_code similar_find_index(const struct request *request, struct row *row)
+enum err_code similar_find(const struct request *request, struct row *row)
 {
+    const struct service *service = request->service;
     bool is_public;
     if (request->call.similar == 0)
         return ERR_OK;
     row->index = snapshot_index(request->snapshot, row->model, &is_public);
-    if (row->index != NULL)
+    /* Inputs of embeddings are not kept, since no decision is made; and kept inputs were answered
+     * in the model's own labels. */
+    row->in_review = row->index == NULL && row->model->info->task != ENGINE_EMBED &&
+                     service->review != NULL && request->call.labels.count == 0;
+    if (row->index != NULL || row->in_review)
         return ERR_OK;
     return err_set(&row->err, ERR_UNUSABLE,
                    "%s: version %s of the model %s has no index of past inputs (\"index\" in its "
-                   "entry of the configuration)",
+                   "entry of the configuration), and none of its inputs are kept for a review",
                    request->call.wish == WISH_SIMILAR ? "k" : "similar", row->model->info->version,
                    row->model->name);
 }
@@ -26,9 +30,10 @@ enum err_code similar_find_index(const struct request *request, struct row *row)
 bool similar_is_restricted(const struct request *request)
 {
     for (unsigned i = 0; i < request->call.item_count; i++) {
-        bool is_public = true;
-        if (request->rows[i].index != NULL)
-            snapshot_index(request->snapshot, request->rows[i].model, &is_public);
+        const struct row *row = &request->rows[i];
+        bool is_public = !row->in_review;
+        if (row->index != NULL)
+            snapshot_index(request->snapshot, row->model, &is_public);
         if (!is_public)
             return true;
     }
@@ -38,6 +43,8 @@ bool similar_is_restricted(const struct request *request)
 static unsigned wanted(const struct row *row)
 {
     const unsigned k = row->request->call.similar;
+    if (row->index == NULL)
+        return k;
     return k < row->index->info->rows ? k : (unsigned)row->index->info->rows;
 }
 
@@ -53,81 +60,90 @@ size_t similar_bytes(const struct row *row)
 
 size_t similar_text_bytes(const struct row *row)
 {
-    if (row->index == NULL || row->err.code != ERR_OK)
+    size_t record = LIMIT_ID_BYTES + LIMIT_LABEL_BYTES;
+    if ((row->index == NULL && !row->in_review) || row->err.code != ERR_OK)
         return 0;
-    return memory_product(wanted(row),
-                          NEIGHBOUR_TEXT_BYTES + ESCAPED_BYTES * row->index->info->record_bytes);
+    if (row->index != NULL)
+        record = row->index->info->record_bytes;
+    return memory_product(wanted(row), NEIGHBOUR_TEXT_BYTES + ESCAPED_BYTES * record);
 }
 
 /* ---- the pool ---- */
 
-/* The rows of the index that the next search reads. */
-static uint64_t next_units(const struct request *request)
+struct row *similar_next(const struct request *request)
 {
-    const struct row *row = request->good[request->searched];
-    return row->index != NULL ? row->index->info->rows : 1;
+    return request->good[request->searched];
+}
+
+/* The kind of the next row's work, and its size. */
+static enum prepare_kind next_kind(const struct request *request, uint64_t *units)
+{
+    const struct row *row = similar_next(request);
+    *units = row->index != NULL ? row->index->info->rows : 1;
+    return row->in_review ? PREPARE_KEPT : PREPARE_SIMILAR;
 }
 
 /* After the last row. A pool that refuses it answers the request with that error. */
 static void enter_pool(struct request *request)
 {
+    uint64_t units;
+    const enum prepare_kind kind = next_kind(request, &units);
     request_enter(request, REQUEST_EXPLAIN);
-    if (prepare_submit(atomic_load(&request->service->prepare), request, PREPARE_SIMILAR,
-                       next_units(request), &request->err))
+    if (prepare_submit(atomic_load(&request->service->prepare), request, kind, units,
+                       &request->err))
         http_resume(request->exchange);
 }
 
 enum err_code similar_keep(struct request *request, struct row *row)
 {
     const unsigned size = engine_compared_size(row_info(row));
-    if (row->index == NULL)
+    if (row->index == NULL && !row->in_review)
         return ERR_OK;
-    row->compared = arena_alloc_array(&request->exchange->arena, size, sizeof *row->compared);
-    if (row->compared == NULL)
-        return err_no_memory(&row->err, size * sizeof *row->compared);
     request->then = enter_pool;
-    return ERR_OK;
+    if (row->in_review)
+        return ERR_OK; /* its likeness is searched for */
+    row->compared = arena_alloc_array(&request->exchange->arena, size, sizeof *row->compared);
+    return row->compared != NULL ? ERR_OK : err_no_memory(&row->err, size * sizeof(float));
 }
 
-/* ---- the search ---- */
-
-static enum err_code search(struct row *row, struct interrupt *interrupt, struct arena *arena)
+bool similar_go_on(struct service *service, struct request *request)
 {
-    const struct index *index = row->index->index;
-    const unsigned size = row->index->info->dimensions;
-    struct index_found found;
-    for (unsigned i = 0; i < size; i++)
-        if (!isfinite(row->compared[i]))
-            return err_set(&row->err, ERR_INTERNAL,
-                           "the model gave features that are not finite numbers");
-    if (size < engine_compared_size(row_info(row)))
-        engine_normalize(row->compared, size);
-    struct answer_neighbour *items = arena_alloc_array(arena, wanted(row), sizeof *items);
-    if (items == NULL)
-        return err_no_memory(&row->err, wanted(row) * sizeof *items);
-    if (index_search(index, row->compared, wanted(row), NULL, interrupt, arena, &found, &row->err))
-        return row->err.code;
-    for (unsigned i = 0; i < found.count; i++) {
-        const struct index_record record = index_record(index, found.hits[i].row);
-        items[i] =
-            (struct answer_neighbour){record.id, record.label, record.source, found.hits[i].score};
-    }
-    row->answer.neighbours = (struct answer_neighbours){items, found.count};
-    return ERR_OK;
-}
-
-bool similar_step(struct service *service, struct request *request)
-{
-    struct watch watch;
-    struct interrupt *interrupt = watch_begin(&watch, service, request);
-    struct row *row = request->good[request->searched++];
-    if (row->index != NULL && row->err.code == ERR_OK)
-        search(row, interrupt, &request->exchange->arena);
+    uint64_t units;
+    request->searched++;
     if (request->searched < request->good_count && request->err.code == ERR_OK) {
-        if (prepare_continue(atomic_load(&service->prepare), request, PREPARE_SIMILAR,
-                             next_units(request), &request->err) == ERR_OK)
+        const enum prepare_kind kind = next_kind(request, &units);
+        if (prepare_continue(atomic_load(&service->prepare), request, kind, units, &request->err) ==
+            ERR_OK)
             return true;
     }
     request->searched_ns = clock_now_ns();
     return false;
+}
+
+/* ---- the search ---- */
+
+void similar_search(struct row *row, struct interrupt *interrupt)
+{
+    struct arena *arena = &row->request->exchange->arena;
+    const unsigned size = row->index->info->dimensions, k = wanted(row);
+    struct index_found found;
+    for (unsigned i = 0; i < size; i++)
+        if (!isfinite(row->compared[i])) {
+            err_set(&row->err, ERR_INTERNAL, "the model gave features that are not finite numbers");
+            return;
+        }
+    if (size < engine_compared_size(row_info(row)))
+        engine_normalize(row->compared, size);
+    struct answer_neighbour *items = arena_alloc_array(arena, k, sizeof *items);
+    if (items == NULL)
+        err_no_memory(&row->err, k * sizeof *items);
+    if (items == NULL || index_search(row->index->index, row->compared, k, NULL, interrupt, arena,
+                                      &found, &row->err))
+        return;
+    for (unsigned i = 0; i < found.count; i++) {
+        const struct index_record record = index_record(row->index->index, found.hits[i].row);
+        items[i] =
+            (struct answer_neighbour){record.id, record.label, record.source, found.hits[i].score};
+    }
+    row->answer.neighbours = (struct answer_neighbours){items, found.count};
 }

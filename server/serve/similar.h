@@ -1,9 +1,12 @@
 /* similar.h - the past inputs that are near to each row of a request: from its model's index
- * (served_index.h), on a thread of the prepare pool, a row at a time.
+ * (served_index.h) or, if it has none, from the inputs that are kept for a review
+ * (server/review/review_nearest.h). A thread of the prepare pool finds them, a row at a time.
  *
- *     similar_find_index   with a row's model: its index, and who may search it
+ *     similar_find         with a row's model: where its near inputs are looked for
  *     similar_keep         for a prepared row: room for what is searched for
- *     similar_step         after the rows are computed: the next row's neighbours
+ *     similar_next         after the rows are computed: the row whose turn it is
+ *     similar_search       its neighbours in an index
+ *     similar_go_on        to the next row
  *
  * Threads: the owner of the request.
  */
@@ -12,11 +15,11 @@
 
 #include "server/serve/service.h"
 
-/* Sets row->index, if near inputs are asked for. ERR_UNUSABLE in row->err: its model has none.
- * Returns row->err.code. */
-enum err_code similar_find_index(const struct request *request, struct row *row);
+/* Sets row->index or row->in_review, if near inputs are asked for. ERR_UNUSABLE in row->err: its
+ * model has no index, and none of its inputs are kept. Returns row->err.code. */
+enum err_code similar_find(const struct request *request, struct row *row);
 
-/* True if a row's index is only for those who may give feedback. */
+/* True if the near inputs of a row are only for those who may give feedback. */
 bool similar_is_restricted(const struct request *request);
 
 /* Upper bounds of memory: of all that searching takes from the arena, and of the neighbours' text
@@ -29,8 +32,15 @@ size_t similar_text_bytes(const struct row *row);
  * ERR_NO_MEMORY. Returns row->err.code. */
 enum err_code similar_keep(struct request *request, struct row *row);
 
-/* Searches for one more row, while the request is wanted (watch.h); true if others are left, which
- * is then submitted. An error of the row goes into its err, any other into request->err. */
-bool similar_step(struct service *service, struct request *request);
+/* The row for which near inputs are found next. */
+struct row *similar_next(const struct request *request);
+
+/* Fills the row's neighbours from its index. What the interrupt returns, ERR_NO_MEMORY and
+ * ERR_INTERNAL go into row->err. */
+void similar_search(struct row *row, struct interrupt *interrupt);
+
+/* After a row: true if others are left, and the request is submitted again. An error goes into
+ * request->err. */
+bool similar_go_on(struct service *service, struct request *request);
 
 #endif

@@ -69,7 +69,8 @@ export class SearchView {
         this.none.hidden = this.models.length > 0;
         this.none.textContent = this.models.length > 0 ? ''
             : 'No model has an index of past cases: attnd-index build makes one, and "index" in ' +
-                'the entry of a model names it.';
+                'the entry of a model names it. Without one, inputs that are kept for a review ' +
+                'are searched.';
     }
 
     send() {

@@ -7,6 +7,7 @@
 #include "tests/support/tempdir.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +276,54 @@ START_TEST(similar_is_no_prediction)
 }
 END_TEST
 
+/* A server that keeps the inputs of predictions, and no index. */
+START_TEST(similar_finds_inputs_that_are_kept_for_a_review)
+{
+    struct bench bench;
+    struct tempdir state;
+    tempdir_open(&state);
+    server_process_start(&bench.server,
+                         (const char *[]){"--model", "plain=" CLASSES, "--state-dir", state.path,
+                                          "--keep-inputs-bytes", "10000000", NULL});
+    struct reply reply =
+        ask(&bench, "/predict", "{\"text\": \"scan chain 3 FAIL\", \"id\": \"die-3\"}");
+    reply_expect_status(&reply, 200);
+    char *given =
+        contract_format("{\"id\": \"die-3\", \"label\": \"%s\"}", reply_text(&reply, "label"));
+    char *label = strdup(reply_text(&reply, "label"));
+    reply_free(&reply);
+    reply = ask(&bench, "/feedback", given);
+    reply_expect_status(&reply, 200);
+    reply_free(&reply);
+    for (bool is_kept = false; !is_kept; reply_free(&reply)) { /* it is written by and by */
+        reply = ask(&bench, "/similar", "{\"text\": \"scan chain 3 FAIL\", \"k\": 1}");
+        reply_expect_status(&reply, 200);
+        is_kept = reply_count(&reply, "neighbours") == 1;
+        if (is_kept) {
+            reply_expect_text(&reply, "neighbours.0.id", "die-3");
+            reply_expect_text(&reply, "neighbours.0.label", label);
+            reply_expect_text(&reply, "neighbours.0.source", "review");
+            ck_assert_double_eq_tol(reply_number(&reply, "neighbours.0.score"), 1, 1e-6);
+        }
+    }
+    reply = ask(&bench, "/predict",
+                "{\"inputs\": [{\"text\": \"scan\"}, {\"text\": \"a\"}], \"similar\": 1, "
+                "\"keep\": false}");
+    reply_expect_status(&reply, 200);
+    reply_expect_text(&reply, "results.1.neighbours.0.id", "die-3");
+    reply_free(&reply);
+    free(given);
+    free(label);
+    ck_assert_int_eq(server_process_stop(&bench.server), 0);
+    char inputs[192];
+    snprintf(inputs, sizeof inputs, "%s/inputs", state.path);
+    tempdir_remove(inputs);
+    tempdir_close(&state);
+}
+END_TEST
+
 SUITE("contract_similar", similar_tells_the_nearest_inputs,
       similar_answers_several_inputs_each_by_itself, similar_stands_beside_a_prediction,
       similar_refuses_by_name, similar_of_an_index_that_is_not_public_needs_the_scope_feedback,
-      similar_follows_a_reload, similar_is_no_prediction)
+      similar_follows_a_reload, similar_is_no_prediction,
+      similar_finds_inputs_that_are_kept_for_a_review)
