@@ -215,6 +215,10 @@ static enum err_code open_model(struct index_tool *tool, struct err *err)
     if (engine_open(&tool->model, tool->dir, &tool->engine, err))
         return err_prefix(err, "%s: ", tool->dir);
     tool->info = engine_describe(tool->model);
+    if (tool->info->row_size > 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "%s: the model answers each token, and has no vector of a whole input",
+                       tool->dir);
     return engine_digest(tool->model, NULL, tool->digest, err);
 }
 

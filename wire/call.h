@@ -27,7 +27,8 @@ enum { CALL_PLACE_BYTES = 64 };
 
 /* The models that may answer a call: any; those that answer an input as a whole; those of vectors;
  * those that score how well a second text fits a first one; those of labels and numbers; those that
- * tell whether a second text follows from a first one; those with past inputs, which alone are told. */
+ * tell whether a second text follows from a first one; those with past inputs, which alone are
+ * told. */
 enum predict_wish {
     WISH_ANY,
     WISH_WHOLE,

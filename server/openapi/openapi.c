@@ -293,7 +293,8 @@ static json_t *body_of(const struct openapi_route *route)
                                        says->is_search ? "SimilarRequest" : "PredictRequest",
                                    [REQUEST_TEXT] = "TextBody",
                                    [REQUEST_IMAGE] = "ImageBody",
-                                   [REQUEST_LOT] = "LotBody"};
+                                   [REQUEST_LOT] = "LotBody",
+                                   [REQUEST_LINES] = says->is_search ? NULL : "LinesBody"};
     json_t *content = json_object();
     enum request_body body;
     int failed = 0;

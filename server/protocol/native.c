@@ -196,8 +196,9 @@ static enum err_code parse(struct service *service, struct request *request)
     if (request->lines == NULL && content_decode(request))
         return request->err.code;
     if (request->body == REQUEST_LINES && request->call.wish == WISH_SIMILAR)
-        return err_set(&request->err, ERR_MEDIA_TYPE,
-                       "a search takes one input or `inputs`, not lines: POST /predict takes lines");
+        return err_set(
+            &request->err, ERR_MEDIA_TYPE,
+            "a search takes one input or `inputs`, not lines: POST /predict takes lines");
     if (request->body == REQUEST_LINES)
         return lines_parse(service, request);
     if (request->body == REQUEST_LOT)
