@@ -199,6 +199,36 @@ enum err_code dataset_check_pairs(const struct dataset *dataset, bool reads_pair
     return ERR_OK;
 }
 
+enum err_code dataset_unpair(struct dataset *dataset, struct err *err)
+{
+    const size_t count = dataset->count;
+    struct dataset_item *items = reallocarray(NULL, count + 1, 2 * sizeof *items);
+    if (items == NULL)
+        return err_no_memory(err, 2 * count * sizeof *items);
+    for (size_t i = 0; i < count && err->code == ERR_OK; i++) {
+        struct dataset_item *first = &items[2 * i], *second = &items[2 * i + 1];
+        *first = *second = dataset->items[i];
+        second->input = first->pair;
+        second->input_len = first->pair_len;
+        first->pair = second->pair = NULL;
+        first->pair_len = second->pair_len = 0;
+        if (second->input == NULL)
+            err_set(err, ERR_UNUSABLE, "%.80s: it has no " DATASET_PAIR_FIELD ", as others have",
+                    first->name);
+        else if ((second->name = arena_format(&dataset->arena, "%s, " DATASET_PAIR_FIELD,
+                                              first->name)) == NULL)
+            err_no_memory(err, strlen(first->name));
+    }
+    if (err->code != ERR_OK) {
+        free(items);
+        return err->code;
+    }
+    free(dataset->items);
+    dataset->items = items;
+    dataset->count = dataset->capacity = 2 * count;
+    return ERR_OK;
+}
+
 /* ---- labels ---- */
 
 static unsigned find_label(const char *label, const char *const *labels, unsigned count)

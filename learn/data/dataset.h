@@ -39,12 +39,14 @@
 struct dataset_options {
     enum engine_kind kind;                              /* which field is the input */
     const char *text_field, *image_field, *label_field; /* NULL: "text", "image", "label" */
-    const char *id_field; /* a member or column that a line may have; NULL: ids are not read */
-    size_t items_max;     /* only the first so many; 0: all */
-    bool labels_optional; /* an item without a label, or with an empty one, has label NULL */
-    bool labels_many;     /* a label may be several, a|b or an array of an object's, or none: "" */
-    bool labels_numbers;  /* with labels_many: numbers to learn, of any size a double has */
-    bool line_documents;  /* of a .txt or .log each line that is not blank is a document */
+    const char *id_field;    /* a member or column that a line may have; NULL: ids are not read */
+    const char *label_other; /* where a line, or the header, has no label_field: "value", "labels";
+                                NULL: none */
+    size_t items_max;        /* only the first so many; 0: all */
+    bool labels_optional;    /* an item without a label, or with an empty one, has label NULL */
+    bool labels_many;    /* a label may be several, a|b or an array of an object's, or none: "" */
+    bool labels_numbers; /* with labels_many: numbers to learn, of any size a double has */
+    bool line_documents; /* of a .txt or .log each line that is not blank is a document */
 };
 
 /* Strings are the data set's. */
@@ -95,6 +97,10 @@ enum err_code dataset_set_aside(struct dataset *dataset, const char *const *labe
                                 unsigned label_count, struct dataset *out, struct err *err);
 
 enum { DATASET_SENTENCE_BYTES = 256 };
+/* Makes the second text of each pair an item of its own, behind the first, with the same label and
+ * the name "line 12, text_pair". ERR_UNUSABLE names the first item without one; ERR_NO_MEMORY. */
+enum err_code dataset_unpair(struct dataset *dataset, struct err *err);
+
 /* "5 files are of other kinds and left out (3 .tiff, 2 .bmp)", and what can be done; empty if there
  * are none. */
 void dataset_describe_left_out(const struct dataset *dataset, char out[DATASET_SENTENCE_BYTES]);

@@ -57,7 +57,12 @@ static enum err_code read_header(struct csv *csv, const struct dataset_options *
         (options->kind == ENGINE_TEXT &&
          find_column(csv, DATASET_PAIR_FIELD, true, &columns->pair, err)))
         return err->code;
-    return find_column(csv, options->label_field, options->labels_optional, &columns->label, err);
+    const char *own = options->label_field, *other = options->label_other;
+    const bool is_optional = options->labels_optional || other != NULL;
+    if (find_column(csv, own, is_optional, &columns->label, err) || other == NULL ||
+        columns->label < columns->count)
+        return err->code;
+    return find_column(csv, other, options->labels_optional, &columns->label, err);
 }
 
 static enum err_code add_record(struct dataset *dataset, const char *path, const struct csv *csv,

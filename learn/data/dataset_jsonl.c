@@ -54,10 +54,9 @@ static const char *label_text(const struct json_t *value, bool is_number,
 
 /* An array of labels, as one text: a|b. */
 static enum err_code join_labels(struct dataset *dataset, const struct json_t *list,
-                                 const struct dataset_options *options,
+                                 const char *key, const struct dataset_options *options,
                                  struct dataset_record *record, struct err *err)
 {
-    const char *key = options->label_field;
     const size_t count = doc_array_count(list);
     size_t room = 1;
     for (size_t i = 0; i < count; i++) {
@@ -92,7 +91,9 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
                                 const struct dataset_options *options,
                                 struct dataset_record *record, struct err *err)
 {
-    const char *key = options->label_field, *text;
+    const char *own = options->label_field, *text;
+    const bool has_own = doc_member(object, own) != NULL || doc_has_null(object, own);
+    const char *key = has_own || options->label_other == NULL ? own : options->label_other;
     const struct json_t *value = doc_member(object, key);
     char digits[DOC_NUMBER_BYTES];
     size_t len = 0;
@@ -100,7 +101,7 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
         return ERR_OK;
     if (options->labels_many &&
         (strcmp(doc_type_name(value), "an array") == 0 || doc_has_null(object, key)))
-        return join_labels(dataset, value, options, record, err);
+        return join_labels(dataset, value, key, options, record, err);
     if (value == NULL)
         return err_set(err, ERR_UNUSABLE, "member '%s' is missing", key);
     if ((text = label_text(value, options->labels_numbers, digits, &len)) == NULL)
@@ -171,6 +172,7 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
         form->fields.text_field = "text";
         form->fields.image_field = "image";
         form->fields.label_field = "label";
+        form->fields.label_other = NULL;
     } else if (!form->is_split || !is_learnt) {
         take_input(dataset, object, form, record, err);
     }

@@ -20,10 +20,10 @@ static const char *next_line(const char *at, const char *end, uint32_t *characte
 }
 
 /* Notes which pieces begin a line. `starts` has the first character of each. */
-static enum err_code find_lines(const struct dataset_item *item, const uint32_t *starts,
+static enum err_code find_lines(const struct pipeline_text *text, const uint32_t *starts,
                                 struct arena *kept, struct sample *out, struct err *err)
 {
-    const char *at = item->input, *end = item->input + item->input_len, *next = at;
+    const char *at = text->bytes, *end = text->bytes + text->len, *next = at;
     uint32_t line_end = 0;
     unsigned most = 1; /* lines that can have a piece: no more than there are pieces */
     while (most < out->piece_count && (next = memchr(next, '\n', (size_t)(end - next))) != NULL) {
@@ -65,8 +65,12 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
                                 struct sample *out, struct err *err)
 {
     struct encoding encoding, second = {0};
-    if (keep_pieces(loader, item->input, item->input_len, &encoding, &out->pieces,
-                    &out->piece_count, err))
+    struct pipeline_text text = {.bytes = item->input, .len = item->input_len};
+    unsigned skipped; /* tokens of a prompt that does not count */
+    if (loader->samples->spec.sentence != NULL &&
+        prompt_add(&text, &skipped, &loader->samples->pipeline, NULL, &loader->scratch, err))
+        return err->code;
+    if (keep_pieces(loader, text.bytes, text.len, &encoding, &out->pieces, &out->piece_count, err))
         return err->code;
     if (item->pair != NULL &&
         keep_pieces(loader, item->pair, item->pair_len, &second, &out->pair, &out->pair_count, err))
@@ -77,7 +81,7 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
                        "characters");
     out->is_cut = encoding.truncated || second.truncated;
     out->digest = digest_of_pair(item->input, item->input_len, item->pair, item->pair_len);
-    return find_lines(item, encoding.starts + 1, loader->kept, out, err);
+    return find_lines(&text, encoding.starts + 1, loader->kept, out, err);
 }
 
 /* ---- windows ---- */
