@@ -20,11 +20,11 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     if (engine_open(&out->model, options->dir, &options->engine, err))
         return err_prefix(err, "%s: ", options->dir);
     const enum engine_task task = engine_describe(out->model)->task;
-    if (task != ENGINE_CLASSIFY && task != ENGINE_REGRESS)
+    if (task == ENGINE_TAG)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: the model answers %s: labels, scores and numbers of whole inputs are "
-                       "measured",
-                       options->dir, task == ENGINE_EMBED ? "vectors" : "parts of texts");
+                       "%s: the model answers parts of texts: labels, scores, numbers and vectors of "
+                       "whole inputs are measured",
+                       options->dir);
     if (engine_describe(out->model)->needs_labels)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: a zero-shot model without labels of its own: name those of the data in "
@@ -37,6 +37,9 @@ enum err_code assessment_take(struct assessment *assessment, const struct datase
                               const char *data_path, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
+    if (info->task == ENGINE_EMBED)
+        return err_set(err, ERR_UNSUPPORTED, "%s: the model answers vectors and has no labels",
+                       assessment->options.dir);
     if (strcmp(info->scores, "none") == 0)
         return err_set(err, ERR_UNSUPPORTED, "%s: a regression has no classes to evaluate",
                        assessment->options.dir);

@@ -5,6 +5,7 @@
  *     ... tools/eval.c opens and runs ...
  *     eval_numbers_run(&eval, &err);                   eval_numbers.c: of a regression instead
  *     eval_sets_run(&eval, &err);                      eval_sets.c: of --multi-label instead
+ *     eval_vectors_run(&eval, &err);                   eval_vectors.c: of an embedding instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -19,6 +20,7 @@
 #include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/agreement.h"
 #include "learn/eval/measure/number_assessment.h"
+#include "learn/eval/measure/retrieval.h"
 #include "learn/eval/measure/set_assessment.h"
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
@@ -53,6 +55,7 @@ struct eval {
 
     struct number_assessment numbers; /* of a regression, else empty */
     struct set_assessment sets;       /* of --multi-label, else empty */
+    struct retrieval retrieval;       /* of an embedding, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -95,6 +98,12 @@ enum err_code eval_numbers_run(struct eval *eval, struct err *err);
  * one, or labels that the model lacks. */
 enum err_code eval_sets_open(struct eval *eval, struct err *err);
 enum err_code eval_sets_run(struct eval *eval, struct err *err);
+
+/* An embedding, in the same way: options of labels, and data that say of no two texts that they
+ * belong together, are ERR_UNUSABLE. */
+bool eval_is_of_vectors(const struct eval *eval);
+enum err_code eval_vectors_open(struct eval *eval, struct err *err);
+enum err_code eval_vectors_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

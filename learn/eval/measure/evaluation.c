@@ -110,6 +110,7 @@ static void run_batch(struct runner *runner, unsigned *at)
     const size_t width = out->feature_size;
     const struct engine_input *inputs[CHUNK_ITEMS];
     struct engine_result results[CHUNK_ITEMS] = {0}, *listed[CHUNK_ITEMS];
+    size_t items[CHUNK_ITEMS];
     unsigned rows = 0, tokens = 0;
     for (; *at < chunk->count; ++*at) {
         const struct engine_input *input = &chunk->inputs[*at];
@@ -117,7 +118,11 @@ static void run_batch(struct runner *runner, unsigned *at)
             continue;
         if (rows > 0 && tokens + input->tokens > runner->tokens_max)
             break; /* but a text in windows, run in several passes, may be longer */
-        results[rows].logits = row_of(out, chunk->first + *at);
+        items[rows] = chunk->first + *at;
+        if (out->vector_size > 0)
+            results[rows].vector = out->vectors + items[rows] * out->vector_size;
+        else
+            results[rows].logits = row_of(out, items[rows]);
         listed[rows] = &results[rows];
         out->truncated[chunk->first + *at] = input->truncated;
         out->coloured[chunk->first + *at] = input->coloured;
@@ -126,10 +131,9 @@ static void run_batch(struct runner *runner, unsigned *at)
     }
     if (rows > 0)
         engine_run(runner->session, inputs, rows, listed);
-    for (unsigned r = 0; r < rows && out->features != NULL; r++) {
-        size_t item = (size_t)(results[r].logits - out->logits) / out->label_count;
-        memcpy(out->features + item * width, results[r].features, width * sizeof *out->features);
-    }
+    for (unsigned r = 0; r < rows && out->features != NULL; r++)
+        memcpy(out->features + items[r] * width, results[r].features,
+               width * sizeof *out->features);
 }
 
 static bool is_finite(const float *logits, unsigned count)
@@ -158,6 +162,10 @@ static enum err_code note_failures(struct runner *runner, struct err *err)
             if (out->features != NULL)
                 memset(out->features + item * width, 0, width * sizeof *out->features);
             note_problem(out, item, "the logits are not finite", err);
+        } else if (!is_finite(out->vectors + item * out->vector_size, out->vector_size)) {
+            memset(out->vectors + item * out->vector_size, 0,
+                   out->vector_size * sizeof *out->vectors);
+            note_problem(out, item, "the vector is not finite", err);
         }
     }
     return err->code;
@@ -195,17 +203,23 @@ static enum err_code open_result(struct evaluation *out, const struct engine_mod
     size_t count = dataset->count;
     unsigned labels = engine_describe(model)->label_count;
     unsigned width = engine_describe(model)->feature_size;
-    *out = (struct evaluation){.count = count, .label_count = labels, .feature_size = width};
+    const size_t vector = engine_describe(model)->vector_size;
+    *out = (struct evaluation){.count = count,
+                               .label_count = labels,
+                               .vector_size = (unsigned)vector,
+                               .feature_size = width};
     arena_init(&out->arena);
     out->problems = calloc(count, sizeof *out->problems);
     out->truncated = calloc(count, sizeof *out->truncated);
     out->coloured = calloc(count, sizeof *out->coloured);
-    out->logits = calloc(count, labels * sizeof *out->logits);
+    out->logits = calloc(count, labels * sizeof *out->logits + 1);
+    out->vectors = calloc(count, vector * sizeof *out->vectors + 1);
     out->digests = calloc(count, sizeof *out->digests);
     out->sizes = calloc(count, sizeof *out->sizes);
     if (out->digests == NULL || out->sizes == NULL || out->problems == NULL ||
-        out->truncated == NULL || out->coloured == NULL || out->logits == NULL)
-        return err_no_memory(err, count * labels * sizeof *out->logits);
+        out->truncated == NULL || out->coloured == NULL || out->logits == NULL ||
+        out->vectors == NULL)
+        return err_no_memory(err, count * (labels + vector) * sizeof *out->logits);
     if (features && (out->features = calloc(count, width * sizeof *out->features)) == NULL)
         return err_no_memory(err, count * width * sizeof *out->features);
     return ERR_OK;
@@ -282,6 +296,7 @@ enum err_code evaluation_run(struct evaluation *out, const struct engine_model *
 void evaluation_close(struct evaluation *evaluation)
 {
     free(evaluation->logits);
+    free(evaluation->vectors);
     free(evaluation->shifted);
     free(evaluation->features);
     free(evaluation->ood);

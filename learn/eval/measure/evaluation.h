@@ -32,10 +32,12 @@ struct evaluation {
     unsigned label_count;
     float *logits;  /* [count, label_count]; zeros where an item failed */
     float *shifted; /* [count, label_count] with the model's class prior; NULL: as the logits */
+    unsigned vector_size;  /* engine_info's, of an embedding, which has neither labels nor logits */
+    float *vectors;        /* [count, vector_size]; zeros where an item failed */
     unsigned feature_size; /* engine_info's */
     float *features;       /* [count, feature_size] if asked for, else NULL; zeros likewise */
     float *ood; /* [count] OOD scores that came with the logits; NULL: those of the features */
-    uint64_t *digests;     /* [count] digest.h; 0 where an image cannot be read */
+    uint64_t *digests; /* [count] digest.h; 0 where an image cannot be read */
     unsigned *sizes; /* [count] an image's larger side in pixels, a text's tokens as the model reads
                         it; 0 where it cannot be read. NULL, unless by a run: not known */
     struct contrast_count contrast; /* of the images */

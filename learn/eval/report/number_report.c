@@ -47,9 +47,12 @@ void number_report_print(const struct number_report *report, FILE *file)
 
 /* ---- JSON ---- */
 
+/* Three of the figures also have the short names of the field. */
 static json_t *errors_of(const struct number_errors *errors)
 {
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "mean_absolute_error",
+    return json_pack("{s:f, s:f, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "mae",
+                     errors->mean_absolute, "rmse", errors->root_mean_square, "r2",
+                     report_json_real(errors->r_squared), "mean_absolute_error",
                      errors->mean_absolute, "root_mean_square_error", errors->root_mean_square,
                      "bias", errors->bias, "largest_error", errors->largest, "standard_deviation",
                      errors->standard_deviation, "r_squared", report_json_real(errors->r_squared),

@@ -55,6 +55,9 @@ START_TEST(eval_of_a_regression_tells_how_far_its_numbers_are)
     ck_assert_str_eq(doc_as_string(contract_at(report, "task")), "regression");
     ck_assert(outcome_number(report, "inputs") == 3 && outcome_number(report, "failed") == 0);
     ck_assert_double_eq_tol(outcome_number(report, "mean_absolute_error"), 2, 1e-5);
+    ck_assert_double_eq_tol(outcome_number(report, "mae"), 2, 1e-5);
+    ck_assert(outcome_number(report, "rmse") == outcome_number(report, "root_mean_square_error"));
+    ck_assert(outcome_number(report, "r2") == outcome_number(report, "r_squared"));
     ck_assert_double_eq_tol(outcome_number(report, "bias"), 4 / 3.0, 1e-5);
     ck_assert_double_eq_tol(outcome_number(report, "largest_error"), 4, 1e-5);
     doc_free(report);
