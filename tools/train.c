@@ -15,7 +15,7 @@ enum { BAR_WIDTH = 24 };
 
 struct display {
     struct screen screen;
-    bool is_regression; /* told with the plan */
+    enum train_task task; /* told with the plan */
 };
 
 static const char summary[] =
@@ -44,15 +44,19 @@ static void show_plan(void *context, const struct trainer_plan *plan)
 {
     struct display *display = context;
     screen_clear(&display->screen);
-    display->is_regression = plan->is_regression;
+    display->task = plan->task;
     fprintf(stderr, "%s, %zu weights, %s, %u thread%s\n", plan->family, plan->parameters,
             plan->precision, plan->threads, plan->threads == 1 ? "" : "s");
-    fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
-            plan->validation, plan->labels,
-            !plan->is_regression ? "labels"
-            : plan->labels == 1  ? "number"
-                                 : "numbers",
-            plan->epochs);
+    if (plan->task == TRAIN_EMBED)
+        fprintf(stderr, "%zu texts to learn, %zu to judge by, %zu pairs an epoch, %u epochs\n",
+                plan->train, plan->validation, plan->pairs, plan->epochs);
+    else
+        fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
+                plan->validation, plan->labels,
+                plan->task != TRAIN_REGRESS ? "labels"
+                : plan->labels == 1         ? "number"
+                                            : "numbers",
+                plan->epochs);
     if (plan->tensors_missing > 0)
         fprintf(stderr, "%u tensors are not in the source and begin at random\n",
                 plan->tensors_missing);
@@ -133,7 +137,9 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
     format_time(took, epoch->seconds);
     fprintf(stderr, "epoch %3.0f  loss %.4f  validation %.4f", epoch->epoch, epoch->train_loss,
             epoch->validation_loss);
-    if (display->is_regression)
+    if (display->task == TRAIN_EMBED)
+        fprintf(stderr, "  nDCG@10 %.4f", epoch->ndcg);
+    else if (display->task == TRAIN_REGRESS)
         fprintf(stderr, "  RMSE %.4g (the mean as answer: %.4g)", epoch->rmse, epoch->rmse_mean);
     else
         fprintf(stderr, "  accuracy %.4f", epoch->accuracy);
@@ -203,7 +209,7 @@ static void print_command(const char *before, const char *program, const char *m
 static void show_next(const struct train_options *options, const struct trainer_result *result)
 {
     const char *out = options->out;
-    if (result->is_mlm) {
+    if (result->task == TRAIN_MLM) {
         print_command("next, with labels: ", "-train", out);
         fputs(" --data LABELLED", stderr);
         print_fields(options);
@@ -215,11 +221,16 @@ static void show_next(const struct train_options *options, const struct trainer_
     print_command("      ", "-eval", out);
     fputs(" --data FRESH", stderr);
     print_fields(options);
-    fputs(result->is_regression  ? "                measure it\n"
-          : options->multi_label ? " --multi-label  measure it\n"
-                                 : " --calibrate    calibrate it\n",
+    const bool is_embedding = result->task == TRAIN_EMBED;
+    fputs(is_embedding || result->task == TRAIN_REGRESS ? "                measure it\n"
+          : options->multi_label                        ? " --multi-label  measure it\n"
+                                                        : " --calibrate    calibrate it\n",
           stderr);
     print_command("      ", "-predict", out);
+    if (is_embedding) {
+        fputs(" --text-file FILE --json    a text's vector\n", stderr);
+        return;
+    }
     fprintf(stderr, " --%s --explain %s    explain an answer\n",
             result->is_image ? "image FILE" : "text-file FILE",
             result->is_image ? "rollout" : "gradient-last");
@@ -235,7 +246,10 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 options->out);
         return;
     }
-    if (found->judged && result->is_regression)
+    if (found->judged && result->task == TRAIN_EMBED)
+        fprintf(stderr, "nDCG@10 %.4f (search by words, BM25: %.4f)\nreport: %s/report.json\n",
+                found->ndcg, found->ndcg_words, options->out);
+    else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)
         show_judgement(options, found);
@@ -261,7 +275,7 @@ static void show_end(const struct train_options *options, const struct trainer_r
 static enum err_code train(struct cli_run *run, struct err *err)
 {
     struct train_options *options = run->target;
-    struct display display = {.is_regression = false};
+    struct display display = {.task = TRAIN_CLASSIFY};
     screen_open(&display.screen, 0, SCREEN_FILE_MS);
     struct trainer_hooks hooks = {.plan = show_plan,
                                   .progress = show_progress,

@@ -9,6 +9,7 @@
 #include "learn/ngrams/ngram_branch.h"
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/conclude_numbers.h"
+#include "learn/train/conclude_vectors.h"
 #include "learn/train/loop/run.h"
 #include "learn/train/loop/run_output.h"
 
@@ -47,7 +48,7 @@ static enum err_code write_values(const struct run *run, const float *values, st
 static enum err_code write_checkpoint(const struct run *run, struct err *err)
 {
     const size_t bytes = run->learner.parameters.numbers * sizeof(float);
-    if (!run->is_regression)
+    if (run->task != TRAIN_REGRESS)
         return write_values(run, run->learner.best, err);
     float *folded = malloc(bytes);
     if (folded == NULL)
@@ -78,7 +79,8 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.token_pruning = (struct token_pruning){0};
     kept.policy = policy_unfitted(&source->policy);
     kept.policy.learnt_grey = false; /* these images may have colours */
-    const bool says = (run->is_regression && strcmp(kept.version, "1") != 0) ||
+    const bool says = ((run->task == TRAIN_REGRESS || run->task == TRAIN_EMBED) &&
+                       strcmp(kept.version, "1") != 0) ||
                       source->grey16_minmax || kept.policy.accepts_truncated ||
                       kept.policy.says_uncalibrated || source->long_text.in_windows ||
                       !image_reading_is_default(&source->image_reading);
@@ -312,9 +314,11 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     *out = (struct conclusion){0};
     if (run_output_keep(run, err) || forget_decisions(run, err) || write_checkpoint(run, err))
         return err->code;
-    if (run->is_regression && conclude_numbers(run, progress, out, err))
+    if (run->task == TRAIN_REGRESS && conclude_numbers(run, progress, out, err))
         return err->code;
-    if (run->is_mlm || run->is_regression || run->options->multi_label)
+    if (run->task == TRAIN_EMBED && conclude_vectors(run, progress, out, err))
+        return err->code;
+    if (run->task != TRAIN_CLASSIFY)
         return run_output_finish(run, err);
     if (view_train(&closing, KNOWN_MAX, &closing.known, err) ||
         view_train(&closing, LISTED_MAX, &closing.listed, err) ||

@@ -3,8 +3,9 @@
  *
  * There are two evaluations. The first is of the weights as they were trained: biases, temperature,
  * thresholds and the OOD score are fitted on it. The second is of the finished directory, for the
- * report. A regression is evaluated once, since nothing is fitted to it. For masked language
- * modelling, and with several labels an input, only the checkpoint is written. Threads: one caller.
+ * report. A regression and an embedding are evaluated once, since nothing is fitted to them. For
+ * masked language modelling, and with several labels an input, only the checkpoint is written.
+ * Threads: one caller.
  */
 #ifndef ATTND_LEARN_TRAIN_CONCLUDE_H
 #define ATTND_LEARN_TRAIN_CONCLUDE_H
@@ -28,6 +29,7 @@ struct conclusion {
     double macro_f1_before;  /* without class biases */
     double macro_f1_crossed; /* with class biases that were fitted on other inputs */
     struct ngram_result ngrams;
+    double ndcg, ndcg_words;     /* of an embedding: nDCG@10, and that of BM25 */
     struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 

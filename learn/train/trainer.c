@@ -131,7 +131,8 @@ static enum err_code tell_plan(const struct walk *walk, struct err *err)
                                 .train = train->count,
                                 .validation = run->corpus.validation.count,
                                 .labels = run->corpus.outputs,
-                                .is_regression = run->is_regression,
+                                .task = run->task,
+                                .pairs = run->task == TRAIN_EMBED ? run->sampler.options.count : 0,
                                 .epochs = run->plan.epochs,
                                 .threads = run->threads,
                                 .parameters = count_weights(&run->learner.parameters),
@@ -177,6 +178,50 @@ static void tell_estimate(struct walk *walk)
 
 /* ---- a step ---- */
 
+/* The optimiser's part of a step, after the gradients. */
+static void end_step(struct walk *walk, unsigned epoch, unsigned done, double loss)
+{
+    struct run *run = &walk->run;
+    run->at.epoch_loss += loss;
+    walk->rate = plan_rate(&run->plan.schedule, run->at.step);
+    struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
+    run->at.epoch_skipped += report.skipped;
+    run->at.step++;
+    tell_estimate(walk);
+    tell(walk, TRAINER_LEARNING, epoch, done, run->plan.epoch_inputs);
+}
+
+/* A step of an embedding: each drawn text with the other of its pair, or another of its label. */
+static enum err_code step_pairs(struct walk *walk, unsigned epoch, unsigned first, unsigned count,
+                                struct err *err)
+{
+    struct run *run = &walk->run;
+    const struct corpus_items *train = &run->corpus.train;
+    const uint64_t position = 2 * ((uint64_t)epoch * run->plan.epoch_inputs + first);
+    const struct data_loader_order order = {.view = &run->plan.learning,
+                                            .draws = true,
+                                            .seed = run->options->seed,
+                                            .position = position};
+    double loss;
+    for (unsigned i = 0; i < count; i++) {
+        const size_t place = run->order[first + i];
+        const size_t mate =
+            run->corpus.groups.are_pairs
+                ? place + 1
+                : sampler_mate(&run->sampler, train->classes[place], place, position + i);
+        run->items[2 * i] = train->item[place];
+        run->items[2 * i + 1] = train->item[mate];
+        run->groups[i] = train->classes[place];
+    }
+    if (data_loader_prepare(&run->loader, network_pool(run->learner.network), run->items, 2 * count,
+                            &order, err) ||
+        learner_pairs(&run->learner, &run->loader, run->groups,
+                      (double)run->options->similarity_scale, position, &loss, err))
+        return err->code;
+    end_step(walk, epoch, first + count, loss);
+    return ERR_OK;
+}
+
 static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, struct err *err)
 {
     struct run *run = &walk->run;
@@ -187,11 +232,13 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
     uint64_t position = (uint64_t)epoch * run->plan.epoch_inputs + first;
     struct data_loader_order order = {.view = &run->plan.learning,
                                       .draws = true,
-                                      .masks = run->is_mlm,
+                                      .masks = run->task == TRAIN_MLM,
                                       .seed = run->options->seed,
                                       .position = position};
     struct learner_targets targets = {.rows = run->targets};
     double loss;
+    if (run->task == TRAIN_EMBED)
+        return step_pairs(walk, epoch, first, count, err);
     for (unsigned i = 0; i < count; i++) {
         size_t place = run->order[first + i];
         run->items[i] = train->item[place];
@@ -201,13 +248,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
         teachers_run(&run->teachers, pool, run->items, count, &order, &targets.teacher, err) ||
         learner_batch(&run->learner, &run->loader, &run->loss, &targets, position, &loss, err))
         return err->code;
-    run->at.epoch_loss += loss;
-    walk->rate = plan_rate(&run->plan.schedule, run->at.step);
-    struct optimizer_report report = learner_step(&run->learner, (float)walk->rate);
-    run->at.epoch_skipped += report.skipped;
-    run->at.step++;
-    tell_estimate(walk);
-    tell(walk, TRAINER_LEARNING, epoch, first + count, run->plan.epoch_inputs);
+    end_step(walk, epoch, first + count, loss);
     return ERR_OK;
 }
 
@@ -242,12 +283,14 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* The figure by which epochs are compared, larger is better: macro-F1; for MLM and a regression
- * minus the loss. A regression's loss, the mean square of standardised errors, orders epochs as
+/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; for
+ * MLM and a regression minus the loss. A regression's loss, the mean square of standardised errors, orders epochs as
  * their RMSE does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
-    return run->is_mlm || run->is_regression ? -judged->loss : judged->macro_f1;
+    return run->task == TRAIN_MLM || run->task == TRAIN_REGRESS ? -judged->loss
+           : run->task == TRAIN_EMBED                           ? judged->ndcg
+                                                                : judged->macro_f1;
 }
 
 static bool keeps_last(const struct run *run)
@@ -285,6 +328,7 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                .macro_f1 = judged->macro_f1,
                                .rmse = judged->rmse,
                                .rmse_mean = judged->rmse_mean,
+                               .ndcg = judged->ndcg,
                                .seconds = run->at.epoch_seconds,
                                .skipped = (double)run->at.epoch_skipped};
     run->at.epoch_loss = run->at.epoch_seconds = 0;
@@ -300,7 +344,9 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
     struct run *run = &walk->run;
     struct judge judge = {.items = &run->corpus.validation,
                           .loss = &run->loss,
-                          .numbers = run->is_regression ? &run->corpus.numbers : NULL,
+                          .numbers = run->task == TRAIN_REGRESS ? &run->corpus.numbers : NULL,
+                          .groups = run->task == TRAIN_EMBED ? &run->corpus.groups : NULL,
+                          .scale = (double)run->options->similarity_scale,
                           .view = run->plan.judging,
                           .seed = run->options->seed,
                           .progress = tell_judging,
@@ -343,7 +389,7 @@ static bool is_early(const struct run *run)
     uint64_t done = run->at.step / run->plan.epoch_steps, reached = run->at.best_epoch;
     if (run->options->patience == 0 || reached == 0)
         return false;
-    if (!run->is_mlm && !run->is_regression && !keeps_last(run)) {
+    if ((run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL) && !keeps_last(run)) {
         const struct history_epoch *epoch = run->history.epochs, *best = &epoch[reached - 1];
         while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
             epoch++;
@@ -382,8 +428,7 @@ enum err_code trainer_run(const struct train_options *options, const struct trai
     walk->hooks = hooks;
     if (walk_through(walk, options, err) == ERR_OK) {
         result->is_image = walk->run.spec.family->kind == ENGINE_IMAGE;
-        result->is_mlm = walk->run.is_mlm;
-        result->is_regression = walk->run.is_regression;
+        result->task = walk->run.task;
         result->history = walk->run.history;
         walk->run.history = (struct history){0};
         result->best_epoch = (unsigned)walk->run.at.best_epoch;

@@ -44,7 +44,8 @@ struct trainer_plan {
     size_t train, validation, unusable;          /* inputs */
     const char *unusable_name, *unusable_reason; /* of the first unusable input */
     unsigned labels, epochs, threads;            /* labels: of a regression outputs */
-    bool is_regression;
+    size_t pairs;                                /* of an embedding: those of an epoch */
+    enum train_task task;
     size_t parameters;
     unsigned tensors_missing; /* missing in the source: initialised instead */
     const char *remarks;      /* lines on the data that a person should read; may be empty */
@@ -73,7 +74,8 @@ struct trainer_hooks {
 };
 
 struct trainer_result {
-    bool is_image, is_mlm, is_regression;
+    bool is_image;
+    enum train_task task;
     struct conclusion conclusion;
     struct history history;
     unsigned best_epoch;

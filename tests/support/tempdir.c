@@ -5,6 +5,7 @@
 #include <check.h>
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,8 +36,11 @@ void tempdir_remove(const char *path)
     if (entries == NULL)
         return;
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries))
-        if (entry->d_name[0] != '.')
-            unlinkat(dirfd(entries), entry->d_name, 0);
+        if (entry->d_name[0] != '.' && unlinkat(dirfd(entries), entry->d_name, 0) != 0) {
+            char below[PATH_MAX];
+            snprintf(below, sizeof below, "%s/%s", path, entry->d_name);
+            tempdir_remove(below);
+        }
     closedir(entries);
     ck_assert_int_eq(rmdir(path), 0);
 }

@@ -14,20 +14,38 @@
 #include "engine/format/safetensors_write.h"
 #include "engine/vision/preprocess.h"
 #include "learn/train/checkpoint/export_files.h"
+#include "learn/train/checkpoint/export_sentence.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGE_SIZE_DEFAULT = 224 }; /* of ViTConfig and DeiTConfig */
+enum {
+    IMAGE_SIZE_DEFAULT = 224, /* of ViTConfig and DeiTConfig */
+    ARCHITECTURE_BYTES = 64
+};
 
 /* ---- config.json ---- */
+
+/* An encoder alone: BertModel, of BertForSequenceClassification. */
+static enum err_code put_bare(struct json_t *config, const struct family *family, struct err *err)
+{
+    const char *class = family->architectures[HEAD_CLASSIFIER];
+    char name[ARCHITECTURE_BYTES];
+    const char *bare = name;
+    snprintf(name, sizeof name, "%.*sModel", (int)(strstr(class, "For") - class), class);
+    if (doc_edit_text(config, "model_type", family->model_type, err))
+        return err->code;
+    return doc_edit_texts(config, "architectures", &bare, 1, err);
+}
 
 static enum err_code put_architecture(struct json_t *config, const struct parameters *parameters,
                                       struct err *err)
 {
     const struct family *family = parameters->spec.family;
+    if (parameters->head == HEAD_EMBEDDING)
+        return put_bare(config, family, err);
     if (family->architectures[parameters->head] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "a %s model with this head cannot be written",
                        family->name);
@@ -83,14 +101,14 @@ static enum err_code put_pruned(struct json_t *config, const struct spec *spec, 
 }
 
 /* transformers converts all weights to the dtype: for a regression it is F32, as its classifier
- * needs. transformers has called torch_dtype "dtype" since 4.56. If both are there it takes
- * "dtype". An MLP width that follows from another member (no key of its own) is not written. */
+ * needs, and for an embedding, whose vectors would lose digits. transformers has called torch_dtype
+ * "dtype" since 4.56. If both are there it takes "dtype". An MLP width that follows from another
+ * member (no key of its own) is not written. */
 static enum err_code edit_config(struct json_t *config, const struct export *what, struct err *err)
 {
     const struct spec *spec = &what->parameters->spec;
     bool is_text = spec->family->kind == ENGINE_TEXT;
-    const bool is_number = what->parameters->head == HEAD_CLASSIFIER && spec->scores == SCORES_NONE;
-    const bool is_f16 = what->dtype == DTYPE_F16 && !is_number;
+    const bool is_f16 = what->dtype == DTYPE_F16 && spec->scores != SCORES_NONE;
     const char *width = spec->family->key_intermediate;
     doc_edit_remove(config, "torch_dtype");
     if (put_architecture(config, what->parameters, err) ||
@@ -142,6 +160,8 @@ static enum dtype dtype_of(const struct parameter *parameter, const struct expor
 static enum err_code write_weights(const char *dir, const struct export *what, struct err *err)
 {
     const struct parameters *parameters = what->parameters;
+    const struct family *family = parameters->spec.family;
+    const size_t root = family_root(family); /* an encoder that is saved alone has no root's name */
     char path[PATH_MAX];
     if (file_path(path, dir, "model.safetensors", err))
         return err->code;
@@ -150,7 +170,10 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
         return err_no_memory(err, parameters->count * sizeof *tensors);
     for (unsigned i = 0; i < parameters->count; i++) {
         const struct parameter *parameter = &parameters->list[i];
-        tensors[i] = (struct tensor_out){.name = parameter->row.name,
+        const char *name = parameter->row.name;
+        const bool is_bare = parameters->head == HEAD_EMBEDDING &&
+                             strncmp(name, family->tensors[TENSOR_ATTENTION_OUT], root) == 0;
+        tensors[i] = (struct tensor_out){.name = name + (is_bare ? root : 0),
                                          .dtype = dtype_of(parameter, what),
                                          .rank = parameter->row.rank,
                                          .values = what->values + parameter->offset};
@@ -163,6 +186,16 @@ static enum err_code write_weights(const char *dir, const struct export *what, s
 }
 
 /* ---- all ---- */
+
+/* Without an embedding's head a modules.json of an earlier run would be read as one. */
+static enum err_code write_sentence(const char *dir, const struct export *what, struct err *err)
+{
+    const struct spec *spec = &what->parameters->spec;
+    char path[PATH_MAX];
+    if (what->parameters->head == HEAD_EMBEDDING)
+        return export_sentence(dir, what->source_dir, spec, what->tokens_max, err);
+    return file_path(path, dir, "modules.json", err) ? err->code : file_remove(path, err);
+}
 
 /* config.json is written after the preprocessor's file, so that a directory that is saved onto
  * itself can still be read after a kill between the two. */
@@ -179,7 +212,7 @@ static enum err_code write_files(const char *dir, const struct export *what,
     else
         export_files_preprocessor(dir, what->source_dir, spec->family->image_processor, source_size,
                                   spec->image_size, err);
-    if (err->code != ERR_OK || doc_edit_save(config, path, err))
+    if (err->code != ERR_OK || write_sentence(dir, what, err) || doc_edit_save(config, path, err))
         return err->code;
     return write_weights(dir, what, err);
 }

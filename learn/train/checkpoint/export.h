@@ -11,7 +11,8 @@
  * parameters->spec: model_type, architectures, dtype, vocab_size or image_size, the MLP's width and
  * pruned_heads; for a classifier also id2label, label2id and problem_type. A text model gets the
  * tokenizer's files unchanged (export_files.h); files that the source lacks are removed. An image
- * model gets a preprocessor_config.json for its image size.
+ * model gets a preprocessor_config.json for its image size. An embedding is written as a directory
+ * of sentence-transformers (export_sentence.h), with the tensors of the encoder alone.
  *
  * The directory is made if it is absent; its parent must exist. Other files in it, attnd.json too,
  * are not touched. Each file is whole or absent (base/replace.h). model.safetensors is written

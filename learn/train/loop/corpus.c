@@ -6,6 +6,7 @@
 #include "learn/train/network/rng_streams.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,32 +23,40 @@ static void pass_on(void *context, size_t done)
     reading->progress->call(reading->progress->context, done, reading->total);
 }
 
-static bool is_mlm(const struct train_options *options)
-{
-    return strcmp(options->task, "mlm") == 0;
-}
-
 static bool learns_numbers(const struct train_options *options)
 {
-    return strcmp(options->task, "regression") == 0;
+    return train_task(options) == TRAIN_REGRESS;
+}
+
+/* The member that stands in place of `label`, unless --label-field names another one. */
+static const char *other_of(const struct train_options *options)
+{
+    const enum train_task task = train_task(options);
+    if (strcmp(options->label_field, "label") != 0)
+        return NULL;
+    return task == TRAIN_MULTI_LABEL                      ? "labels"
+           : task == TRAIN_REGRESS || task == TRAIN_EMBED ? "value"
+                                                          : NULL;
 }
 
 static enum err_code open_list(struct corpus_part *part, const char *path,
                                const struct train_options *options, const struct spec *spec,
                                struct err *err)
 {
+    const enum train_task task = train_task(options);
     struct dataset_options fields = {.kind = spec->family->kind,
                                      .text_field = options->text_field,
                                      .image_field = options->image_field,
                                      .label_field = options->label_field,
-                                     .labels_optional = is_mlm(options),
+                                     .label_other = other_of(options),
+                                     .labels_optional = task == TRAIN_MLM || task == TRAIN_EMBED,
                                      .labels_many = options->multi_label || learns_numbers(options),
                                      .labels_numbers = learns_numbers(options),
                                      .line_documents = true};
     struct stat status;
     if (learns_numbers(options) && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return err_set(err, ERR_UNUSABLE,
-                       "%s: is a folder of classes; --task regression learns the numbers of a list "
+                       "%s: is a folder of classes; --task regress learns the numbers of a list "
                        "(.jsonl, .ndjson or .csv)",
                        path);
     part->is_open = true;
@@ -80,10 +89,18 @@ static enum err_code match(const struct corpus *corpus, const char *label, float
     return ERR_OK;
 }
 
+/* True if an input can be used, and, if it is one of a pair, the other too. */
+static bool is_usable(const struct corpus *corpus, const struct corpus_part *part, size_t item)
+{
+    return samples_problem(part->samples, item) == NULL &&
+           (!corpus->groups.are_pairs || samples_problem(part->samples, item ^ 1) == NULL);
+}
+
 /* Lists every usable input of a part. */
 static enum err_code list_items(struct corpus *corpus, struct corpus_items *items,
                                 const struct corpus_part *part, struct err *err)
 {
+    const unsigned *groups = corpus->groups.of[part - corpus->parts];
     if (alloc_items(corpus, items, part, err))
         return err->code;
     for (size_t i = 0; i < part->dataset.count; i++) {
@@ -92,7 +109,9 @@ static enum err_code list_items(struct corpus *corpus, struct corpus_items *item
         if (match(corpus, item->label, items->targets + at * corpus->outputs, &items->classes[at],
                   err))
             return err_prefix(err, "%.80s: ", item->name);
-        if (samples_problem(part->samples, i) == NULL)
+        if (groups != NULL)
+            items->classes[at] = groups[i];
+        if (is_usable(corpus, part, i))
             items->item[items->count++] = i;
     }
     return ERR_OK;
@@ -105,7 +124,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
                            struct err *err)
 {
     /* Inputs without a label are one more class. */
-    size_t classes = corpus->labels.count + 1;
+    size_t classes = corpus->labels.count + corpus->groups.count + 1;
     const size_t outputs = corpus->outputs;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
@@ -136,6 +155,62 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
     return ERR_OK;
 }
 
+/* Holds back a share of the groups of pairs, so that no text is on both sides. */
+static enum err_code split_pairs(struct corpus *corpus, const struct train_options *options,
+                                 struct err *err)
+{
+    const unsigned groups = corpus->groups.count;
+    struct corpus_items all = corpus->train;
+    bool *held_back = arena_alloc_array(&corpus->arena, groups, sizeof *held_back);
+    bool *is_there = arena_alloc_array(&corpus->arena, groups, sizeof *is_there);
+    size_t left = 0;
+    if (held_back == NULL || is_there == NULL)
+        return err_no_memory(err, groups * sizeof *held_back);
+    if (alloc_items(corpus, &corpus->validation, all.part, err))
+        return err->code;
+    for (size_t i = 0; i < all.count; i++) {
+        left += !is_there[all.classes[i]];
+        is_there[all.classes[i]] = true;
+    }
+    size_t wanted = (size_t)lround((double)left * options->validation_share);
+    wanted += wanted == 0 && left > 1;
+    struct rng rng = rng_for(options->seed, STREAM_SPLIT, 0);
+    for (unsigned g = 0; g < groups; g++) {
+        held_back[g] = is_there[g] && rng_below(&rng, (uint32_t)left--) < wanted;
+        wanted -= held_back[g];
+    }
+    corpus->train.count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        struct corpus_items *to = held_back[all.classes[i]] ? &corpus->validation : &corpus->train;
+        to->item[to->count] = all.item[i];
+        to->classes[to->count++] = all.classes[i];
+    }
+    return ERR_OK;
+}
+
+/* An embedding learns from two texts that belong together, and is judged by two. */
+static enum err_code check_groups(const struct corpus *corpus, const struct corpus_items *items,
+                                  const char *what, struct err *err)
+{
+    bool found = false, differ = false;
+    bool *seen = calloc(corpus->groups.count, sizeof *seen);
+    if (seen == NULL)
+        return err_no_memory(err, corpus->groups.count * sizeof *seen);
+    for (size_t i = 0; i < items->count; i++) {
+        const unsigned group = items->classes[i];
+        found = found || seen[group];
+        differ = differ || group != items->classes[0];
+        seen[group] = true;
+    }
+    free(seen);
+    if (found && differ)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "the inputs to %s have no two %s", what,
+                   found                      ? "groups to tell apart"
+                   : corpus->groups.are_pairs ? "texts that belong together"
+                                              : "texts with the same label");
+}
+
 static enum err_code check_items(const struct corpus *corpus, struct err *err)
 {
     if (corpus->train.count == 0 || corpus->validation.count == 0)
@@ -143,8 +218,12 @@ static enum err_code check_items(const struct corpus *corpus, struct err *err)
                        corpus->train.count, corpus->validation.count,
                        labels_measured(&corpus->labels) > 0
                            ? ". Most labels are numbers, and each is a class of its own. If they "
-                             "are measured values, give --task regression"
+                             "are measured values, give --task regress"
                            : "");
+    if (corpus->groups.count > 0)
+        return check_groups(corpus, &corpus->train, "learn", err)
+                   ? err->code
+                   : check_groups(corpus, &corpus->validation, "judge by", err);
     for (unsigned c = 0; c < corpus->labels.count; c++) {
         bool found = false;
         for (size_t i = 0; i < corpus->train.count && !found; i++)
@@ -178,9 +257,14 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
         open_list(&corpus->parts[1], options->validation, options, spec, err))
         return err->code;
     const struct dataset *dataset = &corpus->parts[0].dataset;
-    if (learns_numbers(options))
+    const enum train_task task = train_task(options);
+    struct dataset *const both[GROUPS_PARTS] = {
+        &corpus->parts[0].dataset, options->validation != NULL ? &corpus->parts[1].dataset : NULL};
+    if (task == TRAIN_EMBED)
+        groups_open(&corpus->groups, both, &corpus->arena, err);
+    else if (task == TRAIN_REGRESS)
         numbers_open(&corpus->numbers, dataset, options->label_field, spec, &corpus->arena, err);
-    else if (!is_mlm(options))
+    else if (task != TRAIN_MLM)
         labels_learn(&corpus->labels, dataset, options->multi_label, spec, &corpus->arena, err);
     corpus->outputs = corpus->labels.count + corpus->numbers.count;
     return err->code;
@@ -251,6 +335,8 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
         return err->code;
     if (options->validation != NULL)
         list_part(out, 1, &out->validation, options->validation, err);
+    else if (out->groups.are_pairs)
+        split_pairs(out, options, err);
     else
         split(out, options, err);
     if (err->code != ERR_OK || check_items(out, err))
@@ -267,6 +353,32 @@ void corpus_close(struct corpus *corpus)
     }
     arena_deinit(&corpus->arena);
     *corpus = (struct corpus){0};
+}
+
+enum err_code corpus_mates(const struct groups *groups, const struct corpus_items *items,
+                           size_t *mates, struct err *err)
+{
+    size_t *next = calloc(groups->count + 1, sizeof *next); /* of a group: its place + 1 */
+    size_t *last = calloc(groups->count + 1, sizeof *last);
+    if (next == NULL || last == NULL)
+        err_no_memory(err, groups->count * sizeof *next);
+    for (size_t i = items->count; err->code == ERR_OK && i-- > 0;) {
+        const unsigned group = items->classes[i];
+        mates[i] = next[group] > 0 ? next[group] - 1 : SIZE_MAX;
+        next[group] = i + 1;
+        if (last[group] == 0)
+            last[group] = i + 1;
+    }
+    for (size_t i = 0; err->code == ERR_OK && i < items->count; i++) {
+        const unsigned group = items->classes[i];
+        if (groups->are_pairs)
+            mates[i] = i % 2 == 0 ? i + 1 : SIZE_MAX;
+        else if (last[group] == i + 1 && next[group] < i + 1)
+            mates[i] = next[group] - 1;
+    }
+    free(next);
+    free(last);
+    return err->code;
 }
 
 enum err_code corpus_view(struct corpus *corpus, const struct corpus_items *items,

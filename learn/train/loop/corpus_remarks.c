@@ -101,7 +101,7 @@ static void print_numbers(const struct labels *labels, FILE *file)
         fprintf(
             file,
             "warning: %u of %u labels are numbers, and each is learnt as a class of its own. If "
-            "they are measured values, give --task regression\n",
+            "they are measured values, give --task regress\n",
             numbers, labels->count);
 }
 

@@ -3,6 +3,7 @@
 #include "engine/decide/argmax.h"
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/number_errors.h"
+#include "learn/train/loop/judge_vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -163,8 +164,9 @@ static enum err_code open_tally(struct tally *out, const struct judge *judge, un
 enum err_code judge_run(const struct judge *judge, struct learner *learner,
                         struct data_loader *loader, struct judge_result *out, struct err *err)
 {
-    bool is_mlm = learner->setup.head == HEAD_MLM;
-    unsigned labels = is_mlm ? 1 : judge->loss->labels;
+    const bool is_mlm = learner->setup.head == HEAD_MLM;
+    const bool is_embedding = learner->setup.head == HEAD_EMBEDDING;
+    unsigned labels = is_mlm || is_embedding ? 1 : judge->loss->labels;
     struct tally tally;
     *out = (struct judge_result){0};
     if (open_tally(&tally, judge, labels, err))
@@ -172,7 +174,9 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner,
     const struct samples *samples = loader->samples;
     loader->samples = judge->items->part->samples;
     learner_pause(learner);
-    if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0) {
+    if (is_embedding)
+        judge_vectors(judge, learner, loader, out, err);
+    else if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0) {
         if (judge->numbers != NULL)
             sum_up_numbers(judge, &tally, out, err);
         else

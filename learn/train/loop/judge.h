@@ -9,6 +9,8 @@ struct judge {
     const struct corpus_items *items;
     const struct loss *loss;       /* unused for MLM */
     const struct numbers *numbers; /* of a regression; NULL: not one */
+    const struct groups *groups;   /* of an embedding; NULL: not one */
+    double scale;                  /* of an embedding: ranking_loss.h's */
     struct samples_view view;
     uint64_t seed; /* chooses the masked words: the same ones each time */
     /* Called with the number of inputs done; NULL: not called. */
@@ -26,6 +28,8 @@ struct judge_result {
      * several outputs they are of all numbers together, each in deviations of those to learn. */
     double rmse;      /* root mean square error in the data's unit */
     double rmse_mean; /* that of always answering the validation part's mean */
+    double ndcg; /* nDCG@10 of an embedding (judge_vectors.h), else 0; its accuracy is the share of
+                    pairs that are closer than any negative of their batch */
 };
 
 /* Evaluates the learner's moving average, if it has one, else its weights. */

@@ -300,6 +300,43 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
     return ERR_OK;
 }
 
+enum err_code learner_pairs(struct learner *learner, const struct data_loader *loader,
+                            const unsigned *groups, double scale, uint64_t position, double *value,
+                            struct err *err)
+{
+    const size_t width = parameters_outputs(&learner->setup.spec, learner->setup.head);
+    const unsigned rows = loader->rows, tokens_max = learner->setup.network.tokens_max;
+    struct data_loader_part part;
+    if (reserve(learner, 2 * rows * width, err))
+        return err->code;
+    float *vectors = learner->dlogits, *dvectors = vectors + rows * width;
+    const struct ranking_pairs pairs = {
+        .vectors = vectors, .groups = groups, .count = rows / 2, .width = width, .scale = scale};
+    double *scratch = calloc(ranking_loss_scratch(&pairs) + 1, sizeof *scratch);
+    if (scratch == NULL)
+        return err_no_memory(err, ranking_loss_scratch(&pairs) * sizeof *scratch);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned at = 0; data_loader_next(loader, &at, tokens_max, &part);) {
+            struct rng rng = rng_for(learner->setup.seed, STREAM_DROPOUT, position + part.first);
+            struct network_batch batch = batch_of(loader, &part);
+            batch.training = true;
+            batch.dropout = rng_next(&rng);
+            if (pass == 0 || part.rows < rows)
+                network_forward(learner->network, &batch);
+            if (pass == 0)
+                memcpy(vectors + part.first * width, network_logits(learner->network),
+                       part.rows * width * sizeof *vectors);
+            else
+                network_backward(learner->network, dvectors + part.first * width,
+                                 (float)part.rows / (float)rows);
+        }
+        if (pass == 0)
+            *value = ranking_loss(&pairs, dvectors, scratch, NULL);
+    }
+    free(scratch);
+    return ERR_OK;
+}
+
 struct optimizer_report learner_step(struct learner *learner, float rate)
 {
     struct network *network = learner->network;
@@ -350,7 +387,7 @@ void learner_resume(struct learner *learner)
 
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits)
 {
-    size_t labels = learner->setup.spec.label_count;
+    size_t labels = parameters_outputs(&learner->setup.spec, learner->setup.head);
     struct data_loader_part part;
     for (unsigned at = 0;
          data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {

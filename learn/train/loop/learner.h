@@ -18,6 +18,7 @@
 #include "learn/train/network/loss.h"
 #include "learn/train/network/network.h"
 #include "learn/train/network/parameters.h"
+#include "learn/train/network/ranking_loss.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +66,15 @@ struct learner_targets {
 enum err_code learner_batch(struct learner *learner, const struct data_loader *loader,
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err);
+
+/* Adds the gradient of ranking_loss.h over a prepared batch of pairs, rows 2i and 2i + 1 being one,
+ * of group groups[i]; *value is that loss. All vectors are computed first, since each pair is
+ * compared with all others; then each micro-batch is computed once more for its gradient, unless
+ * the batch is one (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory
+ * Limited Setup"). So memory does not grow with the batch. */
+enum err_code learner_pairs(struct learner *learner, const struct data_loader *loader,
+                            const unsigned *groups, double scale, uint64_t position, double *value,
+                            struct err *err);
 struct optimizer_report learner_step(struct learner *learner, float rate);
 
 /* Scales the attention logits of a structured initialisation, on a prepared batch. */
@@ -79,7 +89,8 @@ void learner_renew(struct learner *learner);
 /* Packs the moving average, if there is one, else the weights, until learner_resume. */
 void learner_pause(struct learner *learner);
 void learner_resume(struct learner *learner);
-/* Logits of a prepared batch: classifier, [rows, labels]. */
+/* Logits of a prepared batch: classifier, [rows, labels]; of an embedding vectors, [rows,
+ * parameters_outputs]. */
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
 /* Adds to *loss the loss over the masked words of a prepared batch, to *words their number, and to
  * *hits how many of them were predicted correctly. */

@@ -87,6 +87,16 @@ const struct cli_option train_cli_options[] = {
 
 const size_t train_cli_option_count = sizeof train_cli_options / sizeof train_cli_options[0];
 
+enum train_task train_task(const struct train_options *options)
+{
+    const char *task = options->task;
+    return strcmp(task, "mlm") == 0                                   ? TRAIN_MLM
+           : strcmp(task, "embed") == 0                               ? TRAIN_EMBED
+           : strncmp(task, "regress", strlen("regress")) == 0         ? TRAIN_REGRESS
+           : options->multi_label || strcmp(task, "multi-label") == 0 ? TRAIN_MULTI_LABEL
+                                                                      : TRAIN_CLASSIFY;
+}
+
 void train_options_default(struct train_options *options)
 {
     struct err err = {0};
@@ -134,14 +144,64 @@ static enum err_code check_regression(const struct train_options *options, struc
          "ood-method"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].is_given)
-            return err_set(err, ERR_UNUSABLE,
-                           "--%s is for labels; --task regression learns numbers", rows[i].name);
+            return err_set(err, ERR_UNUSABLE, "--%s is for labels; --task regress learns numbers",
+                           rows[i].name);
+    return ERR_OK;
+}
+
+/* Refuses what is of labels, of other losses, or of a head that an embedding does not have. */
+static enum err_code check_embed(const struct train_options *options, struct err *err)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } rows[] = {
+        {options->multi_label, "multi-label"},
+        {options->label_smoothing > 0, "label-smoothing"},
+        {options->class_weight > 0, "class-weight"},
+        {options->logit_adjust > 0, "logit-adjust"},
+        {options->teacher.count > 0, "teacher"},
+        {options->teacher_logits.count > 0, "teacher-logits"},
+        {options->ngrams > 0, "ngrams"},
+        {options->freeze_epochs > 0, "freeze-epochs"},
+        {strcmp(options->long_text, "windows") == 0, "long-text windows"},
+        {strcmp(options->class_biases, "none") != 0, "class-biases"},
+        {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
+         "ood-method"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].is_given)
+            return err_set(err, ERR_UNUSABLE, "--%s does not go with --task embed", rows[i].name);
+    return options->batch > 1
+               ? ERR_OK
+               : err_set(err, ERR_UNUSABLE,
+                         "--batch 1: --task embed compares each pair with the others of its batch; "
+                         "give at least 2");
+}
+
+/* Tasks that the name is kept for, and the older words of the others. */
+static enum err_code settle_task(struct train_options *options, struct err *err)
+{
+    static const char *const later[] = {"tag", "pair", "seq2seq"};
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(options->task, later[i]) == 0)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "--task %s: this version does not learn it (it learns classify, "
+                           "multi-label, regress, embed and mlm)",
+                           later[i]);
+    if (strcmp(options->task, "multi-label") == 0) {
+        options->task = "classify";
+        options->multi_label = true;
+    }
+    if (strcmp(options->task, "regress") == 0)
+        options->task = "regression";
     return ERR_OK;
 }
 
 enum err_code train_options_check(struct train_options *options, struct err *err)
 {
-    bool is_mlm = strcmp(options->task, "mlm") == 0, adjusts = options->logit_adjust > 0;
+    if (settle_task(options, err))
+        return err->code;
+    bool is_mlm = train_task(options) == TRAIN_MLM, adjusts = options->logit_adjust > 0;
     bool is_taught = options->teacher.count + options->teacher_logits.count > 0;
     if (strcmp(options->out, options->model) == 0)
         return err_set(err, ERR_UNUSABLE, "--out must not be --model, which it would replace");
@@ -155,7 +215,9 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        : options->teacher_logits.count > 0 ? "--teacher-logits"
                        : adjusts                           ? "--logit-adjust"
                                                            : "--balance");
-    if (strcmp(options->task, "regression") == 0 && check_regression(options, err))
+    if (train_task(options) == TRAIN_REGRESS && check_regression(options, err))
+        return err->code;
+    if (train_task(options) == TRAIN_EMBED && check_embed(options, err))
         return err->code;
     if (options->version != NULL && !file_is_part(options->version))
         return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);
@@ -190,6 +252,8 @@ static bool is_new_default(const struct train_options *options, const char *fiel
         return options->teacher_logits.count == 0;
     if (strcmp(field, "logit_adjust") == 0)
         return options->logit_adjust == 0;
+    if (strcmp(field, "similarity_scale") == 0)
+        return options->similarity_scale == 20;
     if (strcmp(field, "reduction") == 0)
         return strcmp(options->reduction, "keep") == 0;
     const bool is_plain = strcmp(options->long_text, "keep") == 0 && options->windows == 8 &&

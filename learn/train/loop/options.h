@@ -51,12 +51,24 @@ struct train_options {
 #undef GROUP
 };
 
+/* The kind of training: --task, and the older --multi-label. */
+enum train_task {
+    TRAIN_CLASSIFY,
+    TRAIN_MULTI_LABEL,
+    TRAIN_REGRESS,
+    TRAIN_EMBED,
+    TRAIN_MLM,
+};
+enum train_task train_task(const struct train_options *options);
+
 /* Sets every option to its default, for callers without a command line: cli_parse does it
  * itself. */
 void train_options_default(struct train_options *options);
 
 /* Checks options that exclude each other. `model`, `data` and `out` must be set. With stages,
- * `epochs` becomes the sum of theirs. ERR_UNUSABLE. */
+ * `epochs` becomes the sum of theirs; --task multi-label and --task regress become what older
+ * versions called them, which records of runs hold. ERR_UNUSABLE; ERR_UNSUPPORTED for a task that
+ * this version does not learn. */
 enum err_code train_options_check(struct train_options *options, struct err *err);
 
 /* The options of the n-gram table. */

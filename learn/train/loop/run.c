@@ -32,13 +32,79 @@ static enum err_code check_vocabulary(const char *dir, struct err *err)
                    dir);
 }
 
+/* A checkpoint that is no embedding yet becomes one: the mean of the tokens, of length 1. */
+static enum err_code make_sentence(struct run *run, struct err *err)
+{
+    struct spec *spec = &run->spec;
+    struct sentence_modules *modules = arena_alloc(&run->arena, sizeof *modules);
+    if (modules == NULL)
+        return err_no_memory(err, sizeof *modules);
+    *modules = (struct sentence_modules){
+        .transformer_path = "",
+        .transformer_dir = run->options->model,
+        .hidden = spec->hidden,
+        .pooling = {.modes = {SENTENCE_MEAN}, .count = 1, .include_prompt = true},
+        .steps = {{.kind = SENTENCE_NORMALIZE, .path = "2_Normalize", .dir = run->options->model}},
+        .step_count = 1,
+        .width = spec->hidden};
+    spec->sentence = modules;
+    spec->long_text = (struct long_text){0};
+    spec->head_file = NULL;
+    return ERR_OK;
+}
+
+/* The modules of the source, of which training learns the encoder. */
+static enum err_code take_sentence(struct run *run, struct err *err)
+{
+    struct spec *spec = &run->spec;
+    if (spec->family->kind != ENGINE_TEXT || spec->family->is_zero_shot)
+        return err_set(err, ERR_UNSUPPORTED, "--task embed learns texts; this is '%s'",
+                       spec->family->name);
+    if (spec->sentence == NULL && make_sentence(run, err))
+        return err->code;
+    struct sentence_modules *modules = spec->sentence;
+    if (modules->pooling.count == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "the vector is the pooler's, which --task embed does not learn: set "
+                       "\"pooling\": \"mean\" in attnd.json");
+    modules->transformer_dir = run->options->model; /* modules.json will say what attnd.json did */
+    const struct sentence_prompt *prompt = modules->options.default_prompt;
+    bool is_normal = modules->options.similarity == SENTENCE_COSINE;
+    for (unsigned i = 0; i < modules->step_count; i++) {
+        is_normal = is_normal || modules->steps[i].kind == SENTENCE_NORMALIZE;
+        if (modules->steps[i].kind == SENTENCE_DENSE)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "modules.json: %s is a Dense, which --task embed does not learn: begin "
+                           "with its encoder alone, without modules.json",
+                           modules->steps[i].path);
+    }
+    if (!modules->pooling.include_prompt && prompt != NULL && prompt->text[0] != '\0')
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a default prompt with include_prompt false is not learnt: set "
+                       "include_prompt true in the pooling's config.json");
+    if (!is_normal)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "config_sentence_transformers.json: similarity_fn_name '%s' without a "
+                       "Normalize: --task embed learns by cosine",
+                       sentence_similarity_name(modules->options.similarity));
+    spec->head = HEAD_EMBEDDING;
+    spec->labels = NULL;
+    spec->label_count = 0;
+    spec->scores = SCORES_NONE;
+    spec->policy = policy_default(SCORES_NONE, 0, spec_features(spec));
+    return ERR_OK;
+}
+
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
-    if (run->spec.head != HEAD_CLASSIFIER) { /* the encoder alone is the start */
+    if (run->task == TRAIN_EMBED) {
+        if (take_sentence(run, err))
+            return err_prefix(err, "%s: ", options->model);
+    } else if (run->spec.head != HEAD_CLASSIFIER) { /* the encoder alone is the start */
         run->spec.head = HEAD_CLASSIFIER;
         run->spec.sentence = NULL;
         run->spec.long_text = (struct long_text){0};
@@ -51,7 +117,7 @@ static enum err_code read_source(struct run *run, struct err *err)
                        "that you name (candidate_labels of a request or of attnd.json); to learn "
                        "from labelled images, train a ViT or DINOv2 checkpoint",
                        options->model, run->spec.family->name);
-    if (run->is_mlm && run->spec.family->architectures[HEAD_MLM] == NULL)
+    if (run->task == TRAIN_MLM && run->spec.family->architectures[HEAD_MLM] == NULL)
         return err_set(err, ERR_UNSUPPORTED, "--task mlm learns BERT; %s is '%s'", options->model,
                        run->spec.family->name);
     if (run->spec.family->kind == ENGINE_TEXT)
@@ -79,34 +145,66 @@ static void settle_spec(struct run *run)
         spec->long_text.pooling =
             strcmp(options->window_pooling, "mean") == 0 ? WINDOW_MEAN : WINDOW_MAX;
     }
-    if (run->is_mlm)
+    if (run->task == TRAIN_MLM || run->task == TRAIN_EMBED)
         return;
     run->had_number = spec->scores == SCORES_NONE;
-    spec->labels = run->is_regression ? run->corpus.numbers.name : run->corpus.labels.name;
+    const bool is_regression = run->task == TRAIN_REGRESS;
+    spec->labels = is_regression ? run->corpus.numbers.name : run->corpus.labels.name;
     spec->label_count = run->corpus.outputs;
-    spec->scores = run->is_regression     ? SCORES_NONE
-                   : options->multi_label ? SCORES_SIGMOID
-                                          : SCORES_SOFTMAX;
+    spec->scores = is_regression                    ? SCORES_NONE
+                   : run->task == TRAIN_MULTI_LABEL ? SCORES_SIGMOID
+                                                    : SCORES_SOFTMAX;
+}
+
+/* places [count], classes [count] <- the inputs that an epoch draws, and their classes: all, or of
+ * an embedding those that have another one of their group, of a pair the first. Returns the count. */
+static enum err_code list_drawn(const struct run *run, size_t *places, unsigned *classes,
+                                size_t *count, struct err *err)
+{
+    const struct corpus_items *items = &run->corpus.train;
+    size_t *mates = NULL;
+    if (run->task == TRAIN_EMBED) {
+        if ((mates = calloc(items->count + 1, sizeof *mates)) == NULL)
+            return err_no_memory(err, items->count * sizeof *mates);
+        if (corpus_mates(&run->corpus.groups, items, mates, err))
+            goto out;
+    }
+    for (size_t i = 0; i < items->count; i++) {
+        if (mates != NULL && mates[i] == SIZE_MAX)
+            continue;
+        places[*count] = i;
+        classes[(*count)++] = items->classes[i];
+    }
+out:
+    free(mates);
+    return err->code;
 }
 
 static enum err_code open_order(struct run *run, struct err *err)
 {
     const struct corpus_items *items = &run->corpus.train;
+    const struct groups *groups = &run->corpus.groups;
     size_t *places = arena_alloc_array(&run->arena, items->count, sizeof *places);
-    run->order = arena_alloc_array(&run->arena, run->plan.epoch_inputs, sizeof *run->order);
-    run->items = arena_alloc_array(&run->arena, run->plan.batch, sizeof *run->items);
-    run->targets = arena_alloc_array(&run->arena, run->plan.batch, sizeof *run->targets);
-    if (places == NULL || run->order == NULL || run->items == NULL || run->targets == NULL)
-        return err_no_memory(err, run->plan.epoch_inputs * sizeof *run->order);
-    for (size_t i = 0; i < items->count; i++)
-        places[i] = i;
-    bool by_class = !run->is_mlm && !run->is_regression && !run->options->multi_label;
+    unsigned *classes = arena_alloc_array(&run->arena, items->count, sizeof *classes);
+    const bool by_class =
+        run->task == TRAIN_CLASSIFY || (run->task == TRAIN_EMBED && !groups->are_pairs);
     struct sampler_options sampler = {.items = places,
-                                      .classes = by_class ? items->classes : NULL,
-                                      .count = items->count,
-                                      .class_count = run->corpus.labels.count,
+                                      .classes = by_class ? classes : NULL,
+                                      .class_count = run->corpus.labels.count + groups->count,
                                       .balance = run->options->balance,
                                       .seed = run->options->seed};
+    if (places == NULL || classes == NULL)
+        return err_no_memory(err, items->count * sizeof *places);
+    if (list_drawn(run, places, classes, &sampler.count, err) ||
+        plan_make(&run->plan, run->options, &run->spec, sampler.count, err))
+        return err->code;
+    const unsigned batch = run->plan.batch;
+    run->order = arena_alloc_array(&run->arena, run->plan.epoch_inputs, sizeof *run->order);
+    run->items = arena_alloc_array(&run->arena, 2 * (size_t)batch, sizeof *run->items);
+    run->targets = arena_alloc_array(&run->arena, batch, sizeof *run->targets);
+    run->groups = arena_alloc_array(&run->arena, batch, sizeof *run->groups);
+    if (run->order == NULL || run->items == NULL || run->targets == NULL || run->groups == NULL)
+        return err_no_memory(err, run->plan.epoch_inputs * sizeof *run->order);
     return sampler_open(&run->sampler, &sampler, err);
 }
 
@@ -165,7 +263,7 @@ static enum err_code adjust_logits(struct loss *loss, float tau, const struct sa
     return ERR_OK;
 }
 
-/* Masked language modelling and a regression have neither weights nor an adjustment. */
+/* Only labels have weights and an adjustment. */
 static enum err_code make_loss(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
@@ -175,7 +273,7 @@ static enum err_code make_loss(struct run *run, struct err *err)
                           .smoothing = options->label_smoothing,
                           .teacher_share = options->teacher_share,
                           .teacher_temperature = options->teacher_temperature};
-    if (run->is_mlm || run->is_regression)
+    if (run->task != TRAIN_CLASSIFY && run->task != TRAIN_MULTI_LABEL)
         return ERR_OK;
     if (options->class_weight > 0 &&
         weigh_classes(loss, options->class_weight, &run->corpus.train, &run->arena, err))
@@ -190,9 +288,10 @@ static enum err_code make_loss(struct run *run, struct err *err)
 static enum err_code open_data(struct run *run, const struct corpus_progress *progress,
                                struct err *err)
 {
-    if (!run->is_mlm && !run->is_regression && run->spec.scores == SCORES_NONE)
+    const bool learns_labels = run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL;
+    if (learns_labels && run->spec.scores == SCORES_NONE)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: config.json has problem_type 'regression': --task regression learns "
+                       "%s: config.json has problem_type 'regression': --task regress learns "
                        "numbers; to learn labels from these weights, remove problem_type",
                        run->options->model);
     struct image_reading *reading = &run->spec.image_reading;
@@ -204,12 +303,16 @@ static enum err_code open_data(struct run *run, const struct corpus_progress *pr
         corpus_open(&run->corpus, run->options, &run->spec, run->options->model, run->threads,
                     progress, err))
         return err->code;
+    if (run->corpus.groups.are_pairs && run->options->balance > 0)
+        return err_set(err, ERR_UNUSABLE, "--balance is for labels, and %s has pairs",
+                       run->options->data);
     settle_spec(run);
-    if (plan_make(&run->plan, run->options, &run->spec, run->corpus.train.count, err) ||
-        samples_check_windows(run->corpus.train.part->samples, &run->plan.learning, err) ||
-        open_order(run, err) || make_loss(run, err))
+    const struct samples *samples = run->corpus.train.part->samples;
+    if (open_order(run, err) || samples_check_windows(samples, &run->plan.learning, err) ||
+        make_loss(run, err))
         return err->code;
-    return data_loader_open(&run->loader, run->corpus.train.part->samples, run->plan.batch, err);
+    const unsigned rows = run->plan.batch * (run->task == TRAIN_EMBED ? 2 : 1);
+    return data_loader_open(&run->loader, samples, rows, err);
 }
 
 /* ---- the model ---- */
@@ -244,7 +347,7 @@ static struct learner_setup setup_of(const struct run *run, unsigned image_size)
 {
     const struct train_options *options = run->options;
     struct learner_setup setup = {.spec = run->spec,
-                                  .head = run->is_mlm ? HEAD_MLM : HEAD_CLASSIFIER,
+                                  .head = run->task == TRAIN_MLM ? HEAD_MLM : run->spec.head,
                                   .network = {.threads = run->threads,
                                               .precision = choose_precision(options->precision),
                                               .tokens_max = micro_tokens(run),
@@ -342,7 +445,7 @@ static enum err_code open_learner(struct run *run, unsigned image_size, struct e
     if (learner_open(&run->learner, &setup, checkpoint, err) && takes_weights)
         err_prefix(err, "%s: ", options->model);
     checkpoint_close(checkpoint);
-    if (err->code == ERR_OK && takes_weights && run->is_regression)
+    if (err->code == ERR_OK && takes_weights && run->task == TRAIN_REGRESS)
         settle_head(run);
     bool begins = setup.structured && !takes_weights && !run->resumed;
     return err->code == ERR_OK && begins ? sharpen(run, err) : err->code;
@@ -393,9 +496,7 @@ static enum err_code restore(struct run *run, struct err *err)
 enum err_code run_open(struct run *out, const struct train_options *options,
                        const struct corpus_progress *progress, struct err *err)
 {
-    *out = (struct run){.options = options,
-                        .is_mlm = strcmp(options->task, "mlm") == 0,
-                        .is_regression = strcmp(options->task, "regression") == 0};
+    *out = (struct run){.options = options, .task = train_task(options)};
     arena_init(&out->arena);
     out->threads = options->threads > 0 ? options->threads : cpu_quota_threads("");
     if (read_source(out, err) || open_data(out, progress, err) || run_output_open(out, err) ||

@@ -23,8 +23,10 @@ struct run {
     struct data_loader loader;
     struct loss loss;
     size_t *order; /* [plan.epoch_inputs] items of the current epoch: indices in corpus.train */
-    size_t *items; /* [batch] items of the current batch: indices in the data set */
+    size_t *items; /* [batch] items of the current batch: indices in the data set; of an embedding
+                      [2 batch], pair by pair */
     const float **targets; /* [batch] */
+    unsigned *groups;      /* [batch] of an embedding's pairs */
     char *state_path;
     char fingerprint[SHA256_HEX_BYTES];
     const char *lines;            /* options and a hash of the inputs, a "key=value" line each */
@@ -33,7 +35,8 @@ struct run {
     struct state_counters at;
     struct history history;
     unsigned threads;
-    bool is_mlm, is_regression, resumed;
+    enum train_task task;
+    bool resumed;
     bool had_number;  /* the source's classifier answers a number in the data's unit */
     bool is_finished; /* an earlier process finished it: no model is open, nothing is to do */
     struct arena arena;

@@ -260,6 +260,27 @@ enum err_code run_output_keep(const struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* Writes both texts of a pair, which are items of their own here, on one line. parts: of the items;
+ * overwritten. */
+static enum err_code write_pairs(const char *path, const struct dataset *dataset,
+                                 enum split_part *parts, struct err *err)
+{
+    struct dataset pairs = *dataset;
+    pairs.items = calloc(dataset->count + 1, sizeof *pairs.items);
+    if (pairs.items == NULL)
+        return err_no_memory(err, dataset->count * sizeof *pairs.items);
+    pairs.count = dataset->count / 2;
+    for (size_t i = 0; i < pairs.count; i++) {
+        pairs.items[i] = dataset->items[2 * i];
+        pairs.items[i].pair = dataset->items[2 * i + 1].input;
+        pairs.items[i].pair_len = dataset->items[2 * i + 1].input_len;
+        parts[i] = parts[2 * i];
+    }
+    split_write(path, &pairs, parts, err);
+    free(pairs.items);
+    return err->code;
+}
+
 /* Writes split.jsonl if validation inputs were held back. With --validation that list exists. */
 static enum err_code write_split(const struct run *run, struct err *err)
 {
@@ -275,7 +296,11 @@ static enum err_code write_split(const struct run *run, struct err *err)
         parts[corpus->train.item[i]] = SPLIT_TRAIN;
     for (size_t i = 0; i < corpus->validation.count; i++)
         parts[corpus->validation.item[i]] = SPLIT_VALIDATION;
-    if (!file_path(path, run->options->out, split_name, err))
+    if (file_path(path, run->options->out, split_name, err))
+        err_prefix(err, "%s: ", split_name);
+    else if (corpus->groups.are_pairs)
+        write_pairs(path, dataset, parts, err);
+    else
         split_write(path, dataset, parts, err);
     free(parts);
     return err->code;

@@ -102,6 +102,15 @@ void sampler_epoch(struct sampler *sampler, uint64_t epoch, size_t *items, size_
     }
 }
 
+size_t sampler_mate(const struct sampler *sampler, unsigned class, size_t item, uint64_t position)
+{
+    struct rng rng = rng_for(sampler->options.seed, STREAM_MATE, position);
+    const size_t first = sampler->class_first[class];
+    const size_t others = sampler->class_first[class + 1] - first - 1;
+    const size_t drawn = sampler->by_class[first + rng_below(&rng, (uint32_t)others)];
+    return drawn != item ? drawn : sampler->by_class[first + others];
+}
+
 double sampler_share(const struct sampler *sampler, unsigned c)
 {
     return sampler->cumulative[c] - (c > 0 ? sampler->cumulative[c - 1] : 0);

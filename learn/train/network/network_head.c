@@ -7,6 +7,7 @@
 #include "learn/train/network/network_linear.h"
 #include "learn/train/network/network_memory.h"
 #include "learn/train/network/network_rows.h"
+#include "learn/train/network/network_sentence.h"
 
 #include <string.h>
 
@@ -71,21 +72,37 @@ static enum err_code open_pooling(struct network *network, struct err *err)
     return err->code;
 }
 
+/* The norm that some families have behind the last block. */
+static void open_norm(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    head->final_norm = norm_of(network, map->final_gamma, map->final_beta);
+    head->has_norm = map->final_gamma != SIZE_MAX;
+    head->normed =
+        head->has_norm ? network_memory_rows(network, network->spec->hidden, err) : head->x;
+}
+
+static enum err_code open_sentence(struct network *network, struct err *err)
+{
+    open_norm(network, err);
+    network->head.logits[0] =
+        network_memory_dense(network, parameters_outputs(network->spec, HEAD_EMBEDDING), err);
+    return err->code;
+}
+
 static enum err_code open_classifier(struct network *network, struct err *err)
 {
     const struct parameters_map *map = &network->parameters->map;
     struct network_head *head = &network->head;
-    size_t hidden = network->spec->hidden, labels = network->spec->label_count;
-    size_t features = spec_features(network->spec);
+    size_t labels = network->spec->label_count, features = spec_features(network->spec);
     const size_t weights[] = {map->classifier_weight, map->distillation_weight};
     const size_t biases[] = {map->classifier_bias, map->distillation_bias};
-    head->final_norm = norm_of(network, map->final_gamma, map->final_beta);
-    head->has_norm = map->final_gamma != SIZE_MAX;
+    open_norm(network, err);
     head->classifiers = spec_head_tokens(network->spec);
     head->dropped = network_memory_rows(network, features, err);
     head->features = network_memory_dense(network, features, err);
     head->dlogits = network_memory_dense(network, labels, err);
-    head->normed = head->has_norm ? network_memory_rows(network, hidden, err) : head->x;
     for (unsigned i = 0; i < head->classifiers; i++) {
         head->logits[i] = network_memory_dense(network, labels, err);
         head->windows[i] = network_memory_rows(network, features, err);
@@ -103,6 +120,8 @@ enum err_code network_head_open(struct network *network, struct err *err)
     size_t hidden = network->spec->hidden;
     bool is_mlm = network->parameters->head == HEAD_MLM;
     head->x = network->blocks[network->spec->layers - 1].out;
+    if (network->parameters->head == HEAD_EMBEDDING)
+        return open_sentence(network, err);
     head->has_pooler = map->pooler_weight != SIZE_MAX;
     if (head->has_pooler) {
         head->activation =
@@ -337,11 +356,24 @@ static void classify_backward(struct network *network, unsigned token)
         pooler_backward(network, token, dx, dread);
 }
 
+/* From network->g, the gradient behind the final norm, to network->d. */
+static void norm_backward(struct network *network)
+{
+    const struct network_head *head = &network->head;
+    const struct matrix d = network->d;
+    if (head->has_norm) {
+        network_rows_norm_backward(network, &head->final_norm, d, network->g, head->x, NULL,
+                                   network->kept_count);
+        return;
+    }
+    network->d = network->g;
+    network->g = d;
+}
+
 static void classifier_backward(struct network *network, const float *dlogits)
 {
     struct network_head *head = &network->head;
     size_t numbers = (size_t)network->inputs * network->spec->label_count;
-    struct matrix d = network->d;
     for (size_t i = 0; i < numbers; i++)
         head->dlogits.x[i] = dlogits[i] / (float)head->classifiers;
     for (unsigned i = 0; i < head->classifiers; i++)
@@ -351,13 +383,7 @@ static void classifier_backward(struct network *network, const float *dlogits)
                                    head->means, NULL, network->rows);
     if (head->reads_all)
         pool_tokens_backward(network);
-    if (head->has_norm) {
-        network_rows_norm_backward(network, &head->final_norm, d, network->g, head->x, NULL,
-                                   network->kept_count);
-        return;
-    }
-    network->d = network->g;
-    network->g = d;
+    norm_backward(network);
 }
 
 /* ---- masked language model ---- */
@@ -390,6 +416,8 @@ void network_head_forward(struct network *network)
     }
     if (head->has_norm)
         network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
+    if (network->parameters->head == HEAD_EMBEDDING)
+        network_sentence_pool(network);
     for (unsigned i = 0; i < head->classifiers; i++)
         classify(network, i);
     for (size_t i = 0; head->classifiers == 2 && i < numbers; i++)
@@ -400,6 +428,10 @@ void network_head_backward(struct network *network, const float *dlogits)
 {
     if (network->parameters->head == HEAD_MLM)
         mlm_backward(network, dlogits);
-    else
+    else if (network->parameters->head == HEAD_CLASSIFIER)
         classifier_backward(network, dlogits);
+    else {
+        network_sentence_spread(network, dlogits);
+        norm_backward(network);
+    }
 }

@@ -1,9 +1,10 @@
-/* network_head.h - the head on the encoder: the classifier of model/head.h, or BERT's
- * masked-language-model head. Threads: one caller, with its pool.
+/* network_head.h - the head on the encoder: the classifier of model/head.h, BERT's
+ * masked-language-model head, or the pooling of an embedding. Threads: one caller, with its pool.
  *
  *     classifier   logits = W_c D(act(W_p norm(x))) + b_c       (norm or pooler may be missing)
  *                  logits = W_c D(norm(pooling(norm(x)))) + b_c (a head that reads all tokens)
  *     MLM          logits = E norm(act(W_t x + b_t)) + b        E: the word embeddings
+ *     embedding    logits = pooling(norm(x))                    (network_sentence.h)
  */
 #ifndef ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H
 #define ATTND_LEARN_TRAIN_NETWORK_NETWORK_HEAD_H

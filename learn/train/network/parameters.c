@@ -124,7 +124,7 @@ static void deal_out(struct parameters *parameters)
 
 static enum err_code check_head(const struct spec *spec, enum family_head head, struct err *err)
 {
-    if (spec->family->architectures[head] == NULL)
+    if (head == HEAD_MLM && spec->family->architectures[head] == NULL)
         return err_set(err, ERR_UNSUPPORTED,
                        "family '%s' has no masked-language-model head here (supported: bert)",
                        spec->family->name);
@@ -163,6 +163,13 @@ void parameters_close(struct parameters *parameters)
 {
     arena_deinit(&parameters->arena);
     *parameters = (struct parameters){0};
+}
+
+unsigned parameters_outputs(const struct spec *spec, enum family_head head)
+{
+    return head == HEAD_MLM         ? 0
+           : head == HEAD_EMBEDDING ? spec->sentence->pooling.count * spec->hidden
+                                    : spec->label_count;
 }
 
 static void init_normal(float *values, size_t count, struct rng *rng)

@@ -77,6 +77,10 @@ enum err_code parameters_open(struct parameters *out, const struct spec *spec,
                               enum family_head head, struct err *err);
 void parameters_close(struct parameters *parameters);
 
+/* Numbers that the model in training gives for an input: its labels, or the numbers of an
+ * embedding's pooled vector; 0 for MLM, which answers tokens. */
+unsigned parameters_outputs(const struct spec *spec, enum family_head head);
+
 /* Initialises as Hugging Face does: weights and embeddings normal with standard deviation 0.02 (cut
  * at two deviations), biases and betas 0, gammas 1. The same seed gives the same numbers. */
 void parameters_init(struct parameters *parameters, uint64_t seed);

@@ -10,6 +10,7 @@ enum rng_stream {
     STREAM_DRAW,
     STREAM_AUGMENT,
     STREAM_DROPOUT,
+    STREAM_MATE,
 };
 
 #endif

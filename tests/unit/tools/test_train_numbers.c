@@ -51,7 +51,7 @@ START_TEST(train_of_numbers_refuses_options_of_labels)
     open_numbers();
     outcome_expect(RUN("attnd-train", "--task", "regression", "--model", f.model.path, "--data",
                        f.list, "--out", f.first.path, "--label-field", "reds", "--balance", "1"),
-                   2, "", "--balance is for labels; --task regression learns numbers");
+                   2, "", "--balance is for labels; --task regress learns numbers");
     train_fixture_close(&f);
 }
 END_TEST

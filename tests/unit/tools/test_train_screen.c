@@ -193,7 +193,7 @@ static void expect_epoch(struct history_epoch epoch, bool is_best, bool is_termi
 /* With one validation input, or equal ones, the mean as answer has no error. */
 START_TEST(an_epoch_of_a_regression_has_no_accuracy)
 {
-    struct display display = {.is_regression = true};
+    struct display display = {.task = TRAIN_REGRESS};
     const struct history_epoch epoch = {.epoch = 1, .train_loss = 0.25, .rmse = 0.5};
     log_capture_start();
     show_epoch(&display, &epoch, false, false);
@@ -243,7 +243,7 @@ START_TEST(train_screen_ends_with_the_result_and_the_next_step)
     expect_end((struct trainer_result){0}, served);
     expect_end((struct trainer_result){.interrupted = true},
                "stopped; the same command goes on from models/x\n");
-    expect_end((struct trainer_result){.is_mlm = true},
+    expect_end((struct trainer_result){.task = TRAIN_MLM},
                "models/x has the weights of epoch 3\nnext, with labels: bin/attnd-train --model "
                "models/x --data LABELLED --out DIR\n");
     snprintf(want, sizeof want, "no better epoch for a while: stopped early; %s", served);
@@ -296,7 +296,7 @@ START_TEST(train_screen_ends_with_commands_for_data_of_the_same_shape)
         "--label-field bin --multi-label  measure it\n"
         "      attnd-predict --model 'my models/x y/' --text-file FILE --explain gradient-last    "
         "explain an answer\n");
-    result.is_mlm = true;
+    result.task = TRAIN_MLM;
     options.text_field = "it's";
     log_capture_start();
     show_end(&options, &result);

@@ -78,9 +78,9 @@ START_TEST(a_regression_is_served_in_the_unit_of_its_data)
     open_fixture();
     struct trainer_result result = train_fixture_run(&f);
     const struct history_epoch *best = &result.history.epochs[result.best_epoch - 1];
-    ck_assert(result.is_regression && result.conclusion.judged);
+    ck_assert(result.task == TRAIN_REGRESS && result.conclusion.judged);
     ck_assert_uint_eq(f.plan.labels, 1);
-    ck_assert(f.plan.is_regression);
+    ck_assert(f.plan.task == TRAIN_REGRESS);
     const struct number_errors errors = errors_of(&f.first, 1, 0);
     ck_assert_double_gt(errors.standard_deviation, 40);
     ck_assert_double_lt(errors.root_mean_square, errors.standard_deviation / 3);

@@ -285,6 +285,35 @@ START_TEST(a_state_from_before_a_field_is_read_without_it)
 }
 END_TEST
 
+START_TEST(a_state_from_before_embeddings_has_no_ndcg)
+{
+    struct fixture f;
+    struct typed typed;
+    struct err err = {0};
+    float arrays[5][8];
+    struct state state = {.values = arrays[0],
+                          .m = arrays[1],
+                          .v = arrays[2],
+                          .average = arrays[3],
+                          .best = arrays[4],
+                          .numbers = 8};
+    double row[HISTORY_FIELDS_SECOND];
+    for (unsigned i = 0; i < HISTORY_FIELDS_SECOND; i++)
+        row[i] = i + 1;
+    make_typed(&typed);
+    typed.tensors[TYPED - 1] =
+        (struct tensor_out){"history", DTYPE_F64, 2, {1, HISTORY_FIELDS_SECOND}, row};
+    open_fixture(&f);
+    ck_assert(!safetensors_write_with(f.path, typed.tensors, TYPED, typed.metadata, &err));
+    ck_assert_msg(!state_read(f.path, &state, &err), "%s", err.text);
+    ck_assert_uint_eq(state.history.count, 1);
+    ck_assert(state.history.epochs[0].rmse_mean == HISTORY_FIELDS_SECOND);
+    ck_assert(state.history.epochs[0].ndcg == 0);
+    free(state.history.epochs);
+    close_fixture(&f);
+}
+END_TEST
+
 /* ---- files that are no state ---- */
 
 /* Reads the file as a run with eight numbers would; its code, and the text without the path. */
@@ -374,7 +403,7 @@ START_TEST(a_damaged_history_is_refused)
     history->name = "another";
     expect_typed(&typed, ERR_UNSUPPORTED, damaged);
     *history = whole;
-    history->shape[1]--;
+    history->shape[1] = HISTORY_FIELDS_SECOND - 1;
     expect_typed(&typed, ERR_UNSUPPORTED, damaged);
     *history = whole;
     history->dtype = DTYPE_U64;
@@ -611,6 +640,7 @@ SUITE("state", a_state_comes_back_to_the_last_bit, no_file_is_no_state,
       a_cut_file_is_refused, a_state_from_before_a_field_is_read_without_it,
       a_state_is_of_typed_numbers, a_state_keeps_what_is_not_finite, state_names_a_missing_tensor,
       a_counter_of_another_type_is_refused, a_damaged_history_is_refused,
+      a_state_from_before_embeddings_has_no_ndcg,
       a_state_of_another_version_is_refused_with_the_way_out,
       a_state_of_digits_is_read_as_what_it_was, digits_are_of_sixteen_bits,
       a_fingerprint_of_digits_is_of_characters, state_of_digits_names_a_missing_tensor,

@@ -280,7 +280,7 @@ START_TEST(lists_without_numbers_are_refused_for_a_regression)
     }
     f.options.data = f.data.path;
     snprintf(want, sizeof want,
-             "%s: is a folder of classes; --task regression learns the numbers of "
+             "%s: is a folder of classes; --task regress learns the numbers of "
              "a list (.jsonl, .ndjson or .csv)",
              f.data.path);
     expect_refused(ERR_UNUSABLE, want);
@@ -323,7 +323,7 @@ START_TEST(a_list_of_numbers_is_refused_with_the_advice_to_learn_them_as_such)
     expect_refused(ERR_UNUSABLE,
                    "21 inputs to learn and 0 to judge by: too few. Most labels are numbers, and "
                    "each is a class of its own. If they are measured values, give --task "
-                   "regression");
+                   "regress");
     train_fixture_close(&f);
 }
 END_TEST

@@ -91,7 +91,7 @@ START_TEST(labels_that_are_mostly_numbers_are_no_classes)
 {
     static const char says[] =
         "warning: 21 of 41 labels are numbers, and each is learnt as a class of its own. If they "
-        "are measured values, give --task regression\n";
+        "are measured values, give --task regress\n";
     ck_assert_ptr_nonnull(strstr(remarks_of_labels(21, 20), says));
     ck_assert_ptr_null(strstr(remarks_of_labels(21, 21), "warning"));
     ck_assert_ptr_null(strstr(remarks_of_labels(20, 2), "warning"));

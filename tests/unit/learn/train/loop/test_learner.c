@@ -34,7 +34,8 @@ static void close_run(void)
 /* The first inputs to learn, as serving prepares them; words masked for masked words. */
 static void prepare(unsigned count)
 {
-    struct data_loader_order order = {.view = &run.plan.judging, .masks = run.is_mlm, .seed = 1};
+    struct data_loader_order order = {
+        .view = &run.plan.judging, .masks = (run.task == TRAIN_MLM), .seed = 1};
     struct thread_pool *pool = network_pool(learner->network);
     ck_assert(!data_loader_prepare(&run.loader, pool, run.corpus.train.item, count, &order, &err));
 }
@@ -102,7 +103,7 @@ static void expect_same_in_parts(void)
         learner->setup.network.tokens_max = i == 0 ? learner->setup.network.tokens_max : 13;
         gradient[i] = room();
         loss[i] = gradient_of(gradient[i], NULL);
-        if (run.is_mlm)
+        if (run.task == TRAIN_MLM)
             ck_assert(
                 !learner_words(learner, &run.loader, &words_loss[i], &words[i], &hits[i], &err));
         else
@@ -112,7 +113,7 @@ static void expect_same_in_parts(void)
     ck_assert_double_gt(loss[0], 0.1);
     ck_assert_double_lt(
         numbers_relative_difference(gradient[0], gradient[1], learner->parameters.numbers), 1e-4);
-    if (run.is_mlm) {
+    if (run.task == TRAIN_MLM) {
         ck_assert(words[0] >= BATCH && words[0] == words[1] && hits[0] == hits[1]);
         ck_assert_double_eq_tol(words_loss[0], words_loss[1], 1e-5);
         ck_assert_double_eq_tol(words_loss[0] / (double)words[0], loss[0], 1e-5);

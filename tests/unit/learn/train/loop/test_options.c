@@ -276,9 +276,74 @@ START_TEST(options_of_labels_are_refused_for_numbers)
         else
             ck_assert(!apply(&options, rows[i].name, rows[i].value));
         ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
-        snprintf(want, sizeof want, "--%s is for labels; --task regression learns numbers",
+        snprintf(want, sizeof want, "--%s is for labels; --task regress learns numbers",
                  rows[i].name);
         ck_assert_str_eq(err.text, want);
+    }
+}
+END_TEST
+
+static struct train_options with_task(const char *task)
+{
+    struct train_options options;
+    train_options_default(&options);
+    options.model = "a";
+    options.data = "b";
+    options.out = "c";
+    options.task = task;
+    return options;
+}
+
+START_TEST(tasks_have_their_names_and_their_older_ones)
+{
+    static const struct {
+        const char *name, *kept; /* kept: in the record of a run; NULL: refused */
+        enum train_task task;
+    } rows[] = {{"classify", "classify", TRAIN_CLASSIFY},
+                {"regress", "regression", TRAIN_REGRESS},
+                {"embed", "embed", TRAIN_EMBED},
+                {"regression", "regression", TRAIN_REGRESS},
+                {"mlm", "mlm", TRAIN_MLM},
+                {"multi-label", "classify", TRAIN_MULTI_LABEL},
+                {"tag", NULL, TRAIN_CLASSIFY},
+                {"seq2seq", NULL, TRAIN_CLASSIFY},
+                {"pair", NULL, TRAIN_CLASSIFY}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct train_options options = with_task(rows[i].name);
+        struct err err = {0};
+        ck_assert(!apply(&options, "task", rows[i].name));
+        ck_assert_int_eq(train_options_check(&options, &err),
+                         rows[i].kept != NULL ? ERR_OK : ERR_UNSUPPORTED);
+        if (rows[i].kept == NULL)
+            continue;
+        ck_assert(train_task(&options) == rows[i].task);
+        ck_assert_str_eq(options.task, rows[i].kept);
+    }
+    struct train_options older = with_task("classify");
+    older.multi_label = true;
+    ck_assert(train_task(&older) == TRAIN_MULTI_LABEL);
+}
+END_TEST
+
+START_TEST(options_of_labels_are_refused_for_an_embedding)
+{
+    static const struct {
+        const char *name, *value, *text;
+    } rows[] = {{"class-weight", "0.5", "--class-weight does not go with --task embed"},
+                {"teacher", "t", "--teacher does not go with --task embed"},
+                {"freeze-epochs", "1", "--freeze-epochs does not go with --task embed"},
+                {"long-text", "windows", "--long-text windows does not go with --task embed"},
+                {"ood-method", "energy", "--ood-method does not go with --task embed"},
+                {"batch", "1",
+                 "--batch 1: --task embed compares each pair with the others of its "
+                 "batch; give at least 2"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct train_options options = with_task("embed");
+        struct err err = {0};
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_OK);
+        ck_assert(!apply(&options, rows[i].name, rows[i].value));
+        ck_assert_int_eq(train_options_check(&options, &err), ERR_UNUSABLE);
+        ck_assert_str_eq(err.text, rows[i].text);
     }
 }
 END_TEST
@@ -400,5 +465,6 @@ SUITE("options", defaults_are_the_tables, values_out_of_bounds_are_refused,
       the_fingerprint_holds_what_decides_the_weights, bounds_are_part_of_what_is_allowed,
       words_are_those_of_the_choice_and_no_parts_of_them, stages_are_read_to_their_limits,
       options_name_those_that_exclude_each_other, options_of_labels_are_refused_for_numbers,
+      tasks_have_their_names_and_their_older_ones, options_of_labels_are_refused_for_an_embedding,
       teachers_are_given_one_after_another, options_enter_a_fingerprint_only_if_used,
       views_make_a_group_and_reductions_have_names, the_fingerprint_is_a_line_an_option)

@@ -62,12 +62,13 @@ START_TEST(each_option_reaches_its_place)
     ck_assert(run.loss.teacher_share == 0.35f && run.loss.teacher_temperature == 5);
     const struct sampler_options *sampler = &run.sampler.options;
     ck_assert(sampler->count == 108 && sampler->class_count == 2 && sampler->seed == 77);
-    ck_assert(sampler->balance == 0.45f && sampler->classes == run.corpus.train.classes);
+    ck_assert(sampler->balance == 0.45f);
     for (size_t i = 0; i < sampler->count; i++)
-        ck_assert_uint_eq(sampler->items[i], i);
+        ck_assert(sampler->items[i] == i && sampler->classes[i] == run.corpus.train.classes[i]);
     ck_assert(run.loader.rows_max == 5 && run.plan.batch == 5);
     ck_assert_ptr_eq(run.loader.samples, run.corpus.parts[0].samples);
-    ck_assert(run.at.step == 0 && !run.resumed && !run.is_mlm && run.teachers.model_count == 0);
+    ck_assert(run.at.step == 0 && !run.resumed && run.task != TRAIN_MLM &&
+              run.teachers.model_count == 0);
     run_close(&run);
     o->threads = 0;
     o->multi_label = true;
@@ -130,7 +131,7 @@ START_TEST(masked_words_have_no_labels_and_no_classes)
     f.options.task = "mlm";
     f.options.balance = 0.5f;
     open_run();
-    ck_assert(run.is_mlm && run.learner.setup.head == HEAD_MLM);
+    ck_assert(run.task == TRAIN_MLM && run.learner.setup.head == HEAD_MLM);
     ck_assert(run.sampler.options.classes == NULL && run.corpus.labels.count == 0);
     ck_assert_uint_eq(run.spec.label_count, 2); /* the source's: nothing of them is learnt */
     ck_assert_uint_eq(run.threads, 1);
@@ -301,7 +302,7 @@ START_TEST(run_refuses_to_learn_labels_on_a_regression)
     train_fixture_texts(&f);
     tempdir_write(&f.model, "config.json", regression, strlen(regression));
     snprintf(path, sizeof path, "%s: config.json has problem_type", f.model.path);
-    expect_refused(ERR_UNSUPPORTED, " 'regression': --task regression learns numbers", path);
+    expect_refused(ERR_UNSUPPORTED, " 'regression': --task regress learns numbers", path);
     f.options.task = "mlm";
     open_run();
     run_close(&run);

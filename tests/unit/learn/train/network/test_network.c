@@ -65,6 +65,8 @@ static const struct choice choices[] = {
     {"bert", NULL, HEAD_CLASSIFIER, 0, 2},
     {"vit", NULL, HEAD_CLASSIFIER, 0, 1},
     {"vit", NULL, HEAD_CLASSIFIER, 0, 2},
+    {"bert", NULL, HEAD_EMBEDDING, 0, 0},
+    {"modernbert", NULL, HEAD_EMBEDDING, 0, 0},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -124,6 +126,21 @@ static void fill_stages(struct spec *spec)
     spec_set_image_size(spec, 8);
 }
 
+/* One pooling, and four side by side behind a last norm; the one of largest numbers, which has
+ * kinks, is test_network_sentence.c's. */
+static struct sentence_modules *sentence_of(const struct choice *choice)
+{
+    static struct sentence_modules mean = {
+        .hidden = HIDDEN, .pooling = {.modes = {SENTENCE_MEAN}, .count = 1}, .width = HIDDEN};
+    static struct sentence_modules four = {
+        .hidden = HIDDEN,
+        .pooling = {.modes = {SENTENCE_CLS, SENTENCE_MEAN_SQRT_LENGTH, SENTENCE_WEIGHTED_MEAN,
+                              SENTENCE_LAST_TOKEN},
+                    .count = 4},
+        .width = 4 * HIDDEN};
+    return strcmp(choice->model_type, "bert") == 0 ? &mean : &four;
+}
+
 static void fill_spec(struct spec *spec, const struct choice *choice)
 {
     *spec = (struct spec){.family = family_find(choice->model_type, choice->architecture),
@@ -134,7 +151,10 @@ static void fill_spec(struct spec *spec, const struct choice *choice)
                           .activation = ACTIVATION_GELU,
                           .norm_eps = 1e-6f,
                           .qkv_bias = true,
+                          .head = choice->head,
                           .label_count = LABELS};
+    if (choice->head == HEAD_EMBEDDING)
+        spec->sentence = sentence_of(choice);
     /* A head was cut out of the first layer, or out of the last. */
     static const unsigned left[][LAYERS] = {{1, 2}, {2, 1}};
     if (spec->family->prunes_heads && choice->variant > 0)
@@ -240,7 +260,7 @@ static void tiny_open_vocab(struct tiny *tiny, const struct choice *choice,
     for (unsigned r = 0; r < ROWS_MAX; r++)
         tiny->pointers[r] = &tiny->inputs[r];
     tiny->batch.inputs = tiny->pointers;
-    tiny->logit_count = (size_t)tiny->batch.rows * LABELS;
+    tiny->logit_count = (size_t)tiny->batch.rows * parameters_outputs(&tiny->spec, choice->head);
     if (choice->head == HEAD_MLM) {
         memcpy(tiny->kept, kept, sizeof kept);
         tiny->batch.kept = tiny->kept;
@@ -297,10 +317,10 @@ static float *copy_gradient(struct tiny *tiny)
 /* ---- gradients against differences ---- */
 
 /* The slope changes within a longer step if patches are normalised before anything is added to
- * them. */
+ * them, or if all tokens are read behind a last norm, several times over. */
 static bool is_bent(const struct tiny *tiny)
 {
-    return tiny->spec.stages != NULL;
+    return tiny->spec.stages != NULL || tiny->spec.sentence != NULL;
 }
 
 /* (f(x + h) - f(x - h)) / 2 h with two steps, extrapolated (Richardson): its error is h^4. */
@@ -457,7 +477,8 @@ static void run_part(struct tiny *tiny, unsigned first, unsigned rows)
     part.inputs += first;
     part.rows = rows;
     network_forward(tiny->network, &part);
-    network_backward(tiny->network, tiny->dlogits + (size_t)first * LABELS, 1);
+    const size_t outputs = tiny->logit_count / tiny->batch.rows;
+    network_backward(tiny->network, tiny->dlogits + first * outputs, 1);
 }
 
 START_TEST(network_gradients_add_up_over_micro_batches)
