@@ -22,8 +22,8 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     const enum engine_task task = engine_describe(out->model)->task;
     if (task == ENGINE_TAG)
         return err_set(err, ERR_UNSUPPORTED,
-                       "%s: the model answers parts of texts: labels, scores, numbers and vectors of "
-                       "whole inputs are measured",
+                       "%s: the model answers parts of texts: labels, scores, numbers and vectors "
+                       "of whole inputs are measured",
                        options->dir);
     if (engine_describe(out->model)->needs_labels)
         return err_set(err, ERR_UNSUPPORTED,

@@ -283,9 +283,9 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; for
- * MLM and a regression minus the loss. A regression's loss, the mean square of standardised errors, orders epochs as
- * their RMSE does. */
+/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; of
+ * MLM and of a regression minus the loss. A regression's loss, the mean square of standardised
+ * errors, orders epochs as their RMSE does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
     return run->task == TRAIN_MLM || run->task == TRAIN_REGRESS ? -judged->loss

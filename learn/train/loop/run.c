@@ -157,7 +157,8 @@ static void settle_spec(struct run *run)
 }
 
 /* places [count], classes [count] <- the inputs that an epoch draws, and their classes: all, or of
- * an embedding those that have another one of their group, of a pair the first. Returns the count. */
+ * an embedding those that have another one of their group, of a pair the first. Returns the count.
+ */
 static enum err_code list_drawn(const struct run *run, size_t *places, unsigned *classes,
                                 size_t *count, struct err *err)
 {

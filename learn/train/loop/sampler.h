@@ -42,8 +42,8 @@ void sampler_close(struct sampler *sampler);
 /* The items of an epoch of `count` inputs, in order. */
 void sampler_epoch(struct sampler *sampler, uint64_t epoch, size_t *items, size_t count);
 
-/* Draws another item of the class of `item`, which has one, by the seed and the position in the run;
- * classes must be given. */
+/* Draws another item of the class of `item`, which has one, by the seed and the position in the
+ * run; classes must be given. */
 size_t sampler_mate(const struct sampler *sampler, unsigned class, size_t item, uint64_t position);
 
 /* How often class c is drawn: its share in an endless epoch. */

@@ -67,8 +67,8 @@ END_TEST
 START_TEST(checkpoint_of_another_task_is_named_with_the_supported_ones)
 {
     open_masked();
-    say_architecture("BertForTokenClassification");
-    expect_refused(f.first.path, "config.json says BertForTokenClassification, which is not served "
+    say_architecture("BertForMultipleChoice");
+    expect_refused(f.first.path, "config.json says BertForMultipleChoice, which is not served "
                                  "(served: BertForSequenceClassification)");
     say_architecture("BertForSequenceClassification"); /* which it only says */
     expect_refused(f.first.path, "is missing");
