@@ -1,4 +1,4 @@
-/* eval_vectors.c - see eval.h: an embedding, whose data have labels, pairs, or pairs with numbers. */
+/* eval_vectors.c - see eval.h: an embedding. Its data have labels, pairs, or pairs with numbers. */
 #include "learn/eval/report/retrieval_report.h"
 #include "tools/eval/eval.h"
 
