@@ -49,19 +49,20 @@ static enum err_code check_each(const struct config *config, struct err *err)
 static enum err_code check_indexes(const struct config *config, const struct memory_plan *memory,
                                    struct err *err)
 {
-    size_t sum = memory_sum(memory->fixed_bytes, MEMORY_REQUESTS_MIN);
+    const size_t others = memory_sum(memory->fixed_bytes, MEMORY_REQUESTS_MIN);
+    size_t indexes = 0;
     for (unsigned i = 0; i < config->model_count; i++) {
         const struct config_model *model = &config->models[i];
         struct index_info info;
         if (model->index != NULL && index_measure(&info, model->index, err))
             return err_prefix(err, "model %s: index ", model->name);
-        sum = memory_sum(sum, model->index != NULL ? info.bytes : 0);
+        indexes = memory_sum(indexes, model->index != NULL ? info.bytes : 0);
     }
-    if (sum > memory->max_bytes)
+    if (indexes > 0 && memory_sum(others, indexes) > memory->max_bytes)
         return err_set(err, ERR_UNUSABLE,
                        "with the indexes of past inputs %zu bytes are needed, the limit is %zu "
                        "(%s)",
-                       sum, memory->max_bytes, memory->source);
+                       memory_sum(others, indexes), memory->max_bytes, memory->source);
     return ERR_OK;
 }
 
