@@ -32,7 +32,7 @@ struct index_tool {
     struct dataset_options fields;
     struct input_list inputs;
     unsigned k;
-    bool json;
+    bool json, has_texts;
 
     struct engine_model *model;
     const struct engine_info *info;
@@ -104,6 +104,9 @@ static const struct cli_option build_options[] = {
      .help =
          "Inputs: .jsonl or .csv, texts also .txt or .log, pictures also a folder with a folder "
          "for each class (required; more may follow)."},
+    {.name = "texts",
+     FIELD(has_texts),
+     .help = "Of a model that reads images and texts: the inputs are texts (default: images)."},
     CLI_ROW(TOOL, path, "out", "FILE", .is_required = true, .help = "Where the index is written."),
     CLI_ROW(TOOL, element, "element", "TYPE", .choices = "int8|int16", .fallback = "int16",
             .help = "What a number takes: int8 half the memory, int16 all near ones in their right "
@@ -283,7 +286,9 @@ static enum err_code check_build(void *target, struct err *err)
                            strerror(errno));
     if (open_model(tool, err) || set_dimensions(tool, tool->dimensions, err))
         return err->code;
-    tool->fields.kind = tool->info->kind;
+    tool->fields.kind = tool->has_texts ? ENGINE_TEXT : tool->info->kind;
+    if (!engine_reads(tool->info, tool->fields.kind))
+        return err_set(err, ERR_UNUSABLE, "--texts: the model reads no texts");
     tool->fields.labels_optional = tool->fields.labels_many = tool->fields.labels_numbers = true;
     tool->fields.line_documents = true;
     return ERR_OK;

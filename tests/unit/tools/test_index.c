@@ -135,6 +135,12 @@ START_TEST(index_refuses_wrong_use)
 {
     outcome_expect(RUN("build", "--model", EMBEDDING, "--out", "x"), 2, "",
                    "--data PATH is missing");
+    outcome_expect(
+        RUN("build", "--model", "tests/data/tags/ner-xlmr-0", "--data", "README.md", "--out", "x"),
+        2, "", "the model answers each token, and has no vector of a whole input");
+    outcome_expect(
+        RUN("build", "--model", PICTURES, "--texts", "--data", "README.md", "--out", "x"), 2, "",
+        "--texts: the model reads no texts");
     outcome_expect(RUN("build", "--model", EMBEDDING, "--data", "no/where", "--out", "x"), 2, "",
                    "no/where: cannot be read");
     outcome_expect(RUN("search", "--index", "README.md", "--model", EMBEDDING, "--text", "a"), 2,
