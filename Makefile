@@ -258,6 +258,7 @@ DOCUMENTS ?=
 test-docs: $(PROGRAMS) $(BUILD)/attnd-bench
 	@python3 -B tests/docs/test_docs.py
 	@BUILD=$(BUILD) python3 -B tests/docs/test_clients.py
+	@BUILD=$(BUILD) python3 -B tests/docs/test_vector_store.py
 	@BUILD=$(BUILD) python3 -B tests/docs/run.py $(DOCUMENTS)
 
 # The package clients/python as it is installed from its wheel; needs PyPI, and is run by hand.
