@@ -5,6 +5,7 @@
  *     attnd-bench serve --models DIR
  *                                  a co-process for tests/bench/peer.py
  *     attnd-bench steps            one for tests/bench/train_peer.py
+ *     attnd-bench index            an index of a million vectors; not a part of everything
  */
 #include "engine/base/cpu.h"
 #include "engine/base/openblas.h"
@@ -13,6 +14,7 @@
 #include "tests/bench/checkpoints.h"
 #include "tests/bench/explain_lines.h"
 #include "tests/bench/http_lines.h"
+#include "tests/bench/index_lines.h"
 #include "tests/bench/kernel_lines.h"
 #include "tests/bench/local_lines.h"
 #include "tests/bench/machine.h"
@@ -36,6 +38,7 @@ enum {
     PART_TRAINING = 32,
     PART_STEPS = 64,
     PART_EXPLAIN = 128,
+    PART_INDEX = 256,
     PARTS_ALL = PART_MACHINE | PART_KERNELS | PART_TRAINING | PART_MODELS | PART_EXPLAIN | PART_HTTP
 };
 
@@ -56,15 +59,16 @@ static enum err_code add_part(const struct cli_option *option, void *target, con
         unsigned part;
     } parts[] = {{"machine", PART_MACHINE}, {"kernels", PART_KERNELS}, {"training", PART_TRAINING},
                  {"models", PART_MODELS},   {"http", PART_HTTP},       {"serve", PART_SERVE},
-                 {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}};
+                 {"steps", PART_STEPS},     {"explain", PART_EXPLAIN}, {"index", PART_INDEX}};
     (void)option;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(value, parts[i].name) == 0) {
             ((struct bench *)target)->parts |= parts[i].part;
             return ERR_OK;
         }
-    return err_set(err, ERR_UNUSABLE,
-                   "parts are machine, kernels, training, models, explain, http, serve and steps");
+    return err_set(
+        err, ERR_UNUSABLE,
+        "parts are machine, kernels, training, models, explain, http, serve, steps and index");
 }
 
 #define FIELD(field) CLI_FIELD(struct bench, field)
@@ -114,8 +118,8 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {
     .program = "attnd-bench",
-    .usage =
-        "attnd-bench [machine|kernels|training|models|explain|http|serve|steps]... [OPTION]...",
+    .usage = "attnd-bench [machine|kernels|training|models|explain|http|serve|steps|index]... "
+             "[OPTION]...",
     .summary = "Measures the machine, the kernels and the models, each beside its limit.",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
@@ -182,6 +186,10 @@ static enum err_code run(struct bench *bench, struct err *err)
         return steps_run(bench->threads, stdin, stdout, err);
     if (bench->parts == 0)
         bench->parts = PARTS_ALL;
+    if (bench->parts == PART_INDEX && mkdir(bench->work, 0777) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "%s: %s", bench->work, strerror(errno));
+    if (bench->parts == PART_INDEX)
+        return index_lines_print(bench->work, bench->threads, stdout, err);
     if ((bench->parts & ~(PART_MACHINE | PART_KERNELS | PART_TRAINING)) &&
         make_checkpoints(bench, err))
         return err->code;
