@@ -77,7 +77,7 @@ BENCH_LIB   := $(BUILD)/libbench.a
 FUZZ_LIB    := $(BUILD)/libfuzz.a
 
 .PHONY: all run test tests list-tests foreign-texts torture test-asan test-tsan test-docs \
-        test-browser test-openapi test-bundle test-clients-python test-clients-js \
+        test-browser test-openapi test-clients test-bundle test-clients-python test-clients-js \
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
@@ -251,6 +251,13 @@ test-openapi: $(BUILD)/attnd $(BUILD)/attnd-fit tests/openapi/node_modules/.pack
 tests/%/node_modules/.package-lock.json: tests/%/package-lock.json
 	@cd tests/$* && npm ci --loglevel=error --ignore-scripts
 	@touch $@
+
+# Published clients of other servers, each answer beside the native one: by hand, it needs the network
+# and installs Python packages below the build. CLIENTS: only these, "openai cohere".
+test-clients: $(BUILD)/attnd tests/clients/node_modules/.package-lock.json
+	@python3 -m venv $(BUILD)/clients
+	@$(BUILD)/clients/bin/pip install --quiet --requirement tests/clients/requirements.txt
+	@BUILD=$(BUILD) $(BUILD)/clients/bin/python tests/clients/run.py $(CLIENTS)
 
 # What the documents tell their readers to run (tests/docs/run.py); deploy/install-deps.sh docs installs
 # what it needs. DOCUMENTS: only these.

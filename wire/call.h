@@ -44,6 +44,7 @@ struct predict_call {
     /* The JSON path of an item: "$.inputs[3].text". */
     void (*place)(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES]);
     const char *model;    /* NULL: the default of each item's kind */
+    const char *version;  /* of the model; NULL: the one that its shares choose */
     unsigned top_k;       /* TOP_K_ALL, or at least 1; default 1 */
     unsigned deadline_ms; /* 0: none named */
     const char *id;       /* NULL: none named (an empty one counts as none) */

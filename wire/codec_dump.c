@@ -37,7 +37,7 @@ void codec_text_open(struct codec_text *out, size_t bytes, struct arena *arena)
     out->has_failed = !add_piece(out, bytes > FIRST_BYTES ? bytes : FIRST_BYTES);
 }
 
-static void put(struct codec_text *text, const char *bytes, size_t len)
+void codec_text_bytes(struct codec_text *text, const char *bytes, size_t len)
 {
     while (len > 0 && !text->has_failed) {
         struct codec_piece *piece = text->last;
@@ -53,13 +53,13 @@ static void put(struct codec_text *text, const char *bytes, size_t len)
 
 void codec_text_add(struct codec_text *text, const char *more)
 {
-    put(text, more, strlen(more));
+    codec_text_bytes(text, more, strlen(more));
 }
 
 static int take_all(const char *bytes, size_t len, void *context)
 {
     struct codec_text *text = context;
-    put(text, bytes, len);
+    codec_text_bytes(text, bytes, len);
     return text->has_failed ? -1 : 0;
 }
 
@@ -82,7 +82,7 @@ static int take(const char *bytes, size_t len, void *context)
     struct members *members = context;
     const size_t brace = !members->has_begun && len > 0 ? 1 : 0;
     members->has_begun = members->has_begun || len > 0;
-    put(members->text, bytes + brace, len - brace);
+    codec_text_bytes(members->text, bytes + brace, len - brace);
     return members->text->has_failed ? -1 : 0;
 }
 
@@ -108,7 +108,7 @@ void codec_text_members(struct codec_text *text, struct json_t *object)
 
 const char *codec_text_end(struct codec_text *text, size_t *len)
 {
-    put(text, "", 1);
+    codec_text_bytes(text, "", 1);
     if (text->has_failed)
         return NULL;
     *len = text->total - 1;

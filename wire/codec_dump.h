@@ -34,6 +34,7 @@ struct codec_text {
 
 void codec_text_open(struct codec_text *out, size_t bytes, struct arena *arena);
 void codec_text_add(struct codec_text *text, const char *more);
+void codec_text_bytes(struct codec_text *text, const char *bytes, size_t len);
 /* A string in JSON, with its quotes; what is not UTF-8 is replaced by a note. */
 void codec_text_string(struct codec_text *text, const char *string);
 /* The object's members without its braces, and drops it; NULL: there was no memory for it. */

@@ -1,4 +1,4 @@
-/* handlers.h - the handlers of the routes: a file for each kind. routes.c lists them; route.h has
+/* handlers.h - the handlers of the routes: a file for each kind. route.c lists them; route.h has
  * the contract of each function.
  *
  * Threads: head, begin and finish run on the I/O thread of the exchange.
@@ -60,6 +60,15 @@ enum http_next others_health(struct service *service, struct request *request);
 enum http_next others_info(struct service *service, struct request *request);
 enum http_next others_models(struct service *service, struct request *request);
 enum http_next others_model(struct service *service, struct request *request);
+
+/* oip.c: the Open Inference Protocol beside inference; rollout.c loads and unloads. */
+enum http_next oip_server(struct service *service, struct request *request);
+enum http_next oip_live(struct service *service, struct request *request);
+enum http_next oip_ready(struct service *service, struct request *request);
+enum http_next oip_model(struct service *service, struct request *request);
+enum http_next oip_model_ready(struct service *service, struct request *request);
+enum http_next oip_statistics(struct service *service, struct request *request);
+enum http_next oip_index(struct service *service, struct request *request);
 
 /* openapi.c */
 enum http_next openapi_one(struct service *service, struct request *request);

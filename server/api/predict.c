@@ -405,7 +405,7 @@ static enum err_code reply_rows(struct request *request)
     request->exchange->reply.has_more = request->lines != NULL && lines_are_left(request);
     if (protocol->head != NULL)
         protocol->head(request, &timing);
-    return ERR_OK;
+    return request->err.code;
 }
 
 /* A later portion whose work as a whole has failed: a problem for each of its lines, or, without

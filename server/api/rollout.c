@@ -2,6 +2,7 @@
  * a version, promote and rollback. The work is the reloader's; guard.h says who may ask. */
 #include "server/api/handlers.h"
 
+#include "engine/base/doc.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
 #include "server/api/versions.h"
@@ -61,6 +62,61 @@ static enum err_code check_labels(struct service *service, struct request *reque
                    (unsigned long long)labels, least);
 }
 
+static bool is_repository(const struct request *request)
+{
+    return strncmp(request->pattern, "/v2/", 4) == 0;
+}
+
+/* A body of the model repository: {"parameters": {"dir", "dtype"}} of a load, where the directory
+ * without one has the model's name, and {"parameters": {"version"}} of an unload, which without one
+ * is of the model's only version. */
+static enum err_code read_repository(struct request *request, struct rollout_change *change)
+{
+    const struct snapshot *snapshot = request->snapshot;
+    struct arena *arena = &request->exchange->arena;
+    const bool is_load = change->action == ROLLOUT_LOAD;
+    const char *dir = NULL, *dtype = NULL, *version = NULL;
+    bool with_dependents = false;
+    struct json_t *root = NULL;
+    change->name = request_value(request, "model");
+    if (change->name == NULL)
+        return err_no_memory(&request->err, strlen(request->exchange->path));
+    if (request->content_len > 0 && doc_parse(&root, request->content, request->content_len,
+                                              &doc_limits_request, &request->err))
+        return request->err.code;
+    const struct json_t *parameters = doc_member(root, "parameters");
+    if (doc_check_members(root, "$", "parameters", &request->err) ||
+        doc_check_members(parameters, "$.parameters",
+                          is_load ? "dir, dtype" : "version, unload_dependents", &request->err))
+        request->err.code = ERR_UNUSABLE;
+    else if (!doc_get_string(parameters, "$.parameters", "dir", &dir, &request->err) &&
+             !doc_get_string(parameters, "$.parameters", "dtype", &dtype, &request->err) &&
+             !doc_get_string(parameters, "$.parameters", "version", &version, &request->err))
+        doc_get_bool(parameters, "$.parameters", "unload_dependents", &with_dependents,
+                     &request->err);
+    if (with_dependents)
+        err_set(&request->err, ERR_UNUSABLE, "unload_dependents: no model depends on another");
+    for (unsigned i = 0; !is_load && version == NULL && i < snapshot->model_count; i++)
+        if (strcmp(snapshot->models[i]->name, change->name) == 0)
+            change->version = change->version == NULL ? snapshot->models[i]->info->version : "";
+    if (change->version != NULL && change->version[0] == '\0')
+        err_set(&request->err, ERR_CONFLICT,
+                "the model has several versions: name one in parameters.version");
+    if (!is_load && version == NULL && change->version == NULL)
+        err_set(&request->err, ERR_NOT_FOUND, "no model of this name is served; GET /models");
+    if (is_load)
+        change->dir = dir != NULL ? arena_copy(arena, dir, strlen(dir)) : change->name;
+    if (dtype != NULL)
+        change->dtype = arena_copy(arena, dtype, strlen(dtype));
+    if (version != NULL)
+        change->version = arena_copy(arena, version, strlen(version));
+    if ((is_load && change->dir == NULL) || (dtype != NULL && change->dtype == NULL) ||
+        (version != NULL && change->version == NULL))
+        err_no_memory(&request->err, request->content_len);
+    doc_free(root);
+    return request->err.code;
+}
+
 static enum err_code read_call(struct service *service, struct request *request,
                                enum rollout_action action)
 {
@@ -75,9 +131,13 @@ static enum err_code read_call(struct service *service, struct request *request,
         return request->err.code;
     if (request->route->has_body && request->exchange->body_len > 0 && content_decode_json(request))
         return request->err.code;
-    if (codec_rollout_parse(call, request->content, request->content_len, arena, &request->err) ||
-        read_path(request, &call->change) ||
-        (action == ROLLOUT_PROMOTE && check_labels(service, request, call)))
+    if (is_repository(request)) {
+        if (read_repository(request, &call->change))
+            return request->err.code;
+    } else if (codec_rollout_parse(call, request->content, request->content_len, arena,
+                                   &request->err) ||
+               read_path(request, &call->change) ||
+               (action == ROLLOUT_PROMOTE && check_labels(service, request, call)))
         return request->err.code;
     state->order.request = request;
     state->order.change = &call->change;
@@ -133,7 +193,8 @@ void rollout_finish(struct service *service, struct request *request)
     }
     struct arena *arena = &request->exchange->arena;
     const enum rollout_action action = state->call.change.action;
-    const unsigned status = statuses[action] != 0 ? statuses[action] : 200;
+    const unsigned status =
+        is_repository(request) || statuses[action] == 0 ? 200 : statuses[action];
     const struct reload_result *result = &state->order.result;
     struct rollout_told told = {
         .generation = result->generation, .name = result->model, .version = result->version};

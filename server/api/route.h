@@ -44,4 +44,9 @@ bool route_changes_state(const struct route *route);
  * no access. */
 bool route_is_at(const struct route *route, bool has_admin_address, bool is_admin_address);
 
+/* All of them. */
+enum { ROUTE_COUNT_MAX = 64 };
+extern const struct route route_table[]; /* [route_count] */
+extern const unsigned route_count;
+
 #endif

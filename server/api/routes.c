@@ -1,6 +1,6 @@
-/* routes.c - see routes.h. The table stands first; below it are the five functions that http.h asks
- * for. They do what is common to all routes: the request's memory and id, 404 and 405, the problem
- * reply of a refusal, the counters and the log line. */
+/* routes.c - see routes.h: the five functions that http.h asks for, over the table of route.c. They
+ * do what is common to all routes: the request's memory and id, 404 and 405, the problem reply of a
+ * refusal, the counters and the log line. */
 #include "server/api/routes.h"
 
 #include "engine/base/clock.h"
@@ -22,201 +22,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#define CAN(code) OPENAPI_CAN(ERR_##code)
-#define CAN_PREDICT CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)
-
-/* Members of a route of predictions, beside its description. */
-#define PREDICTION(protocol_)                                                                      \
-    .protocol = &protocol_, .head = predict_head, .begin = predict_begin,                          \
-    .finish = predict_finish, .more = predict_more, .work = predict_pool, .has_body = true,        \
-    .is_safe = true
-
-static const struct route table[] = {
-    {"/predict", HTTP_POST, SCOPE_PREDICT,
-     .says = {"predict", "Label, score and decision of a text, an image, or several of them",
-              .schema = "Answer", .line = "AnswerLine", .can = CAN_PREDICT},
-     PREDICTION(protocol_native)},
-    {"/similar", HTTP_POST, SCOPE_PREDICT,
-     .says = {"similar", "Past inputs that are nearest to a text, an image, or several of them",
-              .schema = "Similar", .is_search = true, .can = CAN_PREDICT | CAN(FORBIDDEN)},
-     PREDICTION(protocol_similar)},
-    {"/v1/embeddings", HTTP_POST, SCOPE_PREDICT,
-     .says = {"createEmbeddings", "Vectors of texts, as clients of OpenAI ask for them",
-              .schema = "OpenAiEmbeddings", .takes = "OpenAiEmbeddingsRequest",
-              .problem = "OpenAiError", .can = CAN_PREDICT},
-     PREDICTION(protocol_openai)},
-    {"/v1/rerank", HTTP_POST, SCOPE_PREDICT,
-     .says = {"rerank", "Documents by how well they fit a query, as clients of Cohere and Jina ask",
-              .schema = "Ranking", .takes = "RankingRequest", .problem = "OpenAiError",
-              .can = CAN_PREDICT},
-     PREDICTION(protocol_rerank)},
-    {"/rerank", HTTP_POST, SCOPE_PREDICT,
-     .says = {"teiRerank",
-              "Texts by how well they fit a query, as clients of text-embeddings-inference ask",
-              .schema = "TeiRanking", .takes = "TeiRankingRequest", .problem = "TeiError",
-              .can = CAN_PREDICT},
-     PREDICTION(protocol_tei_rerank)},
-    {"/embed", HTTP_POST, SCOPE_PREDICT,
-     .says = {"teiEmbed", "Vectors, as clients of text-embeddings-inference ask for them",
-              .schema = "TeiVectors", .takes = "TeiEmbedRequest", .problem = "TeiError",
-              .can = CAN_PREDICT},
-     PREDICTION(protocol_tei_embed)},
-    {"/similarity", HTTP_POST, SCOPE_PREDICT,
-     .says = {"teiSimilarity",
-              "Cosines of texts with a first one, as clients of text-embeddings-inference ask",
-              .schema = "TeiSimilarities", .takes = "TeiSimilarityRequest", .problem = "TeiError",
-              .can = CAN_PREDICT},
-     PREDICTION(protocol_tei_similarity)},
-    {"/", HTTP_POST, SCOPE_PREDICT,
-     .says = {"hfPredict",
-              "Answers in the form of the model's task, as clients of Hugging Face ask",
-              .schema = "HfAnswer", .takes = "HfRequest", .problem = "TeiError",
-              .takes_image = true, .can = CAN_PREDICT},
-     PREDICTION(protocol_hf)},
-    {"/models/{name}", HTTP_POST, SCOPE_PREDICT,
-     .says = {"hfPredictBy", "The same by one model", .schema = "HfAnswer", .takes = "HfRequest",
-              .problem = "TeiError", .takes_image = true, .can = CAN_PREDICT},
-     PREDICTION(protocol_hf)},
-    {"/info", HTTP_GET, SCOPE_PREDICT,
-     .says = {"teiInfo", "A model and limits, as text-embeddings-inference tells them",
-              .schema = "TeiInfo", .option = "model",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(QUEUE_FULL)},
-     .begin = others_info},
-    {"/health", HTTP_GET, SCOPE_OPEN,
-     .says = {"teiHealth",
-              "Whether predictions are answered, as text-embeddings-inference tells it",
-              .media_type = "text/plain", .can = CAN(NOT_READY)},
-     .begin = others_health},
-    {"/v1/models", HTTP_GET, SCOPE_PREDICT,
-     .says = {"listOpenAiModels", "The models that are served, as OpenAI lists them",
-              .schema = "OpenAiModels", .can = CAN(QUEUE_FULL)},
-     .begin = others_models},
-    {"/v1/models/{model}", HTTP_GET, SCOPE_PREDICT,
-     .says = {"getOpenAiModel", "One model, as OpenAI and TensorFlow Serving describe it",
-              .schema = "OpenAiModel", .can = CAN(QUEUE_FULL)},
-     .begin = others_model},
-    {"/healthz", HTTP_GET, SCOPE_OPEN,
-     .says = {"getHealth", "Whether the process lives", .schema = "Health"}, .begin = status_alive,
-     .is_everywhere = true},
-    {"/readyz", HTTP_GET, SCOPE_OPEN,
-     .says = {"getReadiness", "Whether the models are warm, and the server not draining",
-              .schema = "Readiness", .can = CAN(NOT_READY)},
-     .begin = status_ready, .is_everywhere = true},
-    {"/metrics", HTTP_GET, SCOPE_METRICS,
-     .says = {"getMetrics", "Metrics in the text format of Prometheus", .media_type = "text/plain",
-              .can = CAN(QUEUE_FULL)},
-     .begin = status_metrics, .is_everywhere = true},
-    {"/models", HTTP_GET, SCOPE_PREDICT,
-     .says = {"listModels", "The models that are served", .schema = "Models"},
-     .begin = models_list},
-    {"/models/{name}", HTTP_GET, SCOPE_PREDICT,
-     .says = {"getModel", "One model: its labels, sizes, limits and accuracy", .schema = "Model",
-              .option = "confusion version", .can = CAN(UNUSABLE) | CAN(QUEUE_FULL)},
-     .begin = models_one},
-    {"/openapi.json", HTTP_GET, SCOPE_OPEN,
-     .says = {"getOpenApi", "This document", .schema = "OpenApi", .can = CAN(QUEUE_FULL),
-              .is_tagged = true},
-     .begin = openapi_one},
-    {"/", HTTP_GET, SCOPE_OPEN,
-     .says = {"getPage", "The page for people", .media_type = "text/html", .is_tagged = true},
-     .begin = page_files_one},
-    {"/ui/{file}", HTTP_GET, SCOPE_OPEN,
-     .says = {"getPageFile", "A file of the page", .media_type = "*/*", .is_tagged = true},
-     .begin = page_files_one},
-    {"/feedback", HTTP_POST, SCOPE_FEEDBACK,
-     .says = {"giveFeedback", "The right label of a prediction, or of several",
-              .schema = "FeedbackReply", .takes = "FeedbackRequest",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .head = feedback_head, .begin = feedback_post, .has_body = true},
-    {"/feedback", HTTP_DELETE, SCOPE_FEEDBACK,
-     .says = {"removeNamedFeedback", "Takes the label of a prediction back, whatever its id",
-              .schema = "FeedbackRemoved", .option = "input_id index",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL)},
-     .begin = feedback_delete},
-    {"/feedback/{id}", HTTP_DELETE, SCOPE_FEEDBACK,
-     .says = {"removeFeedback", "Takes the label of a prediction back", .schema = "FeedbackRemoved",
-              .option = "index", .can = CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL)},
-     .begin = feedback_delete},
-    {"/review", HTTP_GET, SCOPE_FEEDBACK,
-     .says = {"listReview", "Inputs that are kept for a review, newest first", .schema = "Review",
-              .option = "decision limit before",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(NOT_READY) | CAN(QUEUE_FULL) |
-                     CAN(FORBIDDEN)},
-     .head = review_head, .begin = review_list_begin},
-    {"/review/groups", HTTP_GET, SCOPE_FEEDBACK,
-     .says = {"groupReview", "Kept inputs without a right label, those that are alike together",
-              .schema = "ReviewGroups", .option = "kept_model kept_decision kept_groups",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) |
-                     CAN(QUEUE_FULL) | CAN(FORBIDDEN) | CAN(DEADLINE)},
-     .head = review_head, .begin = review_groups_begin, .finish = review_groups_finish,
-     .work = review_groups_work},
-    {"/review/input", HTTP_GET, SCOPE_FEEDBACK,
-     .says = {"getNamedReviewInput", "The bytes of an input that is kept, whatever its id",
-              .media_type = "*/*", .option = "input_id index",
-              .can = CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) |
-                     CAN(QUEUE_FULL) | CAN(FORBIDDEN)},
-     .head = review_head, .begin = review_input_begin},
-    {"/review/{id}", HTTP_GET, SCOPE_FEEDBACK,
-     .says = {"getReviewInput", "The bytes of an input that is kept", .media_type = "*/*",
-              .option = "index",
-              .can = CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(QUEUE_FULL) |
-                     CAN(FORBIDDEN)},
-     .head = review_head, .begin = review_input_begin},
-    {"/admin/reload", HTTP_POST, SCOPE_ADMIN,
-     .says = {"reload",
-              "Reads the configuration again; without keys only for clients of this machine, with "
-              "admin_listen only there",
-              .schema = "Reload", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .begin = admin_reload_begin, .finish = admin_reload_finish},
-    {"/admin/models", HTTP_POST, SCOPE_ADMIN,
-     .says = {"loadModel", "Serves another version of a model, or another model",
-              .schema = "Versions", .takes = "LoadRequest", .status = 201,
-              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .head = rollout_head, .begin = rollout_load, .finish = rollout_finish, .has_body = true},
-    {"/admin/models/{name}/{version}", HTTP_PATCH, SCOPE_ADMIN,
-     .says = {"changeShares", "Changes the shares of a version", .schema = "Versions",
-              .takes = "SharesRequest", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .head = rollout_head, .begin = rollout_shares, .finish = rollout_finish, .has_body = true},
-    {"/admin/models/{name}/{version}", HTTP_DELETE, SCOPE_ADMIN,
-     .says = {"unloadModel", "Serves a version no longer; requests that it has are answered",
-              .schema = "Versions", .status = 202,
-              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .begin = rollout_unload, .finish = rollout_finish},
-    {"/admin/models/{name}/{version}/promote", HTTP_POST, SCOPE_ADMIN,
-     .says = {"promoteModel", "Makes a version the primary; the one before stays for a rollback",
-              .schema = "Versions", .takes = "PromoteRequest",
-              .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .head = rollout_head, .begin = rollout_promote, .finish = rollout_finish, .has_body = true,
-     .is_body_optional = true},
-    {"/admin/models/{name}/rollback", HTTP_POST, SCOPE_ADMIN,
-     .says = {"rollBackModel", "Makes the primary before the last promotion the primary again",
-              .schema = "Versions", .can = CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .begin = rollout_rollback, .finish = rollout_finish},
-    {"/admin/fits", HTTP_POST, SCOPE_ADMIN,
-     .says = {"beginFit", "Makes a new version of a model from the kept inputs with a right label",
-              .schema = "Fit", .takes = "FitRequest", .status = 202,
-              .can = CAN(NOT_FOUND) | CAN(CONFLICT) | CAN(UNUSABLE) | CAN(NOT_READY)},
-     .head = rollout_head, .begin = fits_post, .has_body = true},
-    {"/admin/fits", HTTP_GET, SCOPE_ADMIN,
-     .says = {"listFits", "The last fits since the server's start, newest first", .schema = "Fits",
-              .can = CAN(QUEUE_FULL)},
-     .head = fits_read_head, .begin = fits_list_begin},
-    {"/admin/fits/{fit}", HTTP_GET, SCOPE_ADMIN,
-     .says = {"getFit", "One fit: how far it is, and what became of it", .schema = "Fit",
-              .can = CAN(QUEUE_FULL)},
-     .head = fits_read_head, .begin = fits_one_begin},
-    {"/admin/fits/{fit}", HTTP_DELETE, SCOPE_ADMIN,
-     .says = {"removeFit", "Cancels a fit, or forgets one that is over", .schema = "Fit",
-              .can = CAN(CONFLICT) | CAN(QUEUE_FULL)},
-     .begin = fits_delete},
-    {"/admin/fits/{fit}/report", HTTP_GET, SCOPE_ADMIN,
-     .says = {"getFitReport", "The report of a fit that succeeded, as a page",
-              .media_type = "text/html", .can = CAN(QUEUE_FULL)},
-     .head = fits_read_head, .begin = fits_report_begin},
-};
-
-enum { ROUTES = sizeof table / sizeof table[0] };
 
 /* Adds what a route's method allows, once: a path may fit two patterns. */
 static void add_allowed(char allow[ROUTES_ALLOW_BYTES], enum http_method method)
@@ -253,13 +58,13 @@ static void fill_pattern(char out[NEAR_BYTES], const char *pattern, const char *
  * rule, so it is not taken for the one without: that is the nearest. */
 static enum err_code not_found(const char *path, struct err *err)
 {
-    char filled[ROUTES][NEAR_BYTES];
-    const char *names[ROUTES];
+    char filled[ROUTE_COUNT_MAX][NEAR_BYTES];
+    const char *names[ROUTE_COUNT_MAX];
     size_t count = 0;
-    for (unsigned i = 0; i < ROUTES; i++) {
-        if (strncmp(table[i].pattern, "/ui/", 4) == 0)
+    for (unsigned i = 0; i < route_count; i++) {
+        if (strncmp(route_table[i].pattern, "/ui/", 4) == 0)
             continue; /* the page's own files */
-        fill_pattern(filled[i], table[i].pattern, path);
+        fill_pattern(filled[i], route_table[i].pattern, path);
         names[count++] = filled[i];
     }
     const char *nearest = nearest_name(path, names, count);
@@ -275,7 +80,7 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
     enum http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
     *out = NULL;
     allow[0] = '\0';
-    for (const struct route *route = table; route < table + ROUTES; route++) {
+    for (const struct route *route = route_table; route < route_table + route_count; route++) {
         if (!path_pattern_matches(route->pattern, path))
             continue;
         *out = route;
@@ -292,12 +97,12 @@ enum err_code routes_find(const struct route **out, char allow[ROUTES_ALLOW_BYTE
 
 unsigned routes_count(void)
 {
-    return ROUTES;
+    return route_count;
 }
 
 const struct route *routes_at(unsigned index)
 {
-    return &table[index];
+    return &route_table[index];
 }
 
 /* ---- paths: routes of several methods share one ---- */
@@ -305,7 +110,7 @@ const struct route *routes_at(unsigned index)
 /* The first route of the pattern. */
 static const struct route *first_of(const char *pattern)
 {
-    const struct route *route = table;
+    const struct route *route = route_table;
     while (strcmp(route->pattern, pattern) != 0)
         route++;
     return route;
@@ -315,7 +120,7 @@ unsigned routes_path_of(const struct route *route)
 {
     const struct route *first = first_of(route->pattern);
     unsigned index = 0;
-    for (const struct route *before = table; before < first; before++)
+    for (const struct route *before = route_table; before < first; before++)
         index += first_of(before->pattern) == before;
     return index;
 }
@@ -323,7 +128,7 @@ unsigned routes_path_of(const struct route *route)
 unsigned routes_path_count(void)
 {
     unsigned count = 0;
-    for (const struct route *route = table; route < table + ROUTES; route++)
+    for (const struct route *route = route_table; route < route_table + route_count; route++)
         count += first_of(route->pattern) == route;
     return count;
 }
@@ -331,7 +136,7 @@ unsigned routes_path_count(void)
 /* The first route of the index-th path. */
 static const struct route *path_at(unsigned index)
 {
-    const struct route *route = table;
+    const struct route *route = route_table;
     while (first_of(route->pattern) != route || index-- > 0)
         route++;
     return route;
@@ -345,7 +150,7 @@ const char *routes_path(unsigned index)
 bool routes_path_takes_model(unsigned index)
 {
     const char *pattern = path_at(index)->pattern;
-    for (const struct route *route = table; route < table + ROUTES; route++)
+    for (const struct route *route = route_table; route < route_table + route_count; route++)
         if (route->protocol != NULL && strcmp(route->pattern, pattern) == 0)
             return true;
     return false;
@@ -405,7 +210,7 @@ static enum http_next not_authorized(struct request *request)
 static void allowed_to_pages(char allow[ROUTES_ALLOW_BYTES], const char *path)
 {
     allow[0] = '\0';
-    for (const struct route *route = table; route < table + ROUTES; route++)
+    for (const struct route *route = route_table; route < route_table + route_count; route++)
         if (path_pattern_matches(route->pattern, path) && !route_changes_state(route))
             add_allowed(allow, route->method);
 }

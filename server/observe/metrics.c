@@ -310,6 +310,21 @@ void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage s
         observe(series, METRIC_STAGE_DURATION, stage, seconds);
 }
 
+void metrics_read_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
+                        uint64_t *observed, double *seconds)
+{
+    const struct metrics_series *series = metrics_series_at(metrics, model);
+    const struct metric *metric = &metric_table[METRIC_STAGE_DURATION];
+    *observed = 0;
+    *seconds = 0;
+    if (series == NULL)
+        return;
+    const size_t first = metrics_histogram_cell(series, METRIC_STAGE_DURATION, stage);
+    for (unsigned bucket = 0; bucket <= metric->bound_count; bucket++)
+        *observed += metrics_cell_sum(series, first + bucket);
+    *seconds = (double)metrics_cell_sum(series, first + metric->bound_count + 1) / metric->scale;
+}
+
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score)
 {

@@ -134,6 +134,9 @@ void metrics_request_end(struct metrics *metrics, int route, int model, unsigned
                          double seconds);
 void metrics_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
                    double seconds);
+/* How often a stage was counted so far, and its sum. */
+void metrics_read_stage(struct metrics *metrics, unsigned model, enum metrics_stage stage,
+                        uint64_t *count, double *seconds);
 void metrics_prediction(struct metrics *metrics, unsigned model, unsigned label,
                         enum decision decision, double score);
 void metrics_truncated(struct metrics *metrics, unsigned model);

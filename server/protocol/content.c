@@ -225,11 +225,16 @@ static enum err_code read_letters(struct request *request)
     return ERR_OK;
 }
 
-enum err_code content_decode(struct request *request)
+enum err_code content_unpack(struct request *request)
 {
     request->content = request->exchange->body;
     request->content_len = request->exchange->body_len;
-    if (request->is_packed && unpack(request))
+    return request->is_packed ? unpack(request) : ERR_OK;
+}
+
+enum err_code content_decode(struct request *request)
+{
+    if (content_unpack(request))
         return request->err.code;
     if (!request->is_typed)
         recognise(request);

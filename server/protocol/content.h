@@ -27,6 +27,8 @@ bool content_is_lot(const struct request *request);
  * ERR_TOO_LARGE (gzip that unpacks to more than the exchange's body_bytes_max), ERR_NO_MEMORY. What
  * is not read is refused by name. */
 enum err_code content_decode(struct request *request);
+/* Unpacks the content alone, whatever it is. */
+enum err_code content_unpack(struct request *request);
 /* The same for a route that takes no inputs: a picture or a lot is ERR_MEDIA_TYPE. */
 enum err_code content_decode_json(struct request *request);
 

@@ -29,7 +29,7 @@ struct protocol {
     const char *(*encode)(struct request *request, const struct codec_timing *timing, size_t *len);
     /* request->err -> the body of the problem; NULL if there is no memory. */
     const char *(*problem)(struct request *request, size_t *len);
-    /* Adds to the head of a 200 that is filled in. NULL: nothing. */
+    /* Adds to the head of a 200 that is filled in; may set request->err. NULL: adds nothing. */
     void (*head)(struct request *request, const struct codec_timing *timing);
     const char *reply_type, *problem_type; /* their Content-Types */
 };
@@ -51,5 +51,7 @@ bool tei_is_prediction(const struct request *request);
 void tei_head(struct request *request, const struct codec_timing *timing);
 /* Hugging Face's clients: POST / and POST /models/{name}. */
 extern const struct protocol protocol_hf;
+/* The Open Inference Protocol: POST /v2/models/{model}/infer, also with /versions/{version}. */
+extern const struct protocol protocol_oip;
 
 #endif

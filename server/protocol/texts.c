@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    DEPTH_MAX = 5,
+    DEPTH_MAX = 7,
     TOKENS_PER_TEXT = 2, /* the text and its comma */
     TOKEN_BYTES = 128,   /* of jansson's tree */
     TEXT_COPIES = 5,     /* of a string: the tree's, twice in its lexer's buffer, and ours */

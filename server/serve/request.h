@@ -96,6 +96,8 @@ struct request {
     bool is_typed;       /* the head says what the body is; else its first bytes may */
     const char *content; /* [content_len] the body, unpacked and in UTF-8; NUL-terminated */
     size_t content_len;
+    size_t
+        json_bytes; /* of a body of JSON and data behind it: of the JSON, plus one; 0: it is none */
 
     /* Fields of a prediction; of a body of lines they are those of one portion (lines.h). */
     struct lines *lines; /* NULL: the body has no lines */

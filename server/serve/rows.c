@@ -104,6 +104,17 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
     return vector_form_check(&call->vector, info, &row->err);
 }
 
+/* The version that the call names; NULL: it is not served. */
+static struct served_model *find_version(const struct request *request)
+{
+    const struct snapshot *snapshot = request->snapshot;
+    for (unsigned i = 0; i < snapshot->model_count; i++)
+        if (strcmp(snapshot->models[i]->name, request->call.model) == 0 &&
+            strcmp(snapshot->models[i]->info->version, request->call.version) == 0)
+            return snapshot->models[i];
+    return NULL;
+}
+
 /* The model of an item; what is wrong with the choice goes into the row. */
 static void resolve_model(struct request *request, unsigned index, struct served_model *named)
 {
@@ -117,7 +128,8 @@ static void resolve_model(struct request *request, unsigned index, struct served
         const char *id = item->id != NULL ? item->id : call->id;
         /* items with the same key go to the same version */
         row->key = lot != NULL ? lot : id != NULL ? id : request->id;
-        row->model = versions_choose(request->snapshot, model, row->key);
+        row->model = call->version != NULL ? find_version(request)
+                                           : versions_choose(request->snapshot, model, row->key);
         if (check_wish(call, row) || check_labels(request, row) || similar_find(request, row))
             prefix_item(request, index, &row->err);
         return;
@@ -146,6 +158,8 @@ enum err_code rows_open(struct request *request)
             return err_set(&request->err, ERR_NOT_FOUND,
                            "%s: no model of this name is served; GET /models lists them",
                            call->model_place);
+        if (call->version != NULL && find_version(request) == NULL)
+            return err_set(&request->err, ERR_NOT_FOUND, "version: the model has no such version");
     }
     for (unsigned i = 0; i < call->item_count; i++) {
         request->rows[i].request = request;

@@ -188,6 +188,33 @@ test('clients of Hugging Face', async () => {
         200);
 });
 
+test('the Open Inference Protocol', async () => {
+    const infer = async (name, body, status = 200) => exchange({ method: 'POST',
+        path: `/v2/models/${name}/infer`, pattern: '/v2/models/{model}/infer',
+        body: JSON.stringify(body), headers: TYPE }, status);
+    const tensor = (name, data) => ({ name, shape: [data.length], datatype: 'BYTES', data });
+    await infer('testlog-bert', { inputs: [tensor('text', ['a', LOG])], parameters: { truncate: true } });
+    await infer('vectors', { inputs: [tensor('text', ['a'])], outputs: [{ name: 'embedding' }] });
+    await infer('wafer-vit', { inputs: [tensor('image', [IMAGE])], outputs: [{ name: 'scores',
+        parameters: { classification: 2 } }] });
+    await infer('none', { inputs: [tensor('text', ['a'])] }, 404);
+    await infer('testlog-bert', { inputs: [tensor('text', ['a', 'b', 'c', 'd'])] }, 413);
+    await infer('testlog-bert', { inputs: [tensor('txt', ['a'])] }, 422);
+    for (const path of ['/v2', '/v2/health/live', '/v2/health/ready', '/v2/models/stats'])
+        await get(path);
+    for (const [path, pattern] of [['', ''], ['/ready', '/ready'], ['/stats', '/stats']]) {
+        await get(`/v2/models/ranks${path}`, 200, `/v2/models/{model}${pattern}`);
+        await get(`/v2/models/ranks/versions/1${path}`, 200,
+            `/v2/models/{model}/versions/{version}${pattern}`);
+        await get(`/v2/models/none${path}`, 404, `/v2/models/{model}${pattern}`);
+    }
+    await exchange({ method: 'POST', path: '/v2/repository/index', body: '{}', headers: TYPE }, 200);
+    await exchange({ method: 'POST', path: '/v2/repository/models/none/unload', body: '{}',
+        pattern: '/v2/repository/models/{model}/unload', headers: TYPE }, 404);
+    await exchange({ method: 'POST', path: '/v2/repository/models/none/load', body: '{}',
+        pattern: '/v2/repository/models/{model}/load', headers: TYPE }, 422);
+});
+
 test('lists of models of others', async () => {
     assert.equal(JSON.parse(await get('/v1/models')).object, 'list');
     await get('/v1/models/ranks', 200, '/v1/models/{model}');

@@ -68,7 +68,7 @@ static inline void stage_open_models(struct stage *stage, unsigned workers)
 static inline void stage_open(struct stage *stage, unsigned workers)
 {
     struct err err = {0};
-    static const char *routes[32];
+    static const char *routes[ROUTE_COUNT_MAX];
     *stage = (struct stage){.config = {.models = configured,
                                        .model_count = 2,
                                        .queue_limit = QUEUE_LIMIT,

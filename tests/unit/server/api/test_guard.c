@@ -277,9 +277,17 @@ END_TEST
 /* Routes that ask for predictions. */
 static bool is_prediction(const char *pattern)
 {
-    static const char *const patterns[] = {"/predict", "/v1/embeddings", "/v1/rerank",
-                                           "/rerank",  "/embed",         "/similarity",
-                                           "/",        "/models/{name}", "/similar"};
+    static const char *const patterns[] = {"/predict",
+                                           "/v1/embeddings",
+                                           "/v1/rerank",
+                                           "/rerank",
+                                           "/embed",
+                                           "/similarity",
+                                           "/",
+                                           "/models/{name}",
+                                           "/similar",
+                                           "/v2/models/{model}/infer",
+                                           "/v2/models/{model}/versions/{version}/infer"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
         if (strcmp(patterns[i], pattern) == 0)
             return true;

@@ -1,0 +1,380 @@
+"""Clients of other servers, as they are published, against attnd: each answer beside the native one.
+
+    make test-clients            prints client, version, calls and differences; ends with 1 if there are any
+
+requirements.txt and package-lock.json name the clients' versions. Not part of CI: it needs the network.
+"""
+import base64
+import importlib.metadata
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import types
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = os.environ.get("BUILD", "build")
+PICTURE = ROOT / "tests/data/examples/wafer_map.png"
+TEXTS = ["SCAN chain 3 FAIL", "leakage at pin 7", "a b", "VDD short, bin 4", "über 3 µA"]
+LABELS = ["leakage", "scan", "timing"]
+TOLERANCE = 1e-6
+
+
+def entailing_model(into):
+    """bert-5 with the labels of an entailment model."""
+    source = ROOT / "tests/data/golden/bert-5"
+    for name in ("model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (into / name).symlink_to(source / name)
+    config = json.loads((source / "config.json").read_text())
+    config["id2label"] = {"0": "contradiction", "1": "neutral", "2": "entailment"}
+    config["label2id"] = {label: int(i) for i, label in config["id2label"].items()}
+    (into / "config.json").write_text(json.dumps(config))
+
+
+class Server:
+    def __init__(self, folder):
+        entailing = pathlib.Path(folder, "entails")
+        entailing.mkdir()
+        entailing_model(entailing)
+        models = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
+                  "wafers": "golden/vit-0", "any": "golden/clip-0"}
+        options = [word for name, path in models.items() for word in ("--model", f"{name}={ROOT}/tests/data/{path}")]
+        self.process = subprocess.Popen(
+            [ROOT / BUILD / "attnd", "--listen", "127.0.0.1:0", *options, "--model", f"entails={entailing}",
+             "--models-root", ROOT / "tests/data", "--state-dir", pathlib.Path(folder, "state")],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = re.search(r"http://\S+", self.process.stdout.readline())[0]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def predict(self, **body):
+        request = urllib.request.Request(self.url + "/predict", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
+
+class Tally:
+    """Counts calls and differences of one client."""
+
+    def __init__(self, name, version):
+        self.name, self.version, self.calls, self.differences = name, version, 0, 0
+
+    def expect(self, found, right, what):
+        self.calls += 1
+        if not same(found, right):
+            self.differences += 1
+            print(f"  {self.name}: {what}: {str(found)[:150]} instead of {str(right)[:150]}")
+
+    def refuses(self, call, what):
+        self.calls += 1
+        try:
+            call()
+        except Exception:
+            return
+        self.differences += 1
+        print(f"  {self.name}: {what}: it was answered")
+
+
+def same(found, right):
+    if isinstance(right, float):
+        return abs(float(found) - right) <= TOLERANCE * max(1, abs(right))
+    if isinstance(right, (list, tuple)):
+        return len(found) == len(right) and all(same(a, b) for a, b in zip(found, right))
+    return found == right
+
+
+class Native:
+    """Native answers in the forms of others."""
+
+    def __init__(self, server):
+        self.server = server
+
+    def labels(self, model, **item):
+        answer = self.server.predict(model=model, top_k="all", **item)
+        return [[one["label"], one["score"]] for one in answer["predictions"]]
+
+    def vector(self, text):
+        return self.server.predict(model="vectors", text=text)["embedding"]
+
+    def image(self):
+        return base64.b64encode(PICTURE.read_bytes()).decode()
+
+    def rank(self, query, texts):
+        scores = [self.server.predict(model="ranks", text=query, text_pair=text)["predictions"][0]["score"]
+                  for text in texts]
+        return sorted([[i, score] for i, score in enumerate(scores)], key=lambda pair: -pair[1])
+
+    def cosine(self, a, b):
+        x, y = self.vector(a), self.vector(b)
+        return sum(p * q for p, q in zip(x, y)) / math.hypot(*x) / math.hypot(*y)
+
+    def entailment(self, text, labels):
+        """Softmax over the labels' entailment, by the native scores' ratios of each pair to itself."""
+        body = {"model": "entails", "raw_scores": True,
+                "inputs": [[text, f"This example is {label}."] for label in labels]}
+        logits = [next(one["score"] for one in row if one["label"] == "entailment")
+                  for row in self.server.predict(**body)]
+        total = sum(math.exp(value) for value in logits)
+        pairs = [[label, math.exp(value) / total] for label, value in zip(labels, logits)]
+        return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def pairs_of(found):
+    return [[one.label, one.score] for one in found]
+
+
+def run_huggingface_hub(native, url):
+    import huggingface_hub
+    tally = Tally("huggingface_hub", huggingface_hub.__version__)
+    at = {name: huggingface_hub.InferenceClient(f"{url}/models/{name}")
+          for name in ("classes", "vectors", "wafers", "any", "entails")}
+    for text in TEXTS:
+        right = native.labels("classes", text=text)
+        tally.expect(pairs_of(at["classes"].text_classification(text)), right, "text_classification")
+        tally.expect(pairs_of(at["classes"].text_classification(text, top_k=1)), right[:1], "top_k")
+        tally.expect(at["vectors"].feature_extraction(text).tolist(), native.vector(text), "feature_extraction")
+        tally.expect(pairs_of(at["entails"].zero_shot_classification(text, LABELS)),
+                     native.entailment(text, LABELS), "zero_shot_classification")
+    tally.expect(at["vectors"].feature_extraction(TEXTS, normalize=True).tolist(),
+                 [native.vector(text) for text in TEXTS], "feature_extraction of a list")
+    tally.expect(at["vectors"].sentence_similarity(TEXTS[0], other_sentences=TEXTS[1:]),
+                 [native.cosine(TEXTS[0], text) for text in TEXTS[1:]], "sentence_similarity")
+    right = native.labels("wafers", image=native.image())
+    tally.expect(pairs_of(at["wafers"].image_classification(PICTURE)), right, "image_classification")
+    tally.expect(pairs_of(at["wafers"].image_classification(PICTURE.read_bytes(), top_k=2)), right[:2], "top_k")
+    tally.expect(pairs_of(at["any"].zero_shot_image_classification(PICTURE, candidate_labels=LABELS)),
+                 native.labels("any", image=native.image(), candidate_labels=LABELS),
+                 "zero_shot_image_classification")
+    tally.expect(pairs_of(huggingface_hub.InferenceClient(url).text_classification(TEXTS[0])),
+                 native.labels("classes", text=TEXTS[0]), "text_classification at /")
+    tally.refuses(lambda: at["classes"].text_classification("a", function_to_apply="sigmoid"), "another function")
+    return tally
+
+
+def run_openai(native, url):
+    import openai
+    tally = Tally("openai", openai.__version__)
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+    for encoding in ("float", "base64"):
+        found = client.embeddings.create(model="vectors", input=TEXTS, encoding_format=encoding)
+        for one, text in zip(found.data, TEXTS):
+            vector = one.embedding
+            if isinstance(vector, str):
+                import numpy
+                vector = numpy.frombuffer(base64.b64decode(vector), dtype="<f4").tolist()
+            tally.expect(vector, native.vector(text), f"embeddings as {encoding}")
+    tally.expect([model.id for model in client.models.list()],
+                 ["classes", "ranks", "vectors", "wafers", "any", "entails"], "models.list")
+    tally.expect(client.models.retrieve("ranks").id, "ranks", "models.retrieve")
+    tally.refuses(lambda: client.models.retrieve("none"), "a model that is not there")
+    return tally
+
+
+def run_cohere(native, url):
+    import cohere
+    tally = Tally("cohere", importlib.metadata.version("cohere"))
+    client = cohere.Client("none", base_url=url)
+    for query in TEXTS[:3]:
+        found = client.rerank(model="ranks", query=query, documents=TEXTS)
+        tally.expect([[one.index, one.relevance_score] for one in found.results], native.rank(query, TEXTS), "rerank")
+    return tally
+
+
+def run_tritonclient(native, url):
+    import numpy
+    import tritonclient.http as http
+    tally = Tally("tritonclient", importlib.metadata.version("tritonclient"))
+    client = http.InferenceServerClient(url.removeprefix("http://"))
+    tally.expect([client.is_server_live(), client.is_server_ready(), client.is_model_ready("classes"),
+                  client.is_model_ready("classes", "1"), client.is_model_ready("none")],
+                 [True, True, True, True, False], "ready")
+    tally.expect(client.get_server_metadata()["name"], "attnd", "server metadata")
+    tally.expect([one["name"] for one in client.get_model_metadata("classes")["outputs"]],
+                 ["label", "score", "scores", "logits"], "model metadata")
+
+    def infer(model, tensors, outputs, as_binary, **options):
+        inputs = []
+        for name, values in tensors.items():
+            tensor = http.InferInput(name, [len(values)], "BYTES")
+            tensor.set_data_from_numpy(numpy.array(values, dtype=object), binary_data=as_binary)
+            inputs.append(tensor)
+        asked = [http.InferRequestedOutput(name, binary_data=as_binary, **more) for name, more in outputs.items()]
+        return client.infer(model, inputs, outputs=asked or None, **options)
+
+    order = sorted(label for label, _ in native.labels("classes", text=TEXTS[0]))
+    for as_binary in (True, False):
+        for compression in (None, "gzip"):
+            options = {"request_compression_algorithm": compression} if compression else {}
+            found = infer("classes", {"text": [t.encode() for t in TEXTS]} if as_binary else {"text": TEXTS},
+                          {"label": {}, "score": {}}, as_binary, **options)
+            for i, text in enumerate(TEXTS):
+                right = native.labels("classes", text=text)[0]
+                label = found.as_numpy("label")[i]
+                tally.expect([label.decode() if isinstance(label, bytes) else label,
+                              float(found.as_numpy("score")[i])], right, f"infer, binary {as_binary}")
+        found = infer("vectors", {"text": [t.encode() for t in TEXTS]} if as_binary else {"text": TEXTS},
+                      {"embedding": {}}, as_binary)
+        for i, text in enumerate(TEXTS):
+            tally.expect(found.as_numpy("embedding")[i].tolist(), native.vector(text), f"embedding, {as_binary}")
+        picture = PICTURE.read_bytes() if as_binary else native.image()
+        found = infer("wafers", {"image": [picture, picture]}, {"scores": {"class_count": 2}}, as_binary)
+        for row in found.as_numpy("scores"):
+            texts = [one.decode() if isinstance(one, bytes) else one for one in row]
+            tally.expect([[text.split(":", 2)[2], float(text.split(":")[0])] for text in texts],
+                         native.labels("wafers", image=native.image())[:2], "classification")
+        found = infer("classes", {"text": [b"scan"], "text_pair": [b"pin"]} if as_binary
+                      else {"text": ["scan"], "text_pair": ["pin"]}, {}, as_binary)
+        tally.expect(sorted(found.as_numpy("scores")[0].tolist()),
+                     sorted(score for _, score in native.labels("classes", text="scan", text_pair="pin")), "a pair")
+    tally.expect(len(order), 3, "labels")
+    tally.expect(sorted(one["name"] for one in client.get_model_repository_index()),
+                 sorted(["classes", "ranks", "vectors", "wafers", "any", "entails"]), "repository index")
+    tally.expect(client.get_inference_statistics("classes")["model_stats"][0]["name"], "classes", "statistics")
+    tally.refuses(lambda: infer("classes", {"txt": [b"a"]}, {}, True), "an unknown tensor")
+    tally.refuses(lambda: client.load_model("none"), "a model that is not there")
+    client.unload_model("entails")
+    tally.expect(client.is_model_ready("entails"), False, "unload")
+    client.close()
+    return tally
+
+
+def run_kserve(native, url):
+    import asyncio
+    import kserve
+    tally = Tally("kserve", importlib.metadata.version("kserve"))
+
+    async def calls():
+        client = kserve.InferenceRESTClient(kserve.inference_client.RESTConfig(protocol="v2"))
+        for as_binary in (False, True):
+            tensor = kserve.InferInput("text", [len(TEXTS)], "BYTES")
+            import numpy
+            tensor.set_data_from_numpy(numpy.array([t.encode() for t in TEXTS], dtype=object), binary_data=as_binary)
+            outputs = [kserve.protocol.infer_type.RequestedOutput("score", {"binary_data": as_binary}),
+                       kserve.protocol.infer_type.RequestedOutput("label", {"binary_data": as_binary})]
+            request = kserve.InferRequest("classes", [tensor], request_outputs=outputs)
+            found = await client.infer(url, request, model_name="classes")
+            scores = {one.name: one.as_numpy().tolist() for one in found.outputs}
+            for i, text in enumerate(TEXTS):
+                label = scores["label"][i]
+                tally.expect([label.decode() if isinstance(label, bytes) else label, scores["score"][i]],
+                             native.labels("classes", text=text)[0], f"infer, binary {as_binary}")
+        tally.expect([await client.is_server_ready(url), await client.is_server_live(url),
+                      await client.is_model_ready(url, "classes")], [True, True, True], "ready")
+
+    asyncio.run(calls())
+    return tally
+
+
+def run_langchain(native, url):
+    """The class takes names of models alone, so its client is replaced by one with an address."""
+    from huggingface_hub import InferenceClient
+    from langchain_huggingface import HuggingFaceEndpointEmbeddings
+    tally = Tally("langchain-huggingface", importlib.metadata.version("langchain-huggingface"))
+    for address in (f"{url}/models/vectors", f"{url}/embed"):
+        embeddings = HuggingFaceEndpointEmbeddings(model="vectors")
+        embeddings.client = InferenceClient(address)
+        tally.expect(embeddings.embed_documents(TEXTS), [native.vector(text) for text in TEXTS], address)
+        tally.expect(embeddings.embed_query(TEXTS[0]), native.vector(TEXTS[0]), "embed_query")
+    return tally
+
+
+def run_llama_index(native, url):
+    from llama_index.embeddings.text_embeddings_inference import TextEmbeddingsInference
+    name = "llama-index-embeddings-text-embeddings-inference"
+    tally = Tally(name, importlib.metadata.version(name))
+    embeddings = TextEmbeddingsInference(base_url=url, model_name="vectors", query_instruction="", text_instruction="")
+    tally.expect(embeddings.get_text_embedding_batch(TEXTS), [native.vector(text) for text in TEXTS], "texts")
+    tally.expect(embeddings.get_query_embedding(TEXTS[0]), native.vector(TEXTS[0]), "a query")
+    return tally
+
+
+def run_evaluation(native, url):
+    """sentence-transformers' evaluator on vectors that come through a client."""
+    from huggingface_hub import InferenceClient
+    from sentence_transformers.evaluation import InformationRetrievalEvaluator
+    import numpy
+    tally = Tally("sentence-transformers", importlib.metadata.version("sentence-transformers"))
+    client = InferenceClient(f"{url}/models/vectors")
+
+    class Model:
+        similarity_fn_name = "cosine"
+        model_card_data = types.SimpleNamespace(set_evaluation_metrics=lambda *_: None)
+
+        def __init__(self, encode_one):
+            self.encode_one = encode_one
+
+        def encode(self, sentences, **_):
+            return numpy.array([self.encode_one(text) for text in sentences], dtype="float32")
+
+        encode_query = encode_document = encode
+
+        def similarity(self, a, b):
+            from sentence_transformers.util import cos_sim
+            return cos_sim(a, b)
+
+    corpus = {str(i): text for i, text in enumerate(TEXTS)}
+    queries = {str(i): text.lower() for i, text in enumerate(TEXTS)}
+    relevant = {i: {i} for i in corpus}
+    measures = [InformationRetrievalEvaluator(queries, corpus, relevant, write_csv=False)(Model(encode))
+                for encode in (lambda text: client.feature_extraction(text), native.vector)]
+    for name, right in measures[1].items():
+        tally.expect(float(measures[0][name]), float(right), name)
+    return tally
+
+
+def run_javascript(native, url):
+    version = json.loads((HERE / "node_modules/@huggingface/inference/package.json").read_text())["version"]
+    tally = Tally("@huggingface/inference", version)
+    done = subprocess.run(["node", HERE / "huggingface.mjs", url, PICTURE, json.dumps(TEXTS), json.dumps(LABELS)],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        tally.expect(done.stderr, "", "node")
+        return tally
+    found = json.loads(done.stdout)
+    for i, text in enumerate(TEXTS):
+        tally.expect(found["labels"][i], native.labels("classes", text=text), "textClassification")
+        tally.expect(found["vectors"][i], native.vector(text), "featureExtraction")
+        tally.expect(found["entailment"][i], native.entailment(text, LABELS), "zeroShotClassification")
+    tally.expect(found["similarity"], [native.cosine(TEXTS[0], text) for text in TEXTS[1:]], "sentenceSimilarity")
+    tally.expect(found["image"], native.labels("wafers", image=native.image()), "imageClassification")
+    tally.expect(found["anyLabel"], native.labels("any", image=native.image(), candidate_labels=LABELS),
+                 "zeroShotImageClassification")
+    return tally
+
+
+RUNS = [run_huggingface_hub, run_openai, run_cohere, run_langchain, run_llama_index, run_evaluation, run_javascript,
+        run_kserve, run_tritonclient]
+
+
+def main():
+    only = sys.argv[1:]
+    tallies = []
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder)
+        try:
+            for run in RUNS:
+                if not only or run.__name__.removeprefix("run_") in only:
+                    try:
+                        tallies.append(run(Native(server), server.url))
+                    except ImportError as missing:
+                        print(f"  {run.__name__}: not run: {missing}")
+        finally:
+            server.stop()
+    print("| client | version | calls | differences |\n|---|---|---|---|")
+    for tally in tallies:
+        print(f"| {tally.name} | {tally.version} | {tally.calls} | {tally.differences} |")
+    return 1 if any(tally.differences for tally in tallies) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
