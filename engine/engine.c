@@ -8,6 +8,7 @@
 #include "engine/dtype_choice.h"
 #include "engine/format/checkpoint.h"
 #include "engine/model/head_parts.h"
+#include "engine/prepare/question.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +158,8 @@ static enum engine_task task_of(const struct spec *spec)
         return ENGINE_EMBED;
     if (spec->head == HEAD_TAGS)
         return ENGINE_TAG;
+    if (spec->head == HEAD_ANSWERS)
+        return ENGINE_ANSWER;
     return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
 }
 
@@ -299,6 +302,9 @@ static enum err_code open_files(struct engine_model *model, const char *dir,
         return err->code;
     for (unsigned i = 0; i < model->stack_count && err->code == ERR_OK; i++)
         pipeline_open(&model->stacks[i].pipeline, &model->stacks[i].spec, dir, err);
+    if (err->code == ERR_OK && model->stacks[0].spec.head == HEAD_ANSWERS &&
+        !question_is_readable(&model->stacks[0].pipeline))
+        err_set(err, ERR_UNSUPPORTED, "the tokenizer has no place for a text behind a question");
     return err->code;
 }
 

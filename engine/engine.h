@@ -20,6 +20,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/err.h"
 #include "engine/decide/decision.h"
+#include "engine/decide/extraction.h"
 #include "engine/decide/spans.h"
 #include "engine/explain/explanation.h"
 #include "engine/model/input.h"
@@ -54,9 +55,9 @@ struct engine_options {
                                            dtype is taken, and not measured again; NULL: none */
 };
 
-/* The kind of answer that a model gives: a label, a number (or several), a vector, or labels of
- * parts of the text. */
-enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED, ENGINE_TAG };
+/* The kind of answer that a model gives: a label, a number (or several), a vector, labels of parts
+ * of the text, or the part that answers a question. */
+enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED, ENGINE_TAG, ENGINE_ANSWER };
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
@@ -214,14 +215,28 @@ struct engine_reading {
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
-/* A question to a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
+/* The question to a model that answers from a text, and how it is asked. Zeros: the defaults of
+ * transformers' pipeline. Other models take none. */
+struct engine_question {
+    const char *text; /* [len] NULL: there is none */
+    size_t len;
+    unsigned top;        /* answers (top_k); 0: 1 */
+    unsigned length_max; /* tokens of an answer (max_answer_len); 0: 15 */
+    unsigned tokens_max; /* of a window (max_seq_len); 0: tokens_max of the model, at most 384 */
+    unsigned overlap;    /* 1 + tokens that windows share (doc_stride); 0: prepare/question.h */
+    bool may_be_empty;   /* handle_impossible_answer */
+    bool keeps_tokens;   /* align_to_words false */
+};
+
+/* An input of a model: a text, two texts or a picture. Borrowed: it must outlive the call. */
 struct engine_source {
     enum engine_kind kind;
     const void *bytes; /* [len] a text, which may hold NUL, or a picture's file */
     size_t len;
     const char *pair; /* [pair_len] a second text, read with the first; empty or NULL: none */
     size_t pair_len;
-    const struct image *image;     /* a picture that is decoded already; NULL: it is in bytes */
+    const struct image *image; /* a picture that is decoded already; NULL: it is in bytes */
+    struct engine_question question;
     const char *prompt_name;       /* of an embedding's prompts; NULL: the default one, if any */
     bool is_utf8;                  /* both texts are known to be; else they are checked */
     struct engine_reading reading; /* of a text alone. A pair is cut, its longer text first */
@@ -248,7 +263,7 @@ struct engine_need {
     size_t kept;      /* in the arena */
     size_t passing;   /* given back before engine_prepare returns */
     size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
-    unsigned spans;   /* tags: at most so many */
+    unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };
 struct engine_need engine_need(const struct engine_model *model,
@@ -274,6 +289,7 @@ void engine_session_close(struct engine_session *session);
  *
  *     tags    engine_rows = the input's tokens, special ones included, and row_size = label_count:
  *             row t has the logits of token t of input->ids
+ *     answers engine_rows = the input's tokens, and row_size = 2: the logits of start and end
  *
  * Rows follow the order of the input's arrays, window behind window; a step of engine_step fills
  * those of its windows, which later steps leave alone. There is one row more, which is scratch. */
@@ -281,6 +297,9 @@ struct engine_result {
     float *rows;        /* [engine_rows + 1][row_size] of a head of tokens; NULL: not wanted */
     struct span *spans; /* tags: [span_count] below, of room for one a token; NULL: not wanted */
     unsigned span_count;
+    struct extraction
+        *extraction; /* answers: room, and found[0 .. answer_count); NULL: not wanted */
+    unsigned answer_count;
     float *vector;         /* [vector_size] of an embedding; NULL: not wanted */
     float *logits;         /* NULL: not wanted, and no scores are */
     float *scores;         /* by the problem type (softmax, sigmoid, as is) and the class_prior */

@@ -1,6 +1,8 @@
 /* engine_prepare.c - a client's text or image -> an input, and the memory that this takes. */
+#include "engine/base/utf8.h"
 #include "engine/content/document.h"
 #include "engine/engine_state.h"
+#include "engine/prepare/question.h"
 #include "engine/prepare/tags.h"
 #include "engine/vision/image.h"
 
@@ -101,6 +103,56 @@ static enum err_code prepare_text(const struct engine_model *model,
     return take_evidence(&model->ngrams, &text, arena, out, err);
 }
 
+static struct question_asked asked_of(const struct engine_source *source)
+{
+    const struct engine_question *question = &source->question;
+    const unsigned most = source->reading.text_tokens_max;
+    return (struct question_asked){
+        .question = question->text,
+        .question_len = question->len,
+        .text = source->bytes,
+        .len = source->len,
+        .tokens_max = question->tokens_max,
+        .overlap = question->overlap,
+        .text_tokens_max = most > 0 ? most : ENGINE_TEXT_TOKENS_MAX,
+        .options = {.top = question->top > 0 ? question->top : 1,
+                    .length_max = question->length_max > 0 ? question->length_max : 15,
+                    .may_be_empty = question->may_be_empty,
+                    .keeps_tokens = question->keeps_tokens}};
+}
+
+static bool asks(const struct engine_question *question)
+{
+    return question->text != NULL || question->top > 0 || question->length_max > 0 ||
+           question->tokens_max > 0 || question->overlap > 0 || question->may_be_empty ||
+           question->keeps_tokens;
+}
+
+static enum err_code prepare_question(const struct engine_model *model,
+                                      const struct engine_source *source,
+                                      struct interrupt *interrupt, struct arena *arena,
+                                      struct engine_input *out, struct err *err)
+{
+    const struct question_asked asked = asked_of(source);
+    size_t offset;
+    if (asked.question == NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "question: it is missing: the model answers a question from a text");
+    if (asked.options.top > EXTRACTION_TOP_MAX)
+        return err_set(err, ERR_UNUSABLE, "top_k: for answers it must be from 1 to %d",
+                       EXTRACTION_TOP_MAX);
+    if (source->reading.long_text == LONG_TEXT_TRUNCATE)
+        return err_set(err, ERR_UNUSABLE, "long_text: a question is always asked of all the text");
+    if (!source->is_utf8 && !utf8_valid(asked.text, asked.len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the text", offset);
+    if (!source->is_utf8 && !utf8_valid(asked.question, asked.question_len, &offset))
+        return err_set(err, ERR_UNUSABLE, "invalid UTF-8 at byte %zu of the question", offset);
+    if (check_text(asked.text, asked.len, err) ||
+        check_text(asked.question, asked.question_len, err))
+        return err->code;
+    return question_encode(&model->stacks[0].pipeline, &asked, interrupt, arena, out, err);
+}
+
 static enum err_code prepare_image(const struct engine_model *model,
                                    const struct engine_source *source, struct interrupt *interrupt,
                                    struct arena *arena, struct engine_input *out, struct err *err)
@@ -132,12 +184,18 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (source->reading.aggregation != AGGREGATION_OWN && model->info.task != ENGINE_TAG)
         return err_set(err, ERR_UNUSABLE,
                        "aggregation: the model does not answer spans (its task is another)");
-    if (source->pair_len > 0 && model->info.task == ENGINE_TAG)
+    if (asks(&source->question) && model->info.task != ENGINE_ANSWER)
+        return err_set(err, ERR_UNUSABLE,
+                       "question and its options: the model does not answer questions (its task is "
+                       "another)");
+    if (source->pair_len > 0 && model->info.row_size > 0)
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_EMBED)
         return err_set(err, ERR_UNUSABLE,
                        "long_text: a text has one vector, without windows: send its parts");
-    if (source->kind == ENGINE_TEXT)
+    if (model->info.task == ENGINE_ANSWER)
+        prepare_question(model, source, interrupt, arena, out, err);
+    else if (source->kind == ENGINE_TEXT)
         prepare_text(model, source, interrupt, arena, out, err);
     else
         prepare_image(model, source, interrupt, arena, out, err);
@@ -171,6 +229,21 @@ static struct engine_need need_of_tags(const struct engine_model *model,
         .spans = tokens};
 }
 
+static struct engine_need need_of_question(const struct engine_model *model,
+                                           const struct engine_source *source)
+{
+    const struct question_asked asked = asked_of(source);
+    if (asked.question == NULL || asked.options.top > EXTRACTION_TOP_MAX)
+        return (struct engine_need){0};
+    const struct pipeline *pipeline = &model->stacks[0].pipeline;
+    const struct question_size size = question_size(pipeline, &asked);
+    return (struct engine_need){.windows = size.windows > 1 ? (unsigned)size.windows : 0,
+                                .kept = question_bytes(pipeline, &asked),
+                                .answer = (size.tokens + 1) * 2 * sizeof(float) + ARENA_ALIGNMENT +
+                                          question_room_bytes(pipeline, &asked),
+                                .spans = asked.options.top};
+}
+
 /* A text has no more tokens than bytes. */
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
@@ -182,6 +255,8 @@ static struct engine_need need_of_text(const struct engine_model *model,
     const unsigned windows = windows_count(&pipeline->windows, tokens);
     if (model->info.task == ENGINE_TAG)
         return need_of_tags(model, source);
+    if (model->info.task == ENGINE_ANSWER)
+        return need_of_question(model, source);
     if (model->info.task == ENGINE_EMBED)
         return (struct engine_need){
             .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name)};

@@ -5,6 +5,7 @@
 #include "engine/model/head.h"
 #include "engine/model/head_parts.h"
 #include "engine/model/sentence_pooling.h"
+#include "engine/prepare/question.h"
 
 #include <assert.h>
 #include <math.h>
@@ -154,13 +155,44 @@ static void take_spans(const struct engine_model *model, const struct engine_inp
                        &result->judgement);
 }
 
+/* Answers of the rows, window by window. */
+static void take_answers(const struct engine_model *model, const struct engine_input *input,
+                         struct engine_result *result)
+{
+    const struct question_input *question = input->question;
+    struct extraction *extraction = result->extraction;
+    result->task = ENGINE_ANSWER;
+    result->is_finite = is_finite(result->rows, 2 * (size_t)input->tokens);
+    if (!result->is_finite)
+        return;
+    for (unsigned w = 0; w < engine_input_windows(input); w++) {
+        const unsigned at = input->windows > 0 ? input->window_offset[w] : 0;
+        const unsigned tokens = engine_input_tokens(input, w, 1);
+        extraction_add(extraction,
+                       &(struct extraction_window){.logits = result->rows + 2 * (size_t)at,
+                                                   .starts = input->starts + at,
+                                                   .ends = input->ends + at,
+                                                   .continued = input->continued + at,
+                                                   .asked = question->asked + at,
+                                                   .tokens = tokens,
+                                                   .text = input->pair_at,
+                                                   .text_end = tokens - question->behind});
+    }
+    result->answer_count = extraction_end(extraction);
+    const struct extract *best = extraction->found;
+    const struct span span = {.score = result->answer_count > 0 ? fminf(best->score, 1) : 0};
+    policy_judge_spans(&model->stacks[0].spec.policy, &span, 1, engine_input_doubt(input),
+                       &result->judgement);
+}
+
 /* The result of an input whose features are read and whose logits are computed. */
 static void finish(const struct engine_session *session, const struct lane *lane,
                    const struct engine_input *input, unsigned row, struct engine_result *result)
 {
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
-    if (result->scores == NULL && result->vector == NULL && result->spans == NULL)
+    if (result->scores == NULL && result->vector == NULL && result->spans == NULL &&
+        result->extraction == NULL)
         return;
     result->truncated = input->truncated;
     result->windows = input->windows;
@@ -170,6 +202,8 @@ static void finish(const struct engine_session *session, const struct lane *lane
         take_vector(model, result);
     else if (model->info.task == ENGINE_TAG)
         take_spans(model, input, result);
+    else if (model->info.task == ENGINE_ANSWER)
+        take_answers(model, input, result);
     else
         engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
 }
@@ -327,9 +361,12 @@ enum err_code engine_result_rows(struct engine_result *out, const struct engine_
     const size_t rows = (size_t)engine_rows(model, input) + 1, size = model->info.row_size;
     if (size == 0)
         return ERR_OK;
+    if (input->question != NULL && question_room(input, &out->extraction, arena, err))
+        return err->code;
     out->rows = arena_alloc_array(arena, rows, size * sizeof *out->rows);
-    out->spans = arena_alloc_array(arena, input->order_count + 1u, sizeof *out->spans);
-    return out->rows != NULL && out->spans != NULL
+    if (input->order != NULL)
+        out->spans = arena_alloc_array(arena, input->order_count + 1u, sizeof *out->spans);
+    return out->rows != NULL && (input->order == NULL || out->spans != NULL)
                ? ERR_OK
                : err_no_memory(err, rows * (size * sizeof *out->rows + sizeof *out->spans));
 }

@@ -101,6 +101,27 @@ static enum err_code set_aggregation(const struct cli_option *option, void *targ
                : err_set(err, ERR_UNUSABLE, "expected none, simple, first, max or average");
 }
 
+static enum err_code set_question(const struct cli_option *option, void *target, const char *value,
+                                  struct err *err)
+{
+    struct engine_question *question = &((struct predict *)target)->reader.question;
+    (void)option, (void)err;
+    question->text = value;
+    question->len = strlen(value);
+    return ERR_OK;
+}
+
+static enum err_code set_stride(const struct cli_option *option, void *target, const char *value,
+                                struct err *err)
+{
+    const size_t digits = strspn(value, "0123456789");
+    (void)option;
+    if (digits == 0 || digits > 5 || value[digits] != '\0')
+        return err_set(err, ERR_UNUSABLE, "expected a number of tokens");
+    ((struct predict *)target)->reader.question.overlap = 1 + (unsigned)atoi(value);
+    return ERR_OK;
+}
+
 static enum err_code add_lines(const struct cli_option *option, void *target, const char *value,
                                struct err *err)
 {
@@ -208,6 +229,34 @@ static const struct cli_option options[] = {
      .value = "NAME",
      .apply = set_encoding,
      .help = "Embedding, with --json: " VECTOR_ENCODING_NAMES " (default: float)."},
+    {.name = "question",
+     .type = CLI_OTHER,
+     .value = "S",
+     .apply = set_question,
+     .help = "Question answering: what is asked of each text."},
+    {.name = "doc-stride",
+     .type = CLI_OTHER,
+     .value = "N",
+     .apply = set_stride,
+     .help = "With --question: tokens that two windows of a long text share."},
+    {.name = "max-seq-len",
+     FIELD(reader.question.tokens_max),
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .help = "With --question: tokens of a window (default: 384, or what the model reads)."},
+    {.name = "max-answer-len",
+     FIELD(reader.question.length_max),
+     .value = "N",
+     .min = 1,
+     .max = 100000,
+     .help = "With --question: tokens of an answer (default: 15)."},
+    {.name = "handle-impossible-answer",
+     FIELD(reader.question.may_be_empty),
+     .help = "With --question: the answer may be empty."},
+    {.name = "keep-tokens",
+     FIELD(reader.question.keeps_tokens),
+     .help = "With --question: answers need not be whole words (align_to_words false)."},
     {.name = "candidate-labels",
      .type = CLI_OTHER,
      .value = "JSON",
@@ -382,9 +431,14 @@ static bool predict_one(struct predict *predict, unsigned index)
 
 static enum err_code check(struct predict *predict, struct err *err)
 {
+    const bool asks = predict->reader.question.text != NULL;
     predict->json = predict->json || predict->raw_logits;
+    if (predict->top_k == 0 && asks)
+        return err_set(err, ERR_UNUSABLE, "--top-k all: with --question it is a number");
     if (predict->top_k == TOP_K_UNSET)
-        predict->top_k = predict->json ? 1 : 0;
+        predict->top_k = predict->json || asks ? 1 : 0;
+    if (asks)
+        predict->reader.question.top = predict->top_k;
     if (predict->inputs.notes != NULL)
         fprintf(stderr, "attnd-predict: %s\n", predict->inputs.notes);
     if (predict->inputs.count == 0)

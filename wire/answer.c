@@ -279,6 +279,42 @@ static size_t byte_of(const struct answer *answer, uint32_t *at, size_t *byte, u
     return *byte;
 }
 
+/* The part of the text from character start to end, of which the first calls come first. */
+static json_t *part_of(const struct answer *answer, uint32_t *at, size_t *byte, uint32_t start,
+                       uint32_t end)
+{
+    const size_t first = byte_of(answer, at, byte, start);
+    const size_t last = end > start ? byte_of(answer, at, byte, end) : first;
+    return json_stringn(answer->text + first, last - first);
+}
+
+static json_t *extract_of(const struct answer *answer, const struct extract *extract)
+{
+    struct builder out = build();
+    uint32_t at = 0;
+    size_t byte = 0;
+    add(&out, "text", part_of(answer, &at, &byte, extract->start, extract->end));
+    add(&out, "score", json_real((double)extract->score));
+    add(&out, "start", json_integer(extract->start));
+    add(&out, "end", json_integer(extract->end));
+    return built(&out);
+}
+
+/* The best answer and, if several are asked for, all of them. */
+static void add_answers(struct builder *reply, const struct answer *answer)
+{
+    const struct extraction *extraction = answer->result.extraction;
+    const unsigned count = answer->result.answer_count;
+    add(reply, "answer", count > 0 ? extract_of(answer, extraction->found) : json_null());
+    if (extraction->options.top == 1)
+        return;
+    json_t *array = json_array();
+    bool failed = array == NULL;
+    for (unsigned i = 0; !failed && i < count; i++)
+        append(array, &failed, extract_of(answer, &extraction->found[i]));
+    add(reply, "answers", whole(array, failed));
+}
+
 static json_t *spans_of(const struct answer *answer)
 {
     json_t *array = json_array();
@@ -287,14 +323,12 @@ static json_t *spans_of(const struct answer *answer)
     size_t byte = 0;
     for (unsigned i = 0; !failed && i < answer->result.span_count; i++) {
         const struct span *span = &answer->result.spans[i];
-        const size_t start = byte_of(answer, &at, &byte, span->start);
-        const size_t end = byte_of(answer, &at, &byte, span->end);
         struct builder out = build();
         add(&out, "label", json_string(span->name));
         add(&out, "score", json_real((double)span->score));
         add(&out, "start", json_integer(span->start));
         add(&out, "end", json_integer(span->end));
-        add(&out, "text", json_stringn(answer->text + start, end - start));
+        add(&out, "text", part_of(answer, &at, &byte, span->start, span->end));
         append(array, &failed, built(&out));
     }
     return whole(array, failed);
@@ -333,6 +367,10 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         break;
     case ENGINE_TAG:
         add(reply, "spans", spans_of(answer));
+        add_judgement(reply, answer);
+        break;
+    case ENGINE_ANSWER:
+        add_answers(reply, answer);
         add_judgement(reply, answer);
         break;
     case ENGINE_EMBED:
@@ -449,7 +487,8 @@ static const char *task_name(const struct engine_info *info)
     static const char *const names[] = {[ENGINE_CLASSIFY] = "classify",
                                         [ENGINE_REGRESS] = "regress",
                                         [ENGINE_EMBED] = "embed",
-                                        [ENGINE_TAG] = "tag"};
+                                        [ENGINE_TAG] = "tag",
+                                        [ENGINE_ANSWER] = "answer"};
     return names[info->task];
 }
 

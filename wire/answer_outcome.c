@@ -17,6 +17,7 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
         return (struct answer_outcome){
             .number_name = "value", .number = result->number, .judgement = &result->judgement};
     case ENGINE_TAG:
+    case ENGINE_ANSWER:
         return (struct answer_outcome){.judgement = &result->judgement};
     case ENGINE_EMBED:
         break;

@@ -54,10 +54,11 @@ struct predict_call {
     bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
     enum aggregation aggregation;
-    const char *prompt_name;     /* of an embedding model's prompts; NULL: its default one */
-    struct engine_labels labels; /* candidate_labels, checked; count 0: none came with the call */
-    const char *context;         /* a checked object as JSON text; NULL: none */
-    const char *lot;             /* its member, a number as its text; NULL: none */
+    struct engine_question asking; /* its options; the questions are the items' */
+    const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */
+    struct engine_labels labels;   /* candidate_labels, checked; count 0: none came with the call */
+    const char *context;           /* a checked object as JSON text; NULL: none */
+    const char *lot;               /* its member, a number as its text; NULL: none */
     enum predict_wish wish;
     bool refuses_cut;          /* a text of which not all is read, unless the model accepts that */
     struct vector_form vector; /* the form of the answer, if it is a vector */

@@ -200,6 +200,26 @@ static enum err_code read_vector(const struct reader *reader, struct err *err)
     return codec_check_encoding(word.bytes, word.len, "$", &call->vector.encoding, err);
 }
 
+/* Options of a question, by the names of transformers. */
+static enum err_code read_asking(const struct reader *reader, struct err *err)
+{
+    struct engine_question *asking = &reader->call->asking;
+    json_t *tree = reader->tree;
+    long long stride = -1, tokens = 0, length = 0;
+    bool aligns = true;
+    if (doc_get_integer(tree, "$", "doc_stride", 0, CODEC_QUESTION_TOKENS_MAX, &stride, err) ||
+        doc_get_integer(tree, "$", "max_seq_len", 1, CODEC_QUESTION_TOKENS_MAX, &tokens, err) ||
+        doc_get_integer(tree, "$", "max_answer_len", 1, CODEC_QUESTION_TOKENS_MAX, &length, err) ||
+        doc_get_bool(tree, "$", "handle_impossible_answer", &asking->may_be_empty, err) ||
+        doc_get_bool(tree, "$", "align_to_words", &aligns, err))
+        return err->code;
+    asking->overlap = (unsigned)(stride + 1);
+    asking->tokens_max = (unsigned)tokens;
+    asking->length_max = (unsigned)length;
+    asking->keeps_tokens = !aligns;
+    return ERR_OK;
+}
+
 static enum err_code read_options(const struct reader *reader, struct err *err)
 {
     struct predict_call *call = reader->call;
@@ -210,7 +230,7 @@ static enum err_code read_options(const struct reader *reader, struct err *err)
         read_top_k(reader, err) ||
         doc_get_integer(tree, "$", "deadline_ms", 1, CODEC_DEADLINE_MS_MAX, &deadline_ms, err) ||
         read_explanation(reader, err) || read_long_text(reader, err) ||
-        read_aggregation(reader, err) || read_vector(reader, err) ||
+        read_aggregation(reader, err) || read_vector(reader, err) || read_asking(reader, err) ||
         doc_get_bool(tree, "$", "keep", &call->keep, err) ||
         codec_labels_read(&call->labels, tree, reader->elided, reader->arena, err) ||
         codec_context_read(json_object_get(tree, "context"), "$", reader->elided,
@@ -263,6 +283,25 @@ static enum err_code read_pair(const struct reader *reader, const json_t *object
         return err_no_memory(err, text.len + 1);
     item->source.pair = text.len > 0 ? text.bytes : NULL;
     item->source.pair_len = text.len;
+    return ERR_OK;
+}
+
+static enum err_code read_question(const struct reader *reader, const json_t *object,
+                                   const char *path, struct predict_item *item, struct err *err)
+{
+    const json_t *value = doc_member(object, "question");
+    if (value == NULL)
+        return ERR_OK;
+    if (doc_member(object, "text") == NULL)
+        return err_set(err, ERR_UNUSABLE, "%s.question: it goes with \"text\", which is missing",
+                       path);
+    if (!json_is_string(value))
+        return wrong_type(path, "question", "a string", value, err);
+    struct string text = kept_string(reader, value);
+    if (text.bytes == NULL)
+        return err_no_memory(err, text.len + 1);
+    item->source.question.text = text.bytes;
+    item->source.question.len = text.len;
     return ERR_OK;
 }
 
@@ -326,8 +365,11 @@ static enum err_code read_input(const struct reader *reader, const json_t *objec
                        path);
     if (text != NULL && read_text(reader, text, path, item, err))
         return err->code;
-    if (text != NULL || doc_member(object, "text_pair") != NULL)
-        return read_pair(reader, object, path, item, err);
+    if (text != NULL || doc_member(object, "text_pair") != NULL ||
+        doc_member(object, "question") != NULL)
+        return read_pair(reader, object, path, item, err)
+                   ? err->code
+                   : read_question(reader, object, path, item, err);
     if (image != NULL)
         return read_image(reader, image, path, item, err);
     return err_set(err, ERR_UNUSABLE, "%s: expected \"text\" or \"image\", found neither", path);
@@ -397,7 +439,8 @@ static enum err_code read_inputs(const struct reader *reader, const json_t *inpu
 {
     const struct predict_call *call = reader->call;
     if (doc_member(reader->tree, "text") != NULL || doc_member(reader->tree, "image") != NULL ||
-        doc_member(reader->tree, "text_pair") != NULL)
+        doc_member(reader->tree, "text_pair") != NULL ||
+        doc_member(reader->tree, "question") != NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: \"inputs\" stands alone; put \"text\" and \"image\" into its elements");
     if (!json_is_array(inputs))
@@ -441,7 +484,8 @@ static enum err_code read_call(const struct reader *reader, const struct codec_l
     if (inputs != NULL)
         return read_inputs(reader, inputs, limits->inputs_max, err);
     if (limits->members == NULL && doc_member(root, "text") == NULL &&
-        doc_member(root, "image") == NULL && doc_member(root, "text_pair") == NULL)
+        doc_member(root, "image") == NULL && doc_member(root, "text_pair") == NULL &&
+        doc_member(root, "question") == NULL)
         return err_set(err, ERR_UNUSABLE,
                        "$: expected one of \"text\", \"image\" and \"inputs\", found none");
     if (items_create(reader, 1, err))

@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 enum {
-    CODEC_DEADLINE_MS_MAX = 86400000, /* a day */
-    CODEC_LAYER_MAX = 1000,           /* of explain_layer; a model tells its own */
+    CODEC_DEADLINE_MS_MAX = 86400000,   /* a day */
+    CODEC_QUESTION_TOKENS_MAX = 100000, /* of max_seq_len and others; a model tells its own */
+    CODEC_LAYER_MAX = 1000,             /* of explain_layer; a model tells its own */
 };
 
 #define CODEC_CHECK_QUERY "?" /* the path of options */

@@ -80,6 +80,30 @@ static enum err_code read_id(struct predict_call *call, const char *value, struc
     return ERR_OK;
 }
 
+static const char *const asking[] = {"doc_stride", "max_seq_len", "max_answer_len",
+                                     "handle_impossible_answer", "align_to_words"};
+static const struct codec_names asking_names = {asking, sizeof asking / sizeof *asking};
+
+static enum err_code read_asking(struct engine_question *out, const char *name, const char *value,
+                                 struct err *err)
+{
+    bool aligns = true;
+    unsigned stride = 0;
+    if (strcmp(name, "handle_impossible_answer") == 0)
+        return read_flag(name, value, &out->may_be_empty, err);
+    if (strcmp(name, "align_to_words") == 0 && !read_flag(name, value, &aligns, err))
+        out->keeps_tokens = !aligns;
+    else if (strcmp(name, "doc_stride") == 0 &&
+             (strcmp(value, "0") == 0 ||
+              !read_up_to(name, value, CODEC_QUESTION_TOKENS_MAX, &stride, err)))
+        out->overlap = stride + 1;
+    else if (strcmp(name, "max_seq_len") == 0)
+        read_up_to(name, value, CODEC_QUESTION_TOKENS_MAX, &out->tokens_max, err);
+    else if (strcmp(name, "max_answer_len") == 0)
+        read_up_to(name, value, CODEC_QUESTION_TOKENS_MAX, &out->length_max, err);
+    return err->code;
+}
+
 enum err_code codec_parse_option(struct predict_call *call, const char *name, const char *value,
                                  struct arena *arena, struct err *err)
 {
@@ -135,6 +159,8 @@ enum err_code codec_parse_option(struct predict_call *call, const char *name, co
     if (strcmp(name, "aggregation") == 0)
         return codec_check_aggregation(value, strlen(value), CODEC_CHECK_QUERY, &call->aggregation,
                                        err);
+    if (codec_check_listed(name, &asking_names))
+        return read_asking(&call->asking, name, value, err);
     return read_flag(name, value,
                      strcmp(name, "overlay") == 0 ? &call->overlay
                      : strcmp(name, "keep") == 0  ? &call->keep

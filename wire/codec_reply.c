@@ -210,7 +210,8 @@ static struct labels_size size_of_spans(const struct codec_row *row,
         size_t bytes = written_bytes(row->info->labels[i]);
         longest = bytes > longest ? bytes : longest;
     }
-    texts = memory_sum(texts, memory_product(6, source->len));
+    const size_t copies = row->info->task == ENGINE_ANSWER ? row->spans + 1 : 1;
+    texts = memory_sum(texts, memory_product(copies, memory_product(6, source->len)));
     const size_t text = memory_sum(memory_product(row->spans, SPAN_TEXT_BYTES + longest), texts);
     return (struct labels_size){
         .text = text, .tree = memory_sum(memory_product(row->spans, SPAN_TREE_BYTES), text)};

@@ -34,6 +34,7 @@ enum dim {
     LABELS,
     FEATURES,
     PROJECTION,
+    START_AND_END,
 };
 
 struct entry {
@@ -141,6 +142,14 @@ static const struct entry tags[] = {
     END,
 };
 
+static const struct entry answers[] = {
+    NORM(TENSOR_FINAL_NORM),
+    LINEAR(TENSOR_POOLER, HIDDEN, HIDDEN),
+    NORM(TENSOR_HEAD_NORM),
+    LINEAR(TENSOR_ANSWERS, START_AND_END, HIDDEN),
+    END,
+};
+
 static const struct entry embedding[] = {
     NORM(TENSOR_FINAL_NORM),
     NORM(TENSOR_POOLED_NORM),
@@ -162,6 +171,8 @@ static const struct entry *list_of(const struct tensor_walk *walk)
         return embedding;
     case HEAD_TAGS:
         return tags;
+    case HEAD_ANSWERS:
+        return answers;
     default:
         return classifier;
     }
@@ -174,8 +185,8 @@ static bool exists(const struct spec *spec, const struct tensor_walk *walk,
     const enum tensor_field field = entry->field;
     if (spec->family->tensors[field] == NULL)
         return false;
-    if (walk->head == HEAD_TAGS && (field == TENSOR_POOLER || field == TENSOR_HEAD_NORM) &&
-        !spec->family->tokens_dense)
+    if ((walk->head == HEAD_TAGS || walk->head == HEAD_ANSWERS) &&
+        (field == TENSOR_POOLER || field == TENSOR_HEAD_NORM) && !spec->family->tokens_dense)
         return false;
     if (field == TENSOR_GLOBAL_QUERY || field == TENSOR_GLOBAL_KEY || field == TENSOR_GLOBAL_VALUE)
         return spec_has_global(spec);
@@ -258,6 +269,8 @@ static size_t dimension(const struct spec *spec, enum dim dim, unsigned layer)
         return spec_features(spec);
     case PROJECTION:
         return spec->projection;
+    case START_AND_END:
+        return 2;
     }
     return 0;
 }

@@ -9,8 +9,9 @@
 
 enum engine_kind { ENGINE_TEXT, ENGINE_IMAGE };
 
-struct capture;      /* model/capture.h */
-struct engine_model; /* engine.h */
+struct capture;        /* model/capture.h */
+struct engine_model;   /* engine.h */
+struct question_input; /* prepare/question.h */
 
 /* One prepared input: a row of a batch. Its arrays live in the arena given to prepare. */
 struct engine_input {
@@ -28,7 +29,8 @@ struct engine_input {
     const unsigned *order; /* tags: [order_count] the text's tokens, each once, in the window
                                       that reads most around it (engine_input_token); else NULL */
     unsigned order_count;
-    unsigned char aggregation; /* tags: enum aggregation of decide/spans.h */
+    const struct question_input *question; /* answers; else NULL */
+    unsigned char aggregation;             /* tags: enum aggregation of decide/spans.h */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of
      * an image (prepare/views.h); 0: one sequence. */
     unsigned windows;

@@ -133,6 +133,13 @@ static enum err_code check_token_members(const struct spec *spec, const struct j
     static const char *const members[] = {"class_codes", "class_prior",         "fitted_prior",
                                           "head",        "hypothesis_template", "ood",
                                           "reference",   "window_pooling",      "token_pruning"};
+    const char *const windows[] = {"long_text", "window_stride"};
+    for (size_t i = 0; spec->head == HEAD_ANSWERS && i < 2; i++)
+        if (doc_member(object, windows[i]) != NULL)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "$.%s: a question is always asked of all the text; a request says how "
+                           "(max_seq_len, doc_stride)",
+                           windows[i]);
     for (size_t i = 0; spec_row_size(spec) > 0 && i < sizeof members / sizeof *members; i++)
         if (doc_member(object, members[i]) != NULL)
             return err_set(err, ERR_UNSUPPORTED,
@@ -538,14 +545,26 @@ static enum err_code read_vectors(struct spec *spec, const struct json_t *config
 
 /* ---- heads of tokens ---- */
 
-/* A class of config.json that answers each token; spec->head is a classifier of texts until here.
- * Scores are those of transformers' pipeline, whatever problem_type says. */
+static bool has_class(const struct spec *spec, enum family_head head)
+{
+    const char *name = spec->family->architectures[head];
+    return spec->head == HEAD_CLASSIFIER && name != NULL && strcmp(spec->architecture, name) == 0;
+}
+
+/* Finds a class of config.json that answers each token; spec->head is a classifier of texts until
+ * here. Scores are those of transformers' pipelines, whatever problem_type says. Of answers the two
+ * labels of config.json, of start and end, are none of attnd.json's thresholds: "answer" is. */
 static void read_token_head(struct spec *spec)
 {
-    const char *tags = spec->family->architectures[HEAD_TAGS];
-    if (spec->head == HEAD_CLASSIFIER && tags != NULL && strcmp(spec->architecture, tags) == 0) {
-        spec->head = HEAD_TAGS;
-        spec->scores = SCORES_SOFTMAX;
+    static const char *answer[] = {"answer"};
+    const bool tags = has_class(spec, HEAD_TAGS), answers = has_class(spec, HEAD_ANSWERS);
+    if (!tags && !answers)
+        return;
+    spec->head = tags ? HEAD_TAGS : HEAD_ANSWERS;
+    spec->scores = SCORES_SOFTMAX;
+    if (answers) {
+        spec->labels = answer;
+        spec->label_count = 1;
     }
 }
 

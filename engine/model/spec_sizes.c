@@ -216,7 +216,7 @@ enum family_pooling spec_pooling(const struct spec *spec)
 
 unsigned spec_row_size(const struct spec *spec)
 {
-    return spec->head == HEAD_TAGS ? spec->label_count : 0;
+    return spec->head == HEAD_TAGS ? spec->label_count : spec->head == HEAD_ANSWERS ? 2 : 0;
 }
 
 bool spec_head_reads_all(const struct spec *spec)

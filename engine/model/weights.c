@@ -88,6 +88,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
     [TENSOR_TAGS] = OUTSIDE(classifier),
+    [TENSOR_ANSWERS] = OUTSIDE(classifier),
 };
 
 struct binder {

@@ -112,6 +112,19 @@ static void print_spans(const struct engine_result *result, const char *text, si
         fputs("  no span\n", file);
 }
 
+/* "  0.98  "vdd_io"  characters 12 to 18" for each answer. */
+static void print_answers(const struct engine_result *result, const char *text, size_t len,
+                          FILE *file)
+{
+    for (unsigned i = 0; i < result->answer_count; i++) {
+        const struct extract *answer = &result->extraction->found[i];
+        fprintf(file, "  %12.9g  ", (double)answer->score);
+        print_part(file, text, len, answer->start, answer->end);
+    }
+    if (result->answer_count == 0)
+        fputs("  no answer\n", file);
+}
+
 enum err_code answer_table_print(const struct engine_info *info, const struct engine_result *result,
                                  const char *text, size_t len, unsigned rows, FILE *file,
                                  struct err *err)
@@ -129,8 +142,11 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
     if (result->windows > 0 && info->kind == ENGINE_TEXT)
         fprintf(file, " (read in %u windows)", result->windows);
     fputs(result->truncated ? " (longer than the model reads: cut)\n" : "\n", file);
-    if (result->task == ENGINE_TAG) {
-        print_spans(result, text, len, file);
+    if (info->row_size > 0) {
+        if (result->task == ENGINE_TAG)
+            print_spans(result, text, len, file);
+        else
+            print_answers(result, text, len, file);
         print_judgement(file, &result->judgement);
         free(shown);
         return ERR_OK;

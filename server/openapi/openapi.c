@@ -32,17 +32,17 @@ enum { OPTION_BYTES = 64 }; /* name of an option: a prefix and a member's name *
 static const struct shape {
     const char *schema;
     const struct codec_names *members;
-    const char *without[3];
+    const char *without[4];
     const char *all_are; /* the schema of each member; NULL: that of its name */
 } shapes[] = {
     {"PredictText", &codec_names_call, {"image", "inputs", NULL}, NULL},
-    {"PredictImage", &codec_names_call, {"text", "inputs", "text_pair"}, NULL},
-    {"PredictInputs", &codec_names_call, {"text", "image", "text_pair"}, NULL},
+    {"PredictImage", &codec_names_call, {"text", "inputs", "text_pair", "question"}, NULL},
+    {"PredictInputs", &codec_names_call, {"text", "image", "text_pair", "question"}, NULL},
     {"SimilarText", &codec_names_search, {"image", "inputs", NULL}, NULL},
-    {"SimilarImage", &codec_names_search, {"text", "inputs", "text_pair"}, NULL},
-    {"SimilarInputs", &codec_names_search, {"text", "image", "text_pair"}, NULL},
+    {"SimilarImage", &codec_names_search, {"text", "inputs", "text_pair", NULL}, NULL},
+    {"SimilarInputs", &codec_names_search, {"text", "image", "text_pair", NULL}, NULL},
     {"TextItem", &codec_names_item, {"image", NULL, NULL}, NULL},
-    {"ImageItem", &codec_names_item, {"text", "text_pair", NULL}, NULL},
+    {"ImageItem", &codec_names_item, {"text", "text_pair", "question"}, NULL},
     {"context", &codec_names_context, {NULL, NULL, NULL}, "context_value"},
     {"FeedbackItem", &codec_names_feedback, {NULL, NULL, NULL}, NULL},
     {"FeedbackList", &codec_names_labels, {NULL, NULL, NULL}, NULL},
@@ -54,7 +54,7 @@ static const struct shape {
 
 static bool is_without(const struct shape *shape, const char *name)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (shape->without[i] != NULL && strcmp(shape->without[i], name) == 0)
             return true;
     return false;

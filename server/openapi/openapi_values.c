@@ -109,6 +109,8 @@ static json_t *number_of(const char *name, const struct config *config)
         LIMITS(X)
 #undef X
             {"CODEC_LAYER_MAX", CODEC_LAYER_MAX},
+        {"CODEC_QUESTION_TOKENS_MAX", CODEC_QUESTION_TOKENS_MAX},
+        {"EXTRACTION_TOP_MAX", EXTRACTION_TOP_MAX},
         {"ENGINE_LABELS_MAX", ENGINE_LABELS_MAX},
         {"CODEC_DEADLINE_MS_MAX", CODEC_DEADLINE_MS_MAX},
         {"INDEX_NEIGHBOURS_MAX", INDEX_NEIGHBOURS_MAX},

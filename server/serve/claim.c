@@ -41,10 +41,11 @@ static size_t result_bytes(const struct row *row, bool has_steps)
            ((size_t)info->label_count * 2 + info->vector_size + features) * sizeof(float);
 }
 
-/* Both texts of a pair, side by side for their digest. */
+/* Both texts of a pair, or a text and its question, side by side for their digest. */
 static size_t digested_bytes(const struct engine_source *source)
 {
-    return memory_sum(memory_sum(source->len, source->pair_len), 1 + ARENA_ALIGNMENT);
+    return memory_sum(memory_sum(source->len, source->pair_len),
+                      memory_sum(source->question.len, 1 + ARENA_ALIGNMENT));
 }
 
 /* Labels that the cache may let go while the request still holds them. */
@@ -69,7 +70,7 @@ enum err_code claim_preparing(struct service *service, struct request *request, 
         const struct row *row = &request->rows[i];
         kept = memory_sum(kept, ROW_BYTES);
         const struct engine_source source = request_source(request, i);
-        if (source.pair != NULL && service->audit != NULL)
+        if ((source.pair != NULL || source.question.text != NULL) && service->audit != NULL)
             kept = memory_sum(kept, digested_bytes(&source));
         if (row->err.code != ERR_OK)
             continue;

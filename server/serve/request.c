@@ -103,6 +103,13 @@ struct engine_source request_source(const struct request *request, unsigned inde
                                              .text_tokens_max = config->text_tokens_max,
                                              .aggregation = request->call.aggregation};
     source.prompt_name = request->call.prompt_name;
+    const struct engine_question item = source.question;
+    source.question = request->call.asking;
+    source.question.text = item.text;
+    source.question.len = item.len;
+    if (item.text != NULL)
+        source.question.top =
+            request->call.top_k != TOP_K_ALL ? request->call.top_k : EXTRACTION_TOP_MAX + 1;
     source.pixels_max = config->image_pixels_max;
     return source;
 }

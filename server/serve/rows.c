@@ -248,21 +248,24 @@ void rows_release_labels(struct request *request)
 
 /* ---- preparing ---- */
 
-/* SHA-256 of the picture's bytes, or of the text as UTF-8, or of both texts of a pair with a zero
- * byte between them. NULL if there is no memory. */
+/* SHA-256 of the picture's bytes, or of the text as UTF-8, or of both texts of a pair, or of a text
+ * and its question, with a zero byte between them. NULL if there is no memory. */
 static const char *digest_source(const struct engine_source *source, struct arena *arena)
 {
     char hex[SHA256_HEX_BYTES];
     const char *bytes = source->bytes;
     size_t len = source->len;
-    if (source->pair != NULL) {
-        len = source->len + 1 + source->pair_len;
+    const struct engine_question *question = &source->question;
+    const char *second = source->pair != NULL ? source->pair : question->text;
+    if (second != NULL) {
+        const size_t more = source->pair != NULL ? source->pair_len : question->len;
+        len = source->len + 1 + more;
         char *both = arena_alloc(arena, len);
         if (both == NULL)
             return NULL;
         memcpy(both, source->bytes, source->len);
         both[source->len] = '\0';
-        memcpy(both + source->len + 1, source->pair, source->pair_len);
+        memcpy(both + source->len + 1, second, more);
         bytes = both;
     }
     sha256_hex(bytes, len, hex);

@@ -85,8 +85,12 @@ static enum err_code warm_input(const struct served_model *model, enum engine_ki
                                 struct arena *arena, struct engine_input *input, struct err *err)
 {
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
+    const bool asks = model->info->task == ENGINE_ANSWER;
     const struct engine_source a_text = {
-        .kind = ENGINE_TEXT, .bytes = text, .len = sizeof text - 1};
+        .kind = ENGINE_TEXT,
+        .bytes = text,
+        .len = sizeof text - 1,
+        .question = {.text = asks ? text : NULL, .len = asks ? sizeof text - 1 : 0}};
     const struct engine_source a_picture = {
         .kind = ENGINE_IMAGE, .bytes = warm_png, .len = sizeof warm_png, .pixels_max = 1};
     return engine_prepare(model->engine, kind == ENGINE_TEXT ? &a_text : &a_picture, NULL, arena,

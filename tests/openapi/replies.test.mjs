@@ -48,6 +48,7 @@ before(async () => {
         '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0`,
         '--model', `ranks=${ROOT}tests/data/rerank/rerank-bert-0`,
         '--model', `tags=${ROOT}tests/data/tags/ner-bert-0`,
+        '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
         '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
@@ -225,6 +226,14 @@ test('spans', async () => {
     const { spans } = await predict({ text: LOG, model: 'tags', aggregation: 'none' });
     assert.equal(spans[0].text, LOG.slice(spans[0].start, spans[0].end));
     await predictRaw('text/plain', LOG, 'model=tags&aggregation=average');
+});
+
+test('answers', async () => {
+    const { answer, answers } = await predict({ text: LOG, question: 'Which pin?', model: 'answers',
+        top_k: 2, doc_stride: 0, max_seq_len: 40, max_answer_len: 5, handle_impossible_answer: true,
+        align_to_words: false });
+    assert.deepEqual(answer, answers[0]);
+    await predict({ inputs: [{ text: LOG, question: 'Which pin?' }], model: 'answers' });
 });
 
 test('vectors', async () => {

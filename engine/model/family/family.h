@@ -64,8 +64,9 @@ enum tensor_field {
     TENSOR_HEAD_NORM,
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
-    TENSOR_TAGS, /* the classifier of each token: of final_norm(x) or, with tokens_dense, of
+    TENSOR_TAGS,    /* the classifier of each token: of final_norm(x) or, with tokens_dense, of
                     head_norm(activation(pooler(final_norm(x)))) */
+    TENSOR_ANSWERS, /* in its place: where an answer begins and ends */
     /* the masked-language-model head: decoder(norm(activation(transform(x)))), the decoder's weight
      * being the word embedding (Devlin et al. 2019, section 3.1) */
     TENSOR_MLM_TRANSFORM,
@@ -82,7 +83,7 @@ enum position_kind {
 };
 
 /* The head on the encoder. That of an embedding is in files of its own (sentence_modules.h). */
-enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_EMBEDDING, HEAD_TAGS, HEAD_COUNT };
+enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_EMBEDDING, HEAD_TAGS, HEAD_ANSWERS, HEAD_COUNT };
 
 /* The way in which the head pools a sequence's last hidden states. */
 enum family_pooling {

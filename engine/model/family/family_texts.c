@@ -23,11 +23,14 @@
     .tensors[TENSOR_POOLER] = "classifier.dense", .pooler_activation = activation,                 \
     .tensors[TENSOR_CLASSIFIER] = "classifier.out_proj"
 
-/* The Hugging Face classes of a family, and the classifier of each token. */
-#define TEXT_HEADS(class)                                                                          \
+/* The Hugging Face classes of a family, and the last layers of those that answer each token. */
+#define TEXT_AND_TAG_HEADS(class)                                                                  \
     .tensors[TENSOR_TAGS] = "classifier",                                                          \
     .architectures[HEAD_CLASSIFIER] = class "ForSequenceClassification",                           \
     .architectures[HEAD_TAGS] = class "ForTokenClassification"
+#define TEXT_HEADS(class)                                                                          \
+    TEXT_AND_TAG_HEADS(class), .tensors[TENSOR_ANSWERS] = "qa_outputs",                            \
+                               .architectures[HEAD_ANSWERS] = class "ForQuestionAnswering"
 
 /* RoBERTa and XLM-R differ in their vocabulary only; Longformer in its attention. */
 #define ROBERTA(root)                                                                              \
@@ -149,7 +152,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_GLOBAL_QUERY] = "longformer.encoder.layer.%u.attention.self.query_global",
         .tensors[TENSOR_GLOBAL_KEY] = "longformer.encoder.layer.%u.attention.self.key_global",
         .tensors[TENSOR_GLOBAL_VALUE] = "longformer.encoder.layer.%u.attention.self.value_global",
-        TEXT_HEADS("Longformer"),
+        TEXT_AND_TAG_HEADS("Longformer"), /* of answers all tokens of the question are global */
     },
     {
         /* Clark et al. 2020, the discriminator */
@@ -317,7 +320,9 @@ const struct family family_texts[] = {
         .tensors[TENSOR_HEAD_NORM] = "head.norm",
         .tokens_dense = true,
         .tensors[TENSOR_CLASSIFIER] = "classifier",
-        TEXT_HEADS("ModernBert"),
+        TEXT_AND_TAG_HEADS("ModernBert"),
+        .tensors[TENSOR_ANSWERS] = "classifier",
+        .architectures[HEAD_ANSWERS] = "ModernBertForQuestionAnswering",
     },
 };
 

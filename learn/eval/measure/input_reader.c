@@ -47,6 +47,7 @@ static enum err_code prepare_text(struct input_reader *reader, const char *text,
                                          .len = len,
                                          .pair = pair,
                                          .pair_len = pair != NULL ? strlen(pair) : 0,
+                                         .question = reader->question,
                                          .prompt_name = reader->prompt_name,
                                          .reading = reader->reading};
     reader->text = text;

@@ -278,6 +278,47 @@ START_TEST(a_reply_of_spans_takes_no_more_than_its_bound)
 }
 END_TEST
 
+/* Answers overlap: each may be all of the text. */
+START_TEST(a_reply_of_answers_takes_no_more_than_its_bound)
+{
+    static const char *const names[] = {"answer"};
+    const struct engine_info asked = {
+        .task = ENGINE_ANSWER, .labels = names, .label_count = 1, .row_size = 2};
+    struct extract found[5];
+    struct extraction extraction = {.options = {.top = 5}, .found = found};
+    struct call_fixture fixture;
+    struct row row = good_row();
+    const struct codec_rows rows = {&row, row_of};
+    size_t text, len, all;
+    for (unsigned i = 0; i < 5; i++)
+        found[i] = (struct extract){0.123456789f, 0, 300};
+    char body[64 + 6 * 300] = "{\"question\": \"a\", \"text\": \"";
+    for (unsigned i = 0; i < 300; i++)
+        strcat(body, "\\u0001");
+    call_fixture_setup(&fixture, strcat(body, "\"}"));
+    ck_assert_msg(fixture.err.code == ERR_OK, "%s", fixture.err.text);
+    row.answer.info = &asked;
+    row.answer.result = (struct engine_result){.task = ENGINE_ANSWER,
+                                               .extraction = &extraction,
+                                               .answer_count = 5,
+                                               .span_count = 5}; /* the bound, of row_of */
+    row.answer.text = fixture.call.items[0].source.bytes;
+    row.answer.text_len = fixture.call.items[0].source.len;
+    all = codec_reply_bytes(&fixture.call, "x-1", &rows, &text);
+    now_bytes = most_bytes = 0;
+    json_set_alloc_funcs(measuring_malloc, measuring_free);
+    struct codec_reply *reply =
+        codec_reply_begin(&fixture.call, "x-1", &rows, text, &fixture.arena);
+    const char *written = codec_reply_end(reply, &timing, &len);
+    ck_assert_ptr_nonnull(written);
+    json_set_alloc_funcs(malloc, free);
+    ck_assert_ptr_nonnull(strstr(written, "\"answers\":[{\"text\":\"\\u0001"));
+    ck_assert_uint_le(len + 1, text);
+    ck_assert_uint_le(len + 1 + most_bytes, all);
+    call_fixture_drop(&fixture);
+}
+END_TEST
+
 START_TEST(reply_replaces_times_that_are_no_numbers)
 {
     struct call_fixture fixture;
@@ -422,6 +463,7 @@ END_TEST
 
 SUITE("codec_reply", a_reply_takes_no_more_than_its_bound_whatever_the_texts_are,
       a_reply_of_spans_takes_no_more_than_its_bound,
+      a_reply_of_answers_takes_no_more_than_its_bound,
       reply_has_the_members_of_the_contract_in_its_order, reply_has_a_null_digest_until_it_is_known,
       reply_echoes_the_context_verbatim, results_carry_the_ids_and_contexts_of_their_inputs,
       reply_to_inputs_has_results_in_order_and_problems_in_place,

@@ -260,10 +260,12 @@ START_TEST(requests_have_the_members_that_the_codec_takes)
     expect_members(bench.document, "SimilarImage", &codec_names_search, "text inputs text_pair");
     expect_members(bench.document, "SimilarInputs", &codec_names_search, "text image text_pair");
     expect_members(bench.document, "PredictText", &codec_names_call, "image inputs");
-    expect_members(bench.document, "PredictImage", &codec_names_call, "text inputs text_pair");
-    expect_members(bench.document, "PredictInputs", &codec_names_call, "text image text_pair");
+    expect_members(bench.document, "PredictImage", &codec_names_call,
+                   "text inputs text_pair question");
+    expect_members(bench.document, "PredictInputs", &codec_names_call,
+                   "text image text_pair question");
     expect_members(bench.document, "TextItem", &codec_names_item, "image");
-    expect_members(bench.document, "ImageItem", &codec_names_item, "text text_pair");
+    expect_members(bench.document, "ImageItem", &codec_names_item, "text text_pair question");
     expect_members(bench.document, "context", &codec_names_context, "");
     bench_close(&bench);
 }
