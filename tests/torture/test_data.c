@@ -1,6 +1,8 @@
 /* Data with every call to the C library failing in turn: lists and folders of every form, images of
- * every kind and texts in memory, a vocabulary made and one trimmed. All of it is read and what is
- * written is whole, or the failure is told; no input is left out because something was short. */
+ * every kind and texts in memory, a vocabulary made and one trimmed, an index. All of it is read
+ * and what is written is whole, or the failure is told; no input is left out because something was
+ * short. */
+#include "engine/index/index_build.h"
 #include "engine/text/vocab_build.h"
 #include "engine/text/vocab_use.h"
 #include "learn/data/logit_list.h"
@@ -127,6 +129,64 @@ START_TEST(a_vocabulary_is_made_and_trimmed_rightly_or_not)
     ck_assert_uint_eq(drill_run(&drill), 0);
     written_free(&vocabulary.written);
     train_fixture_close(&vocabulary.f);
+}
+END_TEST
+
+/* ---- an index ---- */
+
+struct indexing {
+    struct tempdir dir;
+    char path[PATH_BYTES];
+    struct written written;
+};
+
+static enum err_code build_index(const char *path, struct err *err)
+{
+    static const float rows[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    const struct index_info info = {.element = INDEX_INT16, .dimensions = 2};
+    struct index_build *made;
+    size_t bytes;
+    if (index_build_open(&made, &info, 3, err))
+        return err->code;
+    for (unsigned i = 0; i < 3 && err->code == ERR_OK; i++)
+        index_build_add(made, rows[i], &(struct index_record){"a", "b", "c"}, err);
+    if (err->code == ERR_OK)
+        index_build_write(made, path, &bytes, err);
+    index_build_close(made);
+    return err->code;
+}
+
+static enum drill_outcome make_index(const void *context, char *why, size_t size)
+{
+    const struct indexing *indexing = context;
+    const float query[] = {0.1F, 1};
+    struct index *index = NULL;
+    struct index_found found = {0};
+    struct arena arena;
+    struct err err = {0};
+    bool is_right = true;
+    arena_init(&arena);
+    if (!build_index(indexing->path, &err) && !index_open(&index, indexing->path, &err) &&
+        !index_search(index, query, 1, NULL, NULL, &arena, &found, &err))
+        is_right = found.count == 1 && found.hits[0].row == 1;
+    index_close(index);
+    arena_deinit(&arena);
+    return is_right ? written_outcome(&indexing->written, &err, why, size) : DRILL_BAD;
+}
+
+START_TEST(an_index_is_written_and_searched_rightly_or_not)
+{
+    static const struct written_file files[] = {{"a.index", WRITTEN_SAME}};
+    struct indexing indexing = {0};
+    struct drill drill = {.name = "index", .run = make_index, .context = &indexing};
+    char why[256] = "";
+    tempdir_open(&indexing.dir);
+    snprintf(indexing.path, sizeof indexing.path, "%s/a.index", indexing.dir.path);
+    ck_assert_msg(make_index(&indexing, why, sizeof why) == DRILL_RIGHT, "%s", why);
+    written_keep(&indexing.written, indexing.dir.path, files, 1);
+    ck_assert_uint_eq(drill_run(&drill), 0);
+    written_free(&indexing.written);
+    tempdir_close(&indexing.dir);
 }
 END_TEST
 
@@ -394,4 +454,5 @@ END_TEST
 
 DRILLS("data", lists_of_every_form_are_read_whole_or_not, logits_are_read_whole_or_not,
        a_folder_of_images_and_lots_is_read_whole_or_not, sampling_takes_all_images_or_none,
-       sampling_takes_all_texts_or_none, a_vocabulary_is_made_and_trimmed_rightly_or_not)
+       sampling_takes_all_texts_or_none, a_vocabulary_is_made_and_trimmed_rightly_or_not,
+       an_index_is_written_and_searched_rightly_or_not)
