@@ -240,12 +240,12 @@ torture: $(PROGRAMS) $(TORTURES)
 
 # The built-in page in a real Chromium; screenshots in $(BUILD)/browser. Two files of tests at a time:
 # much of their time is waiting. deploy/install-deps.sh browser installs what it needs.
-test-browser: $(BUILD)/attnd tests/browser/node_modules/.package-lock.json
+test-browser: $(BUILD)/attnd $(BUILD)/attnd-index tests/browser/node_modules/.package-lock.json
 	@BUILD=$(BUILD) node --test --test-concurrency=2 tests/browser/*.test.mjs
 
 # The document of the interface is valid, and what a running attnd answers is what it says;
 # deploy/install-deps.sh openapi installs what it needs.
-test-openapi: $(BUILD)/attnd $(BUILD)/attnd-fit tests/openapi/node_modules/.package-lock.json
+test-openapi: $(BUILD)/attnd $(BUILD)/attnd-fit $(BUILD)/attnd-index tests/openapi/node_modules/.package-lock.json
 	@BUILD=$(BUILD) node --test tests/openapi/*.test.mjs
 
 tests/%/node_modules/.package-lock.json: tests/%/package-lock.json

@@ -40,12 +40,21 @@ function modelWithCodes() {
     writeFileSync(join(folder, 'attnd.json'), JSON.stringify(settings));
 }
 
+/* An index of two past texts. */
+function pastCases() {
+    const list = join(state, 'cases.jsonl'), out = join(state, 'cases.index');
+    writeFileSync(list, '{"text": "scan chain 3 FAIL", "label": "scan"}\n{"text": "leakage"}\n');
+    execFileSync(`${ROOT}${BUILD}/attnd-index`, ['build', '--model',
+        `${ROOT}tests/data/embedding/st-bert-0`, '--data', list, '--out', out]);
+    return out;
+}
+
 before(async () => {
     modelWithCodes();
     state = mkdtempSync(join(tmpdir(), 'attnd-openapi-'));
     server = await startServer([...MODELS, '--model', `coded=${folder}`,
         '--model', `any=${ROOT}tests/data/golden/clip-0`,
-        '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0`,
+        '--model', `vectors=${ROOT}tests/data/embedding/st-bert-0,index=${pastCases()}`,
         '--model', `ranks=${ROOT}tests/data/rerank/rerank-bert-0`,
         '--model', `tags=${ROOT}tests/data/tags/ner-bert-0`,
         '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
@@ -131,6 +140,24 @@ async function rank(path, body, status = 200) {
     return JSON.parse((await exchange({ method: 'POST', path, body: JSON.stringify(body),
         headers: TYPE }, status)).body);
 }
+
+async function near(body, status = 200, query = '') {
+    return JSON.parse((await exchange({ method: 'POST', path: `/similar${query}`,
+        pattern: '/similar', body: JSON.stringify(body), headers: TYPE }, status)).body);
+}
+
+test('near inputs', async () => {
+    const { neighbours } = await near({ text: 'scan chain 3 FAIL', k: 2 });
+    assert.deepEqual(neighbours.map(({ label }) => label), ['scan', null]);
+    const { results } = await near({ inputs: [{ text: 'scan', id: 'a' }, { text: '' }] }, 200,
+        '?k=1&model=vectors');
+    assert.deepEqual(results.map((result) => result.neighbours?.length), [1, undefined]);
+    await near({ text: 'scan', k: 101 }, 422);
+    await near({ text: 'scan', model: 'none' }, 404);
+    await near({ text: 'scan', model: 'tags' }, 422);
+    await predict({ text: 'scan', model: 'vectors', similar: 1 });
+    await predict({ text: 'scan', model: 'vectors', similar: 101 }, 422);
+});
 
 test('ranks', async () => {
     const { results } = await rank('/v1/rerank', { query: 'scan', documents: ['a', 'b'],
