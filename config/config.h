@@ -62,7 +62,9 @@ struct config {
     const char *audit_sync, *audit_full;
     size_t audit_rotate_bytes;
     unsigned audit_keep_days;
-    unsigned feedback_window; /* 0: none */
+    unsigned feedback_window;                /* 0: none */
+    size_t answers_bytes, idempotency_bytes; /* 0: none */
+    unsigned answers_s, idempotency_s;
     unsigned drift_window;
     const char *cors_origins;  /* separated by commas; "": none */
     const char *otlp_endpoint; /* "": none */

@@ -1,5 +1,6 @@
 #include "server/scrape.h"
 
+#include "server/api/repeats.h"
 #include "server/audit/audit_service.h"
 #include "server/feedback/feedback.h"
 #include "server/fits/fits.h"
@@ -158,4 +159,5 @@ void scrape_register(struct service *service)
     feedback_register(service->feedback, service->metrics);
     review_register(service->review, service->metrics);
     fits_register(service->fits, service->metrics);
+    repeats_register(service);
 }

@@ -10,6 +10,8 @@
  * or, out of time, failed with 503. A fit that runs is ended before a drain waits.
  */
 #include "server/server.h"
+#include "server/api/repeats.h"
+#include "server/cache/store.h"
 
 #include "config/config_change.h"
 #include "config/config_load.h"
@@ -20,9 +22,11 @@
 #include "engine/base/versions.h"
 #include "server/addresses.h"
 #include "server/api/handlers.h"
+#include "server/api/repeats.h"
 #include "server/api/routes.h"
 #include "server/audit/audit_record.h"
 #include "server/audit/audit_service.h"
+#include "server/cache/store.h"
 #include "server/feedback/feedback.h"
 #include "server/fits/fits.h"
 #include "server/http/tls.h"
@@ -179,6 +183,20 @@ static enum err_code open_review(struct server *server, struct err *err)
     return options.bytes_max > 0 ? review_open(&service->review, &options, err) : ERR_OK;
 }
 
+static enum err_code open_caches(struct server *server, struct err *err)
+{
+    const struct config *config = server->config;
+    struct service *service = &server->service;
+    const uint64_t life_ns = config->answers_s * 1000 * (uint64_t)CLOCK_NS_PER_MS;
+    if (config->answers_bytes > 0 &&
+        store_open(&service->answers, config->answers_bytes, life_ns, &service->memory, err))
+        return err->code;
+    return config->idempotency_bytes > 0
+               ? repeats_open(&service->repeats, config->idempotency_bytes, config->idempotency_s,
+                              &service->memory, err)
+               : ERR_OK;
+}
+
 /* Labels and inputs are theirs; a place for what is made is asked for when something is. */
 static enum err_code open_fits(struct server *server, struct err *err)
 {
@@ -258,7 +276,8 @@ static enum err_code server_start(struct server *server, struct err *err)
         return err_set(err, ERR_UNUSABLE, "no model to serve; name one with --model NAME=DIR");
     if (signals_watch_start(&server->start, err) || open_memory(server, err) ||
         open_metrics(server, err) || open_otlp(server, err) || open_audit(server, err) ||
-        open_feedback(server, err) || open_review(server, err) || open_fits(server, err))
+        open_feedback(server, err) || open_review(server, err) || open_fits(server, err) ||
+        open_caches(server, err))
         return err->code;
     const struct config *config = server->config;
     if (batcher_open(&service->batcher, config->queue_limit, err))
@@ -352,6 +371,8 @@ static void server_stop(struct server *server)
     addresses_stop(&server->addresses);
     shadow_stop(service->shadow);
     fits_close(service->fits);
+    repeats_close(service->repeats);
+    store_close(service->answers);
     review_close(service->review);
     prepare_free(atomic_load(&service->prepare));
     snapshots_close(service->snapshots);

@@ -439,6 +439,8 @@ struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
         add(&reply, "attention_stats", stats_of(answer->explanation));
     if (answer->neighbours.items != NULL)
         add(&reply, "neighbours", neighbours_of(&answer->neighbours));
+    if (answer->is_repeated)
+        add(&reply, "cached", json_true());
     return built(&reply);
 }
 

@@ -33,6 +33,7 @@ struct answer {
     struct vector_form vector;             /* the form in which a vector is written */
     const struct explanation *explanation; /* NULL: not asked for */
     struct answer_neighbours neighbours;
+    bool is_repeated; /* it was computed for an earlier request */
     const char *text; /* [text_len] spans: the input's text, UTF-8 */
     size_t text_len;
 };
@@ -52,9 +53,9 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours);
  * "words", "spans"}, of an image {"method", "layer"?, "of_all_tokens"?, "grid", "region": [left,
  * top, width, height] of the grid in pixels of the image, "relevance", "top_patches", "overlay"?}),
  * "attention_stats" if it has them (model/attention_stats.h: each number as [layers][heads]),
- * "neighbours" if they were asked for (answer_similar). Predictions are the top_k with the highest
- * scores (0: all), sorted by falling score, equal scores by label index. A new reference; NULL if
- * there is no memory, or a name is not UTF-8. */
+ * "neighbours" if they were asked for (answer_similar), "cached" if the answer is_repeated.
+ * Predictions are the top_k with the highest scores (0: all), sorted by falling score, equal scores
+ * by label index. A new reference; NULL if there is no memory, or a name is not UTF-8. */
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k);
 
 /* The description of a model (engine_describe) as an object: family, kind, dtype, labels, sizes,

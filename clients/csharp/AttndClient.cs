@@ -27,6 +27,7 @@ class Answer
     [DataMember(Name = "score")] public double Score;
     [DataMember(Name = "decision")] public string Decision;
     [DataMember(Name = "reason")] public string Reason; // null if the decision is auto
+    [DataMember(Name = "embedding")] public float[] Embedding; // of a model of vectors, in place of all above
 }
 
 // A refusal: attnd answers with application/problem+json (RFC 9457).
@@ -150,8 +151,10 @@ class AttndClient
             try
             {
                 Answer answer = client.Predict(path);
-                Console.WriteLine(string.Format(CultureInfo.InvariantCulture, "{0}: {1} {2:F4} {3}", path,
-                    answer.Label, answer.Score, answer.Decision));
+                Console.WriteLine(answer.Embedding != null
+                    ? path + ": a vector of " + answer.Embedding.Length + " numbers"
+                    : string.Format(CultureInfo.InvariantCulture, "{0}: {1} {2:F4} {3}", path, answer.Label,
+                        answer.Score, answer.Decision));
             }
             catch (Exception failed) when (failed is ProblemException || failed is HttpRequestException ||
                                            failed is IOException || failed is OperationCanceledException)

@@ -65,6 +65,10 @@ $failed = 0
 foreach ($path in $Paths) {
     try {
         $answer = Send-Input $path
+        if ($answer.embedding) { # of a model of vectors, in place of label, score and decision
+            '{0}: a vector of {1} numbers' -f $path, $answer.embedding.Count
+            continue
+        }
         '{0}: {1} {2} {3}' -f $path, $answer.label,
             $answer.score.ToString('F4', [Globalization.CultureInfo]::InvariantCulture), $answer.decision
     } catch {

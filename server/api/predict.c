@@ -23,12 +23,14 @@
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
+#include "server/api/repeats.h"
 #include "server/api/reply.h"
 #include "server/api/route.h"
 
 #include "engine/base/clock.h"
 #include "server/protocol/lines.h"
 #include "server/review/review_nearest.h"
+#include "server/serve/answered.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/rows.h"
@@ -64,7 +66,8 @@ static enum err_code check_phase(struct service *service, struct err *err)
 enum err_code predict_head(struct service *service, struct request *request)
 {
     request->protocol = request->route->protocol;
-    if (request->protocol->accept(request) || check_phase(service, &request->err))
+    if (request->protocol->accept(request) || repeats_head(service, request) ||
+        check_phase(service, &request->err))
         return request->err.code;
     if (batcher_admit(service->batcher, 1, &request->err))
         return overloaded(service, request);
@@ -111,6 +114,8 @@ static enum err_code parse(struct service *service, struct request *request)
 {
     const struct protocol *protocol = request->protocol;
     request->begun_ns = clock_now_ns();
+    if (repeats_begin(service, request) || repeats_has_reply(request))
+        return request->err.code;
     if (claim_reading(service, request, protocol->parse_bytes(request)) ||
         protocol->parse(service, request))
         return request->err.code;
@@ -169,7 +174,10 @@ static void enter_queue(struct service *service, struct request *request)
             return;
         err_set(&request->err, ERR_NOT_READY, "the server is stopping");
     }
-    http_resume(request->exchange);
+    if (request->err.code == ERR_OK && request->long_reply_bytes > 0) /* all are known already */
+        encode_later(request);
+    else
+        http_resume(request->exchange);
 }
 
 /* The next step of a request; *units: the size of the step. */
@@ -203,7 +211,8 @@ static void enter_pool(struct service *service, struct request *request)
 
 static bool parse_in_pool(struct service *service, struct request *request)
 {
-    if (!parse(service, request) && !reserve(service, request, request->call.item_count)) {
+    if (!parse(service, request) && !repeats_has_reply(request) &&
+        !reserve(service, request, request->call.item_count)) {
         enter_pool(service, request);
         return true;
     }
@@ -351,13 +360,13 @@ enum http_next predict_begin(struct service *service, struct request *request)
     if (request->is_packed || request->body == REQUEST_LINES ||
         request->exchange->body_len > LIMIT_PREPARE_INLINE_BYTES)
         return hand_over(service, request);
-    if (parse(service, request))
+    if (parse(service, request) || repeats_has_reply(request))
         return answer_now(service, request);
     /* A compressed image may be small and yet long to decode, so pixels count as well as bytes. */
     if (request->pixels > LIMIT_PREPARE_INLINE_PIXELS || rows_want_labels(request))
         return hand_over(service, request);
     prepare(service, request);
-    if (request->err.code != ERR_OK || request->good_count == 0)
+    if (request->err.code != ERR_OK || (request->good_count == 0 && request->long_reply_bytes == 0))
         return answer_now(service, request);
     http_suspend(request->exchange);
     enter_queue(service, request);
@@ -419,8 +428,23 @@ static void reply_failed_lines(struct service *service, struct request *request)
         request->exchange->reply = (struct http_reply){.status = 200, .request_id = request->id};
 }
 
+/* Which answers were known already. Without memory nothing is said. */
+static void tell_repeated(const struct service *service, struct request *request)
+{
+    struct http_reply *reply = &request->exchange->reply;
+    const struct http_field more[] = {{"Cache-Status", answered_status(service, request)},
+                                      {NULL, NULL}};
+    if (more[0].value != NULL && !request->call.is_lines)
+        reply->more = reply_fields(reply->more, more, &request->exchange->arena);
+}
+
 void predict_finish(struct service *service, struct request *request)
 {
+    if (request->err.code == ERR_OK && repeats_has_reply(request)) {
+        if (repeats_reply(service, request))
+            reply_problem(request);
+        return;
+    }
     if (error_of(request) != &request->err)
         request->err = *error_of(request);
     const bool is_prediction = request->call.wish != WISH_SIMILAR;
@@ -428,10 +452,15 @@ void predict_finish(struct service *service, struct request *request)
         (!is_prediction || service->audit == NULL || !records_audit(service, request))) {
         if (is_prediction)
             records_predictions(service, request);
-    } else if (request->lines != NULL && lines_answered(request) > 0)
+        answered_keep(service, request);
+        repeats_keep(service, request);
+        tell_repeated(service, request);
+    } else if (request->lines != NULL && lines_answered(request) > 0) {
         reply_failed_lines(service, request);
-    else
+    } else {
         reply_problem(request);
+    }
+    repeats_end(service, request); /* before the reply is out: the client may ask again at once */
 }
 
 enum http_next predict_more(struct service *service, struct request *request)

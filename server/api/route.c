@@ -6,7 +6,8 @@
 #include <assert.h>
 
 #define CAN(code) OPENAPI_CAN(ERR_##code)
-#define CAN_PREDICT CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE)
+#define CAN_PREDICT                                                                                \
+    CAN(NOT_FOUND) | CAN(UNUSABLE) | CAN(INTERNAL) | CAN(NOT_READY) | CAN(DEADLINE) | CAN(CONFLICT)
 
 /* Members of a route of predictions, beside its description. */
 #define PREDICTION(protocol_)                                                                      \

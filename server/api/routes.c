@@ -8,6 +8,7 @@
 #include "server/api/guard.h"
 #include "server/api/handlers.h"
 #include "server/api/records.h"
+#include "server/api/repeats.h"
 #include "server/api/reply.h"
 #include "server/api/tracing.h"
 #include "server/feedback/feedback.h"
@@ -398,6 +399,7 @@ static void app_done(void *context, struct http_exchange *exchange)
     if (request->exchange->reply.status == 200 && request->good_count > 0 &&
         request->call.wish != WISH_SIMILAR)
         offer_inputs(service, request);
+    repeats_end(service, request);
     explain_release(service, request);
     rows_release_labels(request);
     auth_release(&request->grant);

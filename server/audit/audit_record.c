@@ -34,6 +34,8 @@ static size_t put_prediction(const struct prediction_record *record, char bytes[
         json_line_number(&line, "ood_score", (double)outcome.judgement->ood_score);
     if (result->truncated)
         json_line_json(&line, "truncated", "true");
+    if (answer->is_repeated)
+        json_line_json(&line, "cached", "true");
     if (answer->info->has_given_labels) { /* their number, and the sentence they were put into */
         json_line_number(&line, "candidate_labels", answer->info->label_count);
         json_line_text(&line, "hypothesis_template", answer->info->hypothesis);
@@ -71,6 +73,18 @@ enum err_code audit_predictions(struct audit *audit, const struct prediction_rec
         audit_append(audit, lines, used, err);
     arena_deinit(&arena);
     return err->code;
+}
+
+enum err_code audit_repeat(struct audit *audit, const struct audit_repeat *repeat, struct err *err)
+{
+    char bytes[MEMBERS_BYTES];
+    struct json_line line = {.bytes = bytes, .size = sizeof bytes, .is_inside = true};
+    json_line_text(&line, "type", "repeat");
+    json_line_text(&line, "id", repeat->id);
+    if (repeat->key != NULL)
+        json_line_text(&line, "key", repeat->key);
+    json_line_text(&line, "idempotency_key", repeat->idempotency_key);
+    return audit_append(audit, &(struct audit_members){line.bytes, line.len}, 1, err);
 }
 
 /* ---- events ---- */

@@ -15,8 +15,10 @@ static void on_prediction(void *context, const struct prediction_record *record)
     }
     const struct engine_result *result = &record->answer->result;
     const struct answer_outcome outcome = answer_outcome(record->answer->info, result);
-    metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
-    metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
+    if (!record->answer->is_repeated) {
+        metrics_stage(metrics, record->model, STAGE_QUEUE, record->queue_s);
+        metrics_stage(metrics, record->model, STAGE_INFERENCE, record->inference_s);
+    }
     if (result->truncated)
         metrics_truncated(metrics, record->model);
     if (outcome.judgement == NULL)

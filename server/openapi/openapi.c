@@ -274,6 +274,8 @@ static json_t *parameters_of(const struct openapi_route *route)
         failed |= refer(parameters, "If-None-Match");
     if (route->has_body)
         failed |= refer(parameters, "Content-Encoding");
+    if (route->has_body && route->scope != NULL && strcmp(route->scope, "predict") == 0)
+        failed |= refer(parameters, "Idempotency-Key");
     for (size_t len; options[0] != '\0'; options += len + (options[len] == ' ')) {
         len = strcspn(options, " ");
         snprintf(name, sizeof name, "%.*s", (int)len, options);

@@ -95,6 +95,15 @@ const struct engine_info *row_info(const struct row *row)
     return row->labels != NULL ? engine_describe(row_engine(row)) : row->model->info;
 }
 
+void row_answer(struct row *row)
+{
+    row->answer.model_name = row->model->name;
+    row->answer.model_version = row->model->info->version;
+    row->answer.model_digest = served_model_digest(row->model);
+    row->answer.info = row_info(row);
+    row->answer.vector = row->request->call.vector;
+}
+
 struct engine_source request_source(const struct request *request, unsigned index)
 {
     const struct config *config = &request->snapshot->config;

@@ -23,6 +23,7 @@
 struct label_set;
 struct lines;
 struct protocol;
+struct repeat;
 struct request;
 struct route;
 struct served_index;
@@ -102,6 +103,7 @@ struct request {
     /* Fields of a prediction; of a body of lines they are those of one portion (lines.h). */
     struct lines *lines; /* NULL: the body has no lines */
     uint64_t since_ns;   /* when the portion's turn came; 0: with the head */
+    struct repeat *repeat; /* its Idempotency-Key (repeats.h); NULL: it has none */
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */
     struct row **good; /* [good_count]: those that do */
@@ -162,6 +164,8 @@ void request_enter(struct request *request, enum request_phase phase);
  * model. */
 const struct engine_model *row_engine(const struct row *row);
 const struct engine_info *row_info(const struct row *row);
+/* Fills in which model gave the row's answer. */
+void row_answer(struct row *row);
 
 /* The source of the call's item `index`, with the call's way to read it and the configuration's
  * limits. The bytes are the call's. */

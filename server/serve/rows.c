@@ -7,6 +7,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/sha256.h"
+#include "server/serve/answered.h"
 #include "server/serve/claim.h"
 #include "server/serve/explain.h"
 #include "server/serve/label_sets.h"
@@ -299,8 +300,6 @@ static enum err_code prepare_item(struct service *service, struct request *reque
         return row->err.code;
     row->answer.text = source.kind == ENGINE_TEXT ? source.bytes : NULL;
     row->answer.text_len = source.len;
-    if (service->audit != NULL && (row->input_digest = digest_source(&source, arena)) == NULL)
-        return err_no_memory(&row->err, source.len);
     if (claim_has_likeness(service, row)) {
         row->likeness = arena_alloc(arena, row->model->info->classifier_size);
         if (row->likeness == NULL)
@@ -323,9 +322,17 @@ enum err_code rows_prepare(struct service *service, struct request *request)
     size_t passing;
     if (!watch_wanted(service, request) || claim_preparing(service, request, &passing))
         return request->err.code;
-    for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++)
-        if (request->rows[i].err.code == ERR_OK)
+    for (unsigned i = 0; i < request->call.item_count && request->err.code == ERR_OK; i++) {
+        struct row *row = &request->rows[i];
+        if (row->err.code != ERR_OK)
+            continue;
+        const struct engine_source source = request_source(request, i);
+        if (service->audit != NULL &&
+            (row->input_digest = digest_source(&source, &request->exchange->arena)) == NULL)
+            err_no_memory(&row->err, source.len);
+        else if (!answered_find(service, request, i))
             prepare_item(service, request, i, interrupt);
+    }
     claim_prepared(service, request, passing);
     request->prepared_ns = clock_now_ns();
     return request->err.code;

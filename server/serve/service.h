@@ -25,7 +25,9 @@ struct label_shares;
 struct feedback;
 struct fits;
 struct otlp_exporter;
+struct repeats;
 struct review;
+struct store;
 
 /* Changes only forward. */
 enum service_phase {
@@ -52,6 +54,8 @@ struct service {
     struct otlp_exporter *otlp;        /* of spans; NULL: none are sent */
     struct review *review;             /* inputs that are kept; NULL: none are */
     struct fits *fits;                 /* new versions from labels; NULL: none are made */
+    struct store *answers;             /* of inputs (answered.h); NULL: none are kept */
+    struct repeats *repeats;           /* of requests with a key; NULL: none are kept */
     struct observers observers;
     struct memory memory;
     /* NULL while starting, and while stopping if the start failed; partner: server_run */

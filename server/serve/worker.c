@@ -39,11 +39,7 @@ struct workers {
 static void answer(struct row *row)
 {
     struct served_model *model = row->model;
-    row->answer.model_name = model->name;
-    row->answer.model_version = model->info->version;
-    row->answer.model_digest = served_model_digest(model);
-    row->answer.info = row_info(row);
-    row->answer.vector = row->request->call.vector;
+    row_answer(row);
     if (row->answer.result.vector != NULL)
         vector_form_scale(&row->answer.vector, row->answer.info, row->answer.result.vector);
     if (row->likeness != NULL)
