@@ -6,6 +6,7 @@
 #include "wire/problem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The same as the server's (server/placement/plan.h): a larger batch is not faster. */
 enum { BATCH_TOKENS = 256, BATCH_ROWS = 64 };
@@ -23,6 +24,20 @@ struct answers {
 
 /* ---- open and close ---- */
 
+/* Once, in place of a problem for each input. */
+static enum err_code check_prompt(const struct answers_model *model, struct err *err)
+{
+    const struct engine_info *info = engine_describe(model->engine);
+    const char *name = model->options->prompt_name;
+    unsigned i = 0;
+    while (name != NULL && i < info->prompt_count && strcmp(info->prompts[i], name) != 0)
+        i++;
+    if (name == NULL || i < info->prompt_count)
+        return ERR_OK;
+    return err_set(err, ERR_UNUSABLE, "%s: the model has no prompt '%.80s'", model->options->dir,
+                   name);
+}
+
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err)
 {
@@ -36,7 +51,7 @@ enum err_code answers_model_open(struct answers_model *out, const struct answers
                        "%s: a zero-shot model has no labels of its own; attnd-predict takes "
                        "--candidate-labels",
                        options->dir);
-    return ERR_OK;
+    return check_prompt(out, err);
 }
 
 void answers_model_close(struct answers_model *model)

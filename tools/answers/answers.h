@@ -26,7 +26,8 @@ struct answers_options {
     struct engine_options engine;
     bool explain;
     struct explain_options how;
-    unsigned top_k; /* 0: all */
+    unsigned top_k;          /* 0: all */
+    const char *prompt_name; /* of an embedding's prompts; NULL: the default one */
 };
 
 struct answers_model {
@@ -36,8 +37,8 @@ struct answers_model {
     char digest[72];
 };
 
-/* Errors begin with the directory; ERR_UNUSABLE also for a model without labels of its own. Close
- * it in any case. */
+/* Errors begin with the directory; ERR_UNUSABLE also for a model without labels of its own, or
+ * without the prompt. Close it in any case. */
 enum err_code answers_model_open(struct answers_model *out, const struct answers_options *options,
                                  struct err *err);
 void answers_model_close(struct answers_model *model);

@@ -97,6 +97,10 @@ static const struct cli_option table[] = {
      .apply = set_explain,
      .help = "Also tells where the model looked: default, rollout, attention, gradient or "
              "gradient-last."},
+    {.name = "prompt-name",
+     FIELD(local.answers.prompt_name),
+     .value = "NAME",
+     .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
     CLI_ROW_DTYPE(struct batch_options, local.answers.engine.dtype),
     CLI_ROW_LINEAR_BACKEND(struct batch_options, local.answers.engine.linear_backend),
     {.name = "threads",
@@ -180,6 +184,7 @@ enum err_code batch_options_settle(struct batch_options *out, struct err *err)
     out->local.answers.dir = out->model;
     out->remote.model = out->model;
     out->remote.explain = out->explain;
+    out->remote.prompt_name = out->local.answers.prompt_name;
     out->local.answers.top_k = out->local.format.top_k;
     out->remote.format = out->local.format;
     out->remote.pause_ms = REMOTE_PAUSE_MS;
@@ -282,9 +287,11 @@ static enum err_code digest_model(struct output_state *out, const char *dir, str
 enum err_code batch_options_state(struct output_state *out, const struct batch_options *options,
                                   const char *model, const char *dtype, struct err *err)
 {
-    char top_k[16], fields[256];
+    const char *prompt = options->local.answers.prompt_name;
+    char top_k[16], fields[384];
     snprintf(top_k, sizeof top_k, "%u", options->local.format.top_k);
-    snprintf(fields, sizeof fields, "%.100s, %.100s", options->text_field, options->image_field);
+    snprintf(fields, sizeof fields, "%.100s, %.100s%s%.100s", options->text_field,
+             options->image_field, prompt != NULL ? ", prompt " : "", prompt != NULL ? prompt : "");
     *out = (struct output_state){0};
     out->model = copy(model);
     out->inputs = list_inputs(&options->sources);

@@ -33,6 +33,7 @@ enum err_code local_open(struct local **out, const struct local_model *model, st
         return err_no_memory(err, sizeof *local);
     local->model = model;
     local->reader.model = model->answers.engine;
+    local->reader.prompt_name = model->options->answers.prompt_name;
     return answers_open(&local->answers, &model->answers, err);
 }
 

@@ -232,6 +232,11 @@ static void begin_envelope(struct remote *remote)
         buffer_json_string(out, options->model, strlen(options->model));
         buffer_text(out, ",");
     }
+    if (options->prompt_name != NULL) {
+        buffer_text(out, "\"prompt_name\":");
+        buffer_json_string(out, options->prompt_name, strlen(options->prompt_name));
+        buffer_text(out, ",");
+    }
     if (options->explain != NULL && strcmp(options->explain, "default") != 0)
         buffer_format(out, "\"explain\":\"%s\",", options->explain);
     else if (options->explain != NULL)

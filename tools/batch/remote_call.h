@@ -22,6 +22,7 @@ struct remote_options {
     const char *url;
     const char *model;              /* a name; NULL: the server's default */
     const char *explain;            /* a method, or "default"; NULL: none */
+    const char *prompt_name;        /* NULL: the model's */
     const char *key_file, *ca_file; /* NULL: none; the system's authorities */
     struct result_format format;
     unsigned pause_ms;       /* before the second attempt; it doubles, to 32 times as much */

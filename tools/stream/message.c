@@ -82,6 +82,7 @@ enum err_code message_prepare(const struct message *message, const struct engine
             return err->code;
         struct engine_source source = call.items[0].source;
         source.pixels_max = MESSAGE_PIXELS_MAX;
+        source.prompt_name = message->prompt_name;
         if (!engine_reads(info, source.kind))
             return err_set(err, ERR_UNUSABLE, "the model takes %s",
                            takes_images ? "images" : "texts");
@@ -90,7 +91,8 @@ enum err_code message_prepare(const struct message *message, const struct engine
     const struct engine_source source = {.kind = kind == MESSAGE_IMAGE ? ENGINE_IMAGE : ENGINE_TEXT,
                                          .bytes = message->value,
                                          .len = message->len,
-                                         .pixels_max = MESSAGE_PIXELS_MAX};
+                                         .pixels_max = MESSAGE_PIXELS_MAX,
+                                         .prompt_name = message->prompt_name};
     return prepare(engine, &source, arena, out, err);
 }
 

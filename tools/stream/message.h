@@ -20,6 +20,7 @@ struct message {
     size_t bytes_max;         /* limit of a value */
     const char *content_type; /* NULL: by is_json */
     bool is_json;
+    const char *prompt_name; /* of an embedding's prompts; NULL: the default one */
 };
 
 struct message_input {

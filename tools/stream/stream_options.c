@@ -60,6 +60,11 @@ static const struct cli_option table[] = {
      .fallback = "",
      .help = "Also tells where the model looked: default, rollout, attention, gradient or "
              "gradient-last."},
+    {.name = "prompt_name",
+     FIELD(prompt_name),
+     .value = "NAME",
+     .fallback = "",
+     .help = "Embedding: the model's prompt that is put before each text (default: the model's)."},
     {.type = CLI_HEADING, .help = "Kafka"},
     {.name = "brokers",
      FIELD(brokers),
@@ -395,6 +400,7 @@ enum err_code stream_options_read(struct stream_options *out, enum cli_action *a
     answers->engine.dtype = out->dtype;
     answers->engine.linear_backend = out->linear_backend;
     answers->explain = out->explain[0] != '\0';
+    answers->prompt_name = out->prompt_name[0] != '\0' ? out->prompt_name : NULL;
     if (answer_words_top_k(out->top_k, &answers->top_k, err))
         return err_prefix(err, "top_k: ");
     if (answers->explain && answer_words_method(out->explain, &answers->how.method, err))

@@ -21,7 +21,7 @@ enum { STREAM_TOPICS_MAX = 64 };
 
 struct stream_options {
     const char *config; /* NULL: no file */
-    const char *model, *dtype, *linear_backend, *top_k, *explain;
+    const char *model, *dtype, *linear_backend, *top_k, *explain, *prompt_name;
     unsigned threads; /* 0: as many as there are cores */
 
     const char *brokers, *topics, *group, *member, *output_topic;

@@ -1,8 +1,8 @@
 /* server_parts.h - everything that server.c starts and stops, as functions that only write down
  * that they were called, in what phase and with what. Defines config_copy and the functions of
  * snapshots.h, reloader.h, batcher.h, metrics.h, metrics_text.h, record.h, http.h,
- * worker.h, prepare.h, routes.h, plan.h, review.h, fits.h and memory_plan.h that server.c calls, so
- * include it in one file of a test program.
+ * worker.h, prepare.h, routes.h, plan.h, review.h, fits.h, repeats.h and memory_plan.h that
+ * server.c calls, so include it in one file of a test program.
  *
  * `parts.capture` holds a word for each call. A part named by `parts.fails` cannot be started. The
  * clock stands but for what is slept.
@@ -13,6 +13,7 @@
 #include "config/config_load.h"
 #include "engine/base/clock.h"
 #include "server/api/handlers.h"
+#include "server/api/repeats.h"
 #include "server/api/routes.h"
 #include "server/fits/fits.h"
 #include "server/http/http.h"
@@ -616,6 +617,27 @@ void fits_close(struct fits *fits)
 {
     if (fits != NULL)
         parts_call("-fits", NULL);
+}
+
+/* No answer is kept unless an option asks for it. */
+enum err_code repeats_open(struct repeats **out, size_t bytes_max, unsigned life_s,
+                           struct memory *memory, struct err *err)
+{
+    (void)bytes_max;
+    (void)life_s;
+    (void)memory;
+    *out = NULL;
+    return err->code;
+}
+
+void repeats_close(struct repeats *repeats)
+{
+    (void)repeats;
+}
+
+void repeats_register(struct service *service)
+{
+    (void)service;
 }
 
 void fits_register(struct fits *fits, struct metrics *metrics)

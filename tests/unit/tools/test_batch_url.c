@@ -165,7 +165,9 @@ static struct outcome *from_standard_input(const char *path, bool is_pipe)
 START_TEST(each_way_to_a_model_reads_a_text_without_its_mark)
 {
     static const char wide[] = "\xFF\xFE"
-                               "w\0" "7\0 \0w\0" "9\0\n";
+                               "w\0"
+                               "7\0 \0w\0"
+                               "9\0\n";
     enum { WAYS = 7 };
     double plain[WAYS] = {0};
     char path[128];
@@ -201,7 +203,43 @@ START_TEST(each_way_to_a_model_reads_a_text_without_its_mark)
 }
 END_TEST
 
-SUITE("batch_url", each_way_to_a_model_reads_a_text_without_its_mark,
-      batch_through_a_server_answers_as_without,
+#define VECTORS "tests/data/embedding/st-bert-0"
+
+/* The first number of the vector of the first line. */
+static double first_number(struct outcome *outcome)
+{
+    const char *at = outcome->out;
+    outcome_holds(outcome, 0, "", "");
+    struct json_t *object = next_line(&at);
+    const double number = outcome_number(object, "embedding.0");
+    doc_free(object);
+    free(outcome);
+    return number;
+}
+
+START_TEST(batch_puts_the_named_prompt_before_each_text)
+{
+    struct tempdir dir;
+    char path[128];
+    tempdir_open(&dir);
+    tempdir_write(&dir, "a.log", "leakage at pin 3\n", 17);
+    snprintf(path, sizeof path, "%s/a.log", dir.path);
+    server_process_start(&server, (const char *[]){"--model", "vectors=" VECTORS, NULL});
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", server.port);
+    const double plain = first_number(RUN("--model", VECTORS, "--lines", path));
+    const double query =
+        first_number(RUN("--model", VECTORS, "--lines", path, "--prompt-name", "query"));
+    ck_assert_double_gt(fabs(query - plain), 1e-3);
+    ck_assert_double_eq_tol(
+        first_number(RUN("--url", url, "--lines", path, "--prompt-name", "query")), query, 1e-5);
+    outcome_expect(RUN("--model", VECTORS, "--lines", path, "--prompt-name", "none"), 2, "",
+                   "the model has no prompt 'none'");
+    ck_assert_int_eq(server_process_stop(&server), 0);
+    tempdir_close(&dir);
+}
+END_TEST
+
+SUITE("batch_url", batch_puts_the_named_prompt_before_each_text,
+      each_way_to_a_model_reads_a_text_without_its_mark, batch_through_a_server_answers_as_without,
       batch_through_a_server_keeps_failed_inputs_in_their_places, batch_names_what_the_server_lacks,
       batch_asks_again_when_the_queue_is_full)
