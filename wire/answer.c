@@ -3,6 +3,7 @@
  * failures are collected in a flag that is checked once, at the end of an object. */
 #include "wire/answer.h"
 
+#include "engine/base/base64.h"
 #include "engine/base/utf8.h"
 #include "engine/decide/class_codes.h"
 #include "engine/decide/class_prior.h"
@@ -255,6 +256,39 @@ static json_t *stats_of(const struct explanation *explanation)
     return built(&out);
 }
 
+static json_t *base64_json(const float *vector, unsigned size)
+{
+    char *text = malloc(base64_encoded_size(size * sizeof *vector));
+    if (text == NULL)
+        return NULL;
+    base64_encode(text, (const char *)vector, size * sizeof *vector);
+    json_t *string = json_string_nocheck(text);
+    free(text);
+    return string;
+}
+
+/* An array, or base64 a string. */
+static json_t *vector_json(const struct answer *answer)
+{
+    const struct vector_form *form = &answer->vector;
+    const struct engine_info *info = answer->info;
+    const float *vector = answer->result.vector;
+    const unsigned count = vector_form_count(form, info);
+    if (form->encoding == VECTOR_BASE64)
+        return base64_json(vector, count);
+    json_t *array = json_array();
+    bool ok = array != NULL;
+    for (unsigned i = 0; ok && i < count; i++)
+        ok = json_array_append_new(
+                 array, form->encoding == VECTOR_FLOAT
+                            ? json_real((double)vector[i])
+                            : json_integer(vector_form_integer(form, info, vector, i))) == 0;
+    if (ok)
+        return array;
+    json_decref(array);
+    return NULL;
+}
+
 /* The number of a regression; of one with several a member for each, by its name. */
 static void add_values(struct builder *reply, const struct answer *answer)
 {
@@ -374,7 +408,7 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
         add_judgement(reply, answer);
         break;
     case ENGINE_EMBED:
-        add(reply, "embedding", vector_form_json(&answer->vector, answer->info, result->vector));
+        add(reply, "embedding", vector_json(answer));
         add(reply, "dimensions", json_integer(vector_form_size(&answer->vector, answer->info)));
         if (answer->vector.encoding != VECTOR_FLOAT)
             add(reply, "encoding",

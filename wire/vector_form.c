@@ -1,11 +1,6 @@
 #include "wire/vector_form.h"
 
-#include "engine/base/base64.h"
-
-#include <jansson.h>
-
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[VECTOR_ENCODINGS] = {
@@ -103,34 +98,4 @@ int vector_form_integer(const struct vector_form *form, const struct engine_info
             number = 2 * number + (at < size && vector[at] > 0);
         }
     return is_signed ? number - 128 : number;
-}
-
-static json_t *base64_json(const float *vector, unsigned size)
-{
-    char *text = malloc(base64_encoded_size(size * sizeof *vector));
-    if (text == NULL)
-        return NULL;
-    base64_encode(text, (const char *)vector, size * sizeof *vector);
-    json_t *string = json_string_nocheck(text);
-    free(text);
-    return string;
-}
-
-struct json_t *vector_form_json(const struct vector_form *form, const struct engine_info *info,
-                                const float *vector)
-{
-    const unsigned count = vector_form_count(form, info);
-    if (form->encoding == VECTOR_BASE64)
-        return base64_json(vector, count);
-    json_t *array = json_array();
-    bool ok = array != NULL;
-    for (unsigned i = 0; ok && i < count; i++)
-        ok = json_array_append_new(
-                 array, form->encoding == VECTOR_FLOAT
-                            ? json_real((double)vector[i])
-                            : json_integer(vector_form_integer(form, info, vector, i))) == 0;
-    if (ok)
-        return array;
-    json_decref(array);
-    return NULL;
 }

@@ -17,8 +17,6 @@
 
 #include "engine/engine.h"
 
-struct json_t; /* jansson's */
-
 enum vector_encoding {
     VECTOR_FLOAT,
     VECTOR_BASE64,
@@ -57,9 +55,5 @@ void vector_form_scale(const struct vector_form *form, const struct engine_info 
 /* Number `index` of the array, of an encoding in integers. */
 int vector_form_integer(const struct vector_form *form, const struct engine_info *info,
                         const float *vector, unsigned index);
-
-/* An array, or base64 a string. A new reference; NULL: no memory. */
-struct json_t *vector_form_json(const struct vector_form *form, const struct engine_info *info,
-                                const float *vector);
 
 #endif

@@ -176,7 +176,7 @@ START_TEST(openai_refuses_in_its_own_form)
         {"{\"input\":\"a\",\"dimensions\":49}", 422, "unusable",
          "input: dimensions: the model's vectors have 48 numbers, 49 are asked for"},
         {"{\"input\":\"a\",\"dimensions\":0}", 422, "unusable", "$.dimensions"},
-        {"{\"input\":\"a\",\"encoding_format\":\"int8\"}", 422, "unusable", "encoding_format: "},
+        {"{\"input\":\"a\",\"encoding_format\":\"int4\"}", 422, "unusable", "encoding_format: "},
         {"{\"input\":\"a\",\"inputs\":\"b\"}", 422, "unusable", "$.inputs is not supported"},
         {"[\"a\"]", 422, "unusable", "expected an object, found an array"},
         {"{\"input\":\"a\"", 400, "malformed", "JSON ends too early"},
