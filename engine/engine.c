@@ -122,6 +122,19 @@ static size_t head_bytes(const struct engine_model *model)
     return numbers * sizeof(float);
 }
 
+/* Texts of the vocabulary. */
+static enum err_code describe_tokens(struct engine_model *model, struct err *err)
+{
+    struct engine_info *info = &model->info;
+    if (tokenizer_texts(model->stacks[0].pipeline.tokenizer, info->vocab_size, &info->token_texts,
+                        &model->arena, err))
+        return err_prefix(err, "tokenizer.json: ");
+    for (unsigned i = 0; i < info->vocab_size; i++)
+        if (info->token_texts[i] != NULL && strlen(info->token_texts[i]) > info->token_bytes_max)
+            info->token_bytes_max = (unsigned)strlen(info->token_texts[i]);
+    return ERR_OK;
+}
+
 /* Heads other than classifiers of whole inputs. */
 static enum err_code describe_head(struct engine_model *model, struct err *err)
 {
@@ -130,6 +143,8 @@ static enum err_code describe_head(struct engine_model *model, struct err *err)
     info->row_size = spec_row_size(&model->stacks[0].spec);
     if (info->row_size > 0)
         info->window_pooling = NULL;
+    if ((info->task == ENGINE_FILL || info->task == ENGINE_SPARSE) && describe_tokens(model, err))
+        return err->code;
     if (sentence == NULL)
         return ERR_OK;
     const unsigned kept = sentence->options.truncate_width, count = sentence->options.prompt_count;
@@ -160,6 +175,8 @@ static enum engine_task task_of(const struct spec *spec)
         return ENGINE_TAG;
     if (spec->head == HEAD_ANSWERS)
         return ENGINE_ANSWER;
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
+        return spec->head == HEAD_FILL ? ENGINE_FILL : ENGINE_SPARSE;
     return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
 }
 

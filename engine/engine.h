@@ -56,8 +56,19 @@ struct engine_options {
 };
 
 /* The kind of answer that a model gives: a label, a number (or several), a vector, labels of parts
- * of the text, or the part that answers a question. */
-enum engine_task { ENGINE_CLASSIFY, ENGINE_REGRESS, ENGINE_EMBED, ENGINE_TAG, ENGINE_ANSWER };
+ * of the text, the part that answers a question, words for its masked tokens, or a weight for each
+ * entry of the vocabulary. */
+enum engine_task {
+    ENGINE_CLASSIFY,
+    ENGINE_REGRESS,
+    ENGINE_EMBED,
+    ENGINE_TAG,
+    ENGINE_ANSWER,
+    ENGINE_FILL,
+    ENGINE_SPARSE
+};
+
+enum { ENGINE_MASKS_MAX = 16 }; /* masked tokens of a text that are filled in */
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
@@ -92,7 +103,11 @@ struct engine_info {
     const float *vector_least, *vector_largest;
     bool normalizes;        /* embedding: its modules scale it to length 1 */
     const char *similarity; /* embedding: "cosine", "dot", "euclidean" or "manhattan"; else NULL */
-    unsigned row_size; /* numbers of a row of a result's rows: tags [label_count]; 0: has no rows */
+    unsigned row_size;      /* numbers of a row of a result's rows: tags [label_count], fill and
+                          sparse [vocab_size]; 0: has no rows */
+    /* [vocab_size] of fill and sparse: a token's text, UTF-8; NULL: no token has the id */
+    const char *const *token_texts;
+    unsigned token_bytes_max; /* of the longest of them */
     unsigned feature_size;    /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
@@ -290,11 +305,15 @@ void engine_session_close(struct engine_session *session);
  *     tags    engine_rows = the input's tokens, special ones included, and row_size = label_count:
  *             row t has the logits of token t of input->ids
  *     answers engine_rows = the input's tokens, and row_size = 2: the logits of start and end
+ *     fill    engine_rows = input->mask_count: row i has the logits of the vocabulary at the masked
+ *             token input->masks[i]; row_size = vocab_size
+ *     sparse  one row: the weights of the vocabulary
  *
  * Rows follow the order of the input's arrays, window behind window; a step of engine_step fills
  * those of its windows, which later steps leave alone. There is one row more, which is scratch. */
 struct engine_result {
     float *rows;        /* [engine_rows + 1][row_size] of a head of tokens; NULL: not wanted */
+    unsigned row_count; /* engine_rows of the input; not of tags */
     struct span *spans; /* tags: [span_count] below, of room for one a token; NULL: not wanted */
     unsigned span_count;
     struct extraction

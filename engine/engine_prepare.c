@@ -62,6 +62,29 @@ static enum err_code check_text(const char *text, size_t len, struct err *err)
     return ERR_OK;
 }
 
+/* Lists the masked tokens. */
+static enum err_code find_masks(const struct pipeline *pipeline, struct arena *arena,
+                                struct engine_input *out, struct err *err)
+{
+    const int32_t mask = pipeline->tokenizer->specials.mask;
+    unsigned *masks = arena_alloc_array(arena, ENGINE_MASKS_MAX, sizeof *masks);
+    if (masks == NULL)
+        return err_no_memory(err, ENGINE_MASKS_MAX * sizeof *masks);
+    for (unsigned t = 0; t < out->tokens; t++) {
+        if (mask < 0 || out->ids[t] != mask)
+            continue;
+        if (out->mask_count == ENGINE_MASKS_MAX)
+            return err_set(err, ERR_UNUSABLE, "the text has more than %d masked tokens",
+                           ENGINE_MASKS_MAX);
+        masks[out->mask_count++] = t;
+    }
+    out->masks = masks;
+    if (out->mask_count == 0)
+        return err_set(err, ERR_UNUSABLE,
+                       "the text has no masked token, such as [MASK] or <mask>, that is read");
+    return ERR_OK;
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
@@ -78,7 +101,7 @@ static enum err_code prepare_text(const struct engine_model *model,
     unsigned skipped = 0;
     if (check_text(text.bytes, text.len, err) || check_text(text.pair, text.pair_len, err))
         return err->code;
-    if (model->info.task == ENGINE_EMBED &&
+    if (stack->spec.sentence != NULL &&
         prompt_add(&text, &skipped, pipeline, source->prompt_name, arena, err))
         return err->code;
     if (pipeline_encode(pipeline, limit, &text, interrupt, arena, &encoding, err) ||
@@ -98,6 +121,8 @@ static enum err_code prepare_text(const struct engine_model *model,
         return err->code;
     out->skipped = skipped;
     out->aggregation = (unsigned char)source->reading.aggregation;
+    if (model->info.task == ENGINE_FILL)
+        return find_masks(pipeline, arena, out, err);
     if (model->info.task == ENGINE_TAG)
         return tags_order(pipeline, text.bytes, text.len, arena, out, err);
     return take_evidence(&model->ngrams, &text, arena, out, err);
@@ -179,7 +204,7 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (!engine_reads(&model->info, source->kind))
         return err_set(err, ERR_UNUSABLE, "the model takes %s",
                        model->info.kind == ENGINE_IMAGE ? "images" : "texts");
-    if (source->prompt_name != NULL && model->info.task != ENGINE_EMBED)
+    if (source->prompt_name != NULL && model->stacks[0].spec.sentence == NULL)
         return err_set(err, ERR_UNUSABLE, "prompt_name: the model has no prompts");
     if (source->reading.aggregation != AGGREGATION_OWN && model->info.task != ENGINE_TAG)
         return err_set(err, ERR_UNUSABLE,
@@ -193,6 +218,9 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
     if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_EMBED)
         return err_set(err, ERR_UNUSABLE,
                        "long_text: a text has one vector, without windows: send its parts");
+    if (source->reading.long_text == LONG_TEXT_WINDOWS &&
+        (model->info.task == ENGINE_FILL || model->info.task == ENGINE_SPARSE))
+        return err_set(err, ERR_UNUSABLE, "long_text: the model reads a text without windows");
     if (model->info.task == ENGINE_ANSWER)
         prepare_question(model, source, interrupt, arena, out, err);
     else if (source->kind == ENGINE_TEXT)
@@ -244,6 +272,13 @@ static struct engine_need need_of_question(const struct engine_model *model,
                                 .spans = asked.options.top};
 }
 
+/* What engine_result_rows takes for so many rows. */
+static size_t answer_bytes(const struct engine_model *model, size_t rows)
+{
+    return (rows + 1) * model->info.row_size * sizeof(float) + sizeof(struct span) +
+           2 * (size_t)ARENA_ALIGNMENT;
+}
+
 /* A text has no more tokens than bytes. */
 static struct engine_need need_of_text(const struct engine_model *model,
                                        const struct engine_source *source)
@@ -257,6 +292,15 @@ static struct engine_need need_of_text(const struct engine_model *model,
         return need_of_tags(model, source);
     if (model->info.task == ENGINE_ANSWER)
         return need_of_question(model, source);
+    if (model->info.task == ENGINE_FILL)
+        return (struct engine_need){
+            .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, source->bytes, len) +
+                    ENGINE_MASKS_MAX * sizeof(unsigned) + ARENA_ALIGNMENT,
+            .answer = answer_bytes(model, ENGINE_MASKS_MAX)};
+    if (model->info.task == ENGINE_SPARSE)
+        return (struct engine_need){
+            .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name),
+            .answer = answer_bytes(model, 1)};
     if (model->info.task == ENGINE_EMBED)
         return (struct engine_need){
             .kept = prompt_bytes(pipeline, source->bytes, len, source->prompt_name)};

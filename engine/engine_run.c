@@ -100,6 +100,8 @@ static void add_windows(struct lane *lane, const struct engine_input *input, uns
     place.windows = engine_input_windows(input);
     for (; place.window < first + count; place.window++) {
         place.row = input->windows > 0 ? input->window_offset[place.window] : 0;
+        place.masks = input->masks;
+        place.mask_count = input->mask_count;
         const struct engine_input window = engine_input_window(input, place.window);
         if (!stack_has_room(&lane->workspace, window.tokens))
             stack_run(lane->stack, &lane->workspace);
@@ -204,7 +206,12 @@ static void finish(const struct engine_session *session, const struct lane *lane
         take_spans(model, input, result);
     else if (model->info.task == ENGINE_ANSWER)
         take_answers(model, input, result);
-    else
+    else if (model->info.row_size > 0) {
+        const size_t rows = engine_rows(model, input);
+        result->task = model->info.task;
+        result->is_finite = is_finite(result->rows, rows * model->info.row_size);
+        result->row_count = (unsigned)rows;
+    } else
         engine_conclude(model, result->logits, NULL, engine_input_doubt(input), result);
 }
 
@@ -351,7 +358,16 @@ enum err_code engine_result_init(struct engine_result *out, const struct engine_
 
 unsigned engine_rows(const struct engine_model *model, const struct engine_input *input)
 {
-    return model->info.row_size > 0 ? input->tokens : 0;
+    switch (model->info.task) {
+    case ENGINE_TAG:
+        return input->tokens;
+    case ENGINE_FILL:
+        return input->mask_count;
+    case ENGINE_SPARSE:
+        return 1;
+    default:
+        return 0;
+    }
 }
 
 enum err_code engine_result_rows(struct engine_result *out, const struct engine_model *model,

@@ -38,6 +38,8 @@ static size_t weight_bytes(const struct spec *spec, const struct checkpoint *che
     linear = linear < numbers ? linear : numbers;
     if (spec->sentence != NULL)
         numbers += sentence_modules_numbers(spec->sentence);
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE) /* packed word embedding, and texts */
+        numbers += ((size_t)spec->vocab_size + 64) * (spec->hidden + 64);
     for (unsigned i = 0; i < spec->layers && has_windows; i++) { /* spread out for all pairs */
         const struct spec at = spec_at(spec, spec_stage_of(spec, i));
         const struct window_bias shape = spec_window_bias(&at, i);

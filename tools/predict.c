@@ -344,7 +344,8 @@ static enum err_code print_json(const struct predict *predict, const struct list
     struct json_t *object = answer_prediction(&answer, predict->top_k);
     bool ok = object != NULL;
     if (ok && predict->raw_logits && predict->result.rows != NULL)
-        ok = answer_add_rows(object, "logits", predict->result.rows, input->tokens, info->row_size);
+        ok = answer_add_rows(object, "logits", predict->result.rows,
+                             engine_rows(answering(predict), input), info->row_size);
     else if (ok && predict->raw_logits && predict->result.logits != NULL)
         ok = answer_add_reals(object, "logits", predict->result.logits, info->label_count);
     if (ok && predict->raw_logits && input->kind == ENGINE_TEXT)

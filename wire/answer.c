@@ -368,6 +368,67 @@ static json_t *spans_of(const struct answer *answer)
     return whole(array, failed);
 }
 
+static json_t *token_text(const struct engine_info *info, unsigned id)
+{
+    const char *text = info->token_texts[id];
+    return text != NULL ? json_string(text) : json_string_nocheck("");
+}
+
+/* The best tokens for a masked one, with their share of the softmax of its logits [vocab_size]. */
+static json_t *best_tokens(const struct engine_info *info, const float *logits, unsigned top_k)
+{
+    const unsigned count = info->vocab_size, most = top_k == 0 || top_k > count ? count : top_k;
+    struct ranked *ranked = calloc(count, sizeof *ranked);
+    json_t *rows = ranked != NULL ? json_array() : NULL;
+    bool failed = rows == NULL;
+    double sum = 0;
+    for (unsigned i = 0; !failed && i < count; i++)
+        ranked[i] = (struct ranked){.score = logits[i], .index = i};
+    if (!failed)
+        qsort(ranked, count, sizeof *ranked, compare_ranked);
+    for (unsigned i = 0; !failed && i < count; i++)
+        sum += exp((double)ranked[i].score - (double)ranked[0].score);
+    for (unsigned i = 0; !failed && i < most; i++) {
+        struct builder row = build();
+        add(&row, "token", json_integer(ranked[i].index));
+        add(&row, "text", token_text(info, ranked[i].index));
+        add(&row, "score",
+            json_real(
+                (double)(float)(exp((double)ranked[i].score - (double)ranked[0].score) / sum)));
+        append(rows, &failed, built(&row));
+    }
+    free(ranked);
+    return whole(rows, failed);
+}
+
+static json_t *filled(const struct answer *answer, unsigned top_k)
+{
+    json_t *masks = json_array();
+    bool failed = masks == NULL;
+    for (unsigned i = 0; !failed && i < answer->result.row_count; i++)
+        append(masks, &failed,
+               best_tokens(answer->info, answer->result.rows + (size_t)i * answer->info->row_size,
+                           top_k));
+    return whole(masks, failed);
+}
+
+/* The entries of the vocabulary that have a weight, by their index. */
+static json_t *weights_of(const struct answer *answer)
+{
+    json_t *rows = json_array();
+    bool failed = rows == NULL;
+    for (unsigned i = 0; !failed && i < answer->info->row_size; i++) {
+        if (!(answer->result.rows[i] > 0))
+            continue;
+        struct builder row = build();
+        add(&row, "index", json_integer(i));
+        add(&row, "value", json_real((double)answer->result.rows[i]));
+        add(&row, "token", token_text(answer->info, i));
+        append(rows, &failed, built(&row));
+    }
+    return whole(rows, failed);
+}
+
 static void add_judgement(struct builder *reply, const struct answer *answer)
 {
     const struct judgement *judgement = &answer->result.judgement;
@@ -406,6 +467,12 @@ static void add_task(struct builder *reply, const struct answer *answer, unsigne
     case ENGINE_ANSWER:
         add_answers(reply, answer);
         add_judgement(reply, answer);
+        break;
+    case ENGINE_FILL:
+        add(reply, "predictions", filled(answer, top_k));
+        break;
+    case ENGINE_SPARSE:
+        add(reply, "sparse", weights_of(answer));
         break;
     case ENGINE_EMBED:
         add(reply, "embedding", vector_json(answer));
@@ -452,7 +519,8 @@ struct json_t *answer_similar(const struct answer_neighbours *neighbours)
 struct json_t *answer_prediction(const struct answer *answer, unsigned top_k)
 {
     const struct engine_result *result = &answer->result;
-    if (result->task != ENGINE_EMBED && answer->info->label_count == 0)
+    if (answer->info->row_size == 0 && result->task != ENGINE_EMBED &&
+        answer->info->label_count == 0)
         return NULL;
     struct builder reply = build(), model = build();
     add(&model, "name", json_string(answer->model_name));
@@ -520,11 +588,10 @@ static json_t *ood_thresholds_of(const struct engine_info *info)
 
 static const char *task_name(const struct engine_info *info)
 {
-    static const char *const names[] = {[ENGINE_CLASSIFY] = "classify",
-                                        [ENGINE_REGRESS] = "regress",
-                                        [ENGINE_EMBED] = "embed",
-                                        [ENGINE_TAG] = "tag",
-                                        [ENGINE_ANSWER] = "answer"};
+    static const char *const names[] = {
+        [ENGINE_CLASSIFY] = "classify", [ENGINE_REGRESS] = "regress", [ENGINE_EMBED] = "embed",
+        [ENGINE_TAG] = "tag",           [ENGINE_ANSWER] = "answer",   [ENGINE_FILL] = "fill",
+        [ENGINE_SPARSE] = "sparse"};
     return names[info->task];
 }
 

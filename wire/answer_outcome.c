@@ -20,6 +20,8 @@ struct answer_outcome answer_outcome(const struct engine_info *info,
     case ENGINE_ANSWER:
         return (struct answer_outcome){.judgement = &result->judgement};
     case ENGINE_EMBED:
+    case ENGINE_FILL:
+    case ENGINE_SPARSE:
         break;
     }
     return (struct answer_outcome){.label = NULL};

@@ -217,6 +217,18 @@ static struct labels_size size_of_spans(const struct codec_row *row,
         .text = text, .tree = memory_sum(memory_product(row->spans, SPAN_TREE_BYTES), text)};
 }
 
+/* Entries of the vocabulary: the best for each masked token, or all with a weight. */
+static struct labels_size size_of_tokens(const struct engine_info *info, unsigned top_k)
+{
+    const unsigned words = info->vocab_size;
+    const size_t best = top_k == TOP_K_ALL || top_k > words ? words : top_k;
+    const size_t entries = info->task == ENGINE_FILL ? ENGINE_MASKS_MAX * best : words;
+    const size_t text =
+        memory_product(entries, SPAN_TEXT_BYTES + 6 * (size_t)info->token_bytes_max);
+    return (struct labels_size){.text = text,
+                                .tree = memory_sum(memory_product(entries, SPAN_TREE_BYTES), text)};
+}
+
 size_t codec_reply_bytes(const struct predict_call *call, const char *id,
                          const struct codec_rows *rows, size_t *text)
 {
@@ -231,7 +243,9 @@ size_t codec_reply_bytes(const struct predict_call *call, const char *id,
         size_t bytes = ROW_TEXT_BYTES + (call->is_lines ? once : 0) + written_bytes(item->id) +
                        (item->context != NULL ? strlen(item->context) : 0);
         if (row.err->code == ERR_OK) {
-            if (row.info->row_size > 0)
+            if (row.info->token_texts != NULL)
+                labels = size_of_tokens(row.info, call->top_k);
+            else if (row.info->row_size > 0)
                 labels = size_of_spans(&row, &item->source);
             else if (row.info != labels.info)
                 labels = size_of_labels(row.info, call->top_k);

@@ -166,6 +166,8 @@ static const struct entry *list_of(const struct tensor_walk *walk)
         return block;
     switch (walk->head) {
     case HEAD_MLM:
+    case HEAD_FILL:
+    case HEAD_SPARSE:
         return masked_language_model;
     case HEAD_EMBEDDING:
         return embedding;

@@ -193,14 +193,48 @@ static void capture_logits(const struct weights *weights, struct workspace *w,
     add_means(w, weights, w->means + row * means, means, 1, logits);
 }
 
-/* Writes a row for each token of the batch, where the input wants them. */
+static float splade_weight(const struct sentence_splade *splade, float logit)
+{
+    const float weight = log1pf(logit);
+    return splade->logs_twice ? log1pf(weight) : weight;
+}
+
+/* out [vocabulary] = the largest, or the sum, over tokens of log(1 + max(0, logit)); some tokens'
+ * logits at a time. */
+static void weigh_vocabulary(const struct spec *spec, const struct weights *weights,
+                             struct workspace *w, const float *x, size_t stride, unsigned tokens,
+                             float *out)
+{
+    const struct sentence_splade *splade = &spec->sentence->splade;
+    const size_t words = weights->classifier.out;
+    memset(out, 0, words * sizeof *out);
+    for (unsigned first = 0; first < tokens; first += HEAD_SPARSE_TOKENS) {
+        const unsigned left = tokens - first;
+        const unsigned count = left < HEAD_SPARSE_TOKENS ? left : HEAD_SPARSE_TOKENS;
+        project(w, &weights->classifier, w->vocabulary, x + first * stride, stride, count,
+                ACTIVATION_NONE);
+        for (unsigned t = 0; t < count; t++) {
+            const float *logits = w->vocabulary + t * words;
+            for (size_t i = 0; i < words; i++)
+                if (splade->sums)
+                    out[i] += logits[i] <= 0 ? 0 : splade_weight(splade, logits[i]);
+                else
+                    out[i] = logits[i] <= out[i] ? out[i] : logits[i]; /* NaN stays */
+        }
+    }
+    for (size_t i = 0; i < words && !splade->sums; i++) /* the function rises */
+        out[i] = splade_weight(splade, out[i]);
+}
+
+/* Writes a row for each token of the batch, where the input wants them; of masked ones alone, or
+ * one for all of a sequence. */
 static void write_rows(const struct spec *spec, const struct weights *weights, struct workspace *w)
 {
     const struct norm *each = &weights->final_norm, *dense = &weights->head_norm;
     const size_t hidden = spec->hidden;
     for (unsigned r = 0; r < w->rows; r++) {
         const struct window_place *place = &w->places[r];
-        const unsigned tokens = w->offset[r + 1] - w->offset[r];
+        unsigned tokens = w->offset[r + 1] - w->offset[r];
         size_t stride = w->hidden_stride;
         float *x = w->x + w->offset[r] * stride, *out = w->answers[place->input];
         if (out == NULL)
@@ -208,6 +242,13 @@ static void write_rows(const struct spec *spec, const struct weights *weights, s
         if (each->gamma != NULL)
             w->kernels->layer_norm(x, stride, x, stride, each->gamma, each->beta, tokens, hidden,
                                    spec->norm_eps);
+        if (spec->head == HEAD_FILL) {
+            tokens = place->mask_count;
+            for (unsigned m = 0; m < tokens; m++)
+                memcpy(w->z + m * hidden, x + place->masks[m] * stride, hidden * sizeof *x);
+            x = w->z;
+            stride = hidden;
+        }
         if (weights->pooler.out > 0) {
             project(w, &weights->pooler, w->y, x, stride, tokens, spec_pooler_activation(spec));
             w->kernels->layer_norm(w->y, hidden, w->y, hidden, dense->gamma, dense->beta, tokens,
@@ -215,8 +256,11 @@ static void write_rows(const struct spec *spec, const struct weights *weights, s
             x = w->y;
             stride = hidden;
         }
-        project(w, &weights->classifier, out + place->row * (size_t)spec_row_size(spec), x, stride,
-                tokens, ACTIVATION_NONE);
+        if (spec->head == HEAD_SPARSE)
+            weigh_vocabulary(spec, weights, w, x, stride, tokens, out);
+        else
+            project(w, &weights->classifier, out + place->row * (size_t)spec_row_size(spec), x,
+                    stride, tokens, ACTIVATION_NONE);
     }
 }
 

@@ -14,6 +14,11 @@
  *
  * A head of tokens answers with rows of numbers, spec_row_size each, and pools nothing:
  *
+ * A row for each token, for each masked token (W_c the word embedding), or one for the text
+ * (Formal et al. 2021, equation 1, and its maximum in place of the sum):
+ *
+ *     weight[v] = max or sum over t of log(1 + max(0, row[t][v]))
+ *
  *     row[t] = W_c norm(x[t]) + b_c,    or, of ModernBERT, W_c norm(act(W_p norm(x[t]))) + b_c
  */
 #ifndef ATTND_ENGINE_MODEL_HEAD_H

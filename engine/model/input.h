@@ -30,7 +30,9 @@ struct engine_input {
                                       that reads most around it (engine_input_token); else NULL */
     unsigned order_count;
     const struct question_input *question; /* answers; else NULL */
-    unsigned char aggregation;             /* tags: enum aggregation of decide/spans.h */
+    const unsigned *masks;                 /* fill: [mask_count] places of masked tokens */
+    unsigned mask_count;
+    unsigned char aggregation; /* tags: enum aggregation of decide/spans.h */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of
      * an image (prepare/views.h); 0: one sequence. */
     unsigned windows;

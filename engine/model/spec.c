@@ -122,7 +122,7 @@ static void set_defaults(struct spec *spec)
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
     if (spec_row_size(spec) > 0) {
         spec->policy.ood.method = OOD_NONE;
-        spec->long_text.in_windows = true;
+        spec->long_text.in_windows = spec->head == HEAD_TAGS;
     }
 }
 
@@ -143,7 +143,7 @@ static enum err_code check_token_members(const struct spec *spec, const struct j
     for (size_t i = 0; spec_row_size(spec) > 0 && i < sizeof members / sizeof *members; i++)
         if (doc_member(object, members[i]) != NULL)
             return err_set(err, ERR_UNSUPPORTED,
-                           "$.%s is for models that give a text one answer; %s answers each token",
+                           "$.%s is for models that give a text one answer; %s answers tokens",
                            members[i], spec->architecture);
     return ERR_OK;
 }
@@ -336,8 +336,9 @@ enum err_code spec_read_attnd(struct spec *spec, const struct json_t *object, st
                        "$.task, $.pooling and $.normalize: modules.json tells of vectors");
     if (read_ranges(spec, object, arena, err))
         return err->code;
-    if (spec->head == HEAD_EMBEDDING && doc_member(object, "long_text") != NULL)
-        return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text has one vector, without windows");
+    if ((spec->sentence != NULL || spec->head == HEAD_FILL) &&
+        doc_member(object, "long_text") != NULL)
+        return err_set(err, ERR_UNSUPPORTED, "$.long_text: a text is read once, without windows");
     if (long_text_read(&spec->long_text, object, err) ||
         image_reading_read(&spec->image_reading, object, err) ||
         precision_record_read(&spec->precisions, object, err) ||
@@ -394,6 +395,16 @@ static enum err_code read_sentence(struct spec *spec, struct sentence_modules *m
     if (modules->options.lower_case)
         return err_set(err, ERR_UNSUPPORTED,
                        "sentence_bert_config.json: do_lower_case true is not supported");
+    if (modules->is_sparse && spec->family->tensors[TENSOR_MLM_BIAS] == NULL)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "modules.json: MLMTransformer of '%s' is not supported (supported: bert, "
+                       "roberta)",
+                       spec->family->name);
+    if (modules->is_sparse) {
+        answer_vectors(spec, modules);
+        spec->head = HEAD_SPARSE;
+        return ERR_OK;
+    }
     if (modules->hidden != spec->hidden)
         return err_set(err, ERR_UNSUPPORTED,
                        "modules.json: its pooling reads %u numbers a token, the encoder gives %u",
@@ -551,21 +562,42 @@ static bool has_class(const struct spec *spec, enum family_head head)
     return spec->head == HEAD_CLASSIFIER && name != NULL && strcmp(spec->architecture, name) == 0;
 }
 
-/* Finds a class of config.json that answers each token; spec->head is a classifier of texts until
- * here. Scores are those of transformers' pipelines, whatever problem_type says. Of answers the two
- * labels of config.json, of start and end, are none of attnd.json's thresholds: "answer" is. */
-static void read_token_head(struct spec *spec)
+/* The decoder must be the word embedding: no other is read. */
+static enum err_code check_tied(const struct json_t *config, struct err *err)
+{
+    bool is_tied = true;
+    if (doc_get_bool(config, "$", "tie_word_embeddings", &is_tied, err) || is_tied)
+        return err->code != ERR_OK ? err_prefix(err, "config.json: ") : ERR_OK;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "config.json: tie_word_embeddings false is not supported (supported: true)");
+}
+
+/* Finds a class of config.json that answers each token, or fills in masked ones; spec->head is a
+ * classifier of texts until here. Scores are those of transformers' pipelines, whatever
+ * problem_type says. Of answers the two labels of config.json, of start and end, are none of
+ * attnd.json's thresholds: "answer" is. */
+static enum err_code read_token_head(struct spec *spec, const struct json_t *config,
+                                     struct err *err)
 {
     static const char *answer[] = {"answer"};
+    if (has_class(spec, HEAD_FILL)) {
+        spec->head = HEAD_FILL;
+        spec->labels = NULL;
+        spec->label_count = 0;
+        spec->scores = SCORES_NONE;
+    }
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
+        return check_tied(config, err);
     const bool tags = has_class(spec, HEAD_TAGS), answers = has_class(spec, HEAD_ANSWERS);
     if (!tags && !answers)
-        return;
+        return ERR_OK;
     spec->head = tags ? HEAD_TAGS : HEAD_ANSWERS;
     spec->scores = SCORES_SOFTMAX;
     if (answers) {
         spec->labels = answer;
         spec->label_count = 1;
     }
+    return ERR_OK;
 }
 
 /* ---- both files ---- */
@@ -580,10 +612,8 @@ enum err_code spec_read_config(struct spec *out, const char *dir, struct arena *
     if (parse_file(&config, dir, "config.json", false, FILE_BYTES_MAX, err) ||
         spec_config_read(out, config, arena, err))
         in_file("config.json", err);
-    else if (!read_vectors(out, config, dir, arena, err)) {
-        read_token_head(out);
+    else if (!read_vectors(out, config, dir, arena, err) && !read_token_head(out, config, err))
         set_defaults(out);
-    }
     doc_free(config);
     return err->code;
 }

@@ -201,6 +201,8 @@ enum activation spec_pooler_activation(const struct spec *spec)
     const struct family *family = spec->family;
     if (spec->head == HEAD_EMBEDDING) /* the bare pooler's, in every family that has one */
         return ACTIVATION_TANH;
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
+        return family->fills_by_gelu ? ACTIVATION_GELU : spec->activation;
     return family->key_pooler_activation != NULL ? spec->pooler_activation
                                                  : family->pooler_activation;
 }
@@ -216,6 +218,8 @@ enum family_pooling spec_pooling(const struct spec *spec)
 
 unsigned spec_row_size(const struct spec *spec)
 {
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
+        return spec->vocab_size;
     return spec->head == HEAD_TAGS ? spec->label_count : spec->head == HEAD_ANSWERS ? 2 : 0;
 }
 

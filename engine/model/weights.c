@@ -85,6 +85,9 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_BARE_POOLER] = OUTSIDE(pooler),
     [TENSOR_PROJECTION] = OUTSIDE(projection),
     [TENSOR_HEAD_NORM] = OUTSIDE(head_norm),
+    [TENSOR_MLM_TRANSFORM] = OUTSIDE(pooler),
+    [TENSOR_MLM_NORM] = OUTSIDE(head_norm),
+    [TENSOR_MLM_BIAS] = OUTSIDE(classifier),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_classifier),
     [TENSOR_TAGS] = OUTSIDE(classifier),
@@ -235,6 +238,9 @@ static enum err_code bind_row(struct binder *binder, const struct tensor_row *ro
     case TENSOR_WEIGHT:
         return add_weight(binder, row, info, linear);
     case TENSOR_BIAS:
+        if (row->field == TENSOR_MLM_BIAS && /* its weight is the word embedding: tie_decoder */
+            linear_alloc(linear, binder->other, binder->spec->hidden, row->count, binder->err))
+            return binder->err->code;
         return loader_add_table(&binder->loader, info,
                                 linear->bias + places[row->field].part * row->count, binder->err);
     case TENSOR_GAMMA:
@@ -431,6 +437,13 @@ static enum err_code fill_rotary(struct weights *weights, const struct spec *spe
     return ERR_OK;
 }
 
+/* The decoder of a masked-language-model head multiplies by the word embedding. */
+static void tie_decoder(struct weights *weights, const struct spec *spec)
+{
+    if (spec->head == HEAD_FILL || spec->head == HEAD_SPARSE)
+        linear_fill(&weights->classifier, 0, spec->vocab_size, weights->word);
+}
+
 enum err_code weights_check(const struct spec *spec, const struct checkpoint *checkpoint,
                             struct err *err)
 {
@@ -469,6 +482,8 @@ enum err_code weights_open(struct weights *out, const struct spec *spec,
         expand_reaches(out, spec, err) || fill_rotary(out, spec, err) ||
         make_relative(&binder, threads))
         weights_close(out, spec);
+    else
+        tie_decoder(out, spec);
     loader_deinit(&binder.loader);
     free(bound);
     return err->code;

@@ -51,6 +51,11 @@ static size_t sentence_numbers(const struct spec *spec)
     return spec->sentence != NULL ? sentence_scratch(spec->sentence) : 0;
 }
 
+static size_t vocabulary_numbers(const struct spec *spec)
+{
+    return spec->head == HEAD_SPARSE ? (size_t)HEAD_SPARSE_TOKENS * spec->vocab_size : 0;
+}
+
 /* Takes the head's memory, in the workspace of the last layers. */
 static enum err_code take_head(struct workspace *w, const struct spec *spec, struct err *err)
 {
@@ -62,7 +67,8 @@ static enum err_code take_head(struct workspace *w, const struct spec *spec, str
         take(w, &w->means, rows, spec_means(spec), err) || take(w, &w->read[0], rows, row, err) ||
         (spec_head_tokens(spec) > 1 && take(w, &w->read[1], rows, row, err)) ||
         take(w, &w->logits[0], rows, spec->label_count, err) ||
-        take(w, &w->sentence, 1, sentence_numbers(spec), err))
+        take(w, &w->sentence, 1, sentence_numbers(spec), err) ||
+        take(w, &w->vocabulary, 1, vocabulary_numbers(spec), err))
         return err->code;
     take(w, &w->logits[1], rows, spec->label_count, err);
     w->mean_logits = w->logits[1];
@@ -307,7 +313,7 @@ static size_t stage_bytes(const struct spec *spec, enum precision precision, siz
         (pooled_columns(spec) + spec_features(spec) + spec_means(spec) +
          (size_t)spec_head_tokens(spec) * spec_row(spec) + 2 * (size_t)spec->label_count) *
         sizeof(float);
-    const size_t sentence = sentence_numbers(spec) * sizeof(float);
+    const size_t sentence = (sentence_numbers(spec) + vocabulary_numbers(spec)) * sizeof(float);
     const size_t map = sizeof(unsigned) + sizeof(struct query_block) + sizeof(atomic_uint) +
                        sizeof(struct capture *) + sizeof(struct window_place) +
                        2 * sizeof(float *) + sizeof(struct linear *);

@@ -29,10 +29,14 @@ struct capture;
 
 struct linear;
 
+enum { HEAD_SPARSE_TOKENS = 16 }; /* of which the logits of the vocabulary are held at a time */
+
 /* The input of which a sequence of the batch is a window. */
 struct window_place {
     unsigned input, window, windows; /* the first input of a run is 0 */
     unsigned skipped;                /* first tokens that an embedding does not pool */
+    const unsigned *masks;           /* [mask_count] fill: masked tokens of the window */
+    unsigned mask_count;
     unsigned row; /* of the input's rows, the first that a head of tokens writes for the window */
 };
 
@@ -106,6 +110,7 @@ struct workspace {
     float *cls;         /* [rows, larger of spec_features and the hidden size] */
     float *pooled;      /* [rows, spec_features] */
     float *sentence;    /* [sentence_scratch] of an embedding */
+    float *vocabulary;  /* [HEAD_SPARSE_TOKENS, vocabulary] of sparse weights */
     bool takes_means;   /* else `means` stays zero */
     float *means;       /* [rows, D] token_mean.h */
     float *read[2];     /* [inputs, spec_row] inputs of the classifiers, pooled over windows, and

@@ -410,3 +410,58 @@ enum err_code tokenizer_piece_lengths(const struct tokenizer *tokenizer, const u
     *lengths = out;
     return ERR_OK;
 }
+
+/* Copies bytes; what is no character becomes U+FFFD. */
+static const char *copy_text(const char *bytes, size_t len, struct arena *arena)
+{
+    static const char replacement[] = "\xEF\xBF\xBD";
+    enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
+    char *out = arena_alloc(arena, REPLACEMENT_BYTES * len + 1);
+    size_t used = 0;
+    for (size_t at = 0; out != NULL && at < len;) {
+        const size_t taken = utf8_character_bytes(bytes + at, len - at);
+        memcpy(out + used, taken > 0 ? bytes + at : replacement,
+               taken > 0 ? taken : REPLACEMENT_BYTES);
+        used += taken > 0 ? taken : REPLACEMENT_BYTES;
+        at += taken > 0 ? taken : 1;
+    }
+    if (out != NULL)
+        out[used] = '\0';
+    return out;
+}
+
+static bool add_texts(const char **texts, unsigned count, const struct vocab *vocab,
+                      struct arena *arena)
+{
+    for (uint32_t i = 0; i < vocab->count; i++) {
+        const struct vocab_entry *entry = &vocab->entries[i];
+        if (entry->id < 0 || (unsigned)entry->id >= count)
+            continue;
+        texts[entry->id] = copy_text(entry->piece, entry->len, arena);
+        if (texts[entry->id] == NULL)
+            return false;
+    }
+    return true;
+}
+
+enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
+                              const char *const **texts, struct arena *arena, struct err *err)
+{
+    const struct text_model *model = &tokenizer->steps->model;
+    const struct added_tokens *added = &tokenizer->steps->added;
+    if (model->kind == MODEL_UNIGRAM)
+        return err_set(err, ERR_UNSUPPORTED, "a %s is not supported for this task", model->name);
+    const char **out = arena_alloc_array(arena, count, sizeof *out);
+    if (out == NULL ||
+        !add_texts(out, count,
+                   model->kind == MODEL_WORDPIECE ? &model->initial : bpe_vocabulary(model->bpe),
+                   arena))
+        return err_no_memory(err, count * sizeof *out);
+    for (size_t i = 0; i < added->count; i++)
+        if ((unsigned)added->entries[i].id < count &&
+            (out[added->entries[i].id] =
+                 copy_text(added->entries[i].content, added->entries[i].len, arena)) == NULL)
+            return err_no_memory(err, added->entries[i].len);
+    *texts = out;
+    return ERR_OK;
+}

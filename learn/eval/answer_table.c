@@ -132,6 +132,12 @@ enum err_code answer_table_print(const struct engine_info *info, const struct en
     static const char cells[] = "################################";
     const unsigned labels = info->label_count;
     const float *scores = result->scores;
+    if (result->task == ENGINE_FILL || result->task == ENGINE_SPARSE) {
+        fprintf(file, "\n  %s; --json prints them\n",
+                result->task == ENGINE_FILL ? "words for each masked token"
+                                            : "weights of the vocabulary");
+        return ERR_OK;
+    }
     if (result->task == ENGINE_EMBED) {
         print_vector(result->vector, info->vector_size, result->truncated, file);
         return ERR_OK;

@@ -18,13 +18,23 @@ enum {
     ITEM_BYTES = 32, /* "$[9]" */
 };
 
-enum kind { KIND_TRANSFORMER, KIND_POOLING, KIND_DENSE, KIND_NORMALIZE, KINDS };
+enum kind {
+    KIND_TRANSFORMER,
+    KIND_POOLING,
+    KIND_DENSE,
+    KIND_NORMALIZE,
+    KIND_MLM,
+    KIND_SPLADE,
+    KINDS
+};
 
 static const char *const kind_names[KINDS] = {
     [KIND_TRANSFORMER] = "Transformer",
     [KIND_POOLING] = "Pooling",
     [KIND_DENSE] = "Dense",
     [KIND_NORMALIZE] = "Normalize",
+    [KIND_MLM] = "MLMTransformer",
+    [KIND_SPLADE] = "SpladePooling",
 };
 
 /* One element of modules.json; its strings are the tree's. */
@@ -103,8 +113,8 @@ static enum err_code find_kind(enum kind *out, const char *type, const char *ite
             return ERR_OK;
         }
     return err_set(err, ERR_UNSUPPORTED,
-                   "%s.type '%s' is not supported (supported: Transformer, Pooling, Dense and "
-                   "Normalize of sentence_transformers)",
+                   "%s.type '%s' is not supported (supported: Transformer, Pooling, Dense, "
+                   "Normalize, MLMTransformer and SpladePooling of sentence_transformers)",
                    item, printable_name(type).text);
 }
 
@@ -130,7 +140,7 @@ static bool is_plain_path(const char *path)
 /* The encoder may lie in the directory itself; another module's config.json would be its. */
 static enum err_code check_path(const struct entry *entry, const char *item, struct err *err)
 {
-    if (entry->kind == KIND_TRANSFORMER && entry->path[0] == '\0')
+    if ((entry->kind == KIND_TRANSFORMER || entry->kind == KIND_MLM) && entry->path[0] == '\0')
         return ERR_OK;
     if (is_plain_path(entry->path))
         return ERR_OK;
@@ -167,13 +177,14 @@ static enum err_code check_place(const struct entry *entries, unsigned at, const
                                  struct err *err)
 {
     const enum kind kind = entries[at].kind;
-    const bool fits = at == 0   ? kind == KIND_TRANSFORMER
-                      : at == 1 ? kind == KIND_POOLING
-                                : kind == KIND_DENSE || kind == KIND_NORMALIZE;
+    const bool fits = at == 0                       ? kind == KIND_TRANSFORMER || kind == KIND_MLM
+                      : entries[0].kind == KIND_MLM ? at == 1 && kind == KIND_SPLADE
+                      : at == 1                     ? kind == KIND_POOLING
+                                                    : kind == KIND_DENSE || kind == KIND_NORMALIZE;
     if (!fits)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: %s is not supported in this place (supported: Transformer, Pooling, "
-                       "then Dense and Normalize)",
+                       "then Dense and Normalize; or MLMTransformer, SpladePooling)",
                        item, kind_names[kind]);
     for (unsigned i = 0; i < at; i++)
         if (strcmp(entries[i].name, entries[at].name) == 0)
@@ -301,6 +312,32 @@ static enum err_code read_pooling(void *context, const struct json_t *object,
     return ERR_OK;
 }
 
+static enum err_code read_splade(void *context, const struct json_t *object,
+                                 const struct reader *reader)
+{
+    static const char known[] =
+        "pooling_strategy, activation_function, word_embedding_dimension, embedding_dimension, "
+        "chunk_size";
+    struct sentence_modules *out = context;
+    const char *strategy = "max", *activation = "relu";
+    out->is_sparse = true;
+    if (doc_check_members(object, "$", known, reader->err) ||
+        doc_get_string(object, "$", "activation_function", &activation, reader->err) ||
+        doc_get_string(object, "$", "pooling_strategy", &strategy, reader->err))
+        return reader->err->code;
+    out->splade.logs_twice = strcmp(activation, "log1p_relu") == 0;
+    if (!out->splade.logs_twice && strcmp(activation, "relu") != 0)
+        return err_set(reader->err, ERR_UNSUPPORTED,
+                       "$.activation_function '%s' is not supported (supported: relu, log1p_relu)",
+                       printable_name(activation).text);
+    out->splade.sums = strcmp(strategy, "sum") == 0;
+    if (!out->splade.sums && strcmp(strategy, "max") != 0)
+        return err_set(reader->err, ERR_UNSUPPORTED,
+                       "$.pooling_strategy '%s' is not supported (supported: max, sum)",
+                       printable_name(strategy).text);
+    return ERR_OK;
+}
+
 /* ---- Dense and Normalize ---- */
 
 static enum err_code read_dense(void *context, const struct json_t *object,
@@ -361,7 +398,9 @@ static enum err_code read_limits(void *context, const struct json_t *object,
 static enum err_code read_options(void *context, const struct json_t *object,
                                   const struct reader *reader)
 {
-    return sentence_options_read(context, object, reader->arena, reader->err);
+    return sentence_options_read(context, object,
+                                 reader->out->is_sparse ? "SparseEncoder" : "SentenceTransformer",
+                                 reader->arena, reader->err);
 }
 
 /* Reads the limits from the first file that exists, in the package's order: old versions named it
@@ -391,7 +430,8 @@ static enum err_code read_modules(const struct reader *reader, const struct entr
                                   unsigned count)
 {
     if (read_transformer(reader, &entries[0]) ||
-        read_file(reader, entries[1].path, "config.json", false, reader->out, read_pooling))
+        read_file(reader, entries[1].path, "config.json", false, reader->out,
+                  entries[1].kind == KIND_SPLADE ? read_splade : read_pooling))
         return reader->err->code;
     for (unsigned i = 2; i < count; i++)
         if (read_step(reader, &entries[i]))

@@ -8,6 +8,7 @@
  *     1_Pooling/config.json                struct sentence_pooling
  *     2_Dense/config.json                  sentence_dense.h
  *     3_Normalize/config.json              usually absent
+ *     1_SpladePooling/config.json          struct sentence_splade, behind MLMTransformer
  *
  *     struct sentence_modules modules;
  *     if (sentence_modules_read(&modules, dir, &arena, &err)) ...
@@ -48,6 +49,12 @@ enum sentence_mode {
     SENTENCE_MODES
 };
 
+/* SpladePooling (Formal et al. 2021): over the tokens, special ones included, the largest or the
+ * sum of log(1 + max(0, logit)). */
+struct sentence_splade {
+    bool sums, logs_twice; /* log1p_relu: log(1 + log(1 + max(0, logit))) */
+};
+
 /* Pooling: `count` results of the encoder's hidden size, side by side, in this order. */
 struct sentence_pooling {
     enum sentence_mode modes[SENTENCE_MODES]; /* [count] */
@@ -66,6 +73,9 @@ struct sentence_step {
 
 /* The arena owns all that is pointed to. */
 struct sentence_modules {
+    bool
+        is_sparse; /* MLMTransformer and SpladePooling: a weight for each entry of the vocabulary */
+    struct sentence_splade splade;
     const char *transformer_path; /* the encoder's directory: "", or "0_Transformer" inside dir */
     const char *transformer_dir;  /* dir, or dir/0_Transformer: the caller opens the checkpoint and
                                      the tokenizer there */

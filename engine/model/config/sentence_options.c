@@ -120,10 +120,10 @@ static enum err_code read_similarity(struct sentence_options *out, const struct 
 }
 
 enum err_code sentence_options_read(struct sentence_options *out, const struct json_t *object,
-                                    struct arena *arena, struct err *err)
+                                    const char *type, struct arena *arena, struct err *err)
 {
     long long width = out->truncate_width;
-    if (doc_expect_string(object, "$", "model_type", "SentenceTransformer", err) ||
+    if (doc_expect_string(object, "$", "model_type", type, err) ||
         read_prompts(out, object, arena, err) || read_default(out, object, err) ||
         read_similarity(out, object, err) ||
         doc_get_integer(object, "$", "truncate_dim", 1, INT_MAX, &width, err))

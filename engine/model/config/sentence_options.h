@@ -60,10 +60,10 @@ struct sentence_options {
 
 /* Reads config_sentence_transformers.json's object, whose strings the arena copies. Absent members
  * leave *out unchanged; others are ignored, as the package does. ERR_UNSUPPORTED: a model_type
- * other than SentenceTransformer, a default prompt that is not in the list, an unknown similarity,
+ * other than `type`, a default prompt that is not in the list, an unknown similarity,
  * too many prompts. ERR_UNUSABLE: a wrong type. ERR_NO_MEMORY. */
 enum err_code sentence_options_read(struct sentence_options *out, const struct json_t *object,
-                                    struct arena *arena, struct err *err);
+                                    const char *type, struct arena *arena, struct err *err);
 
 /* Reads sentence_bert_config.json's object. ERR_UNSUPPORTED: an unknown member; a task or an output
  * other than token states of texts; arguments of transformers or of the tokenizer. */

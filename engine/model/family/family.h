@@ -60,7 +60,7 @@ enum tensor_field {
     TENSOR_POOLER,
     TENSOR_BARE_POOLER, /* of the encoder alone, transformers' pooler_output: of embeddings, in
                            place of the head's pooler */
-    TENSOR_PROJECTION, /* [P, D], without bias: into the common space of texts and images */
+    TENSOR_PROJECTION,  /* [P, D], without bias: into the common space of texts and images */
     TENSOR_HEAD_NORM,
     TENSOR_CLASSIFIER,
     TENSOR_DISTILLATION_CLASSIFIER, /* on the second token; the logits are averaged */
@@ -83,7 +83,16 @@ enum position_kind {
 };
 
 /* The head on the encoder. That of an embedding is in files of its own (sentence_modules.h). */
-enum family_head { HEAD_CLASSIFIER, HEAD_MLM, HEAD_EMBEDDING, HEAD_TAGS, HEAD_ANSWERS, HEAD_COUNT };
+enum family_head {
+    HEAD_CLASSIFIER,
+    HEAD_MLM, /* learnt; the same tensors are served as HEAD_FILL or HEAD_SPARSE */
+    HEAD_EMBEDDING,
+    HEAD_TAGS,
+    HEAD_ANSWERS, /* where the answer to a question begins and ends */
+    HEAD_FILL,    /* words for masked tokens */
+    HEAD_SPARSE,  /* weights of the vocabulary for a text: sentence_modules.h */
+    HEAD_COUNT
+};
 
 /* The way in which the head pools a sequence's last hidden states. */
 enum family_pooling {
@@ -124,7 +133,8 @@ struct family {
     bool takes_any_size;
     bool positions_antialiased; /* positions.h */
     enum activation pooler_activation;
-    bool tokens_dense;     /* the head of each token has the dense layer and norm of a text's */
+    bool tokens_dense;  /* the head of each token has the dense layer and norm of a text's */
+    bool fills_by_gelu; /* the masked-language-model head has gelu, whatever key_activation says */
     bool drops_classifier; /* training: dropout before the classifier */
     bool drops_features;   /* training: dropout before the pooler */
     bool always_projects;  /* projects embeddings even to the same size */

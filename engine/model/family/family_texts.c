@@ -60,6 +60,7 @@ const struct family family_texts[] = {
         .tensors[TENSOR_MLM_BIAS] = "cls.predictions",
         TEXT_HEADS("Bert"),
         .architectures[HEAD_MLM] = "BertForMaskedLM",
+        .architectures[HEAD_FILL] = "BertForMaskedLM",
     },
     {
         /* Sanh et al. 2019 */
@@ -100,6 +101,11 @@ const struct family family_texts[] = {
         ROBERTA("roberta"),
         .prunes_heads = true,
         .default_vocab = 50265,
+        .fills_by_gelu = true,
+        .tensors[TENSOR_MLM_TRANSFORM] = "lm_head.dense",
+        .tensors[TENSOR_MLM_NORM] = "lm_head.layer_norm",
+        .tensors[TENSOR_MLM_BIAS] = "lm_head",
+        .architectures[HEAD_FILL] = "RobertaForMaskedLM",
         TEXT_HEADS("Roberta"),
     },
     {

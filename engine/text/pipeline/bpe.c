@@ -186,3 +186,8 @@ size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text,
         cuts[count++] = (struct model_cut){work->symbols[i].id, end += work->symbols[i].len};
     return count;
 }
+
+const struct vocab *bpe_vocabulary(const struct bpe *model)
+{
+    return &model->vocab;
+}

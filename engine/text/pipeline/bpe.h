@@ -61,4 +61,7 @@ enum err_code bpe_work_init(struct bpe_work *work, size_t len_max, struct arena 
 size_t bpe_cut(const struct bpe *model, struct bpe_work *work, const char *text, size_t len,
                struct model_cut *cuts, struct err *err);
 
+/* The pieces, as bytes of a text. */
+const struct vocab *bpe_vocabulary(const struct bpe *model);
+
 #endif
