@@ -272,7 +272,7 @@ static struct engine_need need_of_question(const struct engine_model *model,
                                 .spans = asked.options.top};
 }
 
-/* What engine_result_rows takes for so many rows. */
+/* Bytes that engine_result_rows takes for so many rows. */
 static size_t answer_bytes(const struct engine_model *model, size_t rows)
 {
     return (rows + 1) * model->info.row_size * sizeof(float) + sizeof(struct span) +

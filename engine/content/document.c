@@ -90,6 +90,9 @@ static const char *const request_names[] = {"text",
                                             "long_text",
                                             "prompt_name",
                                             "aggregation",
+                                            "dimensions",
+                                            "encoding",
+                                            "normalize",
                                             "question",
                                             "doc_stride",
                                             "max_seq_len",
@@ -99,7 +102,8 @@ static const char *const request_names[] = {"text",
                                             "text_pair",
                                             "candidate_labels",
                                             "hypothesis_template",
-                                            "keep"};
+                                            "keep",
+                                            "similar"};
 enum { INPUT_NAMES = 3 };
 
 /* Letters of either case, with or without `_` and `-`: topK is top_k. */

@@ -1,7 +1,8 @@
 /* audit_record.h - what happened, as the members of an audit line.
  *
  *     {"type":"prediction","id","index","item_id"?,"trace_id"?,"input":"sha256:...","model",
- *      "version","digest","label","score","decision","ood_score"?,"truncated"?,"cached"?,"context"?}
+ *      "version","digest","label","score","decision","ood_score"?,"truncated"?,"cached"?,
+ *      "context"?}
  *     {"type":"repeat","id","key"?,"idempotency_key"}
  *     {"type":"start","attnd":"0.1.0"}, {"type":"stop"}
  *     {"type":"reload","generation","changed":["models.wafer-vit"]} or {"type":"reload","failed"}

@@ -233,8 +233,9 @@ END_TEST
 /* The walk includes every later route: a route that is not open wants a key. */
 START_TEST(guard_wants_a_key_for_every_route_that_is_not_open)
 {
-    static const char *const open[] = {"/healthz",      "/health", "/readyz",
-                                       "/openapi.json", "/",       "/ui/{file}"};
+    static const char *const open[] = {
+        "/healthz", "/health",    "/readyz",         "/openapi.json",
+        "/",        "/ui/{file}", "/v2/health/live", "/v2/health/ready"};
     const struct fake_header without[] = {{"Host", LOCAL}, {NULL, NULL}};
     const struct fake_header with[] = {{"Host", LOCAL}, key_header, {NULL, NULL}};
     for (int scope = SCOPE_OPEN + 1; scope < SCOPE_COUNT; scope++) {

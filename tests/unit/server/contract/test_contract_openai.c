@@ -180,7 +180,8 @@ START_TEST(openai_refuses_in_its_own_form)
         {"{\"input\":\"a\",\"inputs\":\"b\"}", 422, "unusable", "$.inputs is not supported"},
         {"[\"a\"]", 422, "unusable", "expected an object, found an array"},
         {"{\"input\":\"a\"", 400, "malformed", "JSON ends too early"},
-        {"{\"input\":[[[[[\"a\"]]]]]}", 413, "too_large", "expected at most 64 texts"},
+        {"{\"input\":[[[[[[[[[[[[[[[[[[[[\"a\"]]]]]]]]]]]]]]]]]]]]}", 413, "too_large",
+         "expected at most 64 texts"},
     };
     start();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

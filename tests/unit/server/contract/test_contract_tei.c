@@ -168,7 +168,7 @@ START_TEST(tei_refuses_what_it_cannot_obey)
          "inputs: normalize: the modules of the model units"},
         {"/embed", "{\"inputs\":\"a\",\"truncation_direction\":\"Left\"}", 422,
          "truncation_direction: only Right"},
-        {"/embed", "{\"inputs\":\"a\",\"dimensions\":41}", 422, "inputs: dimensions: the vectors"},
+        {"/embed", "{\"inputs\":\"a\",\"dimensions\":41}", 422, "inputs: dimensions: the model's vectors"},
         {"/embed", "{\"inputs\":[{\"image\":\"?\"}]}", 422, "inputs: "},
         {"/embed", "{\"inputs\":[{\"image\":\"\"}]}", 422, "inputs: expected the base64"},
         {"/embed", "{\"inputs\":[{\"picture\":\"\"}]}", 422, "inputs: expected a text"},

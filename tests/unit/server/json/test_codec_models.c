@@ -59,17 +59,17 @@ static void expect_drift(const struct drift_figures *figures, const char *expect
 
 START_TEST(a_model_tells_its_drift_as_far_as_it_is_known)
 {
-    expect_drift(NULL, "null}");
+    expect_drift(NULL, "null,\"index\":null}");
     expect_drift(&(struct drift_figures){.count = 99},
-                 "{\"label\":null,\"score\":null,\"ood\":null,\"count\":99}}");
+                 "{\"label\":null,\"score\":null,\"ood\":null,\"count\":99},\"index\":null}");
     expect_drift(&(struct drift_figures){.count = 200, .has_psi = true, .psi = {0.5, 0, 1.25}},
-                 "{\"label\":0.5,\"score\":0.0,\"ood\":1.25,\"count\":200}}");
+                 "{\"label\":0.5,\"score\":0.0,\"ood\":1.25,\"count\":200},\"index\":null}");
     expect_drift(&(struct drift_figures){.count = 99, .is_number = true},
-                 "{\"value\":null,\"count\":99}}");
+                 "{\"value\":null,\"count\":99},\"index\":null}");
     expect_drift(
         &(struct drift_figures){
             .count = 200, .has_psi = true, .is_number = true, .psi = {[DRIFT_VALUE] = 0.5}},
-        "{\"value\":0.5,\"count\":200}}");
+        "{\"value\":0.5,\"count\":200},\"index\":null}");
 }
 END_TEST
 
