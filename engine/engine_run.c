@@ -193,8 +193,9 @@ static void finish(const struct engine_session *session, const struct lane *lane
 {
     const struct engine_model *model = model_of(session, input);
     result->features = head_features(&lane->stack->spec, lane->last, row);
+    const bool takes_rows = model->info.token_texts != NULL && result->rows != NULL;
     if (result->scores == NULL && result->vector == NULL && result->spans == NULL &&
-        result->extraction == NULL)
+        result->extraction == NULL && !takes_rows)
         return;
     result->truncated = input->truncated;
     result->windows = input->windows;
@@ -360,6 +361,7 @@ unsigned engine_rows(const struct engine_model *model, const struct engine_input
 {
     switch (model->info.task) {
     case ENGINE_TAG:
+    case ENGINE_ANSWER:
         return input->tokens;
     case ENGINE_FILL:
         return input->mask_count;

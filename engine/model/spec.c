@@ -122,7 +122,7 @@ static void set_defaults(struct spec *spec)
     spec->policy = policy_default(spec->scores, spec->label_count, spec_features(spec));
     if (spec_row_size(spec) > 0) {
         spec->policy.ood.method = OOD_NONE;
-        spec->long_text.in_windows = spec->head == HEAD_TAGS;
+        spec->long_text.in_windows = spec->head != HEAD_FILL && spec->head != HEAD_SPARSE;
     }
 }
 
@@ -143,7 +143,7 @@ static enum err_code check_token_members(const struct spec *spec, const struct j
     for (size_t i = 0; spec_row_size(spec) > 0 && i < sizeof members / sizeof *members; i++)
         if (doc_member(object, members[i]) != NULL)
             return err_set(err, ERR_UNSUPPORTED,
-                           "$.%s is for models that give a text one answer; %s answers tokens",
+                           "$.%s is for models that give a text one answer; %s answers each token",
                            members[i], spec->architecture);
     return ERR_OK;
 }

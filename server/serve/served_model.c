@@ -85,11 +85,12 @@ static enum err_code warm_input(const struct served_model *model, enum engine_ki
                                 struct arena *arena, struct engine_input *input, struct err *err)
 {
     static const char text[] = "pass"; /* every weight is read once, whatever the length */
-    const bool asks = model->info->task == ENGINE_ANSWER;
+    static const char masked[] = "[MASK] <mask>"; /* for a model to fill in, whatever its own is */
+    const bool asks = model->info->task == ENGINE_ANSWER, fills = model->info->task == ENGINE_FILL;
     const struct engine_source a_text = {
         .kind = ENGINE_TEXT,
-        .bytes = text,
-        .len = sizeof text - 1,
+        .bytes = fills ? masked : text,
+        .len = fills ? sizeof masked - 1 : sizeof text - 1,
         .question = {.text = asks ? text : NULL, .len = asks ? sizeof text - 1 : 0}};
     const struct engine_source a_picture = {
         .kind = ENGINE_IMAGE, .bytes = warm_png, .len = sizeof warm_png, .pixels_max = 1};

@@ -381,7 +381,7 @@ START_TEST(other_modules_are_refused_by_name)
         OLD("CLIPModel"),
         OLD("WordWeights"),
         OLD("Pooling.Other"),
-        "sentence_transformers.sparse_encoder.models.SpladePooling",
+        "sentence_transformers.sparse_encoder.models.SparseAutoEncoder",
         "pylate.models.Dense.Dense",
         "custom_st.Transformer",
         "sentence_transformers2.models.Pooling",
