@@ -1,6 +1,8 @@
-/* path_pattern.h - patterns of decoded paths: "{name}" is one element, all else is as it is.
+/* path_pattern.h - patterns of decoded paths: "{name}" is one element, or its beginning before
+ * what follows in the pattern; all else is as it is.
  *
  *     path_pattern_matches("/models/{name}", "/models/wafer-vit")
+ *     path_pattern_matches("/models/{name}:predict", "/models/wafer-vit:predict")
  *     path_pattern_value("/models/{name}", path, "name", &arena)        "wafer-vit"
  *
  * Threads: no state.

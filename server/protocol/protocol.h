@@ -53,5 +53,7 @@ void tei_head(struct request *request, const struct codec_timing *timing);
 extern const struct protocol protocol_hf;
 /* The Open Inference Protocol: POST /v2/models/{model}/infer, also with /versions/{version}. */
 extern const struct protocol protocol_oip;
+/* TensorFlow Serving's: POST /v1/models/{model}:predict, also with /versions/{version}. */
+extern const struct protocol protocol_tf;
 
 #endif

@@ -24,6 +24,7 @@ static const struct {
     {&protocol_tei_predict, "/predict", "/predict"},
     {&protocol_hf, "/", "/"},
     {&protocol_hf, "/models/{name}", "/models/a"},
+    {&protocol_tf, "/v1/models/{model}:predict", "/v1/models/a:predict"},
     {&protocol_oip, "/v2/models/{model}/infer", "/v2/models/a/infer"},
 };
 

@@ -243,6 +243,17 @@ test('the Open Inference Protocol', async () => {
         pattern: '/v2/repository/models/{model}/load', headers: TYPE }, 422);
 });
 
+test('clients of TensorFlow Serving', async () => {
+    const ask = async (name, body, status = 200) => exchange({ method: 'POST',
+        path: `/v1/models/${name}:predict`, pattern: '/v1/models/{model}:predict',
+        body: JSON.stringify(body), headers: TYPE }, status);
+    await ask('testlog-bert', { instances: ['a', { text: LOG }] });
+    await ask('wafer-vit', { instances: [{ b64: IMAGE }, { image: { b64: IMAGE } }] });
+    await ask('vectors', { instances: ['a'], signature_name: 'serving_default' });
+    await ask('none', { instances: ['a'] }, 404);
+    await ask('vectors', { inputs: ['a'] }, 422);
+});
+
 test('lists of models of others', async () => {
     assert.equal(JSON.parse(await get('/v1/models')).object, 'list');
     await get('/v1/models/ranks', 200, '/v1/models/{model}');

@@ -287,6 +287,8 @@ static bool is_prediction(const char *pattern)
                                            "/",
                                            "/models/{name}",
                                            "/similar",
+                                           "/v1/models/{model}:predict",
+                                           "/v1/models/{model}/versions/{version}:predict",
                                            "/v2/models/{model}/infer",
                                            "/v2/models/{model}/versions/{version}/infer"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)

@@ -84,13 +84,26 @@ START_TEST(a_name_fits_one_element_that_is_not_empty)
 END_TEST
 
 /* "{}" has no name, and a brace within an element is a character. */
-START_TEST(only_a_whole_element_in_braces_is_a_name)
+START_TEST(braces_name_the_beginning_of_an_element_alone)
 {
     ck_assert(!path_pattern_matches("/{}", "/a"));
     ck_assert(path_pattern_matches("/{}", "/{}"));
     ck_assert(!path_pattern_matches("/a{b}", "/ab"));
-    ck_assert(!path_pattern_matches("/{b}c", "/bc"));
-    ck_assert(path_pattern_matches("/{b}c", "/{b}c"));
+    ck_assert(!path_pattern_matches("/{b", "/c"));
+}
+END_TEST
+
+START_TEST(a_name_may_be_the_beginning_of_an_element)
+{
+    struct arena arena;
+    arena_init(&arena);
+    ck_assert(path_pattern_matches("/m/{b}:predict", "/m/a:predict"));
+    ck_assert(path_pattern_matches("/m/{b}:predict/{c}", "/m/a:b:predict/d"));
+    ck_assert(!path_pattern_matches("/m/{b}:predict", "/m/:predict"));
+    ck_assert(!path_pattern_matches("/m/{b}:predict", "/m/a:predicts"));
+    ck_assert(!path_pattern_matches("/m/{b}:predict", "/m/predict"));
+    ck_assert_str_eq(path_pattern_value("/m/{b}:predict", "/m/a:b:predict", "b", &arena), "a:b");
+    arena_deinit(&arena);
 }
 END_TEST
 
@@ -136,5 +149,6 @@ START_TEST(a_value_is_a_copy_in_the_arena)
 END_TEST
 
 SUITE("path_pattern", a_pattern_without_names_fits_its_own_path_only, the_root_fits_the_root_only,
-      a_name_fits_one_element_that_is_not_empty, only_a_whole_element_in_braces_is_a_name,
-      a_value_is_the_element_at_its_name, a_value_is_a_copy_in_the_arena)
+      a_name_fits_one_element_that_is_not_empty, braces_name_the_beginning_of_an_element_alone,
+      a_name_may_be_the_beginning_of_an_element, a_value_is_the_element_at_its_name,
+      a_value_is_a_copy_in_the_arena)

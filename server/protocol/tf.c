@@ -1,0 +1,149 @@
+/* tf.c - TensorFlow Serving's POST /v1/models/{model}:predict, also of a version.
+ *
+ *     {"instances": ["text", {"text": "text", "text_pair": "text"}, {"b64": "<base64>"},
+ *                    {"image": {"b64": "<base64 of a picture>"}}],
+ *      "signature_name": "serving_default"}
+ *     {"predictions": [{"label": "scan", "score": 0.9, "scores": [...], "logits": [...]}, ...]}
+ *     {"predictions": [[0.1, ...], ...]}        of a model of vectors
+ *
+ * Each of `instances` is a row. `inputs`, the columnar form, is refused by name. A text that is too
+ * long is refused.
+ *
+ * Source: TensorFlow Serving's RESTful API. */
+#include "server/protocol/protocol.h"
+#include "server/protocol/texts.h"
+#include "server/protocol/writing.h"
+
+#include "engine/base/doc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FRAME_BYTES = 1024,
+    ROW_BYTES = 128,        /* of a prediction, beside its labels and numbers */
+    MESSAGE_COPIES = 6 * 2, /* of a message in JSON */
+};
+
+/* ---- the call ---- */
+
+static void place(const struct predict_call *call, unsigned index, char out[CALL_PLACE_BYTES])
+{
+    (void)call;
+    snprintf(out, CALL_PLACE_BYTES, "instances[%u]", index);
+}
+
+static enum err_code read_instance(struct request *request, const struct json_t *value,
+                                   const char *where, struct engine_source *out)
+{
+    const struct json_t *image = doc_member(value, "image"), *pair = doc_member(value, "text_pair");
+    image = doc_member(image != NULL ? image : value, "b64");
+    if (image != NULL && doc_object_count(value) == 1)
+        return texts_image(request, image, where, out);
+    if (doc_object_count(value) == 0)
+        return texts_source(request, value, where, out);
+    if (doc_check_members(value, where, "text, text_pair, or image, or b64 alone", &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    if (texts_source(request, doc_member(value, "text"), where, out) || pair == NULL)
+        return request->err.code;
+    return texts_text(request, pair, where, &out->pair, &out->pair_len);
+}
+
+static enum err_code parse(struct service *service, struct request *request)
+{
+    struct predict_call *call = &request->call;
+    struct json_t *root = NULL;
+    const char *signature = "serving_default";
+    (void)service;
+    *call = (struct predict_call){.place = place,
+                                  .model_place = "model",
+                                  .keep = true,
+                                  .top_k = TOP_K_ALL,
+                                  .wish = WISH_WHOLE,
+                                  .refuses_cut = true};
+    call->model = request_value(request, "model");
+    if (strstr(request->pattern, "{version}") != NULL)
+        call->version = request_value(request, "version");
+    if (call->model == NULL)
+        return err_no_memory(&request->err, strlen(request->exchange->path));
+    if (texts_open(request, &root, "instances, signature_name") ||
+        doc_get_string(root, "$", "signature_name", &signature, &request->err))
+        goto out;
+    if (strcmp(signature, "serving_default") != 0)
+        err_set(&request->err, ERR_UNUSABLE, "signature_name: expected serving_default");
+    else if (!texts_is_array(doc_member(root, "instances")))
+        err_set(&request->err, ERR_UNUSABLE, "instances: expected a list");
+    else
+        texts_items(request, doc_member(root, "instances"), "instances", read_instance);
+out:
+    doc_free(root);
+    return request->err.code;
+}
+
+/* ---- the answer ---- */
+
+static size_t reply_bytes(const struct request *request, size_t *text)
+{
+    *text = FRAME_BYTES;
+    for (unsigned i = 0; i < request->call.item_count; i++) {
+        const struct row *row = &request->rows[i];
+        if (row->err.code != ERR_OK)
+            continue;
+        const struct engine_info *info = row_info(row);
+        const size_t numbers = 2 * (size_t)info->label_count + info->vector_size + 1;
+        *text = memory_sum(*text,
+                           ROW_BYTES + numbers * WRITING_NUMBER_BYTES + writing_labels_bytes(row));
+    }
+    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+}
+
+static unsigned encode_row(struct request *request)
+{
+    struct writing *writing = writing_begin(request, "{\"predictions\":[");
+    if (writing == NULL || writing->encoded == request->call.item_count)
+        return 0;
+    const struct row *row = &request->rows[writing->encoded];
+    const struct engine_info *info = row_info(row);
+    const struct engine_result *result = &row->answer.result;
+    struct codec_text *text = &writing->text;
+    codec_text_add(text, writing->encoded > 0 ? "," : "");
+    if (info->task == ENGINE_EMBED)
+        writing_numbers(text, result->vector, info->vector_size);
+    else {
+        codec_text_add(text, "{\"label\":");
+        codec_text_string(text, info->labels[result->label]);
+        codec_text_add(text, ",\"score\":");
+        writing_number(text, result->number);
+        codec_text_add(text, ",\"scores\":");
+        writing_numbers(text, result->scores, info->label_count);
+        codec_text_add(text, ",\"logits\":");
+        writing_numbers(text, result->logits, info->label_count);
+        codec_text_add(text, "}");
+    }
+    return request->call.item_count - ++writing->encoded;
+}
+
+static const char *encode(struct request *request, const struct codec_timing *timing, size_t *len)
+{
+    (void)timing;
+    while (encode_row(request) > 0)
+        continue;
+    struct writing *writing = request->reply;
+    if (writing == NULL)
+        return NULL;
+    codec_text_add(&writing->text, "]}");
+    return codec_text_end(&writing->text, len);
+}
+
+const struct protocol protocol_tf = {
+    .name = "tf",
+    .accept = texts_accept,
+    .parse_bytes = texts_parse_bytes,
+    .parse = parse,
+    .reply_bytes = reply_bytes,
+    .encode_row = encode_row,
+    .encode = encode,
+    .problem = texts_tei_problem,
+    .reply_type = "application/json",
+    .problem_type = "application/json",
+};
