@@ -84,5 +84,51 @@ START_TEST(dataset_error_lists_the_columns_that_fit)
 }
 END_TEST
 
+/* Of a list, where ids are read: the first item's; NULL: it has none, or the list is refused. */
+static const char *id_of(struct dataset *dataset, const char *name, const char *text)
+{
+    const struct dataset_options options = {.kind = ENGINE_TEXT, .id_field = "id"};
+    err = (struct err){0};
+    snprintf(path, sizeof path, "%s/%s", dir.path, name);
+    tempdir_write(&dir, name, text, strlen(text));
+    return dataset_open(dataset, path, &options, &err) == ERR_OK ? dataset->items[0].id : NULL;
+}
+
+START_TEST(ids_are_read_if_asked_for)
+{
+    static const struct {
+        const char *name, *text, *id, *why;
+    } rows[] = {
+        {"a.csv", "text,label,id\na,x,die-7\n", "die-7", ""},
+        {"a.csv", "text,label,id\na,x,\n", NULL, ""},
+        {"a.csv", "text,label\na,x\n", NULL, ""},
+        {"a.csv", "text,label,id\na,x,\xFF\n", NULL, "line 2: the id is not UTF-8"},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": \"die-7\"}\n", "die-7", ""},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": 42}\n", "42", ""},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": null}\n", NULL, ""},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": []}\n", NULL,
+         "line 1: member 'id': expected a string, found an array"},
+        {"a.jsonl", "{\"text\": \"a\", \"label\": \"x\", \"id\": \"a\\u0000\"}\n", NULL,
+         "line 1: the id is not UTF-8, or contains a NUL"},
+    };
+    struct dataset dataset;
+    tempdir_open(&dir);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *id = id_of(&dataset, rows[i].name, rows[i].text);
+        ck_assert_msg(strstr(err.text, rows[i].why) != NULL, "%zu: %s", i, err.text);
+        ck_assert_int_eq(err.code != ERR_OK, rows[i].why[0] != '\0');
+        ck_assert_int_eq(id != NULL, rows[i].id != NULL);
+        if (id != NULL)
+            ck_assert_str_eq(id, rows[i].id);
+        dataset_close(&dataset);
+    }
+    ck_assert_int_eq(open_list(&dataset, "text,label,id\na,x,die-7\n"), ERR_OK);
+    ck_assert_ptr_null(dataset.items[0].id);
+    dataset_close(&dataset);
+    tempdir_close(&dir);
+}
+END_TEST
+
 SUITE("dataset_columns", columns_may_be_parted_by_semicolons_and_tabs,
-      columns_that_are_there_are_listed, dataset_error_lists_the_columns_that_fit)
+      columns_that_are_there_are_listed, dataset_error_lists_the_columns_that_fit,
+      ids_are_read_if_asked_for)
