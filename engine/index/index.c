@@ -3,7 +3,6 @@
 #include "engine/base/file.h"
 #include "engine/base/pages.h"
 #include "engine/base/sha256.h"
-#include "engine/base/utf8.h"
 #include "engine/index/index_file.h"
 
 #include <errno.h>
@@ -43,7 +42,7 @@ static enum err_code read_exactly(int fd, void *out, size_t bytes, struct err *e
 static bool is_string(const char *text, size_t room)
 {
     const size_t len = strnlen(text, room);
-    return len < room && utf8_is_valid(text, len);
+    return len < room && index_is_text(text, len);
 }
 
 static enum err_code check_header(const struct index_header *header, uint64_t file_bytes,
@@ -165,9 +164,9 @@ static enum err_code check_rows(struct index *index, uint64_t string_bytes, stru
         for (unsigned i = 0; i < STRINGS; i++) {
             const size_t len = strnlen(index->strings + at, end - at);
             if (len == end - at || len > string_limits[i] ||
-                !utf8_is_valid(index->strings + at, len))
+                !index_is_text(index->strings + at, len))
                 return err_set(err, ERR_UNSUPPORTED,
-                               "row %zu: its id, label or source is too long or no UTF-8", row);
+                               "row %zu: its id, label or source is too long or no text", row);
             at += len + 1;
         }
         if (at != end)

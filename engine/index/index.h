@@ -69,7 +69,7 @@ struct index_info {
     size_t record_bytes; /* the longest strings of a row together; of an open index */
 };
 
-/* A past input. The strings are UTF-8; label and source may be empty. */
+/* A past input. The strings are UTF-8 without control characters; label and source may be empty. */
 struct index_record {
     const char *id, *label;
     const char *source; /* file, or file and line */

@@ -3,7 +3,6 @@
 #include "engine/base/pages.h"
 #include "engine/base/replace.h"
 #include "engine/base/sha256.h"
-#include "engine/base/utf8.h"
 #include "engine/index/index_file.h"
 
 #include <math.h>
@@ -90,8 +89,8 @@ static enum err_code add_string(struct index_build *build, const char *text, siz
     if (len > most)
         return err_set(err, ERR_UNUSABLE, "the %s has %zu bytes; %zu are possible", what, len,
                        most);
-    if (!utf8_is_valid(text, len))
-        return err_set(err, ERR_UNUSABLE, "the %s is not UTF-8", what);
+    if (!index_is_text(text, len))
+        return err_set(err, ERR_UNUSABLE, "the %s is not UTF-8, or has a control character", what);
     if (build->string_room - used <= len) {
         char *strings = realloc(build->strings, build->string_room * 2);
         if (strings == NULL)

@@ -24,8 +24,8 @@ enum err_code index_build_open(struct index_build **out, const struct index_info
 void index_build_close(struct index_build *build); /* NULL is allowed */
 
 /* Adds a row: vector [dimensions] and what is known of it, which is copied. ERR_UNUSABLE, and
- * nothing is added: a number that is not finite, a string that is too long or no UTF-8, or more
- * rows than there is room for; ERR_NO_MEMORY. */
+ * nothing is added: a number that is not finite, a string that is too long or no UTF-8 without
+ * control characters, or more rows than there is room for; ERR_NO_MEMORY. */
 enum err_code index_build_add(struct index_build *build, const float *vector,
                               const struct index_record *record, struct err *err);
 size_t index_build_rows(const struct index_build *build);

@@ -15,8 +15,10 @@
 #ifndef ATTND_ENGINE_INDEX_INDEX_FILE_H
 #define ATTND_ENGINE_INDEX_INDEX_FILE_H
 
+#include "engine/base/utf8.h"
 #include "engine/index/index.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "an index is stored little-endian");
@@ -56,6 +58,15 @@ static inline struct index_layout index_lay_out(const struct index_header *heade
     layout.sum = layout.lower + (header->element == INDEX_INT16 ? plane : 0);
     layout.file_bytes = INDEX_HEADER_BYTES + layout.sum + INDEX_SUM_BYTES;
     return layout;
+}
+
+/* True for UTF-8 without control characters: what an index holds is printed on terminals. */
+static inline bool index_is_text(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
+            return false;
+    return utf8_is_valid(text, len);
 }
 
 struct index {

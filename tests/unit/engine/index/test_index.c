@@ -175,6 +175,7 @@ START_TEST(index_believes_no_checksum)
         {INDEX_HEADER_BYTES, 1, "\1", "row 0: its id, label or source"},
         {INDEX_HEADER_BYTES + 3 * 8, 4, "\0\0\xc0\x7f", "row 0: a scale that is no number"},
         {INDEX_HEADER_BYTES + 3 * 20, 1, "\xc3", "row 0: its id, label or source"},
+        {INDEX_HEADER_BYTES + 3 * 20, 1, "\x1b", "row 0: its id, label or source"},
         {INDEX_HEADER_BYTES + 3 * 20, 6, "\0\0\0\0\0\0", "row 0: more than three strings"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -232,6 +233,11 @@ START_TEST(index_build_refuses_what_it_cannot_hold)
     ck_assert_int_eq(
         index_build_add(build, rows[0], &(struct index_record){"a", "\xff", ""}, &label),
         ERR_UNUSABLE);
+    label = (struct err){0};
+    ck_assert_int_eq(
+        index_build_add(build, rows[0], &(struct index_record){"a", "\x1b[2J", ""}, &label),
+        ERR_UNUSABLE);
+    ck_assert_str_eq(label.text, "the label is not UTF-8, or has a control character");
     ck_assert_uint_eq(index_build_rows(build), 0);
     err = (struct err){0};
     ck_assert_int_eq(index_build_add(build, rows[0], &records[0], &err), ERR_OK);
