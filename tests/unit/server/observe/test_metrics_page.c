@@ -1,5 +1,6 @@
 /* The whole page, byte by byte, of one route and one model after traffic in which no two counts are
  * the same; and what a page of sums cannot show. */
+#include "server/api/repeats.h"
 #include "server/audit/audit_service.h"
 #include "server/feedback/feedback.h"
 #include "server/fits/fits.h"
@@ -61,6 +62,8 @@ static void tell(void *context, enum metric_id id, struct metrics_text *out)
 }
 
 /* The subsystems are off. */
+static struct service nothing_kept;
+
 static void register_all(struct metrics *metrics)
 {
     static const enum metric_id ids[] = {METRIC_QUEUE_DEPTH, METRIC_MEMORY_RESERVED, METRIC_READY,
@@ -73,6 +76,8 @@ static void register_all(struct metrics *metrics)
     feedback_register(NULL, metrics);
     review_register(NULL, metrics);
     fits_register(NULL, metrics);
+    nothing_kept.metrics = metrics;
+    repeats_register(&nothing_kept);
 }
 
 static struct metrics *opened_with(const struct metrics_setup *with,
