@@ -79,7 +79,8 @@ enum http_next reply_problem(struct request *request)
         len = sizeof fallback - 1;
     }
     reply_fill(request, status, protocol->problem_type, body, len);
-    if (problem_is_passing(status) || request->retry_after_s != 0)
+    if (problem_is_passing(status) ||
+        (request->err.code == ERR_CONFLICT && request->retry_after_s != 0))
         request->exchange->reply.retry_after_s =
             request->retry_after_s != 0 ? request->retry_after_s : LIMIT_RETRY_AFTER_S;
     return HTTP_REPLY;

@@ -123,6 +123,10 @@ static const struct {
     {"--promote-min-feedback", "7"},
     {"--uncalibrated", "auto"},
     {"--cors-origins", "https://mes.fab"},
+    {"--answers-bytes", "5000"},
+    {"--answers-s", "7"},
+    {"--idempotency-bytes", "5000"},
+    {"--idempotency-s", "7"},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 
