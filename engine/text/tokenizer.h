@@ -75,8 +75,8 @@ unsigned tokenizer_tokens_max(const struct tokenizer *tokenizer, unsigned limit,
 size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* memory that it holds */
 
 /* *texts [count] <- each token as the text that it stands for, UTF-8: a piece of WordPiece keeps
- * its mark ("##ing"), bytes that are no UTF-8 become U+FFFD, as tokenizers decode one token. NULL: no
- * token has the id. In the arena. ERR_UNSUPPORTED for Unigram; ERR_NO_MEMORY. */
+ * its mark ("##ing"), bytes that are no UTF-8 become U+FFFD, as tokenizers decode one token. NULL:
+ * no token has the id. In the arena. ERR_UNSUPPORTED for Unigram; ERR_NO_MEMORY. */
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err);
 
