@@ -81,7 +81,7 @@ FUZZ_LIB    := $(BUILD)/libfuzz.a
         compare-tokenizers test-labels test-simulate test-image test-operate test-trace \
         test-memory mutate bench bench-peer fuzz fuzzers kernels install uninstall man deb bundle \
         clean test-haproxy test-stream test-kubernetes kubernetes test-kube-apiserver \
-        train-wafer train-testlog train-kernel ci-all
+        train-wafer train-testlog train-kernel train-search ci-all
 .DELETE_ON_ERROR:
 .SECONDARY: $(call objects,$(UNIT_SRC) $(TORTURE_SRC) $(TOOL_SRC) $(FUZZ_SRC))
 
@@ -374,10 +374,12 @@ bench-peer: $(BUILD)/attnd-bench
 	    $(BENCH)
 
 # Trains the shipped models (models/README.md): DATA is their data's folder, ENCODER MiniLM's.
+# train-search measures search, and ships nothing: BUILDS is the file of failed builds.
 DATA    ?=
 ENCODER ?=
-train-wafer train-testlog train-kernel: train-%: $(PROGRAMS)
-	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' sh models/train_$*.sh
+BUILDS  ?=
+train-wafer train-testlog train-kernel train-search: train-%: $(PROGRAMS)
+	@BUILD=$(BUILD) DATA='$(DATA)' ENCODER='$(ENCODER)' BUILDS='$(BUILDS)' sh models/train_$*.sh
 
 # Manual pages, from the programs' --help; deploy/install-deps.sh package installs what it needs. All
 # are of section 1: the programs lie in bin, the daemon too, and anybody may run them.
