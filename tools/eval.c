@@ -46,6 +46,8 @@ static enum err_code take_labels(struct eval *eval, struct err *err)
 {
     if (eval_is_of_vectors(eval))
         return eval_vectors_open(eval, err);
+    if (eval_is_of_pairs(eval))
+        return eval_pairs_open(eval, err);
     if (eval_is_of_numbers(eval))
         return eval_numbers_open(eval, err);
     if (eval->multi_label)
@@ -70,9 +72,11 @@ static enum err_code open_all(void *target, struct err *err)
     eval->fields.labels_numbers = eval_is_of_numbers(eval) && !eval_is_of_vectors(eval);
     eval->fields.labels_optional = eval_is_of_vectors(eval);
     if (eval->fields.label_field == NULL || strcmp(eval->fields.label_field, "label") == 0)
-        eval->fields.label_other = eval->multi_label                                      ? "labels"
-                                   : eval_is_of_numbers(eval) || eval_is_of_vectors(eval) ? "value"
-                                                                                          : NULL;
+        eval->fields.label_other =
+            eval->multi_label ? "labels"
+            : eval_is_of_numbers(eval) || eval_is_of_vectors(eval) || eval_is_of_pairs(eval)
+                ? "value"
+                : NULL;
     eval->fields.labels_many = eval->multi_label || eval->fields.labels_numbers;
     if (eval->fill != NULL && eval->fields.kind == ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE,
@@ -107,6 +111,7 @@ static void close_all(void *target)
     number_assessment_close(&eval->numbers);
     set_assessment_close(&eval->sets);
     retrieval_close(&eval->retrieval);
+    rerank_close(&eval->rerank);
 }
 
 /* ---- runs ---- */
@@ -175,6 +180,8 @@ static enum err_code run(struct cli_run *run, struct err *err)
     struct eval *eval = run->target;
     if (eval_is_of_vectors(eval))
         return eval_vectors_run(eval, err);
+    if (eval_is_of_pairs(eval))
+        return eval_pairs_run(eval, err);
     if (eval_is_of_numbers(eval))
         return eval_numbers_run(eval, err);
     if (eval->multi_label)

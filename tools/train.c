@@ -53,9 +53,10 @@ static void show_plan(void *context, const struct trainer_plan *plan)
     else
         fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
                 plan->validation, plan->labels,
-                plan->task != TRAIN_REGRESS ? "labels"
-                : plan->labels == 1         ? "number"
-                                            : "numbers",
+                plan->task == TRAIN_PAIR      ? "score"
+                : plan->task != TRAIN_REGRESS ? "labels"
+                : plan->labels == 1           ? "number"
+                                              : "numbers",
                 plan->epochs);
     if (plan->tensors_missing > 0)
         fprintf(stderr, "%u tensors are not in the source and begin at random\n",
@@ -221,14 +222,16 @@ static void show_next(const struct train_options *options, const struct trainer_
     print_command("      ", "-eval", out);
     fputs(" --data FRESH", stderr);
     print_fields(options);
-    const bool is_embedding = result->task == TRAIN_EMBED;
-    fputs(is_embedding || result->task == TRAIN_REGRESS ? "                measure it\n"
-          : options->multi_label                        ? " --multi-label  measure it\n"
-                                                        : " --calibrate    calibrate it\n",
+    const bool is_embedding = result->task == TRAIN_EMBED, is_pair = result->task == TRAIN_PAIR;
+    fputs(is_embedding || is_pair || result->task == TRAIN_REGRESS ? "                measure it\n"
+          : options->multi_label                                   ? " --multi-label  measure it\n"
+                                 : " --calibrate    calibrate it\n",
           stderr);
     print_command("      ", "-predict", out);
-    if (is_embedding) {
-        fputs(" --text-file FILE --json    a text's vector\n", stderr);
+    if (is_embedding || is_pair) {
+        fputs(is_embedding ? " --text-file FILE --json    a text's vector\n"
+                           : " --text TEXT --text-pair TEXT --json    a pair's score\n",
+              stderr);
         return;
     }
     fprintf(stderr, " --%s --explain %s    explain an answer\n",
@@ -249,6 +252,11 @@ static void show_end(const struct train_options *options, const struct trainer_r
     if (found->judged && result->task == TRAIN_EMBED)
         fprintf(stderr, "nDCG@10 %.4f (search by words, BM25: %.4f)\nreport: %s/report.json\n",
                 found->ndcg, found->ndcg_words, options->out);
+    else if (found->judged && result->task == TRAIN_PAIR)
+        fprintf(stderr,
+                "accuracy %.4f; nDCG@10 %.4f (search by words, BM25: %.4f)\n"
+                "report: %s/report.json\n",
+                found->accuracy, found->ndcg, found->ndcg_words, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)

@@ -29,7 +29,7 @@ struct conclusion {
     double macro_f1_before;  /* without class biases */
     double macro_f1_crossed; /* with class biases that were fitted on other inputs */
     struct ngram_result ngrams;
-    double ndcg, ndcg_words;     /* of an embedding: nDCG@10, and that of BM25 */
+    double ndcg, ndcg_words;     /* of an embedding or of pairs: nDCG@10, and that of BM25 */
     struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 

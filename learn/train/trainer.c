@@ -283,14 +283,14 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; of
- * MLM and of a regression minus the loss. A regression's loss, the mean square of standardised
+/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; for
+ * MLM, pairs and a regression minus the loss. A regression's loss, the mean square of standardised
  * errors, orders epochs as their RMSE does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
-    return run->task == TRAIN_MLM || run->task == TRAIN_REGRESS ? -judged->loss
-           : run->task == TRAIN_EMBED                           ? judged->ndcg
-                                                                : judged->macro_f1;
+    const bool by_loss =
+        run->task == TRAIN_MLM || run->task == TRAIN_REGRESS || run->task == TRAIN_PAIR;
+    return by_loss ? -judged->loss : run->task == TRAIN_EMBED ? judged->ndcg : judged->macro_f1;
 }
 
 static bool keeps_last(const struct run *run)

@@ -6,6 +6,7 @@
  *     eval_numbers_run(&eval, &err);                   eval_numbers.c: of a regression instead
  *     eval_sets_run(&eval, &err);                      eval_sets.c: of --multi-label instead
  *     eval_vectors_run(&eval, &err);                   eval_vectors.c: of an embedding instead
+ *     eval_pairs_run(&eval, &err);                     eval_pairs.c: of scored pairs instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -20,6 +21,7 @@
 #include "learn/eval/explain/explanations.h"
 #include "learn/eval/measure/agreement.h"
 #include "learn/eval/measure/number_assessment.h"
+#include "learn/eval/measure/rerank.h"
 #include "learn/eval/measure/retrieval.h"
 #include "learn/eval/measure/set_assessment.h"
 #include "learn/eval/measure/strangeness.h"
@@ -56,6 +58,7 @@ struct eval {
     struct number_assessment numbers; /* of a regression, else empty */
     struct set_assessment sets;       /* of --multi-label, else empty */
     struct retrieval retrieval;       /* of an embedding, else empty */
+    struct rerank rerank;             /* of a model that scores pairs, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -104,6 +107,12 @@ enum err_code eval_sets_run(struct eval *eval, struct err *err);
 bool eval_is_of_vectors(const struct eval *eval);
 enum err_code eval_vectors_open(struct eval *eval, struct err *err);
 enum err_code eval_vectors_run(struct eval *eval, struct err *err);
+
+/* A model of one label, on pairs, in the same way: options of a choice among labels are
+ * ERR_UNUSABLE. */
+bool eval_is_of_pairs(const struct eval *eval);
+enum err_code eval_pairs_open(struct eval *eval, struct err *err);
+enum err_code eval_pairs_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

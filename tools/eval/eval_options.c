@@ -187,7 +187,8 @@ const struct cli eval_cli = {
         "without a person and from which scores on, and the surest mistakes. A list has\n"
         "{\"text\", \"label\"} or {\"image\", \"label\"}, an image being a path relative to the\n"
         "list; a folder has <class>/NAME.png or .jpg. Of a model that answers a number,\n"
-        "labels are numbers, and the report has the errors.",
+        "labels are numbers, and the report has the errors; an embedding is measured by search,\n"
+        "a model that scores pairs by the order in which it puts them.",
     .examples = "  attnd-eval --model testlog-bert --data labelled.csv --out report\n"
                 "  attnd-eval --model models/wafers --data fresh/ --calibrate",
     .options = options,

@@ -2,6 +2,7 @@
 
 #include "learn/data/number_label.h"
 #include "learn/eval/measure/number_errors.h"
+#include "learn/eval/measure/text_groups.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,48 +16,21 @@ static struct lexical_text text_of(const struct retrieval *retrieval, size_t ite
     return (struct lexical_text){from->input, from->input_len};
 }
 
-/* An item and the bytes by which items are grouped: its label, or its text. */
-struct entry {
-    struct lexical_text key;
-    size_t item;
-};
-
-static int compare_keys(const struct entry *a, const struct entry *b)
-{
-    const size_t len = a->key.len < b->key.len ? a->key.len : b->key.len;
-    const int order = memcmp(a->key.bytes, b->key.bytes, len);
-    return order != 0 ? order : (a->key.len > b->key.len) - (a->key.len < b->key.len);
-}
-
-static int compare(const void *left, const void *right)
-{
-    const struct entry *a = left, *b = right;
-    const int order = compare_keys(a, b);
-    return order != 0 ? order : (a->item > b->item) - (a->item < b->item);
-}
-
 /* Numbers equal labels, or of pairs equal texts. */
 static enum err_code number_groups(struct retrieval *retrieval, struct err *err)
 {
     const struct dataset *dataset = retrieval->dataset;
-    struct entry *entries = calloc(dataset->count, sizeof *entries);
-    unsigned group = 0;
-    if (entries == NULL)
-        return err_no_memory(err, dataset->count * sizeof *entries);
+    struct lexical_text *keys = calloc(dataset->count, sizeof *keys);
+    if (keys == NULL)
+        return err_no_memory(err, dataset->count * sizeof *keys);
     for (size_t i = 0; i < dataset->count; i++) {
         const char *label = dataset->items[i].label;
-        entries[i].item = i;
-        entries[i].key = retrieval->kind == RETRIEVAL_LABELS
-                             ? (struct lexical_text){label, strlen(label)}
-                             : text_of(retrieval, i);
+        keys[i] = retrieval->kind == RETRIEVAL_LABELS ? (struct lexical_text){label, strlen(label)}
+                                                      : text_of(retrieval, i);
     }
-    qsort(entries, dataset->count, sizeof *entries, compare);
-    for (size_t i = 0; i < dataset->count; i++) {
-        group += i > 0 && compare_keys(&entries[i - 1], &entries[i]) != 0;
-        retrieval->groups[entries[i].item] = group;
-    }
-    free(entries);
-    return ERR_OK;
+    text_groups_number(keys, dataset->count, retrieval->groups, err);
+    free(keys);
+    return err->code;
 }
 
 /* The items that search and those that are searched. A text of pairs is listed once on each side.

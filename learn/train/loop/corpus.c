@@ -3,6 +3,7 @@
 #include "learn/train/loop/corpus.h"
 
 #include "engine/base/rng.h"
+#include "learn/data/number_label.h"
 #include "learn/train/network/rng_streams.h"
 
 #include <math.h>
@@ -25,7 +26,7 @@ static void pass_on(void *context, size_t done)
 
 static bool learns_numbers(const struct train_options *options)
 {
-    return train_task(options) == TRAIN_REGRESS;
+    return train_task(options) == TRAIN_REGRESS || train_task(options) == TRAIN_PAIR;
 }
 
 /* The member that stands in place of `label`, unless --label-field names another one. */
@@ -34,9 +35,9 @@ static const char *other_of(const struct train_options *options)
     const enum train_task task = train_task(options);
     if (strcmp(options->label_field, "label") != 0)
         return NULL;
-    return task == TRAIN_MULTI_LABEL                      ? "labels"
-           : task == TRAIN_REGRESS || task == TRAIN_EMBED ? "value"
-                                                          : NULL;
+    return task == TRAIN_MULTI_LABEL                        ? "labels"
+           : learns_numbers(options) || task == TRAIN_EMBED ? "value"
+                                                            : NULL;
 }
 
 static enum err_code open_list(struct corpus_part *part, const char *path,
@@ -248,6 +249,26 @@ static enum err_code scale_numbers(struct corpus *corpus, struct err *err)
 
 /* ---- all ---- */
 
+/* Each input is two texts and a number from 0 to 1. */
+static enum err_code check_pairs(struct dataset *const datasets[GROUPS_PARTS],
+                                 const struct train_options *options, struct err *err)
+{
+    const char *const paths[] = {options->data, options->validation};
+    for (unsigned p = 0; p < GROUPS_PARTS; p++)
+        for (size_t i = 0; datasets[p] != NULL && i < datasets[p]->count; i++) {
+            const struct dataset_item *item = &datasets[p]->items[i];
+            double number;
+            if (item->pair == NULL)
+                err_set(err, ERR_UNUSABLE, "it has no text_pair, and --task pair learns pairs");
+            else if (!number_label_read(item->label, &number, 1, err) &&
+                     !(number >= 0 && number <= 1))
+                err_set(err, ERR_UNUSABLE, "the number %g is not from 0 to 1", number);
+            if (err->code != ERR_OK)
+                return err_prefix(err, "%s: %.80s: ", paths[p], item->name);
+        }
+    return ERR_OK;
+}
+
 static enum err_code open_lists(struct corpus *corpus, const struct train_options *options,
                                 const struct spec *spec, struct err *err)
 {
@@ -264,6 +285,10 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
         groups_open(&corpus->groups, both, &corpus->arena, err);
     else if (task == TRAIN_REGRESS)
         numbers_open(&corpus->numbers, dataset, options->label_field, spec, &corpus->arena, err);
+    else if (task == TRAIN_PAIR && !check_pairs(both, options, err))
+        numbers_open(&corpus->numbers, dataset, "score", spec, &corpus->arena, err);
+    else if (task == TRAIN_PAIR)
+        return err->code;
     else if (task != TRAIN_MLM)
         labels_learn(&corpus->labels, dataset, options->multi_label, spec, &corpus->arena, err);
     corpus->outputs = corpus->labels.count + corpus->numbers.count;
@@ -341,7 +366,7 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
         split(out, options, err);
     if (err->code != ERR_OK || check_items(out, err))
         return err->code;
-    return out->numbers.count > 0 ? scale_numbers(out, err) : ERR_OK;
+    return train_task(options) == TRAIN_REGRESS ? scale_numbers(out, err) : ERR_OK;
 }
 
 void corpus_close(struct corpus *corpus)

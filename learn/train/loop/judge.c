@@ -48,7 +48,7 @@ static void count_row(const struct judge *judge, struct tally *tally, size_t ite
         return;
     }
     for (unsigned k = 0; k < loss->labels; k++) {
-        bool is_true = target[k] > 0, is_given = logits[k] > 0;
+        bool is_true = target[k] >= 0.5f, is_given = logits[k] > 0;
         tally->labels[3 * k] += is_true;
         tally->labels[3 * k + 1] += is_given;
         tally->labels[3 * k + 2] += is_true && is_given;

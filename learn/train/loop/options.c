@@ -91,6 +91,7 @@ enum train_task train_task(const struct train_options *options)
 {
     const char *task = options->task;
     return strcmp(task, "mlm") == 0                                   ? TRAIN_MLM
+           : strcmp(task, "pair") == 0                                ? TRAIN_PAIR
            : strcmp(task, "embed") == 0                               ? TRAIN_EMBED
            : strncmp(task, "regress", strlen("regress")) == 0         ? TRAIN_REGRESS
            : options->multi_label || strcmp(task, "multi-label") == 0 ? TRAIN_MULTI_LABEL
@@ -144,8 +145,8 @@ static enum err_code check_regression(const struct train_options *options, struc
          "ood-method"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].is_given)
-            return err_set(err, ERR_UNUSABLE, "--%s is for labels; --task regress learns numbers",
-                           rows[i].name);
+            return err_set(err, ERR_UNUSABLE, "--%s is for labels; --task %s learns numbers",
+                           rows[i].name, train_task(options) == TRAIN_PAIR ? "pair" : "regress");
     return ERR_OK;
 }
 
@@ -181,12 +182,12 @@ static enum err_code check_embed(const struct train_options *options, struct err
 /* Tasks that the name is kept for, and the older words of the others. */
 static enum err_code settle_task(struct train_options *options, struct err *err)
 {
-    static const char *const later[] = {"tag", "pair", "seq2seq"};
+    static const char *const later[] = {"tag", "seq2seq"};
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(options->task, later[i]) == 0)
             return err_set(err, ERR_UNSUPPORTED,
                            "--task %s: this version does not learn it (it learns classify, "
-                           "multi-label, regress, embed and mlm)",
+                           "multi-label, regress, pair, embed and mlm)",
                            later[i]);
     if (strcmp(options->task, "multi-label") == 0) {
         options->task = "classify";
@@ -215,7 +216,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
                        : options->teacher_logits.count > 0 ? "--teacher-logits"
                        : adjusts                           ? "--logit-adjust"
                                                            : "--balance");
-    if (train_task(options) == TRAIN_REGRESS && check_regression(options, err))
+    if ((train_task(options) == TRAIN_REGRESS || train_task(options) == TRAIN_PAIR) &&
+        check_regression(options, err))
         return err->code;
     if (train_task(options) == TRAIN_EMBED && check_embed(options, err))
         return err->code;

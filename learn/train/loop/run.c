@@ -149,11 +149,12 @@ static void settle_spec(struct run *run)
         return;
     run->had_number = spec->scores == SCORES_NONE;
     const bool is_regression = run->task == TRAIN_REGRESS;
-    spec->labels = is_regression ? run->corpus.numbers.name : run->corpus.labels.name;
+    spec->labels = is_regression || run->task == TRAIN_PAIR ? run->corpus.numbers.name
+                                                            : run->corpus.labels.name;
     spec->label_count = run->corpus.outputs;
-    spec->scores = is_regression                    ? SCORES_NONE
-                   : run->task == TRAIN_MULTI_LABEL ? SCORES_SIGMOID
-                                                    : SCORES_SOFTMAX;
+    spec->scores = is_regression                                               ? SCORES_NONE
+                   : run->task == TRAIN_MULTI_LABEL || run->task == TRAIN_PAIR ? SCORES_SIGMOID
+                                                                               : SCORES_SOFTMAX;
 }
 
 /* places [count], classes [count] <- the inputs that an epoch draws, and their classes: all, or of

@@ -307,7 +307,7 @@ START_TEST(tasks_have_their_names_and_their_older_ones)
                 {"multi-label", "classify", TRAIN_MULTI_LABEL},
                 {"tag", NULL, TRAIN_CLASSIFY},
                 {"seq2seq", NULL, TRAIN_CLASSIFY},
-                {"pair", NULL, TRAIN_CLASSIFY}};
+                {"pair", "pair", TRAIN_PAIR}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct train_options options = with_task(rows[i].name);
         struct err err = {0};
