@@ -167,6 +167,7 @@ static void take_answers(const struct engine_model *model, const struct engine_i
     result->is_finite = is_finite(result->rows, 2 * (size_t)input->tokens);
     if (!result->is_finite)
         return;
+    extraction_begin(extraction);
     for (unsigned w = 0; w < engine_input_windows(input); w++) {
         const unsigned at = input->windows > 0 ? input->window_offset[w] : 0;
         const unsigned tokens = engine_input_tokens(input, w, 1);

@@ -131,6 +131,14 @@ static void keep(struct extraction *extraction, struct extract extract)
     extraction->places[at] = extraction->found_count;
 }
 
+void extraction_begin(struct extraction *extraction)
+{
+    const size_t places = extraction_places(extraction->found_max);
+    memset(extraction->places, 0, places * sizeof *extraction->places);
+    extraction->found_count = 0;
+    extraction->least = INFINITY;
+}
+
 void extraction_add(struct extraction *extraction, const struct extraction_window *window)
 {
     const struct extraction_options *options = &extraction->options;

@@ -9,7 +9,7 @@
  * its case, are one: their scores are added, across windows, and it stays where it was found first.
  * The empty answer's score is the least product of [CLS] over the windows.
  *
- *     struct extraction extraction = {.options = ..., .letters = ..., ...};
+ *     extraction_begin(&extraction);
  *     extraction_add(&extraction, &window);                    for each window, in order
  *     count = extraction_end(&extraction);                    ... extraction.found[0 .. count)
  *
@@ -50,8 +50,8 @@ struct extraction_window {
 struct extraction {
     struct extraction_options options;
     const uint32_t *letters; /* [characters] the text in lower case */
-    struct extract *found;   /* [found_max], at first empty */
-    uint32_t *places;        /* [extraction_places(found_max)] zeros: a table of found by text */
+    struct extract *found;   /* [found_max + 1] */
+    uint32_t *places;        /* [extraction_places(found_max)] a table of found by text */
     unsigned found_count, found_max;
     float *scratch; /* [extraction_scratch] */
     float least;    /* score of the empty answer */
@@ -64,6 +64,8 @@ size_t extraction_places(size_t found_max);
 /* Numbers of scratch for windows of so many tokens. */
 size_t extraction_scratch(const struct extraction_options *options, unsigned tokens);
 
+/* Forgets what was found. */
+void extraction_begin(struct extraction *extraction);
 /* found_max: extraction_candidates for each window. */
 void extraction_add(struct extraction *extraction, const struct extraction_window *window);
 

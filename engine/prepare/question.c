@@ -4,7 +4,6 @@
 #include "engine/text/token_list.h"
 #include "engine/text/unicode.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Defaults of the pipeline. */
@@ -278,8 +277,7 @@ enum err_code question_room(const struct engine_input *input, struct extraction 
         .places = arena_alloc_array(arena, extraction_places(most), sizeof *room->places),
         .found_max = (unsigned)most,
         .scratch = arena_alloc_array(
-            arena, extraction_scratch(&question->options, question->longest), sizeof(float)),
-        .least = INFINITY};
+            arena, extraction_scratch(&question->options, question->longest), sizeof(float))};
     *out = room;
     return room->found != NULL && room->places != NULL && room->scratch != NULL
                ? ERR_OK

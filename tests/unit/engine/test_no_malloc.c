@@ -150,7 +150,7 @@ struct subject {
     struct engine_session *session;
     struct arena arena;
     struct engine_input inputs[ROWS_MAX];
-    float *logits[ROWS_MAX], *scores[ROWS_MAX];
+    struct engine_result results[ROWS_MAX];
 };
 
 static void *file_bytes(const char *path, size_t *len)
@@ -174,20 +174,16 @@ static void prepare_inputs(struct subject *subject)
         text ? "tests/data/examples/kernel_report.txt" : "tests/data/examples/wafer_map.png", &len);
     for (unsigned i = 0; i < ROWS_MAX; i++) {
         struct engine_input *input = &subject->inputs[i];
-        if (text)
-            engine_prepare(subject->model,
-                           text_source_len(bytes, len < lengths[i] ? len : lengths[i]), NULL,
-                           &subject->arena, input, &err);
-        else
-            engine_prepare(subject->model, picture_source(bytes, len, 1 << 20), NULL,
-                           &subject->arena, input, &err);
+        struct engine_source source =
+            text ? *text_source_len(bytes, len < lengths[i] ? len : lengths[i])
+                 : *picture_source(bytes, len, 1 << 20);
+        if (engine_describe(subject->model)->task == ENGINE_ANSWER)
+            source.question = (struct engine_question){.text = "why", .len = 3};
+        struct engine_result *result = &subject->results[i];
+        engine_prepare(subject->model, &source, NULL, &subject->arena, input, &err);
         ck_assert_msg(err.code == ERR_OK, "%s", err.text);
-        subject->logits[i] = arena_alloc_array(
-            &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));
-        subject->scores[i] = arena_alloc_array(
-            &subject->arena, engine_describe(subject->model)->label_count, sizeof(float));
-        ck_assert_ptr_nonnull(subject->scores[i]);
-        ck_assert_ptr_nonnull(subject->logits[i]);
+        ck_assert(!engine_result_init(result, subject->model, &subject->arena, &err));
+        ck_assert(!engine_result_rows(result, subject->model, input, &subject->arena, &err));
     }
 }
 
@@ -224,19 +220,16 @@ static void run_batches(struct subject *subject, unsigned runs)
 {
     for (unsigned run = 0; run < runs; run++) {
         const struct engine_input *batch[ROWS_MAX];
+        struct engine_result *listed[ROWS_MAX];
         unsigned rows = 0, tokens = 0;
         for (unsigned i = 0; i < ROWS_MAX; i++) {
-            const struct engine_input *input = &subject->inputs[(run + i) % ROWS_MAX];
-            if (i > run % ROWS_MAX || input->tokens > TOKENS_MAX - tokens)
+            const unsigned at = (run + i) % ROWS_MAX;
+            const struct engine_input *input = &subject->inputs[at];
+            if (rows > 0 && (i > run % ROWS_MAX || tokens + input->tokens > TOKENS_MAX))
                 break;
+            listed[rows] = &subject->results[at];
             batch[rows++] = input;
             tokens += input->tokens;
-        }
-        struct engine_result results[ROWS_MAX], *listed[ROWS_MAX];
-        for (unsigned r = 0; r < rows; r++) {
-            results[r] =
-                (struct engine_result){.logits = subject->logits[r], .scores = subject->scores[r]};
-            listed[r] = &results[r];
         }
         engine_run(subject->session, batch, rows, listed);
     }
@@ -276,6 +269,8 @@ START_TEST(texts_and_images_run_without_taking_memory)
         ck_assert_uint_eq(count_calls("models/kernel-bert", NULL, threads), 0);
         ck_assert_uint_eq(count_calls("models/wafer-vit", NULL, threads), 0);
         ck_assert_uint_eq(count_calls("models/kernel-bert", "2:0.3", threads), 0);
+        ck_assert_uint_eq(count_calls("tests/data/tags/ner-bert-0", NULL, threads), 0);
+        ck_assert_uint_eq(count_calls("tests/data/answers/qa-bert-0", NULL, threads), 0);
     }
 }
 END_TEST

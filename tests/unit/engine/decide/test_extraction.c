@@ -21,17 +21,17 @@ static float scratch[4096];
 
 static struct extraction begin(unsigned top, bool keeps_tokens)
 {
-    memset(places, 0, sizeof places);
     for (unsigned t = 0; t < TOKENS; t++)
         logits[t][0] = logits[t][1] = NEVER;
-    return (struct extraction){
+    struct extraction out = {
         .options = {.top = top, .length_max = 15, .keeps_tokens = keeps_tokens},
         .letters = letters,
         .found = found,
         .places = places,
         .found_max = FOUND_MAX - 1,
-        .scratch = scratch,
-        .least = INFINITY};
+        .scratch = scratch};
+    extraction_begin(&out);
+    return out;
 }
 
 static void add(struct extraction *extraction)

@@ -53,6 +53,58 @@ static const struct spec made_up_spec = {.family = &made_up,
                                          .positions = 8,
                                          .label_count = 3};
 
+/* Names and classes of transformers' *ForTokenClassification and *ForQuestionAnswering. */
+START_TEST(families_of_texts_have_heads_that_answer_each_token)
+{
+    static const struct {
+        const char *model_type, *class, *answers; /* answers: the last layer; NULL: not served */
+        bool is_dense;                            /* ModernBertPredictionHead is in between */
+    } families[] = {{"bert", "Bert", "qa_outputs", false},
+                    {"distilbert", "DistilBert", "qa_outputs", false},
+                    {"roberta", "Roberta", "qa_outputs", false},
+                    {"xlm-roberta", "XLMRoberta", "qa_outputs", false},
+                    {"camembert", "Camembert", "qa_outputs", false},
+                    {"data2vec-text", "Data2VecText", "qa_outputs", false},
+                    {"ernie", "Ernie", "qa_outputs", false},
+                    {"longformer", "Longformer", NULL, false},
+                    {"electra", "Electra", "qa_outputs", false},
+                    {"albert", "Albert", "qa_outputs", false},
+                    {"mpnet", "MPNet", "qa_outputs", false},
+                    {"deberta-v2", "DebertaV2", "qa_outputs", false},
+                    {"modernbert", "ModernBert", "classifier", true}};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        char class[64], weight[64];
+        struct tensor_row rows[96];
+        const struct family *family = family_find(families[i].model_type, NULL);
+        struct spec spec = made_up_spec;
+        spec.family = family;
+        spec.head = HEAD_TAGS;
+        snprintf(class, sizeof class, "%sForTokenClassification", families[i].class);
+        ck_assert_str_eq(family->architectures[HEAD_TAGS], class);
+        unsigned count = walk(&spec, HEAD_TAGS, rows);
+        ck_assert_ptr_nonnull(find(rows, count, "classifier.weight"));
+        ck_assert_ptr_nonnull(find(rows, count, "classifier.bias"));
+        ck_assert_int_eq(find(rows, count, "head.dense.weight") != NULL, families[i].is_dense);
+        ck_assert_int_eq(find(rows, count, "head.norm.weight") != NULL, families[i].is_dense);
+        ck_assert_ptr_null(find(rows, count, "classifier.dense.weight"));
+        ck_assert_ptr_null(
+            find(rows, count, "longformer.encoder.layer.0.attention.self.query_global.weight"));
+        if (families[i].answers == NULL) {
+            ck_assert_ptr_null(family->architectures[HEAD_ANSWERS]);
+            continue;
+        }
+        snprintf(class, sizeof class, "%sForQuestionAnswering", families[i].class);
+        ck_assert_str_eq(family->architectures[HEAD_ANSWERS], class);
+        spec.head = HEAD_ANSWERS;
+        count = walk(&spec, HEAD_ANSWERS, rows);
+        snprintf(weight, sizeof weight, "%s.weight", families[i].answers);
+        const struct tensor_row *row = find(rows, count, weight);
+        ck_assert_ptr_nonnull(row);
+        ck_assert(row->rank == 2 && row->shape[0] == 2 && row->shape[1] == spec.hidden);
+    }
+}
+END_TEST
+
 START_TEST(a_family_without_token_types_has_no_such_tensor)
 {
     struct tensor_row rows[64];
@@ -123,6 +175,6 @@ START_TEST(a_misfit_tells_both_shapes)
 }
 END_TEST
 
-SUITE("family_tensors", a_family_without_token_types_has_no_such_tensor,
-      query_key_and_value_lie_side_by_side, a_golden_checkpoint_has_every_tensor_of_its_family,
-      a_misfit_tells_both_shapes)
+SUITE("family_tensors", families_of_texts_have_heads_that_answer_each_token,
+      a_family_without_token_types_has_no_such_tensor, query_key_and_value_lie_side_by_side,
+      a_golden_checkpoint_has_every_tensor_of_its_family, a_misfit_tells_both_shapes)
