@@ -486,7 +486,8 @@ START_TEST(a_request_may_come_again_when_its_refusal_says)
         enum err_code code;
         unsigned wanted_s, told_s;
     } cases[] = {{ERR_QUEUE_FULL, 7, 7}, {ERR_QUEUE_FULL, 0, 1}, {ERR_NOT_READY, 0, 1},
-                 {ERR_NOT_READY, 9, 9},  {ERR_UNUSABLE, 7, 0},   {ERR_DEADLINE, 7, 0}};
+                 {ERR_NOT_READY, 9, 9},  {ERR_UNUSABLE, 7, 0},   {ERR_DEADLINE, 7, 0},
+                 {ERR_CONFLICT, 0, 0},   {ERR_CONFLICT, 7, 7}};
     struct stage stage;
     stage_open(&stage, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
