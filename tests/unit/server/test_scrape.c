@@ -30,7 +30,7 @@ static void closed(void)
 
 static const char *samples(const char *name)
 {
-    static char text[128 * 1024];
+    static char text[512 * 1024];
     text[0] = '\0';
     metrics_samples_add(stage.service.metrics, name, text, sizeof text);
     return text;
