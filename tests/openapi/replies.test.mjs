@@ -58,7 +58,9 @@ before(async () => {
         '--model', `ranks=${ROOT}tests/data/rerank/rerank-bert-0`,
         '--model', `tags=${ROOT}tests/data/tags/ner-bert-0`,
         '--model', `answers=${ROOT}tests/data/answers/qa-bert-0`,
-        '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
+        '--model', `fills=${ROOT}tests/data/vocabulary/mlm-bert-0`,
+        '--model', `sparse=${ROOT}tests/data/vocabulary/splade-bert-0`,
+        '--idempotency-bytes', '1000000', '--inputs-max', String(INPUTS_MAX), '--body-bytes-max', String(BODY_BYTES_MAX),
         '--image-pixels-max', String(PIXELS_MAX), '--queue-limit', String(INPUTS_MAX),
         '--body-timeout-ms', '300', '--drain-delay-ms', '1000', '--state-dir', join(state, 'state'),
         '--keep-inputs-bytes', '1000000', '--keep-inputs-share', '1']);
@@ -272,6 +274,22 @@ test('answers', async () => {
         align_to_words: false });
     assert.deepEqual(answer, answers[0]);
     await predict({ inputs: [{ text: LOG, question: 'Which pin?' }], model: 'answers' });
+});
+
+test('words for masked tokens, and sparse vectors', async () => {
+    const { predictions } = await predict({ text: 'die [MASK] and [MASK]', model: 'fills', top_k: 2 });
+    assert.deepEqual(predictions.map((mask) => mask.length), [2, 2]);
+    await exchange(post(JSON.stringify({ text: 'die', model: 'fills' })), 422);
+    assert.ok((await predict({ text: 'die', model: 'sparse' })).sparse.length > 0);
+});
+
+test('a request that comes again', async () => {
+    const send = (text, status) => exchange({ method: 'POST', path: '/predict',
+        body: JSON.stringify({ text }), headers: { ...TYPE, 'Idempotency-Key': '"lot-7"' } }, status);
+    const first = await send(LOG, 200), again = await send(LOG, 200);
+    assert.equal(again.headers['idempotent-replayed'], 'true');
+    assert.equal(again.body, first.body);
+    await send('another text', 422);
 });
 
 test('vectors', async () => {
@@ -636,10 +654,10 @@ test('a server that drains', async () => {
     assert.ok(face.seen.has('GET /readyz 503'));
 });
 
-/* All statuses except those that a healthy server does not give: memory that fails, a stop in the
- * middle. */
+/* All statuses except those that a healthy server does not give (memory that fails, a stop in the
+ * middle), and 409 of a request that comes again while the first is answered. */
 test('every reply of a prediction and of a reload was seen', (t) => {
-    const rare = { '/predict': ['500', '503'],
+    const rare = { '/predict': ['409', '500', '503'],
         '/admin/reload': ['400', '405', '408', '429', '500', '503'] };
     for (const [pattern, without] of Object.entries(rare))
         for (const status of Object.keys(face.document.paths[pattern].post.responses))
