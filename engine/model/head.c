@@ -219,7 +219,7 @@ static void weigh_vocabulary(const struct spec *spec, const struct weights *weig
                 if (splade->sums)
                     out[i] += logits[i] <= 0 ? 0 : splade_weight(splade, logits[i]);
                 else
-                    out[i] = logits[i] <= out[i] ? out[i] : logits[i]; /* NaN stays */
+                    out[i] = logits[i] > out[i] || isnan(logits[i]) ? logits[i] : out[i];
         }
     }
     for (size_t i = 0; i < words && !splade->sums; i++) /* the function rises */

@@ -1,7 +1,7 @@
 /* repeats.c - see repeats.h. A kept answer is the fingerprint of its request, its content type, its
  * id, names and values of further headers and an empty name, each ended by a zero byte, and its
- * body. Requests that are being answered are linked; the
- * list is as long as there are such requests at once. */
+ * body. Requests that are being answered are linked; the list is as long as there are such requests
+ * at once. */
 #include "server/api/repeats.h"
 
 #include "engine/base/clock.h"

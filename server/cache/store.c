@@ -161,9 +161,10 @@ static struct store_entry *entry_create(struct store *store, const char *key,
     }
     *entry = (struct store_entry){.users = 1, .len = len};
     memcpy(entry->key, key, SHA256_HEX_BYTES);
-    for (unsigned i = 0, at = 0; i < count; at += parts[i++].len)
+    char *at = entry->bytes;
+    for (unsigned i = 0; i < count; at += parts[i++].len)
         if (parts[i].len > 0)
-            memcpy(entry->bytes + at, parts[i].bytes, parts[i].len);
+            memcpy(at, parts[i].bytes, parts[i].len);
     return entry;
 }
 

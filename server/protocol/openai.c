@@ -8,8 +8,8 @@
  * `dimensions` keeps the first numbers of a vector and scales them to length 1. base64 is of 32-bit
  * floats, the lowest byte first. One text that cannot be used refuses the whole call, and so does
  * one that would be cut, unless `truncate` is true. `prompt_name`, `truncate` and the encodings in
- * integers (wire/vector_form.h) are ours. Token ids in place of texts
- * are refused: they are of OpenAI's tokenizer.
+ * integers (wire/vector_form.h) are ours. Token ids in place of texts are refused: they are of
+ * OpenAI's tokenizer.
  *
  * Source: OpenAI API reference, Create embeddings, and the client openai-python 1.x. */
 #include "server/protocol/protocol.h"

@@ -54,7 +54,7 @@ START_TEST(line_that_is_wrong_says_what_and_keeps_its_id)
 }
 END_TEST
 
-/* What the arena has taken is within the bound, whatever the line is made of. */
+/* A line takes no more of the arena than its bound, whatever it is made of. */
 START_TEST(line_keeps_no_more_than_its_bound)
 {
     enum { LEN = 100000 };

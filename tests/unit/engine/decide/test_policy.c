@@ -276,7 +276,7 @@ START_TEST(policy_refuses_wrong_members_by_name)
 }
 END_TEST
 
-/* Of several the one that scores highest is named. */
+/* The reason names the span that scores highest of those below their threshold. */
 START_TEST(policy_judges_each_span_by_the_threshold_of_its_label)
 {
     static const struct span spans[] = {

@@ -1,4 +1,4 @@
-/* What a search finds, beside a plain comparison in double precision with every row. */
+/* A search finds what a plain comparison with every row finds, in double precision. */
 #include "engine/base/rng.h"
 #include "engine/base/thread_pool.h"
 #include "engine/index/index_build.h"

@@ -84,7 +84,7 @@ START_TEST(dataset_error_lists_the_columns_that_fit)
 }
 END_TEST
 
-/* Of a list, where ids are read: the first item's; NULL: it has none, or the list is refused. */
+/* Returns the id of a list's first item. NULL: it has none, or the list is refused. */
 static const char *id_of(struct dataset *dataset, const char *name, const char *text)
 {
     const struct dataset_options options = {.kind = ENGINE_TEXT, .id_field = "id"};

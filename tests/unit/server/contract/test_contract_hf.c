@@ -1,4 +1,4 @@
-/* What clients of Hugging Face send to an address, in the program, beside the native answers. */
+/* Calls of Hugging Face's clients to the program give the native answers. */
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"
 #include "tests/support/tempdir.h"

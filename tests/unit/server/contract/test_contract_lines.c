@@ -293,7 +293,7 @@ START_TEST(a_stop_that_does_not_wait_ends_a_list)
 }
 END_TEST
 
-/* What is begun before the stop is finished within the drain. */
+/* A list that was begun before the stop is finished within the drain. */
 START_TEST(a_stop_waits_for_a_list_as_for_any_request)
 {
     char *list = texts(1000);

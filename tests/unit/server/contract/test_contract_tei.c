@@ -1,4 +1,4 @@
-/* What clients of text-embeddings-inference send, in the program, beside the native answers; and
+/* Calls of text-embeddings-inference's clients to the program give the native answers; and
  * the lists of models of OpenAI and TensorFlow Serving. */
 #include "tests/support/contract.h"
 #include "tests/support/server_process.h"

@@ -81,7 +81,7 @@ static void teardown(void)
     arena_deinit(&arena);
 }
 
-/* Those nearest to (100, 0, 0, 0). */
+/* The kept inputs nearest to (100, 0, 0, 0). */
 static enum err_code nearest(struct interrupt *interrupt, struct answer_neighbour *items,
                              unsigned *count)
 {

@@ -58,7 +58,7 @@ START_TEST(a_query_without_a_relevant_document_counts_apart)
 }
 END_TEST
 
-/* Of 400 documents with one score, 20 are relevant: wherever these stand in the list, about one in
+/* 20 of 400 documents with one score are relevant: wherever these stand in the list, about one in
  * twenty of the first ten is. */
 START_TEST(equal_scores_are_no_order)
 {
