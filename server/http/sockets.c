@@ -110,18 +110,22 @@ bool sockets_unread(int fd)
     return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* An older kernel fills in less of the struct. What arrives between the two calls is among the
- * unread alone, and is taken off again; asked the other way round it would seem to have been read.
- */
+/* An older kernel fills in less of the struct. What arrives between the two calls is among the unread
+ * alone: so both are asked again until the unread are as many as before. */
 struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};
     socklen_t len = sizeof info;
-    int unread = 0;
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
-        len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent ||
-        ioctl(fd, FIONREAD, &unread) != 0)
-        return (struct sockets_traffic){.known = false};
+    int unread = 0, before;
+    for (int tries = 8; tries > 0; tries--) {
+        before = unread;
+        if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) != 0 ||
+            len < offsetof(struct tcp_info, tcpi_bytes_sent) + sizeof info.tcpi_bytes_sent ||
+            ioctl(fd, FIONREAD, &unread) != 0)
+            return (struct sockets_traffic){.known = false};
+        if (unread == before)
+            break;
+    }
     uint64_t received = info.tcpi_bytes_received;
     return (struct sockets_traffic){.known = true,
                                     .received = received,

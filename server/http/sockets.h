@@ -34,8 +34,8 @@ bool sockets_peer_left(int fd);
 /* Bytes that TCP has carried so far, in both directions. */
 struct sockets_traffic {
     bool known; /* false: not provided by the kernel (since Linux 4.19) */
-    /* unread: received bytes that nobody has read yet; while bytes arrive, too many rather than too
-     * few */
+    /* unread: received bytes that nobody has read yet; too many, rather than too few, if bytes
+     * arrive all the time that it is asked */
     uint64_t received, unread, sent;
 };
 struct sockets_traffic sockets_traffic(int fd);
