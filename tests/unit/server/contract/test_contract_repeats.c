@@ -203,17 +203,16 @@ START_TEST(of_many_requests_with_one_key_at_once_one_is_computed)
 }
 END_TEST
 
-/* A second request with the key of one that is held back: the server has one worker, which is busy
- * with long texts, and the first request waits behind them. */
+/* The client of the first request leaves before its reply; the second asks with the same key until it
+ * is not in use. The text has some windows, few enough for a build that watches every access. */
 START_TEST(a_request_whose_client_has_gone_gives_its_key_free)
 {
     start(NULL);
-    char *words = malloc(60000), *body;
-    memset(words, 'a', 59999);
-    for (int i = 1; i < 59999; i += 2)
-        words[i] = ' ';
-    words[59999] = '\0';
-    body = contract_format("{\"text\":\"%s\",\"long_text\":\"windows\"}", words);
+    char words[3000];
+    for (size_t i = 0; i < sizeof words; i++)
+        words[i] = i % 2 == 0 ? 'a' : ' ';
+    words[sizeof words - 1] = '\0';
+    char *body = contract_format("{\"text\":\"%s\",\"long_text\":\"windows\"}", words);
     int fd = http_connect(server.port);
     char *head = contract_format("POST /predict HTTP/1.1\r\nHost: h\r\nIdempotency-Key: gone\r\n"
                                  "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
@@ -230,7 +229,6 @@ START_TEST(a_request_whose_client_has_gone_gives_its_key_free)
     reply_free(&reply);
     free(head);
     free(body);
-    free(words);
     stop();
 }
 END_TEST
