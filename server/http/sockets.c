@@ -110,8 +110,8 @@ bool sockets_unread(int fd)
     return ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0;
 }
 
-/* An older kernel fills in less of the struct. What arrives between the two calls is among the unread
- * alone: so both are asked again until the unread are as many as before. */
+/* An older kernel fills in less of the struct. What arrives between the two calls is among the
+ * unread alone: so both are asked again until the unread are as many as before. */
 struct sockets_traffic sockets_traffic(int fd)
 {
     struct tcp_info info = {0};
