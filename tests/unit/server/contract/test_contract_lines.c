@@ -246,13 +246,19 @@ static double await_end(void)
     return inputs;
 }
 
-enum { LONG = 60000 };
+enum { LONG = 60000, ID_BYTES = 128 };
 
-/* A socket whose buffer holds few answers, and the first bytes of the list's answer read. */
+/* A list of which only the first bytes of its answer are read. Inputs are short and answers long:
+ * the buffers of the two sockets are full after few of them. */
 static int begin_long(void)
 {
-    char *list = texts(LONG), first[16];
-    int fd = send_list("", TYPE, list);
+    static const char line[] = "{\"text\":\"a\"}\n";
+    char query[5 + ID_BYTES] = "?id=", first[16];
+    char *list = malloc(LONG * (sizeof line - 1) + 1);
+    memset(query + 4, 'x', ID_BYTES);
+    for (size_t i = 0; i < LONG; i++)
+        memcpy(list + i * (sizeof line - 1), line, sizeof line);
+    int fd = send_list(query, TYPE, list);
     ck_assert_int_gt(recv(fd, first, sizeof first, 0), 0);
     free(list);
     return fd;
