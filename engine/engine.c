@@ -132,6 +132,9 @@ static enum err_code describe_tokens(struct engine_model *model, struct err *err
     for (unsigned i = 0; i < info->vocab_size; i++)
         if (info->token_texts[i] != NULL && strlen(info->token_texts[i]) > info->token_bytes_max)
             info->token_bytes_max = (unsigned)strlen(info->token_texts[i]);
+    const int32_t mask = model->stacks[0].pipeline.tokenizer->specials.mask;
+    if (info->task == ENGINE_FILL && mask >= 0 && (unsigned)mask < info->vocab_size)
+        info->mask_token = info->token_texts[mask];
     return ERR_OK;
 }
 

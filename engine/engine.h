@@ -108,6 +108,7 @@ struct engine_info {
     /* [vocab_size] of fill and sparse: a token's text, UTF-8; NULL: no token has the id */
     const char *const *token_texts;
     unsigned token_bytes_max; /* of the longest of them */
+    const char *mask_token;   /* of fill: what a text has for a masked token; NULL: nothing */
     unsigned feature_size;    /* of a result's features */
     unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */

@@ -666,6 +666,8 @@ struct json_t *answer_model(const struct engine_info *info)
         add(&model, "similarity", json_string_nocheck(info->similarity));
         add(&model, "prompts", texts(info->prompts, info->prompt_count));
     }
+    if (info->task == ENGINE_FILL)
+        add(&model, "mask_token", text_or_null(info->mask_token));
     add(&model, "zero_shot", json_boolean(info->is_zero_shot));
     if (info->is_zero_shot)
         add(&model, "hypothesis_template", json_string(info->hypothesis));
