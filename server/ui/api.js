@@ -2,6 +2,7 @@
  * it also works behind a proxy that serves it under a prefix. */
 import { anotherKey, authorization, currentKey } from './key.js';
 import { wellFormed } from './request.js';
+import { withLine } from './tasks.js';
 
 /**
  * @typedef {{kind: 'image', blob: Blob, name: string, type: string}
@@ -91,29 +92,22 @@ export async function getMetrics(signal) {
     return response.text();
 }
 
-/** A regression has numbers in place of a label with its score: they are shown where labels are. */
-function withLabel(answer) {
-    const number = (value) => String(Number(value.toPrecision(6)));
-    const numbers = answer.values !== undefined
-        ? Object.entries(answer.values).map(([name, value]) => `${name} ${number(value)}`).join(', ')
-        : answer.value !== undefined ? number(answer.value) : undefined;
-    return numbers === undefined ? answer
-        : { label: numbers, score: NaN, predictions: [], ...answer };
-}
-
 /**
  * @param {import('./request.js').Request} request
  * @param {AbortSignal} signal
- * @returns {Promise<{answer: object, roundTripMs: number}>} throws a Refusal or an AbortError
+ * @returns {Promise<{answer: object, reply: object, roundTripMs: number}>} reply: as it came;
+ *     throws a Refusal or an AbortError
  */
 export async function predict(request, signal) {
     const begun = performance.now();
     const response = await fetchAnswer(request.url, { method: 'POST', body: request.body, signal,
         headers: { 'Content-Type': request.type } }, true);
-    const { results, ...rest } = await response.json();
-    const answer = results === undefined ? withLabel(rest)
-        : { results: results.map(withLabel), ...rest };
-    return { answer, roundTripMs: performance.now() - begun };
+    const reply = await response.json();
+    const { results, ...rest } = reply;
+    const line = (one) => (one.status === undefined ? withLine(one) : one);
+    const answer = results === undefined ? withLine(rest)
+        : { results: results.map(line), ...rest };
+    return { answer, reply, roundTripMs: performance.now() - begun };
 }
 
 /**

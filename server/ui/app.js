@@ -38,6 +38,10 @@ const search = new SearchView(byId('search'), { tellServer });
 const feedback = new Feedback(() => past.update());
 const past = new HistoryView(byId('history'), feedback);
 const predict = new PredictView({ feedback, tellServer, finish: (entry) => past.finish(entry),
+    search: (input, name) => {
+        location.hash = '#search';
+        search.take(input, name);
+    },
     record: (record) => {
         live.addRecord(record);
         past.add(record);

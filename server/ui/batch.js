@@ -6,6 +6,7 @@ import { inputOf, probe } from './input.js';
 import { limitsOf, pack } from './packing.js';
 import { pixelsOf } from './pixels.js';
 import { envelopeOf, requestOf } from './request.js';
+import { lackOf } from './tasks.js';
 
 /**
  * @typedef {{file: File, name: string, kind: string, type: string, size: number, pixels: number,
@@ -43,9 +44,12 @@ export async function rowOf(file) {
 }
 
 /** What can be said without asking; null: nothing. */
-function hindrance(row, limits, model) {
+function hindrance(row, limits, model, question) {
     if (model === undefined)
         return refuse(-1, 'No model', `No model for ${row.kind}s is served here.`).problem;
+    const lack = lackOf(model, question);
+    if (lack !== '')
+        return refuse(-1, 'Not asked', lack).problem;
     if (row.size > limits.bytes)
         return refuse(413, 'Content Too Large', `This input has ${bytes(row.size)}; the server ` +
             `takes at most ${bytes(limits.bytes)}.`).problem;
@@ -129,7 +133,7 @@ export async function runBatch(rows, options, how) {
         const asked = options.of(kind);
         const ready = rows.filter((row) => row.kind === kind && row.results.length === 0);
         for (const row of ready) {
-            const problem = hindrance(row, limits, model);
+            const problem = hindrance(row, limits, model, options.question());
             row.results = problem === null ? [] : [{ problem }];
         }
         how.done(ready.filter((row) => row.results.length > 0), 0);

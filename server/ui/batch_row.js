@@ -1,6 +1,7 @@
 /* A row of the table of several inputs: the picture or how the text begins, and what came of it. */
 import { el, icon } from './dom.js';
 import { percent } from './format.js';
+import { headlineOf } from './tasks.js';
 import { chip, isUnknown, reason, unreadNote } from './verdict.js';
 
 const THUMB_SIDE = 40;
@@ -31,7 +32,7 @@ export function rowElement(row, open) {
 
 function verdictOf(answer) {
     return isUnknown(answer)
-        ? ['Unknown', el('span', { class: 'start' }, `nearest: ${answer.label}`)] : [answer.label];
+        ? ['Unknown', el('span', { class: 'start' }, `nearest: ${answer.label}`)] : [headlineOf(answer)];
 }
 
 function answered(answer) {

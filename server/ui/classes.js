@@ -11,6 +11,9 @@ function classesOf({ name, labels }) {
 
 /* What the answer of a class promises before it may go out by itself. */
 function promiseOf(model) {
+    if (model.calibrated === false && model.task === 'tag')
+        return model.uncalibrated === 'auto' ? null : el('p', { class: 'hint' },
+            'Without thresholds: answers with spans are reviewed.');
     if (model.calibrated === false)
         return el('p', { class: 'hint' }, model.uncalibrated === 'auto'
             ? 'Not calibrated: answers are automatic, and nobody knows how many of them are right.'
@@ -35,7 +38,8 @@ export function showClasses(place, models) {
     place.hidden = models.length === 0;
     const [only] = models;
     const title = models.length === 1
-        ? `${plural(only.labels.length, 'class')} of ${only.name}` : 'Classes of the models';
+        ? `${plural(only.labels.length, only.task === 'tag' ? 'label' : 'class')} of ${only.name}`
+        : 'Classes of the models';
     const open = place.querySelector('details')?.open ?? false;
     place.replaceChildren(el('details', { open }, el('summary', {}, title),
         ...models.flatMap((model) => [models.length === 1 ? null : el('h3', {}, model.name),

@@ -8,6 +8,10 @@ import { CONTEXT } from './context.js';
  *     name: of the input; index: among the results that share the answer's id
  */
 
+function withoutText({ label, score, start, end }) {
+    return { label, score, start, end };
+}
+
 /** @param {Record} record @returns {object} plain, to become JSON */
 export function entryOf({ when, name, kind, answer, problem, roundTripMs, index }) {
     const head = { time: when.toISOString(), input: name, kind };
@@ -15,9 +19,12 @@ export function entryOf({ when, name, kind, answer, problem, roundTripMs, index 
         return { ...head, error: `${problem.title}: ${problem.detail}`, status: problem.status };
     const { label, score, decision, truncated, ood_score, ood_rank, class_code } = answer;
     return { ...head, id: answer.id, index, model: answer.model.name,
-        version: answer.model.version, digest: answer.model.digest, label, score, decision,
+        version: answer.model.version, digest: answer.model.digest, label,
+        score: Number.isNaN(score) ? undefined : score, decision,
         reason: answer.reason, truncated, class_code, ood_score, ood_rank,
-        predictions: answer.predictions, context: answer.context, round_trip_ms: roundTripMs };
+        predictions: answer.predictions, spans: answer.spans?.map(withoutText),
+        answers: (answer.answers ?? (answer.answer ? [answer.answer] : undefined))
+            ?.map(withoutText), context: answer.context, round_trip_ms: roundTripMs };
 }
 
 const COLUMNS = ['time', 'input', 'kind', 'model', 'version', 'label', 'score', 'decision',

@@ -86,7 +86,7 @@ export class HistoryView {
                 ? ` The last ${ROWS_SHOWN} are shown, all are saved.` : ''}`;
         this.answers.fill(this.entries.slice(0, ROWS_SHOWN).map((entry) =>
             row(clock(new Date(entry.time)), entry.input, shortVerdict(entry),
-                num(percent(entry.score)), entry.decision, entry.model,
+                num(percent(entry.score)), entry.decision ?? '–', entry.model,
                 contextText(entry.context), this.feedback.labelOf(entry) ?? '')));
         this.drawLabels();
     }

@@ -128,7 +128,7 @@ export class LiveView {
     showRecords() {
         this.recent.fill(this.records.map(({ when, name, answer, roundTripMs }) =>
             row(clock(when), name, shortVerdict(answer), num(percent(answer.score)),
-                answer.decision, num(milliseconds(roundTripMs)))));
+                answer.decision ?? '–', num(milliseconds(roundTripMs)))));
     }
 
     setShown(shown) {

@@ -14,7 +14,8 @@ const DRIFTS = [['label', 'labels'], ['score', 'scores'], ['ood', 'strangeness']
     ['value', 'numbers']];
 
 function factsText(model) {
-    return [model.kind, model.family, model.dtype, plural(model.labels.length, 'class'),
+    return [model.kind, model.family, model.dtype,
+        model.labels.length > 0 ? plural(model.labels.length, 'class') : model.task,
         `version ${model.version} is the primary`].join(', ');
 }
 

@@ -3,6 +3,7 @@
 import { contextFields } from './context.js';
 import { byId, el } from './dom.js';
 import { showClasses } from './classes.js';
+import { isShown, isWhole, taskHint } from './tasks.js';
 
 export class Options {
     /**
@@ -21,17 +22,16 @@ export class Options {
             changed.other();
         });
         byId('layer').addEventListener('change', () => changed.other());
-        byId('candidate-labels').addEventListener('change', () => changed.other());
+        for (const id of ['candidate-labels', 'may-be-empty', 'aggregation'])
+            byId(id).addEventListener('change', () => changed.other());
     }
 
-    /** Models that answer a vector are left out: the page does not show vectors. */
-    setModels(all) {
+    setModels(models) {
         const before = byId('model').value;
-        const models = all.filter(({ task }) => task !== 'embed');
         this.models = models;
         byId('model').replaceChildren(el('option', { value: '' }, 'Default for the input'),
             ...models.map((model) => el('option', { value: model.name },
-                `${model.name} (${model.kind})`)));
+                `${model.name} (${model.kind}${isShown(model) ? '' : ', only vectors'})`)));
         this.choose(models.some((model) => model.name === before) ? before : '');
     }
 
@@ -48,10 +48,19 @@ export class Options {
         return this.named(byId('model').value);
     }
 
-    /** The model that will answer an input of this kind; undefined before it is known. */
+    /** The model that will answer an input of this kind; undefined before it is known. The page's
+     * default is the first whose answers it can show, not the server's. */
     model(kind) {
         const chosen = this.chosen();
-        return chosen?.kind === kind ? chosen : this.models.find((model) => model.kind === kind);
+        const fit = this.models.filter((model) => model.kind === kind);
+        return chosen?.kind === kind ? chosen : fit.find(isShown) ?? fit[0];
+    }
+
+    /* Needless where the server takes the same model. */
+    nameOf(model, kind) {
+        const first = this.models.find(({ reads }) => reads.includes(kind));
+        return model === undefined || (this.chosen() === undefined && model === first) ? ''
+            : model.name;
     }
 
     /** The method by name, also the model's own choice; undefined before that is known. */
@@ -67,16 +76,21 @@ export class Options {
         this.fillLayers(model, this.method(kind));
         this.fillSecond(model);
         this.showCandidates(model);
-        showClasses(byId('known'), model === undefined ? this.models : [model]);
+        this.showTask(model);
+        const known = (model === undefined ? this.models : [model])
+            .filter(({ labels, task }) => labels.length > 0 && task !== 'answer');
+        showClasses(byId('known'), known);
     }
 
     /* Rollout goes through the first n layers, attention is that of layer n. */
     fillLayers(model, method) {
         const select = byId('layer');
         const layers = model?.layers ?? 0;
+        byId('method').disabled = model?.explain_default === null;
         byId('method').options[0].textContent = model === undefined ? 'Default'
-            : `Default (${model.explain_default})`;
-        const takes = method === 'rollout' || method === 'attention';
+            : model.explain_default === null ? '–' : `Default (${model.explain_default})`;
+        const takes = model?.explain_default !== null &&
+            (method === 'rollout' || method === 'attention');
         const before = select.value;
         const word = method === 'rollout' ? 'First' : 'Layer';
         const rows = Array.from({ length: takes ? layers : 0 }, (_, i) =>
@@ -85,6 +99,19 @@ export class Options {
             !takes ? '–' : method === 'rollout' ? 'All' : 'Last'), ...rows);
         select.value = [...select.options].some((option) => option.value === before) ? before : '0';
         select.disabled = !takes || layers === 0;
+    }
+
+    /* What a model of its task is asked beside the text. */
+    showTask(model) {
+        const tags = model?.task === 'tag';
+        byId('question-field').hidden = model?.task !== 'answer';
+        byId('aggregation').hidden = byId('aggregation-label').hidden = !tags;
+        byId('task-hint').textContent = taskHint(model);
+    }
+
+    /** The question to the text, as it is written. */
+    question() {
+        return byId('question').value;
     }
 
     /* A zero-shot model answers in any labels; its own, if it has some, when none are written. */
@@ -99,13 +126,13 @@ export class Options {
         return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))];
     }
 
-    /* Others of the same kind; without any there is nothing to choose. */
+    /* Others of the same kind that also give labels; without any there is nothing to choose. */
     fillSecond(model) {
         const select = byId('second');
         const before = select.value;
-        const others = this.models.filter((other) => other !== model &&
-            (model === undefined || other.kind === model.kind));
-        const fit = model === undefined ? [] : others;
+        const fit = model === undefined || !isWhole(model) ? []
+            : this.models.filter((other) => other !== model && other.kind === model.kind &&
+                isWhole(other));
         select.replaceChildren(el('option', { value: '' }, fit.length === 0 ? '–' : 'None'),
             ...fit.map(({ name }) => el('option', { value: name }, name)));
         select.value = fit.some(({ name }) => name === before) ? before : '';
@@ -118,12 +145,15 @@ export class Options {
      * @returns {import('./request.js').Options[]}
      */
     of(kind) {
-        const chosen = this.chosen();
-        const first = { model: chosen?.kind === kind ? chosen.name : '',
-            method: byId('method').value, layer: Number(byId('layer').value),
-            context: this.context(), labels: this.candidates(this.model(kind)) };
+        const model = this.model(kind);
+        const one = (asked, name) => ({ model: name, task: asked?.task,
+            method: asked?.explain_default === null ? 'false' : byId('method').value,
+            layer: Number(byId('layer').value), context: this.context(),
+            labels: this.candidates(asked), question: this.question(),
+            mayBeEmpty: byId('may-be-empty').checked, aggregation: byId('aggregation').value });
+        const first = one(model, this.nameOf(model, kind));
         const second = this.named(byId('second').value);
-        return second === undefined || second.kind !== kind || second === this.model(kind) ? [first]
-            : [first, { ...first, model: second.name, labels: this.candidates(second) }];
+        return second === undefined || second.kind !== kind || second === model ? [first]
+            : [first, one(second, second.name)];
     }
 }

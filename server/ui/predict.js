@@ -4,7 +4,7 @@ import { Refusal, getModels, refuse } from './api.js';
 import { askOne, checkSize } from './ask.js';
 import { BatchView } from './batch_view.js';
 import { comparison } from './compare.js';
-import { byId, el } from './dom.js';
+import { announce, byId, el } from './dom.js';
 import { entryOf } from './entry.js';
 import { inputOf, listen, textInput } from './input.js';
 import { markForm } from './mark.js';
@@ -13,6 +13,7 @@ import { problemPanel } from './problem.js';
 import { resultPanels } from './result.js';
 import { sampleButtons } from './samples.js';
 import { saveButtons } from './save.js';
+import { isShown, isWhole, lackOf } from './tasks.js';
 
 function describe(kind) {
     return kind === 'image' ? 'an image' : 'a text';
@@ -28,9 +29,10 @@ export class PredictView {
     /**
      * @param {{record: (record: import('./entry.js').Record) => void,
      *     tellServer: (ok: boolean) => void, finish: (entry: object) => object,
+     *     search: (input: import('./api.js').Input, model: string) => void,
      *     feedback: import('./feedback.js').Feedback}} page
      *     record: told of every answer, never of a text; tellServer: whether there was an answer;
-     *     finish: completes an entry that is saved
+     *     finish: completes an entry that is saved; search: looks for past cases near to an input
      */
     constructor(page) {
         this.page = page;
@@ -58,6 +60,10 @@ export class PredictView {
         byId('text').addEventListener('input', () => this.showNext());
         byId('text').addEventListener('keydown', (event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+                this.send();
+        });
+        byId('question').addEventListener('keydown', (event) => {
+            if (event.key === 'Enter')
                 this.send();
         });
     }
@@ -187,6 +193,11 @@ export class PredictView {
      *     person says of it is said of those, and they are not new
      */
     async ask(input, known = []) {
+        const model = this.options.model(input.kind);
+        const lack = lackOf(model, this.options.question(), input.text);
+        if (lack !== '')
+            return isShown(model) ? this.refuse('Nothing asked', lack)
+                : this.pointToSearch(input, model);
         this.running?.abort();
         const running = this.running = new AbortController();
         this.result.setAttribute('aria-busy', 'true');
@@ -205,9 +216,11 @@ export class PredictView {
     /** What may be done with an answer: its right label said, and itself kept. */
     toolsFor(record) {
         const entry = entryOf(record);
-        const labels = this.options.named(entry.model)?.labels ?? [entry.label];
+        const model = this.options.named(entry.model);
+        const labels = model?.labels ?? [entry.label];
         return (suffix) => el('div', { class: 'row tools' },
-            markForm({ entry, labels, feedback: this.page.feedback }, suffix),
+            model !== undefined && !isWhole(model) ? null
+                : markForm({ entry, labels, feedback: this.page.feedback }, suffix),
             saveButtons('attnd-result', () => [this.page.finish(entry)]));
     }
 
@@ -215,7 +228,11 @@ export class PredictView {
         const records = shown.map(({ input: { name, kind }, answer, roundTripMs }) => ({
             when: new Date(), name, kind, answer, roundTripMs,
             ...known.find((one) => one.answer?.model.name === answer.model.name) }));
-        const full = shown.map((one, i) => ({ ...one, tools: this.toolsFor(records[i]) }));
+        const full = shown.map((one, i) => {
+            const model = this.options.named(one.answer.model.name);
+            return { ...one, labels: model?.labels, mask: model?.mask_token,
+                question: one.request.json?.question, tools: this.toolsFor(records[i]) };
+        });
         this.running = null;
         this.result.removeAttribute('aria-busy');
         this.result.replaceChildren(...full.length === 2 ? comparison(full)
@@ -224,6 +241,19 @@ export class PredictView {
         this.page.tellServer(true);
         records.filter(({ answer }) => shown.some((one) => one.answer === answer))
             .forEach(this.page.record);
+    }
+
+    /** A vector is for machines: what it is near to is for people. */
+    pointToSearch(input, model) {
+        this.running?.abort();
+        this.running = null;
+        this.result.removeAttribute('aria-busy');
+        const title = `${model.name} gives only vectors`;
+        this.result.replaceChildren(el('div', { class: 'panel only-vectors' }, el('h2', {}, title),
+            el('p', {}, lackOf(model, '')), el('button', { type: 'button', id: 'to-search',
+                click: () => this.page.search(input, model.name) }, 'Search with this input')));
+        announce(title);
+        bringIntoView(this.result);
     }
 
     /** Says what the page itself does not do, and sends nothing. */

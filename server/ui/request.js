@@ -3,11 +3,12 @@
 /**
  * @typedef {import('./api.js').Input} Input
  * @typedef {{model: string, method: string, layer: number, context: object|null,
- *     labels: string[], keep?: boolean}} Options
+ *     labels: string[], keep?: boolean, task?: string, question?: string, mayBeEmpty?: boolean,
+ *     aggregation?: string}} Options
  *     model '': the server's default; method: 'true', 'false' or a name; layer 0: the method's own;
  *     context: where the input comes from (lot, wafer, ...), null: not said;
  *     labels: what a zero-shot model is to choose from, none: its own; keep false: the input is
- *     not to be kept for a review
+ *     not to be kept for a review; task: of the model, absent: it gives labels
  * @typedef {{url: string, type: string, body: Blob|string, file: string|null, json: object|null}}
  *     Request  file or json: what the command that asks the same is made of
  */
@@ -15,14 +16,25 @@
 /* Predictions of each of several inputs that are kept. */
 const TOP_OF_SEVERAL = 5;
 
+/* Answers, and words for each masked token. Spans and weights come as they are. */
+const TOP = { answer: 5, fill: 8, tag: undefined, sparse: undefined };
+
 /** A lone surrogate is no character and has no UTF-8: it becomes U+FFFD, which is also one. */
 export function wellFormed(text) {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(new TextEncoder().encode(text));
 }
 
+/* What only models of the task take. */
+function taskOptions({ task, mayBeEmpty, aggregation }) {
+    return { ...task === 'answer' && mayBeEmpty === true && { handle_impossible_answer: true },
+        ...task === 'tag' && aggregation !== undefined && aggregation !== 'simple' &&
+            { aggregation } };
+}
+
 /** @param {Options} options */
 function optionsOf(options) {
-    const out = { top_k: 'all' };
+    const top = options.task in TOP ? TOP[options.task] : 'all';
+    const out = { ...top !== undefined && { top_k: top }, ...taskOptions(options) };
     if (options.model !== '')
         out.model = options.model;
     if (options.method !== 'false')
@@ -48,9 +60,9 @@ async function base64Of(blob) {
 }
 
 /** The member of a request that carries the input. */
-async function memberOf(input) {
+async function memberOf(input, { task, question }) {
     return input.kind === 'image' ? { image: await base64Of(input.blob) }
-        : { text: wellFormed(input.text),
+        : { text: wellFormed(input.text), ...task === 'answer' && { question: wellFormed(question) },
             ...input.pair !== undefined && { text_pair: wellFormed(input.pair) } };
 }
 
@@ -77,7 +89,7 @@ export async function requestOf(input, options) {
         url.search = new URLSearchParams([...Object.entries(chosen), ...query]).toString();
         return { url: url.href, type: input.type, body: input.blob, file: input.name, json: null };
     }
-    const json = { ...await memberOf(input), ...chosen, ...context !== null && { context } };
+    const json = { ...await memberOf(input, options), ...chosen, ...context !== null && { context } };
     return { url: url.href, type: 'application/json', body: JSON.stringify(json), file: null, json };
 }
 
@@ -89,7 +101,9 @@ export async function requestOf(input, options) {
  * @returns {Promise<Request>}
  */
 export async function envelopeOf(inputs, options) {
-    const body = { inputs: await Promise.all(inputs.map(memberOf)), top_k: TOP_OF_SEVERAL };
+    const body = { inputs: await Promise.all(inputs.map((input) => memberOf(input, options))),
+        ...options.task !== 'tag' && options.task !== 'sparse' && { top_k: TOP_OF_SEVERAL },
+        ...taskOptions(options) };
     if (options.model !== '')
         body.model = options.model;
     if (options.labels.length > 0)

@@ -4,11 +4,10 @@ import { curlOf } from './curl.js';
 import { announce, el } from './dom.js';
 import { milliseconds, percent } from './format.js';
 import { heatMap } from './heat_map.js';
+import { barRow, longTable, partsOf } from './parts.js';
+import { headlineOf } from './tasks.js';
 import { UNKNOWN, chip, figures, isUnknown, reason, spokenVerdict, unreadNote } from './verdict.js';
 import { joinPair, shadedWords } from './words.js';
-
-/* Labels that are shown at once; a model of ImageNet has a thousand. */
-const ROWS_SHOWN = 12;
 
 /* Sides of the picture in CSS pixels, at most; small wafer maps are enlarged to it. */
 const PICTURE_SIDE = 400;
@@ -19,16 +18,17 @@ function strangeness({ ood_rank }) {
 }
 
 function labelLine(answer) {
-    return [el('span', { id: 'label' }, answer.label),
+    return [el('span', { id: 'label' }, headlineOf(answer)),
         answer.class_code === undefined ? null
             : el('span', { class: 'code' }, `code ${answer.class_code}`),
-        el('span', { class: 'score', id: 'score' }, percent(answer.score))];
+        Number.isFinite(answer.score)
+            ? el('span', { class: 'score', id: 'score' }, percent(answer.score)) : null];
 }
 
 /* What is unknown is the headline then, and its nearest label a line below. */
 function headline(answer) {
     const decision = chip(answer);
-    decision.id = 'decision';
+    decision?.setAttribute('id', 'decision');
     const [label, ...rest] = labelLine(answer);
     return isUnknown(answer)
         ? [el('div', { class: 'verdict-line' }, el('h2', { id: 'verdict' }, UNKNOWN), decision),
@@ -50,29 +50,13 @@ function headOf(answer, name) {
         answer.context === undefined ? null : ` · ${contextText(answer.context)}`));
 }
 
-function classRow(prediction, first) {
-    const bar = el('span', { class: 'fill' });
-    bar.style.width = `${100 * Math.min(Math.max(prediction.score, 0), 1)}%`;
-    return el('tr', { class: first ? 'first' : null },
-        el('th', { scope: 'row' }, prediction.label),
-        el('td', { class: 'bar-cell' }, el('span', { class: 'track' }, bar)),
-        el('td', { class: 'number', title: String(prediction.score) }, percent(prediction.score)));
-}
-
-function classesOf(answer) {
-    const rows = answer.predictions.map((prediction, i) => classRow(prediction, i === 0));
-    const body = el('tbody', {}, ...rows.slice(0, ROWS_SHOWN));
-    const more = rows.length <= ROWS_SHOWN ? null
-        : el('button', { type: 'button', class: 'link', click: () => {
-            body.append(...rows.slice(ROWS_SHOWN));
-            more.remove();
-        } }, `Show all ${rows.length} classes`);
+function classesOf({ predictions = [] }) {
+    if (predictions.length === 0)
+        return null;
+    const rows = predictions.map(({ label, score }, i) => barRow(label, score, percent(score),
+        { first: i === 0, exact: String(score) }));
     return el('section', { class: 'panel classes', 'aria-label': 'Scores of all classes' },
-        el('h3', {}, 'Classes'),
-        el('table', { id: 'classes' },
-            el('thead', { class: 'hidden' }, el('tr', {}, el('th', { scope: 'col' }, 'Class'),
-                el('th', { scope: 'col' }, 'Bar'), el('th', { scope: 'col' }, 'Score'))),
-            body), more);
+        el('h3', {}, 'Classes'), ...longTable('classes', ['Class', 'Bar', 'Score'], rows, 'class'));
 }
 
 /* A picture of few pixels shows them as they are. */
@@ -141,10 +125,10 @@ function timingPanel(answer, roundTripMs) {
         el('h3', {}, 'Latency'), timingOf(answer, roundTripMs));
 }
 
-function requestPanel(request, answer) {
+function requestPanel(request, reply) {
     return el('section', { class: 'panel request', 'aria-label': 'Request' },
         copyable('The same with curl', curlOf(request), 'curl', true),
-        copyable('Answer as JSON', JSON.stringify(answer, null, 2), 'json', false));
+        copyable('Answer as JSON', JSON.stringify(reply, null, 2), 'json', false));
 }
 
 /** Ids are of the page: what is shown twice needs others the second time. */
@@ -167,18 +151,21 @@ export function evidenceOf({ input, picture, answer }, suffix) {
 
 /**
  * @param {{input: import('./api.js').Input, picture: HTMLImageElement|null, request: object,
- *     answer: object, roundTripMs: number, tools: (suffix: string) => Element}} shown
- *     tools: what may be done with the answer
+ *     answer: object, reply: object, roundTripMs: number, tools: (suffix: string) => Element}} shown
+ *     tools: what may be done with the answer; the rest see parts.js
  * @param {string} suffix  of ids: '' the first time
  * @returns {Element[]}
  */
-export function resultPanels({ input, picture, request, answer, roundTripMs, tools }, suffix = '') {
-    const seen = evidenceOf({ input, picture, answer }, '');
+export function resultPanels(shown, suffix = '') {
+    const { input, request, answer, reply, roundTripMs, tools } = shown;
+    const parts = partsOf(shown);
     announce(spokenVerdict(answer));
     const head = headOf(answer, input.name);
-    const panels = rename([head, el('div', { class: 'evidence' }, seen,
-        el('div', { class: 'beside' }, classesOf(answer), timingPanel(answer, roundTripMs))),
-    requestPanel(request, answer)], suffix);
+    const panels = rename([head, el('div', { class: 'evidence' },
+        parts === null ? evidenceOf(shown, '') : parts.seen,
+        el('div', { class: 'beside' }, parts === null ? classesOf(answer) : parts.list,
+            timingPanel(answer, roundTripMs))),
+    requestPanel(request, reply)], suffix);
     head.append(tools(suffix));
     return panels;
 }

@@ -10,6 +10,7 @@ import { OpenGroup, groupCard } from './review_group.js';
 import { Inputs } from './review_input.js';
 import { listenToKeys } from './review_keys.js';
 import { Labels } from './review_labels.js';
+import { isWhole } from './tasks.js';
 
 const DECISIONS = [['', 'Review and unknown'], ['review', 'Review'], ['unknown', 'Unknown'],
     ['auto', 'Automatic'], ['any', 'Any']];
@@ -75,7 +76,7 @@ export class ReviewView {
 
     setModels(models) {
         const before = this.model.value;
-        this.models = models.filter((model) => model.zero_shot !== true);
+        this.models = models.filter((model) => isWhole(model) && model.zero_shot !== true);
         this.model.replaceChildren(...this.models.map(({ name }) =>
             el('option', { value: name }, name)));
         if (this.models.some(({ name }) => name === before))

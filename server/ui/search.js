@@ -90,13 +90,14 @@ export class SearchView {
         }
     }
 
-    take(input) {
+    /** @param {string} [name]  of the model, if it has an index */
+    take(input, name = this.model.value) {
         this.input = input;
         if (input.kind === 'text' && this.text.value !== input.text)
             this.text.value = input.text;
-        const chosen = this.models.find(({ name }) => name === this.model.value);
-        if (chosen !== undefined && chosen.kind !== input.kind)
-            this.model.value = '';
+        const fits = this.models.some((model) => model.name === name &&
+            model.reads.includes(input.kind));
+        this.model.value = fits ? name : '';
         this.again();
     }
 

@@ -2,6 +2,7 @@
  * only the nearest one: it never stands alone. */
 import { el, icon } from './dom.js';
 import { percent } from './format.js';
+import { headlineOf } from './tasks.js';
 
 export const DECISIONS = {
     auto: { word: 'Automatic', why: 'Sure enough to go out by itself' },
@@ -26,11 +27,15 @@ export function spokenVerdict(answer) {
     if (isUnknown(answer))
         return `${UNKNOWN}. Nearest label ${answer.label}, ${percent(answer.score)}`;
     const word = DECISIONS[answer.decision]?.word ?? answer.decision;
-    return `${answer.label}, ${percent(answer.score)}, ${word}`;
+    return [headlineOf(answer), ...Number.isFinite(answer.score) ? [percent(answer.score)] : [],
+        ...word === undefined ? [] : [word]].join(', ');
 }
 
-/** A word with its sign. A decision that this page does not know is one for a person. */
+/** A word with its sign; null: nothing was decided. A decision that this page does not know is one
+ * for a person. */
 export function chip(answer) {
+    if (answer.decision === undefined)
+        return null;
     const known = DECISIONS[answer.decision];
     const name = known === undefined ? 'review' : answer.decision;
     return el('span', { class: `chip ${name}` }, icon(name),

@@ -8,6 +8,9 @@ import { percent } from './format.js';
 /* Characters of a phrase or span that are shown; a log may hold a word of thousands. */
 const EXCERPT_SHOWN = 120;
 
+/* Characters of a text in a list or a headline. */
+const LINE_SHOWN = 80;
+
 /* How much of a text is shown behind the last word that the model has read. */
 const UNREAD_SHOWN = 400;
 
@@ -77,8 +80,13 @@ function pieces(text, words, units) {
     return out;
 }
 
-/** Arrow keys go from word to word; the whole text is one stop of the Tab key. */
-function walk(container, elements, tell) {
+/**
+ * Arrow keys go from element to element; the whole text is one stop of the Tab key.
+ *
+ * @param {(index: number) => void} tell  what is at hand, by key or by pointer; -1: none
+ * @returns {(index: number) => void}  goes to an element
+ */
+export function walk(container, elements, tell) {
     let current = 0;
     const go = (index) => {
         elements[current].tabIndex = -1;
@@ -93,11 +101,18 @@ function walk(container, elements, tell) {
         event.preventDefault();
         go(current + steps[event.key]);
     });
-    container.addEventListener('focusin', (event) => tell(elements.indexOf(event.target)));
-    container.addEventListener('pointerover', (event) => tell(elements.indexOf(event.target)));
+    const told = ({ target }) => tell(elements.indexOf(target.closest('[tabindex]')));
+    container.addEventListener('focusin', told);
+    container.addEventListener('pointerover', told);
     if (elements.length > 0)
         elements[0].tabIndex = 0;
     return go;
+}
+
+/** A text in one line: its beginning. */
+export function oneLine(text) {
+    const shown = [...text.slice(0, 2 * LINE_SHOWN)].slice(0, LINE_SHOWN).join('');
+    return visible(shown).replaceAll('\n', ' ') + (shown.length < text.length ? ' …' : '');
 }
 
 /** A part of the text in one line: its beginning, and how much more there is. */
