@@ -47,7 +47,8 @@ enum {
 /* y[r, c] = act(sums[r, c] + bias[c]) + residual[r, c] over a [rows, columns] block, with
  *
  *     sums = float                                                  column_scale == NULL
- *     sums = (int32 - offset[c]) row_scale[r] column_scale[c]       otherwise
+ *     sums = (int32 - (zero_point + row_zero[r]) column_sum[c]) row_scale[r] column_scale[c]
+ *                                                                   otherwise
  *
  * Strides are in numbers. residual may be NULL; y may be the fp32 sums or the residual. With
  * y_bf16 the result is rounded to bf16 (to nearest even) and goes there instead. */
@@ -58,7 +59,8 @@ struct epilogue {
     const void *sums;
     size_t sums_stride;
     const float *row_scale, *column_scale;
-    const int32_t *offset;
+    const int32_t *row_zero, *column_sum; /* a row's zero; the sum of a column's weights */
+    int32_t zero_point;                   /* what the product has taken for zero in every row */
     const float *bias;
     const float *residual;
     size_t residual_stride;
@@ -93,8 +95,10 @@ struct kernels {
 
     /* max |x[i]|, n >= 1; NaN if one of them is NaN. */
     float (*max_abs)(const float *x, size_t n);
-    /* q[i] = round(x[i] inverse) + 128, ties to even; |x[i] inverse| <= 127. */
-    void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse);
+    /* low = min(0, x[i]), high = max(0, x[i]); both NaN if one of them is NaN. */
+    void (*range)(float *low, float *high, const float *x, size_t n);
+    /* q[i] = round(x[i] inverse) + 128 + zero, ties to even; it must lie in 0..255. */
+    void (*quantize)(uint8_t *q, const float *x, size_t n, float inverse, int zero);
     /* bf16, rounded to nearest, ties to even. */
     void (*round_bf16)(uint16_t *out, const float *x, size_t n);
     /* pairs[i] = low[i] in its lower half and high[i] in its upper one, both rounded so. */

@@ -77,7 +77,8 @@ static double sum_of(const struct epilogue *e, size_t r, size_t c)
     size_t i = r * e->sums_stride + c;
     if (e->column_scale == NULL)
         return ((const float *)e->sums)[i];
-    int32_t whole = ((const int32_t *)e->sums)[i] - e->offset[c];
+    int32_t whole =
+        ((const int32_t *)e->sums)[i] - (e->zero_point + e->row_zero[r]) * e->column_sum[c];
     return (double)whole * e->row_scale[r] * e->column_scale[c];
 }
 
@@ -135,10 +136,23 @@ static float max_abs(const float *x, size_t n)
     return max;
 }
 
-static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
+static void range(float *low, float *high, const float *x, size_t n)
+{
+    *low = *high = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i])) {
+            *low = *high = NAN;
+            return;
+        }
+        *low = fminf(*low, x[i]);
+        *high = fmaxf(*high, x[i]);
+    }
+}
+
+static void quantize(uint8_t *q, const float *x, size_t n, float inverse, int zero)
 {
     for (size_t i = 0; i < n; i++)
-        q[i] = (uint8_t)(lrintf(x[i] * inverse) + 128);
+        q[i] = (uint8_t)(lrintf(x[i] * inverse) + 128 + zero);
 }
 
 static void softmax(float *p, const float *x, size_t n)
@@ -254,6 +268,7 @@ const struct kernels kernels_reference = {.name = "reference",
                                           .rotate = rotate,
                                           .rotate_bf16 = rotate_bf16,
                                           .max_abs = max_abs,
+                                          .range = range,
                                           .quantize = quantize,
                                           .round_bf16 = round_bf16,
                                           .pair_bf16 = pair_bf16,

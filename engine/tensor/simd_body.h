@@ -115,7 +115,7 @@ INLINE void store_bf16(uint16_t *out, vec v, size_t count)
 /* Values of one vector of columns, from c on, that are the same for every row of the block. */
 struct columns {
     vec bias, scale;
-    vec_int offset;
+    vec_int sum;
     size_t first, count; /* count < LANES: a partial vector */
 };
 
@@ -130,7 +130,8 @@ INLINE vec epilogue_row(const struct epilogue *e, const struct columns *columns,
 {
     vec v = load_columns((const float *)e->sums + r * e->sums_stride, columns);
     if (integer)
-        v = __builtin_convertvector((vec_int)v - columns->offset, vec) *
+        v = __builtin_convertvector((vec_int)v - columns->sum * (e->zero_point + e->row_zero[r]),
+                                    vec) *
             (columns->scale * e->row_scale[r]);
     v = vec_activate(v + columns->bias, act);
     if (e->residual != NULL)
@@ -146,7 +147,7 @@ INLINE void epilogue_columns(const struct epilogue *e, size_t first, size_t last
     columns.bias = load_columns(e->bias, &columns);
     if (integer) {
         columns.scale = load_columns(e->column_scale, &columns);
-        columns.offset = (vec_int)load_columns((const float *)(const void *)e->offset, &columns);
+        columns.sum = (vec_int)load_columns((const float *)(const void *)e->column_sum, &columns);
     }
     for (size_t r = first; r < last; r++) {
         vec v = epilogue_row(e, &columns, r, act, integer);
@@ -303,22 +304,39 @@ static float max_abs(const float *x, size_t n)
     return largest_magnitude(best);
 }
 
-/* Adding 1.5 x 2^23 rounds to an integer and leaves it in the low bits; 128 more is the zero
- * point. */
-INLINE vec_int quantized(vec v, float inverse)
+/* A minimum or maximum may lose a NaN; the largest magnitude does not. */
+static void range(float *low, float *high, const float *x, size_t n)
 {
-    return (vec_int)(v * inverse + (12582912.0f + 128));
+    vec below = {0}, above = {0}, magnitude = {0};
+    const size_t full = n - n % LANES;
+    const vec rest = full < n ? load_part(x + full, n - full) : splat(0);
+    for (size_t i = 0; i < full; i += LANES) {
+        const vec v = load(x + i);
+        below = vec_min(below, v);
+        above = vec_max(above, v);
+        magnitude = larger_magnitude(magnitude, v);
+    }
+    const float largest = largest_magnitude(larger_magnitude(magnitude, rest));
+    *low = largest == largest ? -vec_largest(-vec_min(below, rest)) : largest;
+    *high = largest == largest ? vec_largest(vec_max(above, rest)) : largest;
 }
 
-static void quantize(uint8_t *q, const float *x, size_t n, float inverse)
+/* Adding 1.5 x 2^23 rounds to an integer and leaves it in the low bits. */
+INLINE vec_int quantized(vec v, float inverse, float zero)
 {
+    return (vec_int)(v * inverse + (12582912.0f + zero));
+}
+
+static void quantize(uint8_t *q, const float *x, size_t n, float inverse, int zero)
+{
+    const float point = (float)(128 + zero);
     uint8_t rest[LANES];
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        narrow_bytes(q + i, quantized(load(x + i), inverse));
+        narrow_bytes(q + i, quantized(load(x + i), inverse, point));
     if (i == n)
         return;
-    narrow_bytes(rest, quantized(load_part(x + i, n - i), inverse));
+    narrow_bytes(rest, quantized(load_part(x + i, n - i), inverse, point));
     memcpy(q + i, rest, n - i);
 }
 
@@ -390,6 +408,7 @@ const struct kernels KERNELS = {.name = NAME,
                                 .rotate = rotate,
                                 .rotate_bf16 = rotate_bf16,
                                 .max_abs = max_abs,
+                                .range = range,
                                 .quantize = quantize,
                                 .round_bf16 = round_bf16,
                                 .pair_bf16 = pair_bf16,

@@ -109,8 +109,9 @@ static void run_quantize(void *context)
     for (size_t r = 0; r < run->rows; r++) {
         const float *x = run->x + r * run->width;
         uint8_t *q = (uint8_t *)run->y + r * run->width;
-        float max = run->kernels->max_abs(x, run->width);
-        run->kernels->quantize(q, x, run->width, 127 / max);
+        float low, high;
+        run->kernels->range(&low, &high, x, run->width);
+        run->kernels->quantize(q, x, run->width, 253 / (high - low), 0);
     }
 }
 

@@ -124,7 +124,8 @@ static struct work lay_out(const struct attention_train *head, float *scratch)
 static struct operand operand_of(const struct work *work, const float *x, size_t x_stride,
                                  size_t rows, size_t width)
 {
-    struct operand operand = {PRECISION_BF16, work->rounded, operand_stride(width, 2), NULL};
+    struct operand operand = {
+        .precision = PRECISION_BF16, .data = work->rounded, .stride = operand_stride(width, 2)};
     if (!is_bf16(work))
         return operand_f32(x, x_stride);
     for (size_t r = 0; r < rows; r++) {

@@ -11,7 +11,8 @@
  *
  *     sum = Σ_k (a[k] + 128) w[k],     of which the caller subtracts 128 Σ_k w[k]
  *
- * unless `biased` is false: then the variant itself subtracts the 128.
+ * unless `biased` is false: then the variant itself subtracts the 128. A row's own zero (operand.h)
+ * is subtracted by the epilogue.
  *
  * There is one variant per instruction set and precision, from gemm_body.h. Peak per core on a
  * Zen 5 with AVX-512 is about 255 GFLOP/s in fp32, 510 in bf16, 1050 GOP/s in int8; the tiles reach

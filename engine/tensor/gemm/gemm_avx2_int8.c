@@ -1,6 +1,6 @@
 /* int8 tiles for plain AVX2. vpmaddubsw multiplies unsigned by signed bytes and saturates the sum
- * of two products at 32767; with both factors within -127..127 and the sign moved from the
- * activation to the weight, |a| sign(w, a), the sum is at most 2 x 127 x 127 = 32258 and nothing
+ * of two products at 32767; with a in -128..127, w in -127..127 and the sign moved from the
+ * activation to the weight, |a| sign(w, a), the sum is at most 2 x 128 x 127 = 32512 and nothing
  * saturates. */
 #pragma GCC target("avx2,fma")
 #include <immintrin.h>

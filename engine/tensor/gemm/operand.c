@@ -1,9 +1,13 @@
 #include "engine/tensor/gemm/operand.h"
 
-#include <stdint.h>
+#include <math.h>
 #include <string.h>
 
 enum { CACHE_LINE = 64 };
+
+/* Steps from a row's smallest to its largest number: a little less than 254, so that the roundings
+ * of the two ends and of the zero between them do not leave the byte. */
+#define STEPS 253.99f
 
 static const struct {
     const char *name;
@@ -42,9 +46,12 @@ enum err_code operand_alloc(struct operand *out, struct arena *arena, enum preci
     size_t stride = operand_stride(width, precision_bytes(precision));
     *out = (struct operand){.precision = precision, .stride = stride};
     out->data = arena_alloc_array(arena, rows, stride);
-    if (precision == PRECISION_INT8)
+    if (precision == PRECISION_INT8) {
         out->scale = arena_alloc_array(arena, rows, sizeof *out->scale);
-    if (out->data == NULL || (precision == PRECISION_INT8 && out->scale == NULL))
+        out->zero = arena_alloc_array(arena, rows, sizeof *out->zero);
+    }
+    if (out->data == NULL ||
+        (precision == PRECISION_INT8 && (out->scale == NULL || out->zero == NULL)))
         return err_no_memory(err, rows * stride);
     return ERR_OK;
 }
@@ -53,8 +60,10 @@ struct operand operand_from(const struct operand *operand, size_t first)
 {
     struct operand rest = *operand;
     rest.data = (char *)operand->data + first * operand->stride;
-    if (rest.scale != NULL)
+    if (rest.scale != NULL) {
         rest.scale += first;
+        rest.zero += first;
+    }
     return rest;
 }
 
@@ -62,15 +71,17 @@ void operand_store(const struct operand *operand, const struct kernels *kernels,
                    const float *x, size_t width)
 {
     void *out = (char *)operand->data + row * operand->stride;
-    float max;
+    float low, high, inverse;
     switch (operand->precision) {
     case PRECISION_BF16:
         kernels->round_bf16(out, x, width);
         break;
     case PRECISION_INT8:
-        max = kernels->max_abs(x, width);
-        operand->scale[row] = max / 127;
-        kernels->quantize(out, x, width, max > 0 ? 127 / max : 0);
+        kernels->range(&low, &high, x, width);
+        operand->scale[row] = high / STEPS - low / STEPS;
+        inverse = operand->scale[row] > 0 ? 1 / operand->scale[row] : 0;
+        operand->zero[row] = inverse > 0 ? (int)lrintf(-low * inverse) - 127 : 0;
+        kernels->quantize(out, x, width, inverse, operand->zero[row]);
         break;
     default:
         if (out != x)

@@ -2,8 +2,10 @@
  *
  *     fp32   the numbers themselves
  *     bf16   rounded to nearest even, ties to even
- *     int8   q = round(x / scale) + 128 as a byte, scale = max |x| / 127 for each row (token), so
- *            that no data is needed to choose it (dynamic, symmetric quantisation)
+ *     int8   q = round(x / scale) + 128 + zero as a byte; scale and zero of each row (token) are
+ *            chosen so that its smallest and its largest number, and 0, lie in 1..255: no data is
+ *            needed for that, and a row with numbers of one sign has all steps for them (dynamic,
+ *            asymmetric quantisation: Jacob et al. 2018, eq. 1)
  *
  * Rows start on cache lines, and an odd number of lines apart: rows whose distance is a multiple of
  * 4 KB would all fall into one set of the first-level cache, and a tile reads 14 of them at once.
@@ -18,6 +20,7 @@
 #include "engine/tensor/kernels.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum precision { PRECISION_F32, PRECISION_BF16, PRECISION_INT8, PRECISION_COUNT };
 
@@ -33,6 +36,7 @@ struct operand {
     void *data;
     size_t stride; /* bytes from one row to the next */
     float *scale;  /* [rows]; int8 only */
+    int32_t *zero; /* [rows], -127..127; int8 only */
 };
 
 /* Bytes from row to row for rows of `width` numbers of `bytes` bytes each. */
@@ -45,7 +49,8 @@ enum err_code operand_alloc(struct operand *out, struct arena *arena, enum preci
 /* fp32 rows that already lie in memory, `stride` floats apart. */
 static inline struct operand operand_f32(const float *x, size_t stride)
 {
-    return (struct operand){PRECISION_F32, (void *)(size_t)x, stride * sizeof *x, NULL};
+    return (struct operand){
+        .precision = PRECISION_F32, .data = (void *)(size_t)x, .stride = stride * sizeof *x};
 }
 
 /* Returns the operand from row `first` on. */

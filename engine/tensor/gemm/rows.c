@@ -80,7 +80,8 @@ static void pack_transposed(struct rows *rows, struct thread_pool *pool, size_t 
     if (rows->precision == PRECISION_F32)
         return;
     rows->panel_bytes = (k + 1) / 2 * line;
-    rows->operand = (struct operand){rows->precision, rows->data, line, NULL};
+    rows->operand =
+        (struct operand){.precision = rows->precision, .data = rows->data, .stride = line};
     assert((m + GEMM_COLUMNS - 1) / GEMM_COLUMNS * rows->panel_bytes <= rows->bytes_max);
     thread_pool_run(pool, share_columns, &(struct packing){&rows->operand, x, x_stride, m, k});
 }
@@ -96,8 +97,9 @@ void rows_pack(struct rows *rows, struct thread_pool *pool, size_t m, size_t k, 
     rows->operand = operand_f32(x, x_stride);
     if (rows->precision == PRECISION_F32)
         return;
-    rows->operand = (struct operand){rows->precision, rows->data,
-                                     operand_stride(k, precision_bytes(rows->precision)), NULL};
+    rows->operand = (struct operand){.precision = rows->precision,
+                                     .data = rows->data,
+                                     .stride = operand_stride(k, precision_bytes(rows->precision))};
     assert(m * rows->operand.stride <= rows->bytes_max);
     thread_pool_run(pool, share_rows, &(struct packing){&rows->operand, x, x_stride, m, k});
 }

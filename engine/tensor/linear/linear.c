@@ -188,7 +188,7 @@ static float held(const struct operand *x, size_t row, size_t k)
 {
     const char *numbers = (const char *)x->data + row * x->stride;
     if (x->precision == PRECISION_INT8)
-        return (float)(((const uint8_t *)numbers)[k] - 128) * x->scale[row];
+        return (float)(((const uint8_t *)numbers)[k] - 128 - x->zero[row]) * x->scale[row];
     if (x->precision == PRECISION_F32)
         return ((const float *)(const void *)numbers)[k];
     uint32_t bits = (uint32_t)((const uint16_t *)(const void *)numbers)[k] << 16;

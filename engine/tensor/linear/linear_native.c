@@ -34,7 +34,7 @@ struct native {
     size_t panels;       /* panels of 32 columns, the last one padded with zeros */
     uint32_t *panel;     /* [panels, groups, 32] groups of weights */
     float *column_scale; /* [panels x 32]; int8 only */
-    int32_t *offset;     /* [panels x 32] the zero point's share of each sum; int8 only */
+    int32_t *column_sum; /* [panels x 32] of a column's weights; int8 only */
 };
 
 /* ---- load ---- */
@@ -45,7 +45,7 @@ static void native_free(struct native *native)
         return;
     pages_return(native->panel, native->panels * native->groups * GEMM_COLUMNS * sizeof(uint32_t));
     free(native->column_scale);
-    free(native->offset);
+    free(native->column_sum);
     free(native);
 }
 
@@ -63,8 +63,8 @@ static enum err_code native_alloc(struct linear *linear, struct err *err)
     size_t columns = native->panels * GEMM_COLUMNS, bytes = columns * native->groups * 4;
     native->panel = pages_share(bytes);
     native->column_scale = calloc(columns, sizeof *native->column_scale);
-    native->offset = calloc(columns, sizeof *native->offset);
-    if (native->panel == NULL || native->column_scale == NULL || native->offset == NULL) {
+    native->column_sum = calloc(columns, sizeof *native->column_sum);
+    if (native->panel == NULL || native->column_scale == NULL || native->column_sum == NULL) {
         native_free(native);
         return err_no_memory(err, bytes);
     }
@@ -84,7 +84,7 @@ static void convert(const struct kernels *kernels, enum precision precision, uin
         break;
     case PRECISION_INT8:
         memset(groups, ZERO_POINT, (count + 3) / 4 * GEMM_GROUP_BYTES);
-        kernels->quantize((uint8_t *)groups, row, count, inverse);
+        kernels->quantize((uint8_t *)groups, row, count, inverse, 0);
         for (size_t i = 0; i < (count + 3) / 4; i++)
             groups[i] ^= 0x80808080u; /* 128 + q, with the top bit flipped, is q */
         break;
@@ -127,10 +127,10 @@ static void fill_stretch(const struct linear *linear, struct native *native, siz
     for (size_t g = 0; g < count; g++)
         for (size_t c = 0; c < GEMM_COLUMNS; c++)
             *out++ = groups[c][g];
-    if (native->gemm->biased)
+    if (linear->backend->precision == PRECISION_INT8)
         for (size_t c = 0; c < GEMM_COLUMNS; c++)
             for (size_t g = 0; g < count; g++)
-                native->offset[panel * GEMM_COLUMNS + c] += ZERO_POINT * sum_of_bytes(groups[c][g]);
+                native->column_sum[panel * GEMM_COLUMNS + c] += sum_of_bytes(groups[c][g]);
 }
 
 static void fill_panel(const struct linear *linear, struct native *native, size_t panel,
@@ -229,7 +229,9 @@ static void finish_rows(const struct panel_run *run, size_t row, size_t rows, co
         .sums_stride = GEMM_COLUMNS,
         .row_scale = integer ? io->x.scale + first : NULL,
         .column_scale = integer ? native->column_scale + run->column : NULL,
-        .offset = integer ? native->offset + run->column : NULL,
+        .row_zero = integer ? io->x.zero + first : NULL,
+        .column_sum = integer ? native->column_sum + run->column : NULL,
+        .zero_point = native->gemm->biased ? ZERO_POINT : 0,
         .bias = run->linear->bias + run->column,
         .residual =
             io->residual != NULL ? io->residual + first * io->residual_stride + run->column : NULL,

@@ -54,18 +54,20 @@ static void check_epilogue(const struct kernels *kernels, size_t columns, enum a
     float *sums = numbers_new(n, 6, 4), *bias = numbers_new(columns, 1, 5);
     float *residual = numbers_new(n, 2, 6), *scale = numbers_new(columns, 1, 8);
     float *y = numbers_new(n, 1, 9), *expected = numbers_new(n, 1, 9);
-    int32_t *offset = calloc(columns, sizeof *offset);
+    int32_t *sum = calloc(columns, sizeof *sum);
     for (size_t i = 0; integer && i < n; i++)
         ((int32_t *)(void *)sums)[i] = (int32_t)(sums[i] * 1000);
     for (size_t c = 0; c < columns; c++)
-        offset[c] = (int32_t)c * 10;
+        sum[c] = (int32_t)c % 7 - 3;
     struct epilogue epilogue = {.y = expected,
                                 .y_stride = stride,
                                 .sums = sums,
                                 .sums_stride = stride,
                                 .row_scale = integer ? (float[]){1e-3f, 2e-3f, 0} : NULL,
                                 .column_scale = integer ? scale : NULL,
-                                .offset = integer ? offset : NULL,
+                                .row_zero = integer ? (int32_t[]){0, -127, 127} : NULL,
+                                .column_sum = integer ? sum : NULL,
+                                .zero_point = act % 2 == 0 ? 128 : 0,
                                 .bias = bias,
                                 .residual = with_residual ? residual : NULL,
                                 .residual_stride = stride,
@@ -88,7 +90,7 @@ static void check_epilogue(const struct kernels *kernels, size_t columns, enum a
     ck_assert_msg(memcmp(halves, rounded, n * sizeof *halves) == 0, "%s, %zu columns in bf16",
                   kernels->name, columns);
     free(halves), free(rounded);
-    free(sums), free(bias), free(residual), free(scale), free(y), free(expected), free(offset);
+    free(sums), free(bias), free(residual), free(scale), free(y), free(expected), free(sum);
 }
 
 START_TEST(epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows)
@@ -333,6 +335,32 @@ START_TEST(max_abs_of_nan_is_nan_and_of_infinity_infinite)
 }
 END_TEST
 
+START_TEST(range_has_zero_in_it_and_both_ends_of_a_nan_are_nan)
+{
+    for (int v = -1; v < VARIANTS; v++)
+        for (int s = 0; s < SIZES; s++) {
+            const struct kernels *kernels = v < 0 ? &kernels_reference : variants[v];
+            if (!kernels_runnable(kernels))
+                continue;
+            const size_t n = sizes[s];
+            for (int shift = -1; shift <= 1; shift++) {
+                float *x = numbers_new(n, 3, (uint32_t)n), low = 0, high = 0, found_low, found_high;
+                for (size_t i = 0; i < n; i++) {
+                    x[i] += 4 * (float)shift;
+                    low = x[i] < low ? x[i] : low;
+                    high = x[i] > high ? x[i] : high;
+                }
+                kernels->range(&found_low, &found_high, x, n);
+                ck_assert(found_low == low && found_high == high);
+                x[n / 2] = nan_of(s);
+                kernels->range(&found_low, &found_high, x, n);
+                ck_assert_msg(isnan(found_low) && isnan(found_high), "%s, %zu", kernels->name, n);
+                free(x);
+            }
+        }
+}
+END_TEST
+
 /* A product that lies in the middle between two integers may go to either: the vector kernels
  * round once, the oracle twice. */
 START_TEST(quantize_rounds_to_the_nearest_step_and_writes_nothing_behind)
@@ -345,12 +373,15 @@ START_TEST(quantize_rounds_to_the_nearest_step_and_writes_nothing_behind)
             memset(q, 0xAA, sizeof q);
             float max = variants[v]->max_abs(x, n);
             ck_assert(max == kernels_reference.max_abs(x, n)); /* exact */
-            variants[v]->quantize(q, x, n, 127 / max);
-            kernels_reference.quantize(expected, x, n, 127 / max);
+            const int zero = s % 2 == 0 ? 0 : -3;
+            const float inverse = 124 / max;
+            variants[v]->quantize(q, x, n, inverse, zero);
+            kernels_reference.quantize(expected, x, n, inverse, zero);
             for (size_t i = 0; i < n; i++)
-                ck_assert_msg(
-                    q[i] == expected[i] || fabsf(x[i] * 127 / max + 128 - (float)q[i]) < 0.5001f,
-                    "%s: %g becomes %d", variants[v]->name, (double)(x[i] * 127 / max), q[i]);
+                ck_assert_msg(q[i] == expected[i] ||
+                                  fabsf(x[i] * inverse + 128 + (float)zero - (float)q[i]) < 0.5001f,
+                              "%s: %g becomes %d", variants[v]->name, (double)(x[i] * inverse),
+                              q[i]);
             ck_assert_int_eq(q[n], 0xAA);
             free(x);
         }
@@ -708,6 +739,7 @@ SUITE("kernels", kernels_run_here_at_least_in_plain_c,
       softmax_of_nan_or_infinity_is_nan_throughout, softmax_of_minus_infinity_is_zero,
       layer_norm_of_nan_or_infinity_is_nan_in_that_row_alone,
       layer_norm_of_a_variance_beyond_fp32_is_nan, max_abs_of_nan_is_nan_and_of_infinity_infinite,
+      range_has_zero_in_it_and_both_ends_of_a_nan_are_nan,
       attention_lets_nan_pass_to_all_that_depends_on_it, layer_norm_agrees_with_the_oracle,
       epilogue_agrees_with_the_oracle_and_leaves_the_gap_between_rows,
       activations_are_exact_over_the_whole_range, gelu_stays_within_its_stated_error,

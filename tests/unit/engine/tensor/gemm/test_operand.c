@@ -55,6 +55,7 @@ static struct operand alloc(struct arena *arena, enum precision precision)
     ck_assert_int_eq(operand.precision, precision);
     ck_assert_uint_eq(operand.stride, operand_stride(WIDTH, precision_bytes(precision)));
     ck_assert_int_eq(operand.scale != NULL, precision == PRECISION_INT8);
+    ck_assert_int_eq(operand.zero != NULL, precision == PRECISION_INT8);
     for (size_t i = 0; i < ROWS * operand.stride; i++)
         ck_assert_uint_eq(((unsigned char *)operand.data)[i], 0);
     return operand;
@@ -68,6 +69,8 @@ static void check_store(enum precision precision, const struct kernels *kernels)
     float x[WIDTH];
     numbers_fill(x, WIDTH, 3, 5);
     x[7] = -4;
+    float low, high;
+    kernels_reference.range(&low, &high, x, WIDTH);
     operand_store(&rest, kernels, 1, x, WIDTH);
     const unsigned char *bytes = whole.data, *row = bytes + 2 * whole.stride;
     size_t size = precision_bytes(precision);
@@ -83,10 +86,12 @@ static void check_store(enum precision precision, const struct kernels *kernels)
         uint32_t bits = (uint32_t)half << 16;
         memcpy(&found, precision == PRECISION_F32 ? (const void *)(row + 4 * k) : &bits, 4);
         if (precision == PRECISION_INT8) {
-            ck_assert_float_eq(whole.scale[2], 4.0f / 127);
+            ck_assert_int_ge(row[k], 1);
+            ck_assert_float_eq_tol((float)(row[k] - 128 - whole.zero[2]) * whole.scale[2], x[k],
+                                   0.501f * whole.scale[2]);
+            ck_assert_float_eq_tol(whole.scale[2] * 254, high - low, 1e-3f);
             ck_assert_float_eq(whole.scale[0], 0);
             ck_assert_float_eq(whole.scale[1], 0);
-            ck_assert_int_eq(row[k], 128 + (int)lrintf(x[k] * (127 / 4.0f)));
         } else if (precision == PRECISION_BF16) {
             ck_assert_float_eq_tol(found, x[k], fabsf(x[k]) / 256);
         } else {
