@@ -55,9 +55,11 @@ static enum err_code put_architecture(struct json_t *config, const struct parame
                           err);
 }
 
-/* Removes num_labels, which could contradict id2label. */
-static enum err_code put_labels(struct json_t *config, const struct spec *spec, struct err *err)
+/* Removes num_labels, which could contradict id2label. A model of tags has no problem_type. */
+static enum err_code put_labels(struct json_t *config, const struct parameters *parameters,
+                                struct err *err)
 {
+    const struct spec *spec = &parameters->spec;
     static const char *const problems[] = {[SCORES_SOFTMAX] = "single_label_classification",
                                            [SCORES_SIGMOID] = "multi_label_classification",
                                            [SCORES_NONE] = "regression"};
@@ -73,7 +75,10 @@ static enum err_code put_labels(struct json_t *config, const struct spec *spec, 
             doc_edit_integer(label2id, spec->labels[i], i, err))
             return err->code;
     }
-    return doc_edit_text(config, "problem_type", problems[spec->scores], err);
+    if (parameters->head == HEAD_CLASSIFIER)
+        return doc_edit_text(config, "problem_type", problems[spec->scores], err);
+    doc_edit_remove(config, "problem_type");
+    return ERR_OK;
 }
 
 /* Writes pruned_heads if layers lack heads; else leaves the member as it was. */
@@ -118,8 +123,8 @@ static enum err_code edit_config(struct json_t *config, const struct export *wha
         (width != NULL && doc_edit_integer(config, width, spec->intermediate, err)) ||
         put_pruned(config, spec, err))
         return err->code;
-    if (what->parameters->head == HEAD_CLASSIFIER)
-        return put_labels(config, spec, err);
+    if (what->parameters->head == HEAD_CLASSIFIER || what->parameters->head == HEAD_TAGS)
+        return put_labels(config, what->parameters, err);
     doc_edit_remove(config, "problem_type");
     return ERR_OK;
 }

@@ -178,7 +178,7 @@ void network_forward(struct network *network, const struct network_batch *batch)
 {
     network_stages_select(network, 0);
     list_tokens(network, batch);
-    if (network->parameters->head == HEAD_MLM)
+    if (network->parameters->head == HEAD_MLM || network->parameters->head == HEAD_TAGS)
         keep_listed(network, batch);
     else
         keep_head_tokens(network);

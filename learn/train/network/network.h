@@ -40,7 +40,7 @@ struct network_options {
 };
 
 /* One micro-batch. An input may be a text in several windows, which are pooled as the spec says.
- * For MLM, `kept` lists the tokens whose words are predicted (indices into the packed batch,
+ * For MLM and tags, `kept` lists the tokens that are predicted (indices into the packed batch,
  * ascending). For a classifier kept_count is 0: the network keeps the family's head tokens. */
 struct network_batch {
     const struct engine_input *const *inputs;
@@ -66,11 +66,11 @@ void network_repack(struct network *network, const float *values);
 void network_forward(struct network *network, const struct network_batch *batch);
 
 /* Logits of the last forward pass: [rows, labels] (for a distilled DeiT the mean of both heads), or
- * for MLM [kept_count, vocab_size]. */
+ * for MLM [kept_count, vocab_size], for tags [kept_count, labels]. */
 const float *network_logits(const struct network *network);
 /* The classifier's input in the last forward pass, before dropout: [rows, spec_features]. It is the
  * class token after the final norm or the pooler, or the mean of the patches, or both. NULL for
- * MLM. */
+ * MLM and tags. */
 const float *network_features(const struct network *network);
 /* The input of a block's query and key projections in the last forward pass: [tokens, D], rows
  * *stride apart. */

@@ -1,6 +1,6 @@
 /* network_head.c - see network_head.h. A classifier pools the tokens of each sequence (first token,
  * mean, or both), then the windows of each input as engine/model/head.h pools them: the mean or the
- * maximum. */
+ * maximum. A classifier of tokens pools nothing. */
 #include "learn/train/network/network_head.h"
 
 #include "engine/model/head.h"
@@ -91,6 +91,20 @@ static enum err_code open_sentence(struct network *network, struct err *err)
     return err->code;
 }
 
+/* One classifier, of the kept tokens. */
+static enum err_code open_tags(struct network *network, struct err *err)
+{
+    const struct parameters_map *map = &network->parameters->map;
+    struct network_head *head = &network->head;
+    const size_t labels = network->spec->label_count, hidden = network->spec->hidden;
+    open_norm(network, err);
+    head->classifiers = 1;
+    head->dropped = network_memory_rows(network, hidden, err);
+    head->logits[0] = network_memory_dense(network, labels, err);
+    return open_linear(network, &head->classifier[0], map->classifier_weight, map->classifier_bias,
+                       hidden, labels, err);
+}
+
 static enum err_code open_classifier(struct network *network, struct err *err)
 {
     const struct parameters_map *map = &network->parameters->map;
@@ -139,7 +153,9 @@ enum err_code network_head_open(struct network *network, struct err *err)
                         hidden, err))
             return err->code;
     }
-    return is_mlm ? open_mlm(network, err) : open_classifier(network, err);
+    return is_mlm                                   ? open_mlm(network, err)
+           : network->parameters->head == HEAD_TAGS ? open_tags(network, err)
+                                                    : open_classifier(network, err);
 }
 
 void network_head_pack(struct network *network)
@@ -230,6 +246,38 @@ static void pool(struct network *network, struct matrix x, size_t rows)
     network_rows_activate(network, head->pooled, head->u, rows, head->activation);
 }
 
+/* Returns norm(act(W_p D(x) + b_p)), without the norm or the dropout in families that have none. */
+static struct matrix run_pooler(struct network *network, struct matrix x, size_t rows)
+{
+    struct network_head *head = &network->head;
+    if (network_rows_drops(network, NETWORK_SITE_POOLER)) {
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, head->dropped_features, x, NULL,
+                             rows);
+        x = head->dropped_features;
+    }
+    pool(network, x, rows);
+    if (head->has_head_norm)
+        network_rows_norm(network, &head->norm, head->features_normed, head->pooled, rows);
+    return head->features_normed;
+}
+
+/* dx, the gradient of the pooler's input x, from dy, that of what run_pooler returned. */
+static void pooler_backward(struct network *network, struct matrix x, size_t rows, struct matrix dx,
+                            struct matrix dy)
+{
+    struct network_head *head = &network->head;
+    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
+    if (head->has_head_norm) {
+        network_rows_norm_backward(network, &head->norm, network->f, dy, head->pooled, NULL, rows);
+        dy = network->f;
+    }
+    network_rows_activation(network, dy, dy, head->u, rows, head->activation);
+    network_linear_backward(network, &head->pooler, &dx, dy, drops ? head->dropped_features : x,
+                            NULL, rows);
+    if (drops)
+        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, rows);
+}
+
 static bool has_first(const struct network *network)
 {
     return spec_pooling(network->spec) == POOLING_FIRST_AND_PATCHES;
@@ -292,17 +340,8 @@ static void classify(struct network *network, unsigned token)
     if (head->reads_all && head->has_pooled_norm)
         network_rows_norm(network, &head->pooled_norm, head->pooled_normed, head->means,
                           network->rows);
-    if (head->has_pooler && network_rows_drops(network, NETWORK_SITE_POOLER)) {
-        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, head->dropped_features, read, NULL,
-                             network->rows);
-        read = head->dropped_features;
-    }
-    if (head->has_pooler) {
-        pool(network, read, network->rows);
-        read = head->features_normed;
-    }
-    if (head->has_pooler && head->has_head_norm)
-        network_rows_norm(network, &head->norm, head->features_normed, head->pooled, network->rows);
+    if (head->has_pooler)
+        read = run_pooler(network, read, network->rows);
     read = pool_windows(network, head->windows[token], read);
     for (size_t r = 0; token == 0 && r < network->inputs; r++)
         memcpy(features.x + r * features.stride, read.x + r * read.stride,
@@ -315,26 +354,6 @@ static void classify(struct network *network, unsigned token)
     head->read[token] = read;
     network_linear_forward(network, &head->classifier[token], head->logits[token], read, NULL,
                            network->inputs);
-}
-
-/* dx, the gradient of the pooler's input for `token`, from dy, that of the classifier's input. */
-static void pooler_backward(struct network *network, unsigned token, struct matrix dx,
-                            struct matrix dy)
-{
-    struct network_head *head = &network->head;
-    struct matrix read =
-        head->reads_all ? head->pooled_normed : token_rows(network, head->normed, token);
-    bool drops = network_rows_drops(network, NETWORK_SITE_POOLER);
-    if (head->has_head_norm) {
-        network_rows_norm_backward(network, &head->norm, network->f, dy, head->pooled, NULL,
-                                   network->rows);
-        dy = network->f;
-    }
-    network_rows_activation(network, dy, dy, head->u, network->rows, head->activation);
-    network_linear_backward(network, &head->pooler, &dx, dy, drops ? head->dropped_features : read,
-                            NULL, network->rows);
-    if (drops)
-        network_rows_dropout(network, NETWORK_SITE_POOLER, 0, dx, dx, NULL, network->rows);
 }
 
 /* From head.dlogits to the rows of network->g that belong to `token`. */
@@ -353,7 +372,10 @@ static void classify_backward(struct network *network, unsigned token)
                      head->has_pooler ? head->features_normed
                                       : token_rows(network, head->normed, token));
     if (head->has_pooler)
-        pooler_backward(network, token, dx, dread);
+        pooler_backward(network,
+                        head->reads_all ? head->pooled_normed
+                                        : token_rows(network, head->normed, token),
+                        network->rows, dx, dread);
 }
 
 /* From network->g, the gradient behind the final norm, to network->d. */
@@ -383,6 +405,35 @@ static void classifier_backward(struct network *network, const float *dlogits)
                                    head->means, NULL, network->rows);
     if (head->reads_all)
         pool_tokens_backward(network);
+    norm_backward(network);
+}
+
+/* ---- tags ---- */
+
+static void tag(struct network *network)
+{
+    struct network_head *head = &network->head;
+    const size_t rows = network->kept_count;
+    struct matrix read = head->has_pooler ? run_pooler(network, head->normed, rows) : head->normed;
+    if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER)) {
+        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, head->dropped, read, NULL, rows);
+        read = head->dropped;
+    }
+    head->read[0] = read;
+    network_linear_forward(network, &head->classifier[0], head->logits[0], read, NULL, rows);
+}
+
+static void tag_backward(struct network *network, const float *dlogits)
+{
+    struct network_head *head = &network->head;
+    const size_t rows = network->kept_count, labels = network->spec->label_count;
+    struct matrix dy = {(float *)(uintptr_t)dlogits, labels, labels}; /* read only */
+    struct matrix dread = head->has_pooler ? network->e : network->g;
+    network_linear_backward(network, &head->classifier[0], &dread, dy, head->read[0], NULL, rows);
+    if (network_rows_drops(network, NETWORK_SITE_CLASSIFIER))
+        network_rows_dropout(network, NETWORK_SITE_CLASSIFIER, 0, dread, dread, NULL, rows);
+    if (head->has_pooler)
+        pooler_backward(network, head->normed, rows, network->g, dread);
     norm_backward(network);
 }
 
@@ -418,6 +469,10 @@ void network_head_forward(struct network *network)
         network_rows_norm(network, &head->final_norm, head->normed, head->x, network->kept_count);
     if (network->parameters->head == HEAD_EMBEDDING)
         network_sentence_pool(network);
+    if (network->parameters->head == HEAD_TAGS) {
+        tag(network);
+        return;
+    }
     for (unsigned i = 0; i < head->classifiers; i++)
         classify(network, i);
     for (size_t i = 0; head->classifiers == 2 && i < numbers; i++)
@@ -430,6 +485,8 @@ void network_head_backward(struct network *network, const float *dlogits)
         mlm_backward(network, dlogits);
     else if (network->parameters->head == HEAD_CLASSIFIER)
         classifier_backward(network, dlogits);
+    else if (network->parameters->head == HEAD_TAGS)
+        tag_backward(network, dlogits);
     else {
         network_sentence_spread(network, dlogits);
         norm_backward(network);

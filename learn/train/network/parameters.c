@@ -68,6 +68,7 @@ static const struct place places[TENSOR_FIELDS] = {
     [TENSOR_POOLER] = OUTSIDE(pooler_weight, pooler_bias),
     [TENSOR_HEAD_NORM] = OUTSIDE(head_gamma, head_beta),
     [TENSOR_CLASSIFIER] = OUTSIDE(classifier_weight, classifier_bias),
+    [TENSOR_TAGS] = OUTSIDE(classifier_weight, classifier_bias),
     [TENSOR_DISTILLATION_CLASSIFIER] = OUTSIDE(distillation_weight, distillation_bias),
     [TENSOR_MLM_TRANSFORM] = OUTSIDE(pooler_weight, pooler_bias),
     [TENSOR_MLM_NORM] = OUTSIDE(mlm_gamma, mlm_beta),
@@ -167,9 +168,9 @@ void parameters_close(struct parameters *parameters)
 
 unsigned parameters_outputs(const struct spec *spec, enum family_head head)
 {
-    return head == HEAD_MLM         ? 0
-           : head == HEAD_EMBEDDING ? spec->sentence->pooling.count * spec->hidden
-                                    : spec->label_count;
+    return head == HEAD_MLM || head == HEAD_TAGS ? 0
+           : head == HEAD_EMBEDDING              ? spec->sentence->pooling.count * spec->hidden
+                                                 : spec->label_count;
 }
 
 static void init_normal(float *values, size_t count, struct rng *rng)

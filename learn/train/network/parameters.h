@@ -78,7 +78,7 @@ enum err_code parameters_open(struct parameters *out, const struct spec *spec,
 void parameters_close(struct parameters *parameters);
 
 /* Numbers that the model in training gives for an input: its labels, or the numbers of an
- * embedding's pooled vector; 0 for MLM, which answers tokens. */
+ * embedding's pooled vector; 0 for MLM and tags, which answer tokens. */
 unsigned parameters_outputs(const struct spec *spec, enum family_head head);
 
 /* Initialises as Hugging Face does: weights and embeddings normal with standard deviation 0.02 (cut

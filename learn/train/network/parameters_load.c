@@ -94,6 +94,7 @@ static enum err_code load(const struct loading *loading, const struct parameter 
     if (checkpoint_check_f32(loading->checkpoint, info, loading->err))
         return loading->err->code;
     const bool is_classifier = parameter->row.field == TENSOR_CLASSIFIER ||
+                               parameter->row.field == TENSOR_TAGS ||
                                parameter->row.field == TENSOR_DISTILLATION_CLASSIFIER;
     if (family_tensors_fits(&parameter->row, info)) {
         loading->loaded->classifiers += is_classifier && parameter->row.part == TENSOR_WEIGHT;

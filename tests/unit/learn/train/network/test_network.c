@@ -67,6 +67,15 @@ static const struct choice choices[] = {
     {"vit", NULL, HEAD_CLASSIFIER, 0, 2},
     {"bert", NULL, HEAD_EMBEDDING, 0, 0},
     {"modernbert", NULL, HEAD_EMBEDDING, 0, 0},
+    {"bert", NULL, HEAD_TAGS, 0, 0},
+    {"distilbert", NULL, HEAD_TAGS, 0, 0},
+    {"roberta", NULL, HEAD_TAGS, 0, 0},
+    {"albert", NULL, HEAD_TAGS, 0, 0},
+    {"mpnet", NULL, HEAD_TAGS, 0, 0},
+    {"deberta-v2", NULL, HEAD_TAGS, 0, 0},
+    {"longformer", NULL, HEAD_TAGS, 0, 0},
+    {"modernbert", NULL, HEAD_TAGS, 0, 0},
+    {"bert", NULL, HEAD_TAGS, 0, 2},
 };
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -261,11 +270,11 @@ static void tiny_open_vocab(struct tiny *tiny, const struct choice *choice,
         tiny->pointers[r] = &tiny->inputs[r];
     tiny->batch.inputs = tiny->pointers;
     tiny->logit_count = (size_t)tiny->batch.rows * parameters_outputs(&tiny->spec, choice->head);
-    if (choice->head == HEAD_MLM) {
+    if (choice->head == HEAD_MLM || choice->head == HEAD_TAGS) {
         memcpy(tiny->kept, kept, sizeof kept);
         tiny->batch.kept = tiny->kept;
         tiny->batch.kept_count = KEPT;
-        tiny->logit_count = (size_t)KEPT * vocab;
+        tiny->logit_count = (size_t)KEPT * (choice->head == HEAD_MLM ? vocab : LABELS);
     }
     tiny->dlogits = numbers_new(tiny->logit_count, 1, 3);
     tiny_open_network(tiny, options);
@@ -485,7 +494,7 @@ START_TEST(network_gradients_add_up_over_micro_batches)
 {
     for (int i = 0; i < CHOICES; i++) {
         struct tiny tiny;
-        if (choices[i].head == HEAD_MLM)
+        if (choices[i].head == HEAD_MLM || choices[i].head == HEAD_TAGS)
             continue;
         tiny_open(&tiny, &choices[i], &plain);
         float *whole = copy_gradient(&tiny);
