@@ -119,6 +119,8 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
     }
     item.input = record->input;
     item.input_len = record->input_len;
+    item.spans = record->spans;
+    item.span_count = record->span_count;
     if (record->pair_len > 0) {
         item.pair = record->pair;
         item.pair_len = record->pair_len;
@@ -152,6 +154,9 @@ static enum err_code choose_reader(reader *out, const char *path,
            : ends_in(path, ".csv")                               ? dataset_csv_read
            : ends_in(path, ".txt") || ends_in(path, ".log")      ? dataset_text_read
                                                                  : NULL;
+    if (options->reads_spans && *out != dataset_jsonl_read)
+        return err_set(err, ERR_UNUSABLE,
+                       "spans are read of a list of objects, a file .jsonl or .ndjson");
     if (*out == NULL && options->labels_optional)
         return err_set(err, ERR_UNUSABLE,
                        "a data set is a file .jsonl, .ndjson, .csv, .txt or .log");
@@ -167,10 +172,12 @@ enum err_code dataset_open(struct dataset *out, const char *path,
 {
     struct dataset_options all = *options;
     char left_out[DATASET_SENTENCE_BYTES];
-    reader read;
+    reader read = NULL;
     all.text_field = options->text_field != NULL ? options->text_field : "text";
     all.image_field = options->image_field != NULL ? options->image_field : "image";
     all.label_field = options->label_field != NULL ? options->label_field : "label";
+    if (options->reads_spans && strcmp(all.label_field, "label") == 0)
+        all.label_field = "spans";
     *out = (struct dataset){.kind = options->kind, .labels_many = options->labels_many};
     arena_init(&out->arena);
     if (!choose_reader(&read, path, &all, err) && !read(out, path, &all, err) && out->count == 0) {

@@ -21,6 +21,10 @@
  * its lines with "part": "train" are passed over, the others have {"name", "text" or "image",
  * "label"}, and "text_pair" where there is one, whatever the options call the fields.
  *
+ * For a model of tags a text of a list of objects has "spans" in place of a label: {"label",
+ * "start", "end"} each, in characters of the text (Unicode code points), end exclusive, in any
+ * order, none over another; [] where there are none. The server's spans are counted alike.
+ *
  * An image of a list of objects may also have a "mask": the path of an image of its size that marks
  * the labelled defect.
  *
@@ -35,6 +39,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct dataset_options {
     enum engine_kind kind;                              /* which field is the input */
@@ -46,7 +51,14 @@ struct dataset_options {
     bool labels_optional;    /* an item without a label, or with an empty one, has label NULL */
     bool labels_many;    /* a label may be several, a|b or an array of an object's, or none: "" */
     bool labels_numbers; /* with labels_many: numbers to learn, of any size a double has */
+    bool reads_spans;    /* spans in place of labels; label_field "label": "spans" */
     bool line_documents; /* of a .txt or .log each line that is not blank is a document */
+};
+
+/* A labelled part of a text. */
+struct dataset_span {
+    const char *label;   /* UTF-8, neither empty nor "O" */
+    uint32_t start, end; /* characters of the text, start < end, end exclusive */
 };
 
 /* Strings are the data set's. */
@@ -59,6 +71,8 @@ struct dataset_item {
     const char *label; /* UTF-8; NULL only if labels are optional, empty only if they are many */
     const char *mask;  /* path of an image that marks the labelled defect; NULL: none given */
     const char *id;    /* UTF-8, not empty; NULL: none given, or not read */
+    const struct dataset_span *spans; /* [span_count] if they are read: ascending, none overlaps */
+    unsigned span_count;
 };
 
 enum { DATASET_ENDINGS_MAX = 6, DATASET_ENDING_BYTES = 12 };
@@ -90,6 +104,9 @@ enum err_code dataset_open(struct dataset *out, const char *path,
                            const struct dataset_options *options, struct err *err);
 void dataset_close(struct dataset *dataset);
 
+/* Writes the label, or the spans, a line each: what a model should answer. */
+void dataset_print_answer(const struct dataset_item *item, FILE *file);
+
 /* Moves the items with one of these labels into a data set of their own, whose strings stay those
  * of `dataset`; the others stay in their order. ERR_UNUSABLE names a label that no item has, or
  * says that no other item is left; ERR_NO_MEMORY. Close *out in any case, before `dataset`. */
@@ -120,8 +137,9 @@ enum split_part { SPLIT_NONE, SPLIT_TRAIN, SPLIT_VALIDATION };
 /* Writes which inputs were learnt and which were held back, as a list of its own:
  * {"attnd_split": 1} first, then a line an input, in the data set's order: {"part": "train" |
  * "validation", "name", "label"} and, so that the list stands alone, the image's absolute path or,
- * of validation texts, the text, with the second one as "text_pair" where there is one. Learnt
- * texts are named only: they are nine tenths of the data, and nobody is to be judged by them.
+ * of validation texts, the text, with the second one as "text_pair" or its "spans" where there are.
+ * Learnt texts are named only: they are nine tenths of the data, and nobody is to be judged by
+ * them.
  *
  * parts: [dataset->count]; SPLIT_NONE is not written, nor what is not UTF-8, which JSON cannot
  * hold. ERR_IO, ERR_NO_MEMORY. */

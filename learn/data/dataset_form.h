@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+struct json_t;
+
 #define DATASET_PAIR_FIELD "text_pair"
 
 /* Reads a list or a folder into a fresh data set; options are complete. */
@@ -27,6 +29,8 @@ struct dataset_record {
     const char *input, *label;
     const char *pair, *mask, *id; /* NULL if the form or the line has none */
     size_t input_len, pair_len, label_len, mask_len, id_len;
+    const struct dataset_span *spans; /* [span_count] */
+    unsigned span_count;
 };
 
 /* Checks a record and adds it; `path` is the list's own, for images relative to it. */
@@ -34,6 +38,11 @@ enum err_code dataset_add_record(struct dataset *dataset, const char *path,
                                  const struct dataset_record *record, struct err *err);
 enum err_code dataset_add(struct dataset *dataset, const struct dataset_item *item,
                           struct err *err);
+
+/* Reads the member `key` of a line's object into record->spans, in the data set's memory; the text
+ * is read before. ERR_UNUSABLE names the span. */
+enum err_code dataset_take_spans(struct dataset *dataset, const struct json_t *object,
+                                 const char *key, struct dataset_record *record, struct err *err);
 
 /* Counts a file that is no input. */
 void dataset_leave_out(struct dataset *dataset, const char *name);

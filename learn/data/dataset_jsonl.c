@@ -92,6 +92,8 @@ static enum err_code take_label(struct dataset *dataset, const struct json_t *ob
                                 struct dataset_record *record, struct err *err)
 {
     const char *own = options->label_field, *text;
+    if (options->reads_spans)
+        return dataset_take_spans(dataset, object, own, record, err);
     const bool has_own = doc_member(object, own) != NULL || doc_has_null(object, own);
     const char *key = has_own || options->label_other == NULL ? own : options->label_other;
     const struct json_t *value = doc_member(object, key);
@@ -146,6 +148,9 @@ static enum err_code take_input(struct dataset *dataset, const struct json_t *ob
         return err->code;
     if (dataset->kind == ENGINE_IMAGE && doc_member(object, "mask") != NULL)
         take(dataset, object, "mask", &record->mask, &record->mask_len, err);
+    if (form->fields.reads_spans && doc_member(object, DATASET_PAIR_FIELD) != NULL)
+        return err_set(err, ERR_UNUSABLE,
+                       "spans are of one text, and this has a " DATASET_PAIR_FIELD);
     if (dataset->kind == ENGINE_TEXT && doc_member(object, DATASET_PAIR_FIELD) != NULL)
         take(dataset, object, DATASET_PAIR_FIELD, &record->pair, &record->pair_len, err);
     return err->code;
@@ -171,7 +176,7 @@ static enum err_code parse_line(struct dataset *dataset, const char *bytes, size
         form->is_split = true;
         form->fields.text_field = "text";
         form->fields.image_field = "image";
-        form->fields.label_field = "label";
+        form->fields.label_field = form->fields.reads_spans ? "spans" : "label";
         form->fields.label_other = NULL;
     } else if (!form->is_split || !is_learnt) {
         take_input(dataset, object, form, record, err);

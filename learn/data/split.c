@@ -29,6 +29,18 @@ static void put_image(FILE *file, const char *path)
     put(file, "image", whole, strlen(whole));
 }
 
+static void put_spans(FILE *file, const struct dataset_item *item)
+{
+    fputs(",\"spans\":[", file);
+    for (unsigned s = 0; s < item->span_count; s++) {
+        const struct dataset_span *span = &item->spans[s];
+        fprintf(file, "%s{\"start\":%u,\"end\":%u", s > 0 ? "," : "", span->start, span->end);
+        put(file, "label", span->label, strlen(span->label));
+        fputc('}', file);
+    }
+    fputc(']', file);
+}
+
 /* A learnt text may be anything: it is only named. */
 static bool is_utf8(const struct dataset *dataset, const struct dataset_item *item,
                     bool is_held_back)
@@ -63,6 +75,8 @@ enum err_code split_write(const char *path, const struct dataset *dataset,
             put_image(file, item->input);
         else if (is_held_back)
             put(file, "text", item->input, item->input_len);
+        if (is_held_back && item->spans != NULL)
+            put_spans(file, item);
         if (is_held_back && item->pair != NULL)
             put(file, "text_pair", item->pair, item->pair_len);
         fputs("}\n", file);
