@@ -44,6 +44,8 @@ static enum err_code open_data(struct eval *eval, struct err *err)
 
 static enum err_code take_labels(struct eval *eval, struct err *err)
 {
+    if (eval_is_of_spans(eval))
+        return eval_spans_open(eval, err);
     if (eval_is_of_vectors(eval))
         return eval_vectors_open(eval, err);
     if (eval_is_of_pairs(eval))
@@ -71,6 +73,7 @@ static enum err_code open_all(void *target, struct err *err)
     /* labels, or a number for each output */
     eval->fields.labels_numbers = eval_is_of_numbers(eval) && !eval_is_of_vectors(eval);
     eval->fields.labels_optional = eval_is_of_vectors(eval);
+    eval->fields.reads_spans = eval_is_of_spans(eval);
     if (eval->fields.label_field == NULL || strcmp(eval->fields.label_field, "label") == 0)
         eval->fields.label_other =
             eval->multi_label ? "labels"
@@ -112,6 +115,7 @@ static void close_all(void *target)
     set_assessment_close(&eval->sets);
     retrieval_close(&eval->retrieval);
     rerank_close(&eval->rerank);
+    span_assessment_close(&eval->spans);
 }
 
 /* ---- runs ---- */
@@ -178,6 +182,8 @@ static enum err_code run_all(struct eval *eval, struct err *err)
 static enum err_code run(struct cli_run *run, struct err *err)
 {
     struct eval *eval = run->target;
+    if (eval_is_of_spans(eval))
+        return eval_spans_run(eval, err);
     if (eval_is_of_vectors(eval))
         return eval_vectors_run(eval, err);
     if (eval_is_of_pairs(eval))

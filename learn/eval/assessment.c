@@ -19,13 +19,14 @@ enum err_code assessment_open(struct assessment *out, const struct assessment_op
     *out = (struct assessment){.options = *options};
     if (engine_open(&out->model, options->dir, &options->engine, err))
         return err_prefix(err, "%s: ", options->dir);
-    const enum engine_task task = engine_describe(out->model)->task;
-    if (task == ENGINE_TAG)
-        return err_set(err, ERR_UNSUPPORTED,
-                       "%s: the model answers parts of texts: labels, scores, numbers and vectors "
-                       "of whole inputs are measured",
-                       options->dir);
-    if (engine_describe(out->model)->needs_labels)
+    const struct engine_info *info = engine_describe(out->model);
+    if (info->row_size > 0 && info->task != ENGINE_TAG)
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "%s: the model answers questions, or words of its vocabulary: labels, spans, "
+            "scores, numbers and vectors are measured",
+            options->dir);
+    if (info->needs_labels)
         return err_set(err, ERR_UNSUPPORTED,
                        "%s: a zero-shot model without labels of its own: name those of the data in "
                        "attnd.json, as candidate_labels",
@@ -37,6 +38,9 @@ enum err_code assessment_take(struct assessment *assessment, const struct datase
                               const char *data_path, struct err *err)
 {
     const struct engine_info *info = engine_describe(assessment->model);
+    if (info->task == ENGINE_TAG)
+        return err_set(err, ERR_UNSUPPORTED, "%s: the model answers spans, no label of a text",
+                       assessment->options.dir);
     if (info->task == ENGINE_EMBED)
         return err_set(err, ERR_UNSUPPORTED, "%s: the model answers vectors and has no labels",
                        assessment->options.dir);

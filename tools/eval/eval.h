@@ -7,6 +7,7 @@
  *     eval_sets_run(&eval, &err);                      eval_sets.c: of --multi-label instead
  *     eval_vectors_run(&eval, &err);                   eval_vectors.c: of an embedding instead
  *     eval_pairs_run(&eval, &err);                     eval_pairs.c: of scored pairs instead
+ *     eval_spans_run(&eval, &err);                     eval_spans.c: of a model of tags instead
  *     eval_answer(&eval, &err);                        eval_answer.c: all that was asked beside the
  *                                                      report; eval_calibrate.c: --calibrate
  *
@@ -24,6 +25,7 @@
 #include "learn/eval/measure/rerank.h"
 #include "learn/eval/measure/retrieval.h"
 #include "learn/eval/measure/set_assessment.h"
+#include "learn/eval/measure/span_assessment.h"
 #include "learn/eval/measure/strangeness.h"
 #include "learn/ngrams/ngram_branch.h"
 
@@ -59,6 +61,7 @@ struct eval {
     struct set_assessment sets;       /* of --multi-label, else empty */
     struct retrieval retrieval;       /* of an embedding, else empty */
     struct rerank rerank;             /* of a model that scores pairs, else empty */
+    struct span_assessment spans;     /* of a model of tags, else empty */
 };
 
 extern const struct cli eval_cli;
@@ -113,6 +116,12 @@ enum err_code eval_vectors_run(struct eval *eval, struct err *err);
 bool eval_is_of_pairs(const struct eval *eval);
 enum err_code eval_pairs_open(struct eval *eval, struct err *err);
 enum err_code eval_pairs_run(struct eval *eval, struct err *err);
+
+/* A model of tags, in the same way: options of a label of the whole text are ERR_UNUSABLE, and spans
+ * with labels that the model lacks. */
+bool eval_is_of_spans(const struct eval *eval);
+enum err_code eval_spans_open(struct eval *eval, struct err *err);
+enum err_code eval_spans_run(struct eval *eval, struct err *err);
 
 /* Everything after the report: out-of-distribution inputs, the estimate of the prior, warnings,
  * logits, explanations, and the changes of the checkpoint. */

@@ -139,9 +139,10 @@ enum {
 static enum err_code describe_known(const struct eval *eval, char text[KNOWN_BYTES],
                                     struct err *err)
 {
-    const struct evaluation *evaluation = eval_is_of_numbers(eval) ? &eval->numbers.evaluation
-                                          : eval->multi_label      ? &eval->sets.evaluation
-                                                                   : &eval->assessment.evaluation;
+    const struct evaluation *evaluation = eval_is_of_spans(eval)     ? &eval->spans.evaluation
+                                          : eval_is_of_numbers(eval) ? &eval->numbers.evaluation
+                                          : eval->multi_label        ? &eval->sets.evaluation
+                                                                     : &eval->assessment.evaluation;
     struct err cause = {0};
     struct record record;
     bool found;

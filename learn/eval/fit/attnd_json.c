@@ -256,8 +256,11 @@ static void put_spec(FILE *out, const struct spec *spec)
         fputs(",\n \"long_text\": \"windows\"", out);
         if (spec->long_text.stride > 0)
             fprintf(out, ",\n \"window_stride\": %u", spec->long_text.stride);
-        fprintf(out, ",\n \"window_pooling\": \"%s\"",
-                window_pooling_name(spec->long_text.pooling));
+        if (spec_row_size(spec) == 0)
+            fprintf(out, ",\n \"window_pooling\": \"%s\"",
+                    window_pooling_name(spec->long_text.pooling));
+    } else if (spec->head == HEAD_TAGS) { /* which reads in windows if nothing is said */
+        fputs(",\n \"long_text\": \"truncate\"", out);
     }
     if (spec->image_reading.views > 1)
         fprintf(out, ",\n \"views\": %u", spec->image_reading.views);

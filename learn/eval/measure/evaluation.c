@@ -37,6 +37,7 @@ struct runner {
     struct thread_pool *pool;
     unsigned threads;
     unsigned tokens_max; /* of a batch */
+    const struct evaluation_options *options;
     struct chunk chunk;
 };
 
@@ -102,15 +103,30 @@ static float *row_of(const struct evaluation *evaluation, size_t item)
     return evaluation->logits + item * evaluation->label_count;
 }
 
-/* Packs prepared items from *at on into one batch and runs it. */
-static void run_batch(struct runner *runner, unsigned *at)
+/* Passes on the answers of a model of tags; those that are not finite are the item's problem. */
+static enum err_code pass_on(struct runner *runner, unsigned place,
+                             const struct engine_result *result, struct err *err)
 {
-    const struct chunk *chunk = &runner->chunk;
+    const struct evaluation_options *options = runner->options;
+    struct chunk *chunk = &runner->chunk;
+    if (!result->is_finite)
+        err_set(&chunk->errs[place], ERR_UNUSABLE, "the logits are not finite");
+    else if (options->answered != NULL)
+        options->answered(options->answered_context, chunk->first + place, &chunk->inputs[place],
+                          result, err);
+    return err->code;
+}
+
+/* Packs prepared items from *at on into one batch and runs it. */
+static enum err_code run_batch(struct runner *runner, unsigned *at, struct err *err)
+{
+    struct chunk *chunk = &runner->chunk;
     struct evaluation *out = runner->out;
     const size_t width = out->feature_size;
     const struct engine_input *inputs[CHUNK_ITEMS];
     struct engine_result results[CHUNK_ITEMS] = {0}, *listed[CHUNK_ITEMS];
     size_t items[CHUNK_ITEMS];
+    const bool answers_tokens = engine_describe(chunk->model)->row_size > 0;
     unsigned rows = 0, tokens = 0;
     for (; *at < chunk->count; ++*at) {
         const struct engine_input *input = &chunk->inputs[*at];
@@ -119,7 +135,12 @@ static void run_batch(struct runner *runner, unsigned *at)
         if (rows > 0 && tokens + input->tokens > runner->tokens_max)
             break; /* but a text in windows, run in several passes, may be longer */
         items[rows] = chunk->first + *at;
-        if (out->vector_size > 0)
+        if (answers_tokens &&
+            engine_result_rows(&results[rows], chunk->model, input, &chunk->arenas[*at], err))
+            return err->code;
+        if (answers_tokens)
+            results[rows].logits = NULL;
+        else if (out->vector_size > 0)
             results[rows].vector = out->vectors + items[rows] * out->vector_size;
         else
             results[rows].logits = row_of(out, items[rows]);
@@ -134,6 +155,10 @@ static void run_batch(struct runner *runner, unsigned *at)
     for (unsigned r = 0; r < rows && out->features != NULL; r++)
         memcpy(out->features + items[r] * width, results[r].features,
                width * sizeof *out->features);
+    for (unsigned r = 0; r < rows && answers_tokens; r++)
+        if (pass_on(runner, (unsigned)(items[r] - chunk->first), &results[r], err))
+            return err->code;
+    return ERR_OK;
 }
 
 static bool is_finite(const float *logits, unsigned count)
@@ -179,15 +204,16 @@ static enum err_code run_chunk(struct runner *runner, size_t first,
     chunk->first = first;
     chunk->count = left < CHUNK_ITEMS ? (unsigned)left : CHUNK_ITEMS;
     thread_pool_run(runner->pool, prepare_items, chunk);
-    for (unsigned at = 0; at < chunk->count;) {
-        run_batch(runner, &at);
+    for (unsigned at = 0; at < chunk->count && err->code == ERR_OK;) {
+        run_batch(runner, &at, err);
         if (options->progress != NULL)
             options->progress(options->context, first + at);
     }
     for (unsigned i = 0; i < chunk->count && chunk->dataset->kind == ENGINE_IMAGE; i++)
         if (chunk->errs[i].code == ERR_OK)
             contrast_count_add(&runner->out->contrast, &chunk->contrasts[i]);
-    note_failures(runner, err);
+    if (err->code == ERR_OK)
+        note_failures(runner, err);
     for (unsigned i = 0; i < chunk->count; i++) {
         arena_deinit(&chunk->arenas[i]);
         chunk->errs[i] = (struct err){0};
@@ -268,6 +294,7 @@ static enum err_code run_all(struct evaluation *out, const struct engine_model *
 {
     struct runner *runner;
     if (!open_runner(&runner, out, model, dataset, options->threads, err)) {
+        runner->options = options;
         uint64_t start = clock_now_ns();
         for (size_t first = 0; first < dataset->count && err->code == ERR_OK; first += CHUNK_ITEMS)
             run_chunk(runner, first, options, err);
