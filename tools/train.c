@@ -54,6 +54,7 @@ static void show_plan(void *context, const struct trainer_plan *plan)
         fprintf(stderr, "%zu inputs to learn, %zu to judge by, %u %s, %u epochs\n", plan->train,
                 plan->validation, plan->labels,
                 plan->task == TRAIN_PAIR      ? "score"
+                : plan->task == TRAIN_TAG     ? "labels of spans"
                 : plan->task != TRAIN_REGRESS ? "labels"
                 : plan->labels == 1           ? "number"
                                               : "numbers",
@@ -140,6 +141,8 @@ static void show_epoch(void *context, const struct history_epoch *epoch, bool is
             epoch->validation_loss);
     if (display->task == TRAIN_EMBED)
         fprintf(stderr, "  nDCG@10 %.4f", epoch->ndcg);
+    else if (display->task == TRAIN_TAG)
+        fprintf(stderr, "  span F1 %.4f", epoch->span_f1);
     else if (display->task == TRAIN_REGRESS)
         fprintf(stderr, "  RMSE %.4g (the mean as answer: %.4g)", epoch->rmse, epoch->rmse_mean);
     else
@@ -223,13 +226,16 @@ static void show_next(const struct train_options *options, const struct trainer_
     fputs(" --data FRESH", stderr);
     print_fields(options);
     const bool is_embedding = result->task == TRAIN_EMBED, is_pair = result->task == TRAIN_PAIR;
-    fputs(is_embedding || is_pair || result->task == TRAIN_REGRESS ? "                measure it\n"
-          : options->multi_label                                   ? " --multi-label  measure it\n"
+    const bool is_tagger = result->task == TRAIN_TAG;
+    fputs(is_embedding || is_pair || is_tagger || result->task == TRAIN_REGRESS
+              ? "                measure it\n"
+          : options->multi_label ? " --multi-label  measure it\n"
                                  : " --calibrate    calibrate it\n",
           stderr);
     print_command("      ", "-predict", out);
-    if (is_embedding || is_pair) {
+    if (is_embedding || is_pair || is_tagger) {
         fputs(is_embedding ? " --text-file FILE --json    a text's vector\n"
+              : is_tagger  ? " --text-file FILE --json    a text's spans\n"
                            : " --text TEXT --text-pair TEXT --json    a pair's score\n",
               stderr);
         return;
@@ -257,6 +263,11 @@ static void show_end(const struct train_options *options, const struct trainer_r
                 "accuracy %.4f; nDCG@10 %.4f (search by words, BM25: %.4f)\n"
                 "report: %s/report.json\n",
                 found->accuracy, found->ndcg, found->ndcg_words, options->out);
+    else if (found->judged && result->task == TRAIN_TAG)
+        fprintf(stderr,
+                "F1 of spans %.4f (macro: %.4f), all spans right in %.1f %% of the texts\n"
+                "report: %s/report.json\n",
+                found->span_f1, found->span_macro_f1, 100 * found->exact, options->out);
     else if (found->judged && result->task == TRAIN_REGRESS)
         show_errors(options, &found->errors);
     else if (found->judged)

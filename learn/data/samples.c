@@ -93,12 +93,15 @@ out:
 static enum err_code take_stock(struct samples *samples, const struct dataset *dataset,
                                 struct err *err)
 {
-    samples->first_failed = samples->count;
+    samples->first_failed = samples->first_misfit = samples->count;
     for (size_t i = samples->count; i-- > 0;) {
         const struct sample *item = &samples->items[i];
         unsigned *longest = item->pair != NULL ? &samples->longest_pair : &samples->longest_pieces;
         const unsigned pieces = item->piece_count + item->pair_count;
         *longest = pieces > *longest ? pieces : *longest;
+        samples->misfits += item->misfits;
+        if (item->misfits > 0)
+            samples->first_misfit = i;
         if (item->problem == NULL)
             continue;
         samples->first_failed = i;
@@ -123,6 +126,7 @@ enum err_code samples_open(struct samples **out, const struct dataset *dataset,
     samples->spec.labels = NULL;
     samples->spec.version = NULL;
     samples->count = dataset->count;
+    samples->tags = options->tags;
     if (dataset->kind != kind) {
         err_set(err, ERR_UNUSABLE, "the model takes %s", kind == ENGINE_IMAGE ? "images" : "texts");
         goto out;
@@ -165,6 +169,12 @@ size_t samples_failed(const struct samples *samples, size_t *first)
 {
     *first = samples->first_failed;
     return samples->failed;
+}
+
+size_t samples_misfits(const struct samples *samples, size_t *first)
+{
+    *first = samples->first_misfit;
+    return samples->misfits;
 }
 
 const char *samples_problem(const struct samples *samples, size_t item)
@@ -220,5 +230,5 @@ enum err_code samples_input(const struct samples *samples, size_t item,
         return err_set(err, ERR_UNUSABLE, "%s", sample->problem);
     if (samples->spec.family->kind == ENGINE_IMAGE)
         return samples_prepare_image(samples, sample, view, rng, arena, out, err);
-    return samples_prepare_text(samples, sample, view, rng, arena, out, err);
+    return samples_prepare_text(samples, sample, view, rng, arena, out, NULL, err);
 }

@@ -29,6 +29,7 @@
 #include "learn/data/augment.h"
 #include "learn/data/contrast.h"
 #include "learn/data/dataset.h"
+#include "learn/data/tag_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,7 @@ struct samples_options {
     size_t pixels_max;   /* a larger image is shrunk to this many pixels, its shape kept, and then
                             is no longer bit-identical; 0: 2^19 (724 x 724) */
     unsigned pieces_max; /* word pieces kept of a text; 0: 8192 */
+    const struct tag_set *tags; /* of the texts' spans, which all have a label of it; NULL: none */
     /* Called by the opening thread with the number of items done; NULL: not called. */
     void (*progress)(void *context, size_t done);
     void *context;
@@ -69,10 +71,10 @@ struct samples_view {
                            probability, with an rng only */
 };
 
-/* The targets of a masked-language-model view: the tokens that were chosen, ascending places in the
- * input, and the ids that belong there. In the arena. */
-struct samples_masked {
-    unsigned count; /* at least 1, unless every piece of the window is a special token */
+/* The tokens of an input that are to be predicted, ascending places in it, and what belongs there:
+ * ids of words for masked language modelling, tags for a model of tags. In the arena. */
+struct samples_targets {
+    unsigned count; /* masked: at least 1, unless every piece of the window is a special token */
     const unsigned *places;
     const int32_t *ids;
 };
@@ -96,6 +98,10 @@ const char *samples_problem(const struct samples *samples, size_t item);
 /* digest.h; 0 for an item that cannot be used. */
 uint64_t samples_digest(const struct samples *samples, size_t item);
 
+/* How many spans do not begin and end where tokens do (tag_set_mark), and the first item with one
+ * (the number of items if none). */
+size_t samples_misfits(const struct samples *samples, size_t *first);
+
 /* Counts the images that can be used; zeros for texts. */
 struct contrast_count samples_contrast(const struct samples *samples);
 
@@ -113,6 +119,13 @@ enum err_code samples_input(const struct samples *samples, size_t item,
                             const struct samples_view *view, struct rng *rng, struct arena *arena,
                             struct engine_input *out, struct err *err);
 
+/* The same for a model of tags, of texts that were read with tags: *targets are all of the input's
+ * tokens that have characters. */
+enum err_code samples_tagged_input(const struct samples *samples, size_t item,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out,
+                                   struct samples_targets *targets, struct err *err);
+
 /* The same for masked language modelling (Devlin et al. 2019, 3.1): 15 % of the pieces, never a
  * special token, are chosen (one at least); of these 80 % become [MASK], 10 % another word of the
  * vocabulary, 10 % stay. Texts only, with an rng. ERR_UNSUPPORTED if the vocabulary has no [MASK].
@@ -120,6 +133,6 @@ enum err_code samples_input(const struct samples *samples, size_t item,
 enum err_code samples_masked_input(const struct samples *samples, size_t item,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out,
-                                   struct samples_masked *masked, struct err *err);
+                                   struct samples_targets *masked, struct err *err);
 
 #endif

@@ -17,6 +17,8 @@ struct sample {
     unsigned piece_count;
     const int32_t *pair; /* [pair_count] likewise of a second text; NULL: there is none */
     unsigned pair_count;
+    const int32_t *tags;   /* [piece_count] of tag_set.h; NULL: the texts have none */
+    unsigned misfits;      /* spans that do not begin and end where tokens do */
     const unsigned *lines; /* [line_count] the first piece of each line that has one; ascending */
     unsigned line_count;
     bool is_cut; /* the text had more pieces than are kept */
@@ -27,6 +29,8 @@ struct samples {
     size_t count;
     struct sample *items;
     size_t failed, first_failed;
+    const struct tag_set *tags; /* while texts are read; NULL: none */
+    size_t misfits, first_misfit;
 
     struct pipeline pipeline;
     unsigned longest_pieces; /* of any text alone */
@@ -57,9 +61,12 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
 enum err_code samples_prepare_image(const struct samples *samples, const struct sample *sample,
                                     const struct samples_view *view, struct rng *rng,
                                     struct arena *arena, struct engine_input *out, struct err *err);
+/* taken: NULL, or of a text alone *taken [pieces of the input's text] <- which of the sample's
+ * pieces they are; of windows those that all of them are cut from (window_first). */
 enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
                                    const struct samples_view *view, struct rng *rng,
-                                   struct arena *arena, struct engine_input *out, struct err *err);
+                                   struct arena *arena, struct engine_input *out,
+                                   const unsigned **taken, struct err *err);
 
 /* Windows of `count` pieces, which are more than fit one; at most windows_max of them. */
 enum err_code samples_cut_windows(const struct samples *samples, const struct windows_shape *shape,

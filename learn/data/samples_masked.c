@@ -43,11 +43,11 @@ static int32_t replacement(const struct samples *samples, int32_t id, struct rng
 enum err_code samples_masked_input(const struct samples *samples, size_t item,
                                    const struct samples_view *view, struct rng *rng,
                                    struct arena *arena, struct engine_input *out,
-                                   struct samples_masked *masked, struct err *err)
+                                   struct samples_targets *masked, struct err *err)
 {
     struct samples_view plain = *view;
     plain.word_dropout = 0;
-    *masked = (struct samples_masked){0};
+    *masked = (struct samples_targets){0};
     if (samples->spec.family->kind != ENGINE_TEXT)
         return err_set(err, ERR_UNUSABLE, "words are masked in texts only");
     const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;

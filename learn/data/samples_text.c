@@ -61,6 +61,21 @@ static enum err_code keep_pieces(struct samples_loader *loader, const char *text
     return ERR_OK;
 }
 
+static enum err_code mark(struct samples_loader *loader, const struct dataset_item *item,
+                          const struct encoding *encoding, struct sample *out, struct err *err)
+{
+    const struct tag_tokens tokens = {.starts = encoding->starts + 1,
+                                      .ends = encoding->ends + 1,
+                                      .count = out->piece_count,
+                                      .is_cut = out->is_cut};
+    int32_t *tags = arena_alloc_array(loader->kept, tokens.count, sizeof *tags);
+    if (tags == NULL)
+        return err_no_memory(err, tokens.count * sizeof *tags);
+    out->misfits = tag_set_mark(loader->samples->tags, item, &tokens, tags);
+    out->tags = tags;
+    return ERR_OK;
+}
+
 enum err_code samples_load_text(struct samples_loader *loader, const struct dataset_item *item,
                                 struct sample *out, struct err *err)
 {
@@ -80,6 +95,8 @@ enum err_code samples_load_text(struct samples_loader *loader, const struct data
                        "the text has no token: it is empty, blank or holds only control "
                        "characters");
     out->is_cut = encoding.truncated || second.truncated;
+    if (loader->samples->tags != NULL && mark(loader, item, &encoding, out, err))
+        return err->code;
     out->digest = digest_of_pair(item->input, item->input_len, item->pair, item->pair_len);
     return find_lines(&text, encoding.starts + 1, loader->kept, out, err);
 }
@@ -94,10 +111,10 @@ unsigned samples_room(const struct samples *samples, unsigned tokens_max)
     return (tokens_max < TOKENS_MIN ? TOKENS_MIN : tokens_max) - CLS_AND_SEP;
 }
 
-/* Writes the lines from `start` on that are not left out; at most `room` pieces, and none if all
- * lines are left out. */
+/* Lists the pieces of the lines from `start` on that are not left out; at most `room`, and none if
+ * all lines are left out. */
 static unsigned take_lines(const struct sample *sample, float dropout, unsigned start,
-                           unsigned room, struct rng *rng, int32_t *out)
+                           unsigned room, struct rng *rng, unsigned *taken)
 {
     float rate = dropout * rng_uniform(rng);
     unsigned count = 0;
@@ -106,16 +123,15 @@ static unsigned take_lines(const struct sample *sample, float dropout, unsigned 
         unsigned first = sample->lines[i] > start ? sample->lines[i] : start;
         if (end <= start || rng_uniform(rng) < rate)
             continue;
-        unsigned taken = end - first < room - count ? end - first : room - count;
-        memcpy(out + count, sample->pieces + first, taken * sizeof *out);
-        count += taken;
+        while (first < end && count < room)
+            taken[count++] = first++;
     }
     return count;
 }
 
-/* Writes the view's pieces, of one window or of all; at most `room`. */
+/* Lists the view's pieces, of one window or of all; at most `room`. */
 static unsigned take_window(const struct sample *sample, const struct samples_view *view,
-                            unsigned room, struct rng *rng, int32_t *out)
+                            unsigned room, struct rng *rng, unsigned *taken)
 {
     const unsigned pieces = sample->piece_count;
     unsigned count = pieces < room ? pieces : room, start = 0;
@@ -125,11 +141,12 @@ static unsigned take_window(const struct sample *sample, const struct samples_vi
         start = window == windows - 1 ? pieces - room : window * room;
     }
     if (rng != NULL && view->line_dropout > 0) {
-        unsigned taken = take_lines(sample, view->line_dropout, start, room, rng, out);
-        if (taken > 0)
-            return taken;
+        unsigned left = take_lines(sample, view->line_dropout, start, room, rng, taken);
+        if (left > 0)
+            return left;
     }
-    memcpy(out, sample->pieces + start, count * sizeof *out);
+    for (unsigned i = 0; i < count; i++)
+        taken[i] = start + i;
     return count;
 }
 
@@ -196,7 +213,8 @@ static enum err_code prepare_pair(const struct samples *samples, const struct sa
 
 enum err_code samples_prepare_text(const struct samples *samples, const struct sample *sample,
                                    const struct samples_view *view, struct rng *rng,
-                                   struct arena *arena, struct engine_input *out, struct err *err)
+                                   struct arena *arena, struct engine_input *out,
+                                   const unsigned **taken, struct err *err)
 {
     const struct tokenizer_specials *specials = &samples->pipeline.tokenizer->specials;
     const struct windows_shape shape = samples_windows_shape(samples, view);
@@ -205,10 +223,15 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
     if (sample->pair != NULL)
         return prepare_pair(samples, sample, view, rng, arena, out, err);
     int32_t *ids = arena_alloc_array(arena, most + CLS_AND_SEP, sizeof *ids);
-    if (ids == NULL)
+    unsigned *list = arena_alloc_array(arena, most, sizeof *list);
+    if (ids == NULL || list == NULL)
         return err_no_memory(err, (most + CLS_AND_SEP) * sizeof *ids);
+    if (taken != NULL)
+        *taken = list;
     ids[0] = specials->cls;
-    unsigned count = take_window(sample, view, room, rng, ids + 1);
+    unsigned count = take_window(sample, view, room, rng, list);
+    for (unsigned i = 0; i < count; i++)
+        ids[1 + i] = sample->pieces[list[i]];
     ids[count + 1] = specials->sep;
     if (rng != NULL && view->word_dropout > 0)
         drop_words(samples, view->word_dropout, rng, ids + 1, count);
@@ -219,5 +242,37 @@ enum err_code samples_prepare_text(const struct samples *samples, const struct s
                                  .tokens = count + CLS_AND_SEP,
                                  .truncated = sample->piece_count > room || sample->is_cut,
                                  .ids = ids};
+    return ERR_OK;
+}
+
+enum err_code samples_tagged_input(const struct samples *samples, size_t item,
+                                   const struct samples_view *view, struct rng *rng,
+                                   struct arena *arena, struct engine_input *out,
+                                   struct samples_targets *targets, struct err *err)
+{
+    const struct sample *sample = &samples->items[item];
+    const unsigned *taken;
+    *targets = (struct samples_targets){0};
+    if (sample->problem != NULL)
+        return err_set(err, ERR_UNUSABLE, "%s", sample->problem);
+    if (samples_prepare_text(samples, sample, view, rng, arena, out, &taken, err))
+        return err->code;
+    unsigned *places = arena_alloc_array(arena, out->tokens, sizeof *places);
+    int32_t *tags = arena_alloc_array(arena, out->tokens, sizeof *tags);
+    if (places == NULL || tags == NULL)
+        return err_no_memory(err, out->tokens * sizeof *tags);
+    for (unsigned w = 0; w < engine_input_windows(out); w++) {
+        const unsigned *own = taken + (out->windows > 0 ? out->window_first[w] : 0);
+        const unsigned first = 1 + (out->windows > 0 ? out->window_offset[w] : 0);
+        const unsigned count = engine_input_tokens(out, w, 1) - CLS_AND_SEP;
+        for (unsigned i = 0; i < count; i++) {
+            if (sample->tags[own[i]] == TAG_NONE)
+                continue;
+            places[targets->count] = first + i;
+            tags[targets->count++] = sample->tags[own[i]];
+        }
+    }
+    targets->places = places;
+    targets->ids = tags;
     return ERR_OK;
 }

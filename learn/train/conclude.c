@@ -10,6 +10,7 @@
 #include "learn/train/checkpoint/export.h"
 #include "learn/train/conclude_numbers.h"
 #include "learn/train/conclude_pairs.h"
+#include "learn/train/conclude_tags.h"
 #include "learn/train/conclude_vectors.h"
 #include "learn/train/loop/run.h"
 #include "learn/train/loop/run_output.h"
@@ -80,11 +81,16 @@ static enum err_code forget_decisions(const struct run *run, struct err *err)
     kept.token_pruning = (struct token_pruning){0};
     kept.policy = policy_unfitted(&source->policy);
     kept.policy.learnt_grey = false; /* these images may have colours */
-    const bool says =
-        ((run->task == TRAIN_REGRESS || run->task == TRAIN_EMBED || run->task == TRAIN_PAIR) &&
-         strcmp(kept.version, "1") != 0) ||
-        source->grey16_minmax || kept.policy.accepts_truncated || kept.policy.says_uncalibrated ||
-        source->long_text.in_windows || !image_reading_is_default(&source->image_reading);
+    const struct long_text *long_text = &source->long_text;
+    const bool reads_as_usual = run->task == TRAIN_TAG
+                                    ? long_text->in_windows && long_text->stride == 0
+                                    : !long_text->in_windows;
+    const bool says = ((run->task == TRAIN_REGRESS || run->task == TRAIN_EMBED ||
+                        run->task == TRAIN_PAIR || run->task == TRAIN_TAG) &&
+                       strcmp(kept.version, "1") != 0) ||
+                      source->grey16_minmax || kept.policy.accepts_truncated ||
+                      kept.policy.says_uncalibrated || !reads_as_usual ||
+                      !image_reading_is_default(&source->image_reading);
     if (says)
         attnd_json_write(run->options->out, &kept, err);
     else
@@ -320,6 +326,8 @@ enum err_code conclude(struct run *run, const struct conclude_progress *progress
     if (run->task == TRAIN_EMBED && conclude_vectors(run, progress, out, err))
         return err->code;
     if (run->task == TRAIN_PAIR && conclude_pairs(run, progress, out, err))
+        return err->code;
+    if (run->task == TRAIN_TAG && conclude_tags(run, progress, out, err))
         return err->code;
     if (run->task != TRAIN_CLASSIFY)
         return run_output_finish(run, err);

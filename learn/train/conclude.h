@@ -3,7 +3,7 @@
  *
  * There are two evaluations. The first is of the weights as they were trained: biases, temperature,
  * thresholds and the OOD score are fitted on it. The second is of the finished directory, for the
- * report. A regression and an embedding are evaluated once, since nothing is fitted to them. For
+ * report. A regression, an embedding and a model of tags are evaluated once. For
  * masked language modelling, and with several labels an input, only the checkpoint is written.
  * Threads: one caller.
  */
@@ -29,7 +29,9 @@ struct conclusion {
     double macro_f1_before;  /* without class biases */
     double macro_f1_crossed; /* with class biases that were fitted on other inputs */
     struct ngram_result ngrams;
-    double ndcg, ndcg_words;     /* of an embedding or of pairs: nDCG@10, and that of BM25 */
+    double ndcg, ndcg_words;       /* of an embedding or of pairs: nDCG@10, and that of BM25 */
+    double span_f1, span_macro_f1; /* of a model of tags, whose accuracy is that of tokens */
+    double exact;                  /* share of its texts whose spans are all right */
     struct number_errors errors; /* of a regression's first output; the others are in the report */
 };
 

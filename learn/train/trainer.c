@@ -130,7 +130,8 @@ static enum err_code tell_plan(const struct walk *walk, struct err *err)
                                 .precision = precision_name(run->learner.setup.network.precision),
                                 .train = train->count,
                                 .validation = run->corpus.validation.count,
-                                .labels = run->corpus.outputs,
+                                .labels = run->task == TRAIN_TAG ? run->corpus.tags.count
+                                                                 : run->corpus.outputs,
                                 .task = run->task,
                                 .pairs = run->task == TRAIN_EMBED ? run->sampler.options.count : 0,
                                 .epochs = run->plan.epochs,
@@ -233,6 +234,7 @@ static enum err_code step(struct walk *walk, unsigned epoch, unsigned number, st
     struct data_loader_order order = {.view = &run->plan.learning,
                                       .draws = true,
                                       .masks = run->task == TRAIN_MLM,
+                                      .tags = run->task == TRAIN_TAG,
                                       .seed = run->options->seed,
                                       .position = position};
     struct learner_targets targets = {.rows = run->targets};
@@ -283,14 +285,17 @@ static enum err_code learn(struct walk *walk, unsigned epoch, struct err *err)
     return ERR_OK;
 }
 
-/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; for
- * MLM, pairs and a regression minus the loss. A regression's loss, the mean square of standardised
- * errors, orders epochs as their RMSE does. */
+/* The figure by which epochs are compared, larger is better: macro-F1; of an embedding nDCG@10; of
+ * tags the spans' F1; for MLM, pairs and a regression minus the loss. A regression's loss, the mean
+ * square of standardised errors, orders epochs as their RMSE does. */
 static double figure_of(const struct run *run, const struct judge_result *judged)
 {
     const bool by_loss =
         run->task == TRAIN_MLM || run->task == TRAIN_REGRESS || run->task == TRAIN_PAIR;
-    return by_loss ? -judged->loss : run->task == TRAIN_EMBED ? judged->ndcg : judged->macro_f1;
+    return by_loss                    ? -judged->loss
+           : run->task == TRAIN_EMBED ? judged->ndcg
+           : run->task == TRAIN_TAG   ? judged->span_f1
+                                      : judged->macro_f1;
 }
 
 static bool keeps_last(const struct run *run)
@@ -329,6 +334,7 @@ static enum err_code note_epoch(struct walk *walk, unsigned epoch,
                                .rmse = judged->rmse,
                                .rmse_mean = judged->rmse_mean,
                                .ndcg = judged->ndcg,
+                               .span_f1 = judged->span_f1,
                                .seconds = run->at.epoch_seconds,
                                .skipped = (double)run->at.epoch_skipped};
     run->at.epoch_loss = run->at.epoch_seconds = 0;
@@ -346,6 +352,7 @@ static enum err_code judge(struct walk *walk, unsigned epoch, struct err *err)
                           .loss = &run->loss,
                           .numbers = run->task == TRAIN_REGRESS ? &run->corpus.numbers : NULL,
                           .groups = run->task == TRAIN_EMBED ? &run->corpus.groups : NULL,
+                          .tags = run->task == TRAIN_TAG ? &run->corpus.tags : NULL,
                           .scale = (double)run->options->similarity_scale,
                           .view = run->plan.judging,
                           .seed = run->options->seed,
@@ -389,9 +396,11 @@ static bool is_early(const struct run *run)
     uint64_t done = run->at.step / run->plan.epoch_steps, reached = run->at.best_epoch;
     if (run->options->patience == 0 || reached == 0)
         return false;
-    if ((run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL) && !keeps_last(run)) {
+    if ((run->task == TRAIN_CLASSIFY || run->task == TRAIN_MULTI_LABEL || run->task == TRAIN_TAG) &&
+        !keeps_last(run)) {
         const struct history_epoch *epoch = run->history.epochs, *best = &epoch[reached - 1];
-        while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1)
+        while (epoch->image_size != best->image_size || epoch->macro_f1 != best->macro_f1 ||
+               epoch->span_f1 != best->span_f1)
             epoch++;
         reached = (uint64_t)(epoch - run->history.epochs) + 1;
     }

@@ -43,7 +43,8 @@ struct trainer_plan {
     const char *family, *precision;
     size_t train, validation, unusable;          /* inputs */
     const char *unusable_name, *unusable_reason; /* of the first unusable input */
-    unsigned labels, epochs, threads;            /* labels: of a regression outputs */
+    unsigned labels, epochs, threads;            /* labels: of a regression outputs, of tags those
+                                                    of spans */
     size_t pairs;                                /* of an embedding: those of an epoch */
     enum train_task task;
     size_t parameters;

@@ -117,8 +117,8 @@ bool eval_is_of_pairs(const struct eval *eval);
 enum err_code eval_pairs_open(struct eval *eval, struct err *err);
 enum err_code eval_pairs_run(struct eval *eval, struct err *err);
 
-/* A model of tags, in the same way: options of a label of the whole text are ERR_UNUSABLE, and spans
- * with labels that the model lacks. */
+/* A model of tags, in the same way: options of a label of the whole text are ERR_UNUSABLE, and so
+ * are spans with labels that the model lacks. */
 bool eval_is_of_spans(const struct eval *eval);
 enum err_code eval_spans_open(struct eval *eval, struct err *err);
 enum err_code eval_spans_run(struct eval *eval, struct err *err);

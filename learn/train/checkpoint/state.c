@@ -218,7 +218,7 @@ static enum err_code read_history(const struct safetensors *file, struct history
         return err->code;
     const struct tensor_info *info = safetensors_find(file, "history");
     bool is_wide = !is_digits && info != NULL && info->rank == 2 &&
-                   (info->shape[1] == HISTORY_FIELDS || info->shape[1] == HISTORY_FIELDS_SECOND);
+                   info->shape[1] >= HISTORY_FIELDS_SECOND && info->shape[1] <= HISTORY_FIELDS;
     size_t fields = is_wide ? info->shape[1] : HISTORY_FIELDS_FIRST;
     size_t row = is_digits ? fields * DIGITS : fields;
     size_t epochs = info != NULL ? info->count / row : 0, words = epochs * fields;

@@ -53,6 +53,7 @@ static enum err_code open_list(struct corpus_part *part, const char *path,
                                      .labels_optional = task == TRAIN_MLM || task == TRAIN_EMBED,
                                      .labels_many = options->multi_label || learns_numbers(options),
                                      .labels_numbers = learns_numbers(options),
+                                     .reads_spans = task == TRAIN_TAG,
                                      .line_documents = true};
     struct stat status;
     if (learns_numbers(options) && stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -118,6 +119,38 @@ static enum err_code list_items(struct corpus *corpus, struct corpus_items *item
     return ERR_OK;
 }
 
+/* The class of each text is the label of its spans that the fewest texts have; of a text without
+ * spans it is tags.count. So no label has all of its texts held back, or only by a rare accident,
+ * which check_items finds. */
+static enum err_code class_by_rarest(const struct corpus *corpus, struct corpus_items *items,
+                                     struct err *err)
+{
+    const struct tag_set *tags = &corpus->tags;
+    const struct dataset_item *from = items->part->dataset.items;
+    size_t *texts = calloc(2 * (size_t)tags->count, sizeof *texts), *last = texts + tags->count;
+    if (texts == NULL)
+        return err_no_memory(err, 2 * tags->count * sizeof *texts);
+    for (size_t i = 0; i < items->count; i++) {
+        const struct dataset_item *item = &from[items->item[i]];
+        for (unsigned s = 0; s < item->span_count; s++) {
+            const unsigned label = tag_set_find(tags, item->spans[s].label);
+            texts[label] += last[label] != i + 1;
+            last[label] = i + 1;
+        }
+    }
+    for (size_t i = 0; i < items->count; i++) {
+        const struct dataset_item *item = &from[items->item[i]];
+        items->classes[i] = tags->count;
+        for (unsigned s = 0; s < item->span_count; s++) {
+            const unsigned label = tag_set_find(tags, item->spans[s].label);
+            if (items->classes[i] == tags->count || texts[label] < texts[items->classes[i]])
+                items->classes[i] = label;
+        }
+    }
+    free(texts);
+    return ERR_OK;
+}
+
 /* Holds back a share of each class for validation, at least one input of a class that has two.
  * Within a class each input in turn is drawn with the probability that gives the right number in
  * the end (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
@@ -125,7 +158,7 @@ static enum err_code split(struct corpus *corpus, const struct train_options *op
                            struct err *err)
 {
     /* Inputs without a label are one more class. */
-    size_t classes = corpus->labels.count + corpus->groups.count + 1;
+    size_t classes = corpus->labels.count + corpus->groups.count + corpus->tags.count + 1;
     const size_t outputs = corpus->outputs;
     struct corpus_items all = corpus->train;
     size_t *left = arena_alloc_array(&corpus->arena, classes, sizeof *left);
@@ -212,6 +245,25 @@ static enum err_code check_groups(const struct corpus *corpus, const struct corp
                                               : "texts with the same label");
 }
 
+/* Every label of a span is learnt. */
+static enum err_code check_tags(const struct corpus *corpus, struct err *err)
+{
+    const struct corpus_items *train = &corpus->train;
+    for (unsigned c = 0; c < corpus->tags.count; c++) {
+        bool found = false;
+        for (size_t i = 0; i < train->count && !found; i++) {
+            const struct dataset_item *item = &train->part->dataset.items[train->item[i]];
+            for (unsigned s = 0; s < item->span_count && !found; s++)
+                found = strcmp(item->spans[s].label, corpus->tags.name[c]) == 0;
+        }
+        if (!found)
+            return err_set(err, ERR_UNUSABLE,
+                           "no usable text to learn has a span with the label '%.80s'",
+                           corpus->tags.name[c]);
+    }
+    return ERR_OK;
+}
+
 static enum err_code check_items(const struct corpus *corpus, struct err *err)
 {
     if (corpus->train.count == 0 || corpus->validation.count == 0)
@@ -221,6 +273,8 @@ static enum err_code check_items(const struct corpus *corpus, struct err *err)
                            ? ". Most labels are numbers, and each is a class of its own. If they "
                              "are measured values, give --task regress"
                            : "");
+    if (corpus->tags.count > 0)
+        return check_tags(corpus, err);
     if (corpus->groups.count > 0)
         return check_groups(corpus, &corpus->train, "learn", err)
                    ? err->code
@@ -269,6 +323,18 @@ static enum err_code check_pairs(struct dataset *const datasets[GROUPS_PARTS],
     return ERR_OK;
 }
 
+/* Labels of spans are those of the inputs to learn. */
+static enum err_code take_tags(struct corpus *corpus, struct dataset *const datasets[GROUPS_PARTS],
+                               const struct train_options *options, const struct spec *spec,
+                               struct err *err)
+{
+    if (tag_set_learn(&corpus->tags, datasets[0], spec, &corpus->arena, err))
+        return err_prefix(err, "%s: ", options->data);
+    if (datasets[1] != NULL && tag_set_check(&corpus->tags, datasets[1], err))
+        return err_prefix(err, "%s: ", options->validation);
+    return ERR_OK;
+}
+
 static enum err_code open_lists(struct corpus *corpus, const struct train_options *options,
                                 const struct spec *spec, struct err *err)
 {
@@ -289,6 +355,8 @@ static enum err_code open_lists(struct corpus *corpus, const struct train_option
         numbers_open(&corpus->numbers, dataset, "score", spec, &corpus->arena, err);
     else if (task == TRAIN_PAIR)
         return err->code;
+    else if (task == TRAIN_TAG)
+        take_tags(corpus, both, options, spec, err);
     else if (task != TRAIN_MLM)
         labels_learn(&corpus->labels, dataset, options->multi_label, spec, &corpus->arena, err);
     corpus->outputs = corpus->labels.count + corpus->numbers.count;
@@ -308,6 +376,7 @@ static enum err_code read_parts(struct corpus *corpus, const struct spec *spec, 
             continue;
         struct reading reading = {progress, part->dataset.count};
         struct samples_options options = {.threads = threads,
+                                          .tags = corpus->tags.count > 0 ? &corpus->tags : NULL,
                                           .progress = progress->call != NULL ? pass_on : NULL,
                                           .context = &reading};
         if (samples_open(&part->samples, &part->dataset, spec, dir, &options, err))
@@ -356,7 +425,8 @@ enum err_code corpus_open(struct corpus *out, const struct train_options *option
         return err->code;
     if (read_as_wanted(out, options, spec, dir, threads, progress, err))
         return err->code;
-    if (list_part(out, 0, &out->train, options->data, err))
+    if (list_part(out, 0, &out->train, options->data, err) ||
+        (out->tags.count > 0 && class_by_rarest(out, &out->train, err)))
         return err->code;
     if (options->validation != NULL)
         list_part(out, 1, &out->validation, options->validation, err);

@@ -5,7 +5,8 @@
  * are in its order, so that its head fits. With --multi-label a label is split at '|'. Masked
  * language modelling takes texts with or without labels, also from a .txt or .log file with one
  * text a line. A regression takes labels that are numbers (number_label.h), from a list. An
- * embedding takes pairs of texts, or labels (groups.h). Without a validation list a share of each
+ * embedding takes pairs of texts, or labels (groups.h). A model of tags takes spans (tag_set.h).
+ * Without a validation list a share of each
  * class, drawn by the seed, is held back; of numbers a share of all, and of pairs whole groups.
  *
  * Threads: immutable after open.
@@ -35,16 +36,18 @@ struct corpus_items {
     const struct corpus_part *part;
     size_t *item;      /* [count] indices in the data set */
     unsigned *classes; /* [count]; the first label if there are several; labels.count: no label;
-                          zeros for a regression; an embedding's groups */
+                          zeros for a regression; an embedding's groups; of tags the rarest label
+                          of a text's spans */
     float *targets;    /* [count, outputs] 0 or 1 of each label, or standardised numbers */
     size_t count;
 };
 
 struct corpus {
-    struct labels labels;   /* none for MLM, a regression and an embedding */
+    struct labels labels;   /* none for MLM, a regression, an embedding and tags */
+    struct tag_set tags;    /* of a model of tags, else none */
     struct groups groups;   /* of an embedding, else none */
     struct numbers numbers; /* of a regression, else none */
-    unsigned outputs;       /* of the head: labels or numbers; 0 for MLM and an embedding */
+    unsigned outputs;       /* of the head: labels or numbers; 0 for MLM, tags and an embedding */
     struct corpus_part parts[2];
     struct corpus_items train, validation; /* validation.part is parts[0] if it was split off */
     bool grey16_minmax;                    /* how 16-bit grey images were read */
@@ -60,7 +63,8 @@ struct corpus_progress {
 
 /* `spec` is the source's; `dir` holds its tokenizer or preprocessor. ERR_UNUSABLE: data that a
  * model cannot learn from (only one label, a class without a training input, a validation label
- * without a training input, equal numbers, no two texts that belong together); the error names it.
+ * without a training input, equal numbers, no two texts that belong together, a span's label that
+ * only validation texts have); the error names it.
  * Close it in any case. */
 enum err_code corpus_open(struct corpus *out, const struct train_options *options,
                           const struct spec *spec, const char *dir, unsigned threads,

@@ -113,6 +113,22 @@ static void print_classes(const struct corpus *corpus, FILE *file)
         fputs("; how well these are told will not be known: label at least two of each\n", file);
 }
 
+/* ---- spans ---- */
+
+static void print_misfits(const struct corpus *corpus, FILE *file)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const struct corpus_part *part = &corpus->parts[i];
+        size_t first, misfits = part->is_open ? samples_misfits(part->samples, &first) : 0;
+        if (misfits > 0)
+            fprintf(file,
+                    "note: %zu spans of %s do not begin and end where the model's tokens do (the "
+                    "first: %.80s), and cannot be answered exactly: take white space off their "
+                    "ends, or a vocabulary whose pieces are shorter\n",
+                    misfits, i == 0 ? "--data" : "--validation", part->dataset.items[first].name);
+    }
+}
+
 /* ---- inputs on both sides ---- */
 
 struct card {
@@ -180,6 +196,8 @@ enum err_code corpus_remarks_print(const struct corpus *corpus, FILE *file, stru
 {
     print_left_out(corpus, file);
     print_contrast(corpus, file);
+    if (corpus->tags.count > 0)
+        print_misfits(corpus, file);
     if (corpus->numbers.count == 0) {
         print_numbers(&corpus->labels, file);
         print_classes(corpus, file);

@@ -10,10 +10,10 @@ enum err_code data_loader_open(struct data_loader *out, const struct samples *sa
     *out = (struct data_loader){.samples = samples, .rows_max = rows_max};
     out->inputs = calloc(rows_max, sizeof *out->inputs);
     out->listed = calloc(rows_max, sizeof *out->listed);
-    out->masked = calloc(rows_max, sizeof *out->masked);
+    out->targets = calloc(rows_max, sizeof *out->targets);
     out->arenas = calloc(rows_max, sizeof *out->arenas);
     out->errs = calloc(rows_max, sizeof *out->errs);
-    if (out->inputs == NULL || out->listed == NULL || out->masked == NULL || out->arenas == NULL ||
+    if (out->inputs == NULL || out->listed == NULL || out->targets == NULL || out->arenas == NULL ||
         out->errs == NULL) {
         data_loader_close(out);
         return err_no_memory(err, rows_max * sizeof *out->inputs);
@@ -31,7 +31,7 @@ void data_loader_close(struct data_loader *loader)
         arena_deinit(&loader->arenas[i]);
     free(loader->inputs);
     free(loader->listed);
-    free(loader->masked);
+    free(loader->targets);
     free(loader->arenas);
     free(loader->errs);
     *loader = (struct data_loader){0};
@@ -55,7 +55,11 @@ static void prepare_share(void *context, unsigned index, unsigned count)
         loader->errs[row] = (struct err){0};
         if (order->masks)
             samples_masked_input(loader->samples, run->items[row], order->view, &rng, arena,
-                                 &loader->inputs[row], &loader->masked[row], &loader->errs[row]);
+                                 &loader->inputs[row], &loader->targets[row], &loader->errs[row]);
+        else if (order->tags)
+            samples_tagged_input(loader->samples, run->items[row], order->view,
+                                 order->draws ? &rng : NULL, arena, &loader->inputs[row],
+                                 &loader->targets[row], &loader->errs[row]);
         else
             samples_input(loader->samples, run->items[row], order->view, order->draws ? &rng : NULL,
                           arena, &loader->inputs[row], &loader->errs[row]);

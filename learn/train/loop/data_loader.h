@@ -23,7 +23,7 @@ struct data_loader {
     unsigned rows_max, rows;            /* of a batch; of the current one */
     struct engine_input *inputs;        /* [rows] */
     const struct engine_input **listed; /* [rows] their addresses, as struct network_batch wants */
-    struct samples_masked *masked;      /* [rows] for masked language modelling */
+    struct samples_targets *targets;    /* [rows] of masked language modelling and of tags */
     struct arena *arenas;               /* [rows_max] memory of each input */
     struct err *errs;                   /* [rows_max] */
 };
@@ -33,6 +33,7 @@ struct data_loader_order {
     const struct samples_view *view;
     bool draws;              /* random augmentation, dropout and windows; else as for serving */
     bool masks;              /* masked language modelling, which is random too */
+    bool tags;               /* targets are the tags of tokens; the samples have some */
     uint64_t seed, position; /* of the first input in the run */
 };
 

@@ -3,6 +3,7 @@
 #include "engine/decide/argmax.h"
 #include "learn/eval/measure/confusion.h"
 #include "learn/eval/measure/number_errors.h"
+#include "learn/train/loop/judge_tags.h"
 #include "learn/train/loop/judge_vectors.h"
 
 #include <math.h>
@@ -85,7 +86,7 @@ static enum err_code run_batches(const struct judge *judge, struct learner *lear
                                 &order, err))
             return err->code;
         if (is_mlm)
-            learner_words(learner, loader, &tally->loss, &tally->judged, &tally->hits, err);
+            learner_words(learner, loader, &tally->loss, &tally->judged, &tally->hits, NULL, err);
         else
             count_rows(judge, learner, loader, first, tally, err);
         if (err->code != ERR_OK)
@@ -166,7 +167,8 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner,
 {
     const bool is_mlm = learner->setup.head == HEAD_MLM;
     const bool is_embedding = learner->setup.head == HEAD_EMBEDDING;
-    unsigned labels = is_mlm || is_embedding ? 1 : judge->loss->labels;
+    const bool has_labels = !is_mlm && !is_embedding && judge->tags == NULL;
+    unsigned labels = has_labels ? judge->loss->labels : 1;
     struct tally tally;
     *out = (struct judge_result){0};
     if (open_tally(&tally, judge, labels, err))
@@ -176,6 +178,8 @@ enum err_code judge_run(const struct judge *judge, struct learner *learner,
     learner_pause(learner);
     if (is_embedding)
         judge_vectors(judge, learner, loader, out, err);
+    else if (judge->tags != NULL)
+        judge_tags(judge, learner, loader, out, err);
     else if (!run_batches(judge, learner, loader, &tally, err) && tally.judged > 0) {
         if (judge->numbers != NULL)
             sum_up_numbers(judge, &tally, out, err);

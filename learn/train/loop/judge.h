@@ -10,6 +10,7 @@ struct judge {
     const struct loss *loss;       /* unused for MLM */
     const struct numbers *numbers; /* of a regression; NULL: not one */
     const struct groups *groups;   /* of an embedding; NULL: not one */
+    const struct tag_set *tags;    /* of a model of tags; NULL: not one */
     double scale;                  /* of an embedding: ranking_loss.h's */
     struct samples_view view;
     uint64_t seed; /* chooses the masked words: the same ones each time */
@@ -30,6 +31,8 @@ struct judge_result {
     double rmse_mean; /* that of always answering the validation part's mean */
     double ndcg; /* nDCG@10 of an embedding (judge_vectors.h), else 0; its accuracy is the share of
                     pairs that are closer than any negative of their batch */
+    double span_f1; /* micro-F1 of spans of a model of tags (judge_tags.h), else 0; its accuracy is
+                       that of tokens */
 };
 
 /* Evaluates the learner's moving average, if it has one, else its weights. */

@@ -5,6 +5,7 @@
 
 #include "engine/base/pages.h"
 #include "engine/base/rng.h"
+#include "engine/decide/argmax.h"
 #include "engine/tensor/backward/backward.h"
 #include "learn/train/network/rng_streams.h"
 #include "learn/train/network/structured.h"
@@ -143,12 +144,13 @@ static enum err_code reserve(struct learner *learner, size_t numbers, struct err
     return ERR_OK;
 }
 
-/* A pool's task: the losses of masked words. */
+/* A pool's task: the losses of masked words, or of tags. */
 struct word_run {
     float *logits; /* [count, words], turned into gradients */
     const int32_t *ids;
     double *losses;
     unsigned char *hits;
+    int32_t *answers; /* [count] the largest logits; NULL: not wanted */
     size_t words;
     unsigned count;
     float share;
@@ -164,11 +166,13 @@ static void judge_word_share(void *context, unsigned index, unsigned count)
         while (k < run->words && !(logits[k] > logits[word]))
             k++;
         run->hits[i] = k == run->words; /* no logit is larger */
+        if (run->answers != NULL)
+            run->answers[i] = (int32_t)argmax(logits, (unsigned)run->words);
         run->losses[i] = loss_word(logits, run->words, word, run->share);
     }
 }
 
-/* The masked words of a micro-batch: their tokens in it, and their ids. */
+/* The masked words, or the tags, of a micro-batch: their tokens in it, and their ids. */
 struct word_list {
     unsigned *places;
     int32_t *ids;
@@ -186,23 +190,31 @@ static enum err_code list_words(const struct data_loader *loader,
     if (out->places == NULL || out->ids == NULL)
         return err_no_memory(err, part->tokens * sizeof *out->ids);
     for (unsigned row = part->first; row < part->first + part->rows; row++) {
-        const struct samples_masked *masked = &loader->masked[row];
-        for (unsigned i = 0; i < masked->count; i++) {
-            out->places[out->count] = first + masked->places[i];
-            out->ids[out->count++] = masked->ids[i];
+        const struct samples_targets *targets = &loader->targets[row];
+        for (unsigned i = 0; i < targets->count; i++) {
+            out->places[out->count] = first + targets->places[i];
+            out->ids[out->count++] = targets->ids[i];
         }
         first += loader->inputs[row].tokens;
     }
     return ERR_OK;
 }
 
+/* Words of the vocabulary, or tags. */
+static size_t choices_of(const struct learner *learner)
+{
+    const struct spec *spec = &learner->setup.spec;
+    return learner->setup.head == HEAD_MLM ? spec->vocab_size : spec->label_count;
+}
+
 /* Runs the forward pass and the loss for a list of words; dlogits then holds the gradients. */
 static enum err_code run_words(struct learner *learner, const struct network_batch *batch,
                                const struct word_list *list, float share, struct arena *arena,
-                               double *loss, size_t *hits, struct err *err)
+                               double *loss, size_t *hits, int32_t *answers, struct err *err)
 {
-    size_t words = learner->setup.spec.vocab_size;
-    struct word_run run = {.ids = list->ids, .words = words, .count = list->count, .share = share};
+    size_t words = choices_of(learner);
+    struct word_run run = {
+        .ids = list->ids, .words = words, .count = list->count, .share = share, .answers = answers};
     run.losses = arena_alloc_array(arena, list->count, sizeof *run.losses);
     run.hits = arena_alloc_array(arena, list->count, sizeof *run.hits);
     if (run.losses == NULL || run.hits == NULL)
@@ -227,7 +239,7 @@ static struct network_batch batch_of(const struct data_loader *loader,
     return (struct network_batch){.inputs = loader->listed + part->first, .rows = part->rows};
 }
 
-/* One micro-batch of masked words, with gradients. */
+/* One micro-batch of masked words or tags, with gradients. */
 static enum err_code learn_words(struct learner *learner, const struct data_loader *loader,
                                  const struct data_loader_part *part, uint64_t dropout, float share,
                                  double *sum, struct err *err)
@@ -242,7 +254,7 @@ static enum err_code learn_words(struct learner *learner, const struct data_load
         batch.kept_count = list.count;
         batch.training = true;
         batch.dropout = dropout;
-        if (!run_words(learner, &batch, &list, share, &arena, sum, &hits, err))
+        if (!run_words(learner, &batch, &list, share, &arena, sum, &hits, NULL, err))
             network_backward(learner->network, learner->dlogits, 1);
     }
     arena_deinit(&arena);
@@ -279,17 +291,17 @@ enum err_code learner_batch(struct learner *learner, const struct data_loader *l
                             const struct loss *loss, const struct learner_targets *targets,
                             uint64_t position, double *value, struct err *err)
 {
-    bool is_mlm = learner->setup.head == HEAD_MLM;
-    size_t judged = is_mlm ? 0 : loader->rows;
+    const bool of_tokens = learner->setup.head == HEAD_MLM || learner->setup.head == HEAD_TAGS;
+    size_t judged = of_tokens ? 0 : loader->rows;
     struct data_loader_part part;
     double sum = 0;
-    for (unsigned row = 0; is_mlm && row < loader->rows; row++)
-        judged += loader->masked[row].count;
+    for (unsigned row = 0; of_tokens && row < loader->rows; row++)
+        judged += loader->targets[row].count;
     for (unsigned at = 0;
          data_loader_next(loader, &at, learner->setup.network.tokens_max, &part);) {
         struct rng rng = rng_for(learner->setup.seed, STREAM_DROPOUT, position + part.first);
         uint64_t dropout = rng_next(&rng);
-        if (is_mlm)
+        if (of_tokens)
             learn_words(learner, loader, &part, dropout, 1 / (float)judged, &sum, err);
         else
             learn_rows(learner, loader, &part, loss, targets, dropout, &sum, err);
@@ -399,7 +411,7 @@ void learner_logits(struct learner *learner, const struct data_loader *loader, f
 }
 
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
-                            size_t *words, size_t *hits, struct err *err)
+                            size_t *words, size_t *hits, int32_t *answers, struct err *err)
 {
     struct data_loader_part part;
     for (unsigned at = 0;
@@ -411,8 +423,9 @@ enum err_code learner_words(struct learner *learner, const struct data_loader *l
             struct network_batch batch = batch_of(loader, &part);
             batch.kept = list.places;
             batch.kept_count = list.count;
-            run_words(learner, &batch, &list, 0, &arena, loss, hits, err);
+            run_words(learner, &batch, &list, 0, &arena, loss, hits, answers, err);
             *words += list.count;
+            answers += answers != NULL ? list.count : 0;
         }
         arena_deinit(&arena);
         if (err->code != ERR_OK)

@@ -55,7 +55,7 @@ enum err_code learner_resize(struct learner *learner, unsigned image_size, struc
 /* From now on freezes the depths below frozen_depth (network.h). */
 enum err_code learner_freeze(struct learner *learner, unsigned frozen_depth, struct err *err);
 
-/* Targets of a batch's rows. Not used for MLM, whose words the loader has. */
+/* Targets of a batch's rows. Not used for MLM and tags, whose targets the loader has. */
 struct learner_targets {
     const float *const *rows; /* [rows] of [labels] */
     const float *teacher;     /* [rows, labels] the teacher's logits; NULL: none */
@@ -92,10 +92,11 @@ void learner_resume(struct learner *learner);
 /* Logits of a prepared batch: classifier, [rows, labels]; of an embedding vectors, [rows,
  * parameters_outputs]. */
 void learner_logits(struct learner *learner, const struct data_loader *loader, float *logits);
-/* Adds to *loss the loss over the masked words of a prepared batch, to *words their number, and to
- * *hits how many of them were predicted correctly. */
+/* Adds to *loss the loss over the masked words, or the tags, of a prepared batch, to *words their
+ * number, and to *hits how many of them were predicted correctly. answers (NULL: not wanted) <- the
+ * answer to each of the loader's targets, row by row. */
 enum err_code learner_words(struct learner *learner, const struct data_loader *loader, double *loss,
-                            size_t *words, size_t *hits, struct err *err);
+                            size_t *words, size_t *hits, int32_t *answers, struct err *err);
 /* best = the moving average, if there is one, else the weights. */
 void learner_keep(struct learner *learner);
 

@@ -93,6 +93,7 @@ enum train_task train_task(const struct train_options *options)
     return strcmp(task, "mlm") == 0                                   ? TRAIN_MLM
            : strcmp(task, "pair") == 0                                ? TRAIN_PAIR
            : strcmp(task, "embed") == 0                               ? TRAIN_EMBED
+           : strcmp(task, "tag") == 0                                 ? TRAIN_TAG
            : strncmp(task, "regress", strlen("regress")) == 0         ? TRAIN_REGRESS
            : options->multi_label || strcmp(task, "multi-label") == 0 ? TRAIN_MULTI_LABEL
                                                                       : TRAIN_CLASSIFY;
@@ -179,16 +180,38 @@ static enum err_code check_embed(const struct train_options *options, struct err
                          "give at least 2");
 }
 
-/* Tasks that the name is kept for, and the older words of the others. */
+/* Refuses what is of a label of the whole text, and a pooling of windows. */
+static enum err_code check_tag(const struct train_options *options, struct err *err)
+{
+    const struct {
+        bool is_given;
+        const char *name;
+    } rows[] = {
+        {options->multi_label, "multi-label"},
+        {options->label_smoothing > 0, "label-smoothing"},
+        {options->balance > 0, "balance"},
+        {options->class_weight > 0, "class-weight"},
+        {options->logit_adjust > 0, "logit-adjust"},
+        {options->teacher.count > 0, "teacher"},
+        {options->teacher_logits.count > 0, "teacher-logits"},
+        {options->ngrams > 0, "ngrams"},
+        {strcmp(options->window_pooling, "max") != 0, "window-pooling"},
+        {strcmp(options->class_biases, "none") != 0, "class-biases"},
+        {strcmp(options->ood_method, "neighbours") != 0 && strcmp(options->ood_method, "none") != 0,
+         "ood-method"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].is_given)
+            return err_set(err, ERR_UNUSABLE, "--%s does not go with --task tag", rows[i].name);
+    return ERR_OK;
+}
+
+/* The task that a name is kept for, and the older words of the others. */
 static enum err_code settle_task(struct train_options *options, struct err *err)
 {
-    static const char *const later[] = {"tag", "seq2seq"};
-    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-        if (strcmp(options->task, later[i]) == 0)
-            return err_set(err, ERR_UNSUPPORTED,
-                           "--task %s: this version does not learn it (it learns classify, "
-                           "multi-label, regress, pair, embed and mlm)",
-                           later[i]);
+    if (strcmp(options->task, "seq2seq") == 0)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "--task seq2seq: this version does not learn it (it learns classify, "
+                       "multi-label, regress, tag, pair, embed and mlm)");
     if (strcmp(options->task, "multi-label") == 0) {
         options->task = "classify";
         options->multi_label = true;
@@ -220,6 +243,8 @@ enum err_code train_options_check(struct train_options *options, struct err *err
         check_regression(options, err))
         return err->code;
     if (train_task(options) == TRAIN_EMBED && check_embed(options, err))
+        return err->code;
+    if (train_task(options) == TRAIN_TAG && check_tag(options, err))
         return err->code;
     if (options->version != NULL && !file_is_part(options->version))
         return err_set(err, ERR_UNUSABLE, "--model-version: " FILE_PART_RULE);

@@ -56,6 +56,7 @@ enum train_task {
     TRAIN_CLASSIFY,
     TRAIN_MULTI_LABEL,
     TRAIN_REGRESS,
+    TRAIN_TAG,
     TRAIN_PAIR,
     TRAIN_EMBED,
     TRAIN_MLM,

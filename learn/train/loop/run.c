@@ -95,14 +95,38 @@ static enum err_code take_sentence(struct run *run, struct err *err)
     return ERR_OK;
 }
 
+/* The source's encoder with a head of tags. One that has it keeps its way of reading; another reads
+ * long texts in windows, as the server does with a model of tags that says nothing of it. */
+static enum err_code take_tagger(struct run *run, struct err *err)
+{
+    struct spec *spec = &run->spec;
+    if (spec->family->kind != ENGINE_TEXT || spec->family->is_zero_shot ||
+        spec->family->architectures[HEAD_TAGS] == NULL)
+        return err_set(err, ERR_UNSUPPORTED, "--task tag learns texts; this is '%s'",
+                       spec->family->name);
+    if (spec->head != HEAD_TAGS) {
+        spec->long_text = (struct long_text){.in_windows = true};
+        spec->sentence = NULL;
+        spec->head_file = NULL;
+        spec->labels = NULL;
+        spec->label_count = 0;
+        spec->policy = policy_default(SCORES_SOFTMAX, 0, spec->hidden);
+        spec->policy.ood.method = OOD_NONE;
+    }
+    spec->head = HEAD_TAGS;
+    spec->token_pruning = (struct token_pruning){0};
+    spec->scores = SCORES_SOFTMAX;
+    return ERR_OK;
+}
+
 static enum err_code read_source(struct run *run, struct err *err)
 {
     const struct train_options *options = run->options;
     if (spec_read(&run->spec, options->model, &run->arena, err) ||
         pipeline_fit(&run->spec, options->model, err))
         return err_prefix(err, "%s: ", options->model);
-    if (run->task == TRAIN_EMBED) {
-        if (take_sentence(run, err))
+    if (run->task == TRAIN_EMBED || run->task == TRAIN_TAG) {
+        if (run->task == TRAIN_TAG ? take_tagger(run, err) : take_sentence(run, err))
             return err_prefix(err, "%s: ", options->model);
     } else if (run->spec.head != HEAD_CLASSIFIER) { /* the encoder alone is the start */
         run->spec.head = HEAD_CLASSIFIER;
@@ -147,6 +171,11 @@ static void settle_spec(struct run *run)
     }
     if (run->task == TRAIN_MLM || run->task == TRAIN_EMBED)
         return;
+    if (run->task == TRAIN_TAG) {
+        spec->labels = run->corpus.tags.tags;
+        spec->label_count = run->corpus.tags.tag_count;
+        return;
+    }
     run->had_number = spec->scores == SCORES_NONE;
     const bool is_regression = run->task == TRAIN_REGRESS;
     spec->labels = is_regression || run->task == TRAIN_PAIR ? run->corpus.numbers.name

@@ -33,7 +33,9 @@ static enum err_code take_fingerprint(struct run *run, struct err *err)
     for (unsigned i = 0; i < 2; i++)
         for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
             const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
-            fprintf(text.stream, "%s\n%s\n", item->name, item->label != NULL ? item->label : "");
+            fprintf(text.stream, "%s\n", item->name);
+            dataset_print_answer(item, text.stream);
+            fputc('\n', text.stream);
         }
     if (!memory_file_close(&text, err))
         sha256_hex(text.bytes, text.len, run->fingerprint);
@@ -50,8 +52,9 @@ static enum err_code hash_inputs(const struct run *run, char out[SHA256_HEX_BYTE
     for (unsigned i = 0; i < 2; i++)
         for (size_t k = 0; k < run->corpus.parts[i].dataset.count; k++) {
             const struct dataset_item *item = &run->corpus.parts[i].dataset.items[k];
-            fprintf(text.stream, "%s\n%s\n%016llx\n", item->name,
-                    item->label != NULL ? item->label : "",
+            fprintf(text.stream, "%s\n", item->name);
+            dataset_print_answer(item, text.stream);
+            fprintf(text.stream, "\n%016llx\n",
                     (unsigned long long)samples_digest(run->corpus.parts[i].samples, k));
         }
     if (!memory_file_close(&text, err))

@@ -199,7 +199,7 @@ static void count_masked(struct samples_fixture *fixture, size_t item, unsigned 
     struct engine_input plain =
                             samples_fixture_input(fixture, item, &(struct samples_view){0}, NULL),
                         input;
-    struct samples_masked masked;
+    struct samples_targets masked;
     ck_assert_msg(!samples_masked_input(fixture->samples, item, &(struct samples_view){0}, &rng,
                                         &fixture->arena, &input, &masked, &fixture->err),
                   "%s", fixture->err.text);
@@ -266,7 +266,7 @@ START_TEST(samples_mask_one_piece_at_least_and_never_a_special_token)
     for (unsigned i = 0; i < 50; i++) {
         struct rng rng = rng_for(1, 2, i);
         struct engine_input input;
-        struct samples_masked masked;
+        struct samples_targets masked;
         ck_assert(!samples_masked_input(fixture.samples, 0, &(struct samples_view){0}, &rng,
                                         &fixture.arena, &input, &masked, &fixture.err));
         ck_assert_uint_eq(input.tokens, 5);
@@ -312,7 +312,7 @@ END_TEST
 START_TEST(samples_mask_words_of_texts_only)
 {
     struct samples_fixture fixture;
-    struct samples_masked masked;
+    struct samples_targets masked;
     struct engine_input input;
     struct rng rng = rng_for(1, 2, 3);
     samples_fixture_open(&fixture, GOLDEN "vit-0", "tests/data/eval/wafer.jsonl");
@@ -328,7 +328,7 @@ START_TEST(samples_mask_nothing_without_a_mask_token_or_of_an_unusable_text)
 {
     static const char list[] = "text,label\nword,a\n\xFF,a\n\" \",a\n";
     struct samples_fixture fixture;
-    struct samples_masked masked;
+    struct samples_targets masked;
     struct engine_input input;
     struct tempdir dir;
     struct rng rng = rng_for(1, 2, 3);

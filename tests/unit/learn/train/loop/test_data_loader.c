@@ -63,7 +63,7 @@ static void expect_drawn(const struct data_loader_order *order, const size_t *it
     for (unsigned row = 0; row < count; row++) {
         struct rng rng = rng_for(order->seed, STREAM_AUGMENT, order->position + row);
         struct engine_input want;
-        struct samples_masked masked = {0};
+        struct samples_targets masked = {0};
         struct arena arena;
         const struct engine_input *found = &run.loader.inputs[row];
         arena_init(&arena);
@@ -78,8 +78,8 @@ static void expect_drawn(const struct data_loader_order *order, const size_t *it
         ck_assert_mem_eq(found->ids, want.ids, want.tokens * sizeof *want.ids);
         ck_assert_ptr_eq(run.loader.listed[row], found);
         if (order->masks) {
-            ck_assert_uint_eq(run.loader.masked[row].count, masked.count);
-            ck_assert_mem_eq(run.loader.masked[row].places, masked.places,
+            ck_assert_uint_eq(run.loader.targets[row].count, masked.count);
+            ck_assert_mem_eq(run.loader.targets[row].places, masked.places,
                              masked.count * sizeof *masked.places);
         }
         arena_deinit(&arena);

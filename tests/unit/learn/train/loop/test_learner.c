@@ -104,8 +104,8 @@ static void expect_same_in_parts(void)
         gradient[i] = room();
         loss[i] = gradient_of(gradient[i], NULL);
         if (run.task == TRAIN_MLM)
-            ck_assert(
-                !learner_words(learner, &run.loader, &words_loss[i], &words[i], &hits[i], &err));
+            ck_assert(!learner_words(learner, &run.loader, &words_loss[i], &words[i], &hits[i],
+                                     NULL, &err));
         else
             learner_logits(learner, &run.loader, logits[i]);
     }
@@ -150,7 +150,7 @@ START_TEST(masked_words_are_counted_where_they_are)
     network_repack(learner->network, values);
     prepare(BATCH);
     for (unsigned row = 0; row < BATCH; row++) {
-        const struct samples_masked *masked = &run.loader.masked[row];
+        const struct samples_targets *masked = &run.loader.targets[row];
         struct network_batch batch = {.inputs = run.loader.listed + row,
                                       .rows = 1,
                                       .kept = masked->places,
@@ -175,7 +175,7 @@ START_TEST(masked_words_are_counted_where_they_are)
     loss = 100;
     words = 10;
     hits = 20;
-    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, &err));
+    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, NULL, &err));
     ck_assert_double_eq_tol(loss, 100 + expected, 1e-4); /* added up */
     ck_assert(words == 10 + judged && hits == 20 + found && found > 0 && found < judged);
     float *gradient = room();
@@ -201,10 +201,10 @@ START_TEST(a_batch_without_words_is_nothing)
     open_run();
     float *gradient = room(), *zeros = room();
     prepare(1);
-    ck_assert_uint_eq(run.loader.masked[0].count, 0);
+    ck_assert_uint_eq(run.loader.targets[0].count, 0);
     ck_assert_double_eq(gradient_of(gradient, NULL), 0);
     ck_assert_mem_eq(gradient, zeros, learner->parameters.numbers * sizeof(float));
-    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, &err));
+    ck_assert(!learner_words(learner, &run.loader, &loss, &words, &hits, NULL, &err));
     ck_assert(loss == 0 && words == 0 && hits == 0);
     prepare(2);
     ck_assert_double_gt(gradient_of(gradient, NULL), 0);

@@ -305,7 +305,7 @@ START_TEST(tasks_have_their_names_and_their_older_ones)
                 {"regression", "regression", TRAIN_REGRESS},
                 {"mlm", "mlm", TRAIN_MLM},
                 {"multi-label", "classify", TRAIN_MULTI_LABEL},
-                {"tag", NULL, TRAIN_CLASSIFY},
+                {"tag", "tag", TRAIN_TAG},
                 {"seq2seq", NULL, TRAIN_CLASSIFY},
                 {"pair", "pair", TRAIN_PAIR}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
