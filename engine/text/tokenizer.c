@@ -388,7 +388,6 @@ enum err_code tokenizer_piece_lengths(const struct tokenizer *tokenizer, const u
                                       struct arena *arena, struct err *err)
 {
     const struct text_model *model = &tokenizer->steps->model;
-    const struct added_tokens *added = &tokenizer->steps->added;
     *lengths = NULL;
     if (!model->has_prefix)
         return ERR_OK;
@@ -399,69 +398,76 @@ enum err_code tokenizer_piece_lengths(const struct tokenizer *tokenizer, const u
     uint32_t *out = arena_alloc_array(arena, tokenizer->vocab_size, sizeof *out);
     if (out == NULL)
         return err_no_memory(err, tokenizer->vocab_size * sizeof *out);
-    for (uint32_t i = 0; i < model->initial.count; i++) {
-        const struct vocab_entry *entry = &model->initial.entries[i];
-        out[entry->id] = (uint32_t)utf8_count(entry->piece, entry->len);
+    for (unsigned id = 0; id < tokenizer->vocab_size; id++) {
+        const struct token_string *string = tokenizer_string(tokenizer, (int32_t)id);
+        out[id] = string != NULL ? (uint32_t)utf8_count(string->text, string->len) : 0;
     }
-    for (size_t i = 0; i < added->count; i++)
-        if ((unsigned)added->entries[i].id < tokenizer->vocab_size)
-            out[added->entries[i].id] =
-                (uint32_t)utf8_count(added->entries[i].content, added->entries[i].len);
     *lengths = out;
     return ERR_OK;
 }
 
-/* Copies bytes; what is no character becomes U+FFFD. */
-static const char *copy_text(const char *bytes, size_t len, struct arena *arena)
+const struct token_string *tokenizer_string(const struct tokenizer *tokenizer, int32_t id)
 {
-    static const char replacement[] = "\xEF\xBF\xBD";
-    enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
-    char *out = arena_alloc(arena, REPLACEMENT_BYTES * len + 1);
-    size_t used = 0;
-    for (size_t at = 0; out != NULL && at < len;) {
-        const size_t taken = utf8_character_bytes(bytes + at, len - at);
-        memcpy(out + used, taken > 0 ? bytes + at : replacement,
-               taken > 0 ? taken : REPLACEMENT_BYTES);
-        used += taken > 0 ? taken : REPLACEMENT_BYTES;
-        at += taken > 0 ? taken : 1;
-    }
-    if (out != NULL)
-        out[used] = '\0';
-    return out;
+    const struct steps *steps = tokenizer->steps;
+    const bool is_there = id >= 0 && (unsigned)id < tokenizer->vocab_size &&
+                          (unsigned)id < steps->string_count && steps->strings[id].text != NULL;
+    return is_there ? &steps->strings[id] : NULL;
 }
 
-static bool add_texts(const char **texts, unsigned count, const struct vocab *vocab,
-                      struct arena *arena)
+int32_t tokenizer_find(const struct tokenizer *tokenizer, const char *string, size_t len)
 {
-    for (uint32_t i = 0; i < vocab->count; i++) {
-        const struct vocab_entry *entry = &vocab->entries[i];
-        if (entry->id < 0 || (unsigned)entry->id >= count)
-            continue;
-        texts[entry->id] = copy_text(entry->piece, entry->len, arena);
-        if (texts[entry->id] == NULL)
-            return false;
+    const struct text_model *model = &tokenizer->steps->model;
+    const int32_t added = added_tokens_find(&tokenizer->steps->added, string, len);
+    char bytes[VOCAB_PIECE_BYTES_MAX];
+    size_t used = 0;
+    if (added != VOCAB_NONE || len == 0 || len > sizeof bytes)
+        return added;
+    if (model->kind == MODEL_UNIGRAM)
+        return unigram_find(model->unigram, string, len);
+    if (model->kind == MODEL_WORDPIECE)
+        return vocab_find(&model->initial, string, len);
+    if (!tokenizer->steps->pretokenizer.is_byte_level)
+        return vocab_find(bpe_vocabulary(model->bpe), string, len);
+    for (size_t at = 0; at < len;) {
+        const int byte = decoder_byte(utf8_decode(string, &at));
+        if (byte < 0)
+            return VOCAB_NONE;
+        bytes[used++] = (char)byte;
     }
-    return true;
+    return vocab_find(bpe_vocabulary(model->bpe), bytes, used);
+}
+
+const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer)
+{
+    return &tokenizer->steps->decoder;
 }
 
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err)
 {
     const struct text_model *model = &tokenizer->steps->model;
-    const struct added_tokens *added = &tokenizer->steps->added;
+    const struct decoder *decoder = tokenizer_decoder(tokenizer);
+    struct decoding decoding;
+    size_t len;
     if (model->kind == MODEL_UNIGRAM)
         return err_set(err, ERR_UNSUPPORTED, "a %s is not supported for this task", model->name);
+    if (decoder_check(decoder, err))
+        return err->code;
     const char **out = arena_alloc_array(arena, count, sizeof *out);
-    if (out == NULL ||
-        !add_texts(out, count,
-                   model->kind == MODEL_WORDPIECE ? &model->initial : bpe_vocabulary(model->bpe),
-                   arena))
+    if (out == NULL)
         return err_no_memory(err, count * sizeof *out);
-    for (size_t i = 0; i < added->count; i++)
-        if ((unsigned)added->entries[i].id < count &&
-            (out[added->entries[i].id] =
-                 copy_text(added->entries[i].content, added->entries[i].len, arena)) == NULL)
-            return err_no_memory(err, added->entries[i].len);
+    for (unsigned id = 0; id < count; id++) {
+        const struct token_string *string = tokenizer_string(tokenizer, (int32_t)id);
+        if (string == NULL)
+            continue;
+        const size_t bytes = decoder_room(string->len, 1);
+        char *room = arena_alloc(arena, bytes);
+        if (room == NULL)
+            return err_no_memory(err, bytes);
+        decoding_begin(&decoding, decoder, room, bytes);
+        decoding_add(&decoding, string->text, string->len);
+        out[id] = decoding_end(&decoding, &len);
+    }
     *texts = out;
     return ERR_OK;
 }

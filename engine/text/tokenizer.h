@@ -74,9 +74,18 @@ unsigned tokenizer_tokens_max(const struct tokenizer *tokenizer, unsigned limit,
 
 size_t tokenizer_bytes(const struct tokenizer *tokenizer); /* memory that it holds */
 
+/* The string of a token; NULL: no token has the id. */
+const struct token_string *tokenizer_string(const struct tokenizer *tokenizer, int32_t id);
+/* The token with such a string, or VOCAB_NONE (-1). */
+int32_t tokenizer_find(const struct tokenizer *tokenizer, const char *string, size_t len);
+/* How strings of tokens become a text: decoder.h. */
+struct decoder;
+const struct decoder *tokenizer_decoder(const struct tokenizer *tokenizer);
+
 /* *texts [count] <- each token as the text that it stands for, UTF-8: a piece of WordPiece keeps
  * its mark ("##ing"), bytes that are no UTF-8 become U+FFFD, as tokenizers decode one token. NULL:
- * no token has the id. In the arena. ERR_UNSUPPORTED for Unigram; ERR_NO_MEMORY. */
+ * no token has the id. In the arena. ERR_UNSUPPORTED for Unigram and for a decoder that is not
+ * supported; ERR_NO_MEMORY. */
 enum err_code tokenizer_texts(const struct tokenizer *tokenizer, unsigned count,
                               const char *const **texts, struct arena *arena, struct err *err);
 

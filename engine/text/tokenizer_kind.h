@@ -44,6 +44,13 @@ struct tokenizer_template {
     unsigned count;
 };
 
+/* The string of a token as tokenizer.json spells it: "##ing", "\u0120the". */
+struct token_string {
+    const char *text; /* [len] */
+    uint32_t len;
+    bool is_special;
+};
+
 struct tokenizer;
 struct token_list;
 struct steps;

@@ -3,6 +3,7 @@
  * characters can then never match and are left out. */
 #include "engine/base/doc.h"
 #include "engine/base/utf8.h"
+#include "engine/text/decoder.h"
 #include "engine/text/pipeline/bpe.h"
 #include "engine/text/pipeline/bpe_tables.h"
 #include "engine/text/pipeline/members.h"
@@ -35,28 +36,6 @@ int32_t bpe_tables_symbol(const struct bpe *model, const char *text, size_t len,
     return vocab_find(&model->vocab, symbol, used);
 }
 
-/* ---- GPT-2's alphabet of printable characters for bytes: "\u0120the" is " the" ---- */
-
-/* The printable characters of Latin-1 stand for themselves. The other bytes, in ascending order,
- * are the characters from 256 on: 0 to 32, 127 to 160, 173. */
-enum { REST_FIRST = 256, LOW_COUNT = 33, HIGH_FIRST = 127, HIGH_COUNT = 34, SOFT_HYPHEN = 173 };
-
-/* Returns the byte that a character stands for; -1: none. */
-static int byte_of(uint32_t character)
-{
-    if (character < REST_FIRST) {
-        bool is_rest = character < LOW_COUNT || character - HIGH_FIRST < HIGH_COUNT ||
-                       character == SOFT_HYPHEN;
-        return is_rest ? -1 : (int)character;
-    }
-    uint32_t number = character - REST_FIRST;
-    if (number < LOW_COUNT)
-        return (int)number;
-    if (number - LOW_COUNT < HIGH_COUNT)
-        return (int)(HIGH_FIRST + number - LOW_COUNT);
-    return number == LOW_COUNT + HIGH_COUNT ? SOFT_HYPHEN : -1;
-}
-
 /* ---- pieces ---- */
 
 /* Writes the bytes of a piece of valid UTF-8 to out[len]. False, with `out` undefined, if a
@@ -71,7 +50,7 @@ static bool to_bytes(const struct reader *reader, const char *text, size_t len, 
     }
     *out_len = 0;
     for (size_t at = 0; at < len;) {
-        int byte = byte_of(utf8_decode(text, &at));
+        int byte = decoder_byte(utf8_decode(text, &at));
         if (byte < 0)
             return false;
         out[(*out_len)++] = (char)byte;

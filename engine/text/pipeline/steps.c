@@ -72,6 +72,7 @@ static enum err_code read_config(struct steps *steps, const struct tokenizer_fil
     bool splits_specials = false, has_types = names == NULL && !files->class->has_no_types;
     if (read_length(steps, config, err) || read_side(steps, files, err) ||
         doc_get_bool(config, "$", "split_special_tokens", &splits_specials, err) ||
+        doc_get_bool(config, "$", "clean_up_tokenization_spaces", &steps->decoder.tidies, err) ||
         normalizer_steps_override(&steps->normalizer, doc_member(root, "normalizer"), files, err) ||
         pretokenizer_steps_override(&steps->pretokenizer, doc_member(root, "pre_tokenizer"), files,
                                     err) ||
@@ -127,6 +128,63 @@ void steps_fit(struct steps *steps, unsigned rows)
         steps->pad = VOCAB_NONE;
 }
 
+/* ---- strings of tokens ---- */
+
+/* The pieces of a Unigram are read once more: its model keeps them as a tree. */
+static bool add_listed(struct token_string *strings, const struct json_t *vocab,
+                       struct arena *arena)
+{
+    for (size_t i = 0; i < doc_array_count(vocab); i++) {
+        size_t len;
+        const char *text = doc_text(doc_array_item(doc_array_item(vocab, i), 0), &len);
+        text = text != NULL ? arena_copy(arena, text, len) : NULL;
+        if (text == NULL)
+            return false;
+        strings[i] = (struct token_string){.text = text, .len = (uint32_t)len};
+    }
+    return true;
+}
+
+/* Added tokens win; the others' texts are the list's. */
+static enum err_code read_strings(struct steps *steps, const struct json_t *root,
+                                  const struct piece_list *pieces, struct arena *arena,
+                                  struct err *err)
+{
+    const struct added_tokens *added = &steps->added;
+    const unsigned count = steps->vocab_size;
+    struct token_string *strings = arena_alloc_array(arena, count, sizeof *strings);
+    if (strings == NULL ||
+        (steps->model.kind == MODEL_UNIGRAM &&
+         !add_listed(strings, doc_member(doc_member(root, "model"), "vocab"), arena)))
+        return err_no_memory(err, count * sizeof *strings);
+    for (size_t i = 0; steps->model.kind != MODEL_UNIGRAM && i < pieces->count; i++)
+        if (pieces->items[i].len > 0)
+            strings[pieces->items[i].id] =
+                (struct token_string){.text = pieces->items[i].text, .len = pieces->items[i].len};
+    for (size_t i = 0; i < added->count; i++) {
+        const struct added_token *token = &added->entries[i];
+        strings[token->id] = (struct token_string){
+            .text = token->content, .len = (uint32_t)token->len, .is_special = token->is_special};
+    }
+    steps->strings = strings;
+    steps->string_count = count;
+    return ERR_OK;
+}
+
+/* Older files imply the decoder of their class. */
+static enum err_code read_decoder(struct steps *steps, const struct tokenizer_files *files,
+                                  struct err *err)
+{
+    if (decoder_read(&steps->decoder, doc_member(files->root, "decoder"), err))
+        return err->code;
+    if (files->older == OLDER_VOCAB_TXT)
+        steps->decoder = (struct decoder){
+            .kind = DECODER_WORDPIECE, .cleans = true, .mark = "##", .mark_len = 2};
+    if (files->older == OLDER_BPE)
+        steps->decoder.kind = DECODER_BYTE_LEVEL;
+    return ERR_OK;
+}
+
 /* ---- BERT ---- */
 
 /* True if all added tokens are matched literally, in the raw text. */
@@ -175,11 +233,15 @@ enum err_code steps_read(struct steps *out, const struct tokenizer_files *files,
     /* the reference normalises them before tokenizer_config.json changes the normaliser */
     if (added_tokens_build(&out->added, &out->normalizer, err))
         return err_prefix(err, "%s: ", name);
+    if (read_decoder(out, files, err))
+        return err_prefix(err, "%s: ", name);
     if (read_config(out, files, err))
         return err_prefix(err, "%s: ", config_name);
     out->pad = find_special(out, files, PAD, pads);
     out->mask = find_special(out, files, MASK, masks);
     out->vocab_size = count_ids(out);
+    if (read_strings(out, files->root, &pieces, arena, err))
+        return err->code;
     out->is_bert = is_bert(out, files->root);
     out->is_plain = out->is_bert && !out->post.trims && are_literal(&out->added);
     return ERR_OK;

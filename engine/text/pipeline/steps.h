@@ -8,6 +8,7 @@
 #ifndef ATTND_ENGINE_TEXT_PIPELINE_STEPS_H
 #define ATTND_ENGINE_TEXT_PIPELINE_STEPS_H
 
+#include "engine/text/decoder.h"
 #include "engine/text/pipeline/added_tokens.h"
 #include "engine/text/pipeline/pretokenizer_step.h"
 #include "engine/text/pipeline/text_model.h"
@@ -28,6 +29,9 @@ struct steps {
     struct text_model model;
     struct added_tokens added;
     struct post_processor post;
+    struct decoder decoder;
+    const struct token_string *strings; /* [string_count], by id; a text of NULL: no token has it */
+    unsigned string_count;
     int32_t pad, mask;   /* ids, or VOCAB_NONE */
     double length_max;   /* model_max_length; infinite if the file does not say */
     unsigned vocab_size; /* largest id + 1 of the model, the added tokens and the template */
