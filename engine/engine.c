@@ -183,6 +183,24 @@ static enum engine_task task_of(const struct spec *spec)
     return spec->scores == SCORES_NONE ? ENGINE_REGRESS : ENGINE_CLASSIFY;
 }
 
+/* Bytes that JSON takes for the longest string of a token. */
+static unsigned longest_string(const struct engine_model *model)
+{
+    size_t most = 0, len;
+    const struct pipeline *texts = &engine_stack_of(model, ENGINE_TEXT)->pipeline;
+    for (unsigned id = 0; id < texts->tokenizer->vocab_size; id++) {
+        bool is_special;
+        const char *string = engine_token(model, (int32_t)id, &len, &is_special);
+        size_t bytes = 0;
+        for (size_t i = 0; string != NULL && i < len; i++)
+            bytes += (unsigned char)string[i] < 0x20     ? 6
+                     : strchr("\"\\", string[i]) != NULL ? 2
+                                                         : 1;
+        most = bytes > most ? bytes : most;
+    }
+    return (unsigned)most;
+}
+
 /* The members that depend on how texts are read; and the tokens of what is read. */
 static void describe_texts(struct engine_model *model)
 {
@@ -196,6 +214,7 @@ static void describe_texts(struct engine_model *model)
     const unsigned limit = texts->pipeline.tokenizer->limit;
     info->tokens_max = limit > image ? limit : image;
     info->vocab_size = texts->spec.vocab_size;
+    info->string_bytes_max = longest_string(model);
     info->reads_pairs =
         texts->spec.head == HEAD_CLASSIFIER && pipeline_reads_pairs(&texts->pipeline);
     info->reads_windows = texts->spec.long_text.in_windows;

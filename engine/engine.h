@@ -68,7 +68,8 @@ enum engine_task {
     ENGINE_SPARSE
 };
 
-enum { ENGINE_MASKS_MAX = 16 }; /* masked tokens of a text that are filled in */
+/* Masked tokens of a text that are filled in, and texts that are asked for in their place. */
+enum { ENGINE_MASKS_MAX = 16, ENGINE_TARGETS_MAX = 100 };
 
 /* Describes a checkpoint. Strings and arrays are the model's. */
 struct engine_info {
@@ -107,13 +108,14 @@ struct engine_info {
                           sparse [vocab_size]; 0: has no rows */
     /* [vocab_size] of fill and sparse: a token's text, UTF-8; NULL: no token has the id */
     const char *const *token_texts;
-    unsigned token_bytes_max; /* of the longest of them */
-    const char *mask_token;   /* of fill: what a text has for a masked token; NULL: nothing */
-    unsigned feature_size;    /* of a result's features */
-    unsigned classifier_size; /* what the classifier reads of it, its first numbers: the hidden
+    unsigned token_bytes_max;  /* of the longest of them */
+    unsigned string_bytes_max; /* texts: of the longest engine_token, as JSON writes it */
+    const char *mask_token;    /* of fill: what a text has for a masked token; NULL: nothing */
+    unsigned feature_size;     /* of a result's features */
+    unsigned classifier_size;  /* what the classifier reads of it, its first numbers: the hidden
                                  size, twice that, or a projection's; the rest is a mean */
-    unsigned tokens_max;      /* longest sequence of any kind, special tokens included */
-    unsigned vocab_size;      /* texts; 0: it reads none */
+    unsigned tokens_max;       /* longest sequence of any kind, special tokens included */
+    unsigned vocab_size;       /* texts; 0: it reads none */
     unsigned image_height, image_width, patch_size; /* images; 0 for texts */
     unsigned views;             /* images: that an answer is the mean over; 0 for texts */
     unsigned full_layers;       /* behind these not all tokens go on: token_pruning; 0: all do */
@@ -228,6 +230,7 @@ struct engine_reading {
     enum engine_long_text long_text; /* of a text that is longer than tokens_max */
     unsigned text_tokens_max;        /* of a text in windows; 0: ENGINE_TEXT_TOKENS_MAX */
     enum aggregation aggregation;    /* tags: how they become spans; other models take none */
+    bool keeps_outside;              /* tags: spans with the label "O", too */
 };
 enum { ENGINE_TEXT_TOKENS_MAX = 65536 };
 
@@ -240,6 +243,7 @@ struct engine_question {
     unsigned length_max; /* tokens of an answer (max_answer_len); 0: 15 */
     unsigned tokens_max; /* of a window (max_seq_len); 0: tokens_max of the model, at most 384 */
     unsigned overlap;    /* 1 + tokens that windows share (doc_stride); 0: prepare/question.h */
+    unsigned asked_max;  /* tokens of the question (max_question_len); 0: half of a window */
     bool may_be_empty;   /* handle_impossible_answer */
     bool keeps_tokens;   /* align_to_words false */
 };
@@ -253,6 +257,8 @@ struct engine_source {
     size_t pair_len;
     const struct image *image; /* a picture that is decoded already; NULL: it is in bytes */
     struct engine_question question;
+    const char *const *targets; /* [target_count] texts that alone fill a masked token; NULL: any */
+    unsigned target_count;
     const char *prompt_name;       /* of an embedding's prompts; NULL: the default one, if any */
     bool is_utf8;                  /* both texts are known to be; else they are checked */
     struct engine_reading reading; /* of a text alone. A pair is cut, its longer text first */
@@ -268,6 +274,17 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
                              struct interrupt *interrupt, struct arena *arena,
                              struct engine_input *out, struct err *err);
 
+/* The string of a token as tokenizer.json spells it: "##ing". NULL: no token has the id. Borrowed
+ * from the model. */
+const char *engine_token(const struct engine_model *model, int32_t id, size_t *len,
+                         bool *is_special);
+/* How such strings become a text; NULL: the model reads none. */
+struct decoder;
+const struct decoder *engine_decoder(const struct engine_model *model);
+/* Ids of the token in place of unknown pieces, and of padding; negative: there is none. */
+int32_t engine_unknown(const struct engine_model *model);
+int32_t engine_padding(const struct engine_model *model);
+
 /* Width x height that a picture's header declares, without decoding; 0 if it is of no format that
  * is read (vision/input_formats.h). */
 size_t engine_image_pixels(const void *bytes, size_t len);
@@ -279,6 +296,7 @@ struct engine_need {
     size_t kept;      /* in the arena */
     size_t passing;   /* given back before engine_prepare returns */
     size_t answer;    /* that engine_result_rows takes of the arena for it, tags: at most */
+    unsigned tokens;  /* of a text, special ones included and window behind window: at most */
     unsigned spans;   /* tags: at most so many; answers: as many as are asked for */
     unsigned windows; /* of a text, or views of an image, if it is more than one; else 0 */
 };

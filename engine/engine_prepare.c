@@ -4,7 +4,10 @@
 #include "engine/engine_state.h"
 #include "engine/prepare/question.h"
 #include "engine/prepare/tags.h"
+#include "engine/text/token_list.h"
 #include "engine/vision/image.h"
+
+#include <string.h>
 
 enum { SPECIALS = 2 }; /* of a text, one at each end */
 
@@ -85,6 +88,64 @@ static enum err_code find_masks(const struct pipeline *pipeline, struct arena *a
     return ERR_OK;
 }
 
+/* The token that a target stands for: the one with its string, else the first of its text. */
+static enum err_code find_target(const struct pipeline *pipeline, const char *target,
+                                 struct interrupt *interrupt, struct arena *arena, int32_t *out,
+                                 struct err *err)
+{
+    const struct tokenizer *tokenizer = pipeline->tokenizer;
+    const size_t len = strlen(target);
+    struct token_list list;
+    *out = tokenizer_find(tokenizer, target, len);
+    if (*out >= 0)
+        return ERR_OK;
+    if (token_list_init(&list, 1, false, arena, err) ||
+        tokenizer->kind->encode(tokenizer, target, len, interrupt, arena, &list, err))
+        return err->code;
+    if (list.count == 0)
+        return err_set(err, ERR_UNUSABLE, "it has no token");
+    *out = list.ids[0];
+    return ERR_OK;
+}
+
+/* Lists the tokens that may fill a mask, the lowest first. */
+static enum err_code find_targets(const struct pipeline *pipeline,
+                                  const struct engine_source *source, unsigned vocab_size,
+                                  struct interrupt *interrupt, struct arena *arena,
+                                  struct engine_input *out, struct err *err)
+{
+    int32_t *ids = arena_alloc_array(arena, source->target_count, sizeof *ids);
+    if (ids == NULL)
+        return err_no_memory(err, source->target_count * sizeof *ids);
+    for (unsigned i = 0; i < source->target_count; i++) {
+        int32_t id;
+        unsigned at = out->target_count;
+        if (find_target(pipeline, source->targets[i], interrupt, arena, &id, err))
+            return err_prefix(err, "targets[%u]: ", i);
+        if ((unsigned)id >= vocab_size)
+            return err_set(err, ERR_UNUSABLE, "targets[%u]: the model has no row for its token", i);
+        while (at > 0 && ids[at - 1] > id)
+            at--;
+        if (at > 0 && ids[at - 1] == id)
+            continue;
+        memmove(ids + at + 1, ids + at, (out->target_count - at) * sizeof *ids);
+        ids[at] = id;
+        out->target_count++;
+    }
+    out->targets = ids;
+    return ERR_OK;
+}
+
+static size_t targets_bytes(const struct tokenizer *tokenizer, const struct engine_source *source)
+{
+    enum { LIST_BYTES = 4 * (sizeof(int32_t) + ARENA_ALIGNMENT) };
+    size_t bytes = source->target_count * sizeof(int32_t) + ARENA_ALIGNMENT;
+    for (unsigned i = 0; i < source->target_count; i++)
+        bytes += LIST_BYTES + tokenizer->kind->encode_bytes(tokenizer, source->targets[i],
+                                                            strlen(source->targets[i]));
+    return bytes;
+}
+
 static enum err_code prepare_text(const struct engine_model *model,
                                   const struct engine_source *source, struct interrupt *interrupt,
                                   struct arena *arena, struct engine_input *out, struct err *err)
@@ -121,6 +182,10 @@ static enum err_code prepare_text(const struct engine_model *model,
         return err->code;
     out->skipped = skipped;
     out->aggregation = (unsigned char)source->reading.aggregation;
+    out->keeps_outside = source->reading.keeps_outside;
+    if (model->info.task == ENGINE_FILL && source->target_count > 0 &&
+        find_targets(pipeline, source, model->info.vocab_size, interrupt, arena, out, err))
+        return err->code;
     if (model->info.task == ENGINE_FILL)
         return find_masks(pipeline, arena, out, err);
     if (model->info.task == ENGINE_TAG)
@@ -139,6 +204,7 @@ static struct question_asked asked_of(const struct engine_source *source)
         .len = source->len,
         .tokens_max = question->tokens_max,
         .overlap = question->overlap,
+        .asked_max = question->asked_max,
         .text_tokens_max = most > 0 ? most : ENGINE_TEXT_TOKENS_MAX,
         .options = {.top = question->top > 0 ? question->top : 1,
                     .length_max = question->length_max > 0 ? question->length_max : 15,
@@ -149,8 +215,8 @@ static struct question_asked asked_of(const struct engine_source *source)
 static bool asks(const struct engine_question *question)
 {
     return question->text != NULL || question->top > 0 || question->length_max > 0 ||
-           question->tokens_max > 0 || question->overlap > 0 || question->may_be_empty ||
-           question->keeps_tokens;
+           question->tokens_max > 0 || question->overlap > 0 || question->asked_max > 0 ||
+           question->may_be_empty || question->keeps_tokens;
 }
 
 static enum err_code prepare_question(const struct engine_model *model,
@@ -213,6 +279,12 @@ enum err_code engine_prepare(const struct engine_model *model, const struct engi
         return err_set(err, ERR_UNUSABLE,
                        "question and its options: the model does not answer questions (its task is "
                        "another)");
+    if (source->target_count > 0 && model->info.task != ENGINE_FILL)
+        return err_set(err, ERR_UNUSABLE,
+                       "targets: the model does not fill masked tokens (its task is another)");
+    if (source->target_count > ENGINE_TARGETS_MAX)
+        return err_set(err, ERR_UNUSABLE, "targets: at most %d, found %u", ENGINE_TARGETS_MAX,
+                       source->target_count);
     if (source->pair_len > 0 && model->info.row_size > 0)
         return err_set(err, ERR_UNUSABLE, "the model reads one text, not a pair");
     if (source->reading.long_text == LONG_TEXT_WINDOWS && model->info.task == ENGINE_EMBED)
@@ -254,6 +326,7 @@ static struct engine_need need_of_tags(const struct engine_model *model,
                 windows_bytes(&pipeline->windows, tokens - SPECIALS) + tags_bytes(rows),
         .answer = (rows + 1) * model->info.row_size * sizeof(float) +
                   (tokens + 1) * sizeof(struct span) + 2 * (size_t)ARENA_ALIGNMENT,
+        .tokens = (unsigned)rows,
         .spans = tokens};
 }
 
@@ -295,7 +368,9 @@ static struct engine_need need_of_text(const struct engine_model *model,
     if (model->info.task == ENGINE_FILL)
         return (struct engine_need){
             .kept = tokenizer_encode_bytes(pipeline->tokenizer, limit, source->bytes, len) +
+                    targets_bytes(pipeline->tokenizer, source) +
                     ENGINE_MASKS_MAX * sizeof(unsigned) + ARENA_ALIGNMENT,
+            .tokens = tokenizer_tokens_max(pipeline->tokenizer, limit, source->bytes, len),
             .answer = answer_bytes(model, ENGINE_MASKS_MAX)};
     if (model->info.task == ENGINE_SPARSE)
         return (struct engine_need){

@@ -146,7 +146,8 @@ static void take_spans(const struct engine_model *model, const struct engine_inp
                                          .ends = input->ends,
                                          .continued = input->continued,
                                          .order = input->order,
-                                         .count = input->order_count};
+                                         .count = input->order_count,
+                                         .keeps_outside = input->keeps_outside};
     result->task = ENGINE_TAG;
     result->is_finite = is_finite(result->rows, numbers);
     if (!result->is_finite)

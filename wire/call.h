@@ -27,8 +27,8 @@ enum { CALL_PLACE_BYTES = 64 };
 
 /* The models that may answer a call: any; those that answer an input as a whole; those of vectors;
  * those that score how well a second text fits a first one; those of labels and numbers; those that
- * tell whether a second text follows from a first one; those with past inputs, which alone are
- * told. */
+ * tell whether a second text follows from a first one; those that Hugging Face's clients know;
+ * those that answer questions; those with past inputs, which alone are told. */
 enum predict_wish {
     WISH_ANY,
     WISH_WHOLE,
@@ -36,6 +36,8 @@ enum predict_wish {
     WISH_RANK,
     WISH_SCORES,
     WISH_ENTAIL,
+    WISH_PIPELINE,
+    WISH_ANSWER,
     WISH_SIMILAR
 };
 
@@ -54,6 +56,9 @@ struct predict_call {
     bool keep;    /* an input may be kept for a review; default true */
     enum engine_long_text long_text;
     enum aggregation aggregation;
+    bool keeps_outside;         /* spans with the label "O", too */
+    const char *const *targets; /* [target_count] as engine_source has them */
+    unsigned target_count;
     struct engine_question asking; /* its options; the questions are the items' */
     const char *prompt_name;       /* of an embedding model's prompts; NULL: its default one */
     struct engine_labels labels;   /* candidate_labels, checked; count 0: none came with the call */
@@ -61,6 +66,7 @@ struct predict_call {
     const char *lot;               /* its member, a number as its text; NULL: none */
     enum predict_wish wish;
     bool refuses_cut;          /* a text of which not all is read, unless the model accepts that */
+    const char *cut_advice;    /* what its refusal says beside the limit; NULL: of truncate */
     struct vector_form vector; /* the form of the answer, if it is a vector */
     bool refuses_unit;         /* a vector whose length the model's modules have set to 1 */
     unsigned similar;          /* so many near inputs are told of each; 0: none */

@@ -63,12 +63,21 @@ static int take_all(const char *bytes, size_t len, void *context)
     return text->has_failed ? -1 : 0;
 }
 
-void codec_text_string(struct codec_text *text, const char *string)
+static void put_string(struct codec_text *text, json_t *value)
 {
-    json_t *value = json_string(UTF8_SHOWN(string));
     if (value == NULL || json_dump_callback(value, take_all, text, JSON_ENCODE_ANY) != 0)
         text->has_failed = true;
     json_decref(value);
+}
+
+void codec_text_string(struct codec_text *text, const char *string)
+{
+    put_string(text, json_string(UTF8_SHOWN(string)));
+}
+
+void codec_text_string_of(struct codec_text *text, const char *bytes, size_t len)
+{
+    put_string(text, json_stringn(bytes, len));
 }
 
 /* The dump of an object, without its opening brace. */

@@ -37,6 +37,8 @@ void codec_text_add(struct codec_text *text, const char *more);
 void codec_text_bytes(struct codec_text *text, const char *bytes, size_t len);
 /* A string in JSON, with its quotes; what is not UTF-8 is replaced by a note. */
 void codec_text_string(struct codec_text *text, const char *string);
+/* The same of UTF-8 that may hold NUL. */
+void codec_text_string_of(struct codec_text *text, const char *bytes, size_t len);
 /* The object's members without its braces, and drops it; NULL: there was no memory for it. */
 void codec_text_members(struct codec_text *text, struct json_t *object);
 /* NUL-terminated, in the arena; NULL if anything has failed. Within the bound it stands where it

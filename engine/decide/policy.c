@@ -207,7 +207,8 @@ void policy_judge_spans(const struct policy *policy, const struct span *spans, u
     const struct span *unsure = NULL;
     *out = (struct judgement){.decision = DECISION_AUTO};
     for (unsigned i = 0; policy->thresholds != NULL && i < count; i++)
-        if (!(spans[i].score >= policy->thresholds[spans[i].label]) && /* so for NaN */
+        if ((spans[i].name == NULL || strcmp(spans[i].name, "O") != 0) &&
+            !(spans[i].score >= policy->thresholds[spans[i].label]) && /* so for NaN */
             (unsure == NULL || spans[i].score > unsure->score))
             unsure = &spans[i];
     if (unsure != NULL)

@@ -79,16 +79,6 @@ static void take_average(struct span *span, const struct tagged_tokens *tokens, 
     span->score = means[span->label];
 }
 
-/* Returns the end of the word that begins with token i; a word of a single token where words do not
- * count. */
-static unsigned word_end(const struct tagged_tokens *tokens, unsigned i, bool has_words)
-{
-    unsigned end = i + 1;
-    while (has_words && end < tokens->count && tokens->continued[tokens->order[end]])
-        end++;
-    return end;
-}
-
 /* ---- spans ---- */
 
 static bool begins(const char *label)
@@ -111,9 +101,15 @@ static const char *name_of(const char *label)
 static struct span read_unit(const struct tagged_tokens *tokens, unsigned *at,
                              enum aggregation aggregation, float *scratch)
 {
-    const unsigned first = *at, end = word_end(tokens, first, aggregation >= AGGREGATION_FIRST);
+    const unsigned first = *at;
+    const unsigned end =
+        aggregation >= AGGREGATION_FIRST
+            ? tagged_word_end(tokens->continued, tokens->order, tokens->count, first)
+            : first + 1;
     struct span unit = {.start = tokens->starts[tokens->order[first]],
-                        .end = tokens->ends[tokens->order[end - 1]]};
+                        .end = tokens->ends[tokens->order[end - 1]],
+                        .first = first,
+                        .count = end - first};
     if (aggregation == AGGREGATION_MAX)
         take_surest(&unit, tokens, first, end);
     else if (aggregation == AGGREGATION_AVERAGE)
@@ -127,9 +123,10 @@ static struct span read_unit(const struct tagged_tokens *tokens, unsigned *at,
 }
 
 /* Completes the span at out[count], which has so many units; returns the number of spans. */
-static unsigned complete(struct span *out, unsigned count, double sum, unsigned units)
+static unsigned complete(struct span *out, unsigned count, double sum, unsigned units,
+                         bool keeps_outside)
 {
-    if (units == 0 || strcmp(out[count].name, "O") == 0)
+    if (units == 0 || (!keeps_outside && strcmp(out[count].name, "O") == 0))
         return count;
     out[count].score = (float)(sum / units);
     return count + 1;
@@ -147,14 +144,15 @@ unsigned spans_make(struct span *out, const struct tagged_tokens *tokens,
         const bool grows = before != NULL && aggregation != AGGREGATION_NONE && !begins(label) &&
                            strcmp(tag_of(label), tag_of(before)) == 0;
         if (!grows) {
-            count = complete(out, count, sum, units);
+            count = complete(out, count, sum, units, tokens->keeps_outside);
             out[count] = unit;
             sum = units = 0;
         }
         out[count].end = unit.end;
+        out[count].count = unit.first + unit.count - out[count].first;
         sum += (double)unit.score;
         units++;
         before = label;
     }
-    return complete(out, count, sum, units);
+    return complete(out, count, sum, units, tokens->keeps_outside);
 }

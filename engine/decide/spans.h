@@ -9,7 +9,8 @@
  *
  * A label "B-X" or "I-X" has the tag X; any other label is a tag that continues. A span grows while
  * the tag is the same and the next label is not B-. Its label is that of its first token behind the
- * first "-", its score the mean of its tokens' or words'. Spans with the label "O" are left out.
+ * first "-", its score the mean of its tokens' or words'. Spans with the label "O" are left out
+ * unless they are asked for.
  *
  * Threads: pure functions.
  */
@@ -34,10 +35,11 @@ enum aggregation {
 bool aggregation_find(const char *name, size_t len, enum aggregation *out);
 
 struct span {
-    const char *name;    /* a part of the label's text */
-    unsigned label;      /* of its first token or word */
-    float score;         /* 0 to 1 */
-    uint32_t start, end; /* characters of the text, end exclusive */
+    const char *name;      /* a part of the label's text */
+    unsigned label;        /* of its first token or word */
+    float score;           /* 0 to 1 */
+    uint32_t start, end;   /* characters of the text, end exclusive */
+    uint32_t first, count; /* its tokens, as places in the order of tagged_tokens */
 };
 
 /* Tokens of a text. Arrays of tokens are read at order[0], order[1], ... */
@@ -50,7 +52,18 @@ struct tagged_tokens {
     const bool *continued; /* the token continues the word of the one before */
     const unsigned *order; /* [count] the text's tokens, in its order */
     unsigned count;
+    bool keeps_outside; /* spans with the label "O", too */
 };
+
+/* The end of the word that begins with the text's token i. */
+static inline unsigned tagged_word_end(const bool *continued, const unsigned *order, unsigned count,
+                                       unsigned i)
+{
+    unsigned end = i + 1;
+    while (end < count && continued[order[end]])
+        end++;
+    return end;
+}
 
 /* Writes the spans, at most one for each token, and returns their number. scratch [label_count] is
  * for average alone. */

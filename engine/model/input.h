@@ -32,7 +32,10 @@ struct engine_input {
     const struct question_input *question; /* answers; else NULL */
     const unsigned *masks;                 /* fill: [mask_count] places of masked tokens */
     unsigned mask_count;
+    const int32_t *targets;    /* fill: [target_count] tokens that alone are answered; NULL: all */
+    unsigned target_count;     /* each once, the lowest first */
     unsigned char aggregation; /* tags: enum aggregation of decide/spans.h */
+    bool keeps_outside;        /* tags: parts without a tag are spans, too */
     /* The sequences of the input, one behind the other in the arrays: windows of a text, views of
      * an image (prepare/views.h); 0: one sequence. */
     unsigned windows;

@@ -181,6 +181,11 @@ enum err_code question_encode(const struct pipeline *pipeline, const struct ques
         encode(pipeline, asked->text, asked->len, asked->text_tokens_max, "text", interrupt, arena,
                &text, err))
         return err->code;
+    if (asked->asked_max > 0 && question.total > asked->asked_max)
+        return err_set(err, ERR_UNUSABLE,
+                       "max_question_len: the question has %zu tokens, more than %u: a question is "
+                       "not cut",
+                       question.total, asked->asked_max);
     if (text.total > text.count)
         return err_set(err, ERR_TOO_LARGE,
                        "the text has more than %u tokens, the limit for a text in windows "

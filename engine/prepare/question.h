@@ -21,6 +21,7 @@ struct question_asked {
     unsigned tokens_max; /* of a window (max_seq_len); 0: the model's limit, at most 384 */
     unsigned overlap;    /* 1 + tokens that windows share (doc_stride); 0: half of tokens_max, at
                                  most 128, and less if the question leaves less room */
+    unsigned asked_max;  /* tokens of the question; 0: half of a window */
     unsigned text_tokens_max; /* of the text; more is ERR_TOO_LARGE */
     struct extraction_options options;
 };

@@ -9,6 +9,13 @@
  *     {"inputs": "text" | ["text", ...], "normalize", "prompt_name", "truncate", "dimensions"}
  *                                                                  [0.1, ...] | [[0.1, ...], ...]
  *     {"inputs": {"source_sentence": "text", "sentences": ["text", ...]}}             [0.83, ...]
+ *     {"inputs": "text" | ["text", ...], "parameters": {"aggregation_strategy": "simple",
+ *      "ignore_labels": ["O"], "stride"}}                      spans of tags, as parts.h has them
+ *     {"inputs": {"question": "text", "context": "text"}, "parameters": {"top_k", "max_answer_len",
+ *      "max_seq_len", "max_question_len", "doc_stride", "handle_impossible_answer",
+ *      "align_to_words"}}                                                       answers, likewise
+ *     {"inputs": "text" | ["text", ...], "parameters": {"top_k": 5, "targets": ["word", ...]}}
+ *                                                          words for masked tokens, likewise
  *
  * Candidate labels of a text are hypotheses for a model of pairs that has a label "entailment...":
  * each is an input of its own, and the scores are a softmax over the labels' logits or, with
@@ -18,11 +25,13 @@
  * Source: the clients' providers "hf-inference" (huggingface_hub 1.33 and 2.4, and
  * @huggingface/inference 4.13), and transformers 4.57's pipeline zero-shot-classification. */
 #include "server/protocol/content.h"
+#include "server/protocol/parts.h"
 #include "server/protocol/protocol.h"
 #include "server/protocol/texts.h"
 #include "server/protocol/writing.h"
 
 #include "engine/base/doc.h"
+#include "engine/text/decoder.h"
 #include "server/serve/rows.h"
 #include "wire/limits.h"
 
@@ -43,10 +52,12 @@ enum hf_form { HF_ONE, HF_LIST, HF_SIMILARITY, HF_HYPOTHESES };
 struct hf {
     enum hf_form form;
     struct writing_how how;
+    struct parts_how parts;
     bool normalizes, is_multi_label;
-    struct engine_labels labels;    /* of the hypotheses */
-    float *scores;                  /* [labels.count] */
-    const struct engine_info *info; /* of the model that the call names; NULL: none */
+    struct engine_labels labels;      /* of the hypotheses */
+    float *scores;                    /* [labels.count] */
+    const struct served_model *model; /* that the call names; NULL: none */
+    const struct engine_info *info;   /* of it */
 };
 
 static const char template[] = "This example is {}.";
@@ -94,6 +105,10 @@ static enum err_code read_function(struct request *request, const struct json_t 
     if (doc_get_string(parameters, "$.parameters", "function_to_apply", &function, &request->err) ||
         function == NULL)
         return request->err.code;
+    if (state->info != NULL && parts_are_told(state->info))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "function_to_apply: the model answers parts of a text, whose scores are by "
+                       "softmax");
     state->how.wants_logits = strcmp(function, "none") == 0;
     if (state->how.wants_logits || state->info == NULL ||
         strcmp(function, state->info->scores) == 0)
@@ -146,6 +161,153 @@ static enum err_code read_labels(struct request *request, const struct json_t *p
                       &labels->hypothesis);
 }
 
+/* ---- parts of a text ---- */
+
+/* A list of short texts. */
+static enum err_code read_words(struct request *request, const struct json_t *parameters,
+                                const char *key, unsigned most, const char *const **out,
+                                unsigned *count)
+{
+    const struct json_t *list = doc_member(parameters, key);
+    const size_t found = doc_array_count(list);
+    char where[CALL_PLACE_BYTES];
+    size_t len;
+    if (list == NULL)
+        return ERR_OK;
+    if (!texts_is_array(list) || found > most)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: expected a list of at most %u texts", key,
+                       most);
+    const char **texts = arena_alloc_array(&request->exchange->arena, found, sizeof *texts);
+    if (texts == NULL)
+        return err_no_memory(&request->err, found * sizeof *texts);
+    for (unsigned i = 0; i < found; i++) {
+        snprintf(where, sizeof where, "%s[%u]", key, i);
+        if (texts_text(request, doc_array_item(list, i), where, &texts[i], &len))
+            return request->err.code;
+        if (len > LIMIT_LABEL_BYTES || len != strlen(texts[i]))
+            return err_set(&request->err, ERR_UNUSABLE,
+                           "%s: expected at most %d bytes without a NUL, found %zu", where,
+                           LIMIT_LABEL_BYTES, len);
+    }
+    *out = texts;
+    *count = (unsigned)found;
+    return ERR_OK;
+}
+
+/* Spans with the label "O" are left out unless other labels are. */
+static enum err_code read_spans(struct request *request, const struct json_t *parameters)
+{
+    static const char strategy[] = "aggregation_strategy", overlap[] = "stride";
+    struct hf *state = request->state;
+    struct predict_call *call = &request->call;
+    const char *name = NULL;
+    long long stride = 0;
+    const bool has_list = doc_member(parameters, "ignore_labels") != NULL;
+    const bool has_stride = doc_member(parameters, overlap) != NULL;
+    if (doc_get_string(parameters, "$.parameters", strategy, &name, &request->err) ||
+        doc_get_integer(parameters, "$.parameters", overlap, 0, INT_MAX, &stride, &request->err) ||
+        read_words(request, parameters, "ignore_labels", ENGINE_LABELS_MAX, &state->parts.ignored,
+                   &state->parts.ignored_count))
+        return request->err.code;
+    if (name != NULL && !aggregation_find(name, strlen(name), &call->aggregation))
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: expected none, simple, first, max or average", strategy);
+    if ((has_list || has_stride) && state->info != NULL && state->info->task != ENGINE_TAG)
+        return err_set(&request->err, ERR_UNUSABLE,
+                       "%s: the model does not answer spans (its task is another)",
+                       has_list ? "ignore_labels" : overlap);
+    if (state->model != NULL && state->info->task == ENGINE_TAG &&
+        decoder_check(engine_decoder(state->model->engine), &request->err))
+        return request->err.code = ERR_UNUSABLE;
+    call->keeps_outside = has_list;
+    if (has_stride) {
+        call->refuses_cut = true;
+        call->long_text = LONG_TEXT_TRUNCATE;
+        call->cut_advice = "send less, or no stride: then it is read in windows whose seams are "
+                           "joined";
+    }
+    return ERR_OK;
+}
+
+/* A number of tokens; *out stays 0 without it. */
+static enum err_code read_tokens(struct request *request, const struct json_t *parameters,
+                                 const char *key, unsigned least, unsigned *out)
+{
+    long long number = 0;
+    if (doc_get_integer(parameters, "$.parameters", key, least, INT_MAX - 1, &number,
+                        &request->err))
+        return request->err.code;
+    *out = (unsigned)number;
+    return ERR_OK;
+}
+
+static enum err_code read_asking(struct request *request, const struct json_t *parameters)
+{
+    struct engine_question *asking = &request->call.asking;
+    bool aligns = true;
+    if (doc_get_bool(parameters, "$.parameters", "handle_impossible_answer", &asking->may_be_empty,
+                     &request->err) ||
+        doc_get_bool(parameters, "$.parameters", "align_to_words", &aligns, &request->err) ||
+        read_tokens(request, parameters, "max_answer_len", 1, &asking->length_max) ||
+        read_tokens(request, parameters, "max_seq_len", 1, &asking->tokens_max) ||
+        read_tokens(request, parameters, "max_question_len", 1, &asking->asked_max) ||
+        read_tokens(request, parameters, "doc_stride", 0, &asking->overlap))
+        return request->err.code;
+    asking->overlap += doc_member(parameters, "doc_stride") != NULL;
+    asking->keeps_tokens = !aligns;
+    return ERR_OK;
+}
+
+/* top_k, which has another default for each task, and targets. */
+static enum err_code read_top(struct request *request, const struct json_t *parameters)
+{
+    static const char key[] = "top_k";
+    struct hf *state = request->state;
+    const enum engine_task task = state->info != NULL ? state->info->task : ENGINE_CLASSIFY;
+    long long top_k = TOP_K_ALL;
+    if (doc_get_integer(parameters, "$.parameters", key, 1, INT_MAX, &top_k, &request->err) ||
+        read_words(request, parameters, "targets", ENGINE_TARGETS_MAX, &request->call.targets,
+                   &request->call.target_count))
+        return request->err.code;
+    if (doc_member(parameters, "targets") != NULL && request->call.target_count == 0)
+        return err_set(&request->err, ERR_UNUSABLE, "targets: the list is empty");
+    if (task == ENGINE_TAG && top_k != TOP_K_ALL)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: the model answers all spans", key);
+    if (task == ENGINE_FILL && top_k > PARTS_TOP_MAX)
+        return err_set(&request->err, ERR_UNUSABLE, "%s: for masked tokens it must be from 1 to %d",
+                       key, PARTS_TOP_MAX);
+    state->how.top_k = (unsigned)top_k;
+    state->parts.top_k = top_k == TOP_K_ALL ? PARTS_FILL_TOP : (unsigned)top_k;
+    request->call.top_k = top_k == TOP_K_ALL ? 1 : (unsigned)top_k;
+    return ERR_OK;
+}
+
+/* A question and its text. */
+static enum err_code read_question(struct request *request, const struct json_t *inputs,
+                                   const char *where, struct engine_source *out)
+{
+    static const char *const names[] = {"context", "question"};
+    char at[CALL_PLACE_BYTES + 16];
+    struct engine_source parts[2];
+    if (doc_object_count(inputs) == 0 ||
+        doc_check_members(inputs, where, "question, context", &request->err))
+        return request->err.code != ERR_OK
+                   ? (request->err.code = ERR_UNUSABLE)
+                   : err_set(&request->err, ERR_UNUSABLE,
+                             "%s: expected {\"question\": \"...\", \"context\": \"...\"}", where);
+    for (int i = 0; i < 2; i++) {
+        snprintf(at, sizeof at, "%s.%s", where, names[i]);
+        if (texts_source(request, doc_member(inputs, names[i]), at, &parts[i]))
+            return request->err.code;
+    }
+    *out = parts[0];
+    out->question.text = parts[1].bytes;
+    out->question.len = parts[1].len;
+    return ERR_OK;
+}
+
+/* ---- inputs ---- */
+
 /* One text for each label: the hypothesis with the label in it, as the pair of the text. */
 static enum err_code pose_hypotheses(struct request *request, const struct json_t *inputs)
 {
@@ -180,7 +342,7 @@ static enum err_code pose_hypotheses(struct request *request, const struct json_
     return ERR_OK;
 }
 
-/* {"source_sentence", "sentences"}, {"image"}, or {"text", "text_pair"}. */
+/* {"source_sentence", "sentences"}, {"question", "context"}, {"image"} or {"text", "text_pair"}. */
 static enum err_code read_object(struct request *request, const struct json_t *inputs)
 {
     struct predict_call *call = &request->call;
@@ -189,6 +351,10 @@ static enum err_code read_object(struct request *request, const struct json_t *i
     state->form = doc_member(inputs, "sentences") != NULL ? HF_SIMILARITY : HF_ONE;
     if (state->form == HF_SIMILARITY)
         return texts_similarity(request, inputs);
+    if (doc_member(inputs, "question") != NULL) {
+        call->wish = WISH_ANSWER;
+        return texts_items(request, inputs, "inputs", read_question);
+    }
     if (texts_room(request, 1, "inputs"))
         return request->err.code;
     struct engine_source *source = &call->items[0].source;
@@ -214,27 +380,34 @@ static enum err_code read_inputs(struct request *request, const struct json_t *i
     if (call->labels.count > 0 && !is_image)
         return pose_hypotheses(request, inputs);
     state->form = texts_is_array(inputs) ? HF_LIST : HF_ONE;
-    return texts_items(request, inputs, "inputs", is_image ? texts_image : texts_source);
+    const bool asks = doc_member(doc_array_item(inputs, 0), "question") != NULL;
+    if (asks)
+        call->wish = WISH_ANSWER;
+    return texts_items(request, inputs, "inputs",
+                       asks       ? read_question
+                       : is_image ? texts_image
+                                  : texts_source);
 }
 
 static enum err_code read_json(struct request *request, const struct json_t *root)
 {
     static const char of_parameters[] =
         "top_k, function_to_apply, candidate_labels, hypothesis_template, multi_label, normalize, "
-        "prompt_name, dimensions, truncate, truncation_direction";
+        "prompt_name, dimensions, truncate, truncation_direction, aggregation_strategy, "
+        "ignore_labels, stride, align_to_words, doc_stride, handle_impossible_answer, "
+        "max_answer_len, max_question_len, max_seq_len, targets";
     struct hf *state = request->state;
     const struct json_t *parameters = doc_member(root, "parameters");
-    long long top_k = TOP_K_ALL;
     if (doc_check_members(parameters, "$.parameters", of_parameters, &request->err))
         return request->err.code = ERR_UNUSABLE;
-    if (doc_get_integer(parameters, "$.parameters", "top_k", 1, INT_MAX, &top_k, &request->err) ||
-        doc_get_bool(parameters, "$.parameters", "multi_label", &state->is_multi_label,
+    if (doc_get_bool(parameters, "$.parameters", "multi_label", &state->is_multi_label,
                      &request->err) ||
         read_function(request, parameters) || read_labels(request, parameters) ||
         read_vector_options(request, root) || read_vector_options(request, parameters) ||
-        texts_truncation(request, doc_member(root, "truncate") != NULL ? root : parameters))
+        texts_truncation(request, doc_member(root, "truncate") != NULL ? root : parameters) ||
+        read_top(request, parameters) || read_spans(request, parameters) ||
+        read_asking(request, parameters))
         return request->err.code;
-    state->how.top_k = (unsigned)top_k;
     return read_inputs(request, doc_member(root, "inputs"));
 }
 
@@ -246,7 +419,7 @@ static enum err_code open_call(struct request *request)
     request->call = (struct predict_call){.place = place,
                                           .model_place = "model",
                                           .keep = true,
-                                          .wish = WISH_WHOLE,
+                                          .wish = WISH_PIPELINE,
                                           .top_k = TOP_K_ALL};
     request->state = state;
     if (has_name)
@@ -258,6 +431,7 @@ static enum err_code open_call(struct request *request)
                                        : snapshot_default(request->snapshot, ENGINE_TEXT) != NULL
                                            ? snapshot_default(request->snapshot, ENGINE_TEXT)
                                            : snapshot_default(request->snapshot, ENGINE_IMAGE);
+    state->model = model;
     state->info = model != NULL ? model->info : NULL;
     return ERR_OK;
 }
@@ -296,16 +470,21 @@ static unsigned size_of(const struct request *request, const struct row *row)
 static size_t reply_bytes(const struct request *request, size_t *text)
 {
     const struct hf *state = request->state;
+    size_t work = 0;
     *text = FRAME_BYTES;
     for (unsigned i = 0; i < request->call.item_count; i++) {
         const struct row *row = &request->rows[i];
         const size_t label = state->form == HF_HYPOTHESES ? strlen(state->labels.texts[i]) : 0;
         if (row->err.code != ERR_OK)
             continue;
+        if (parts_are_told(row_info(row))) {
+            *text = memory_sum(*text, parts_bytes(request, row, &state->parts, &work));
+            continue;
+        }
         const size_t numbers = memory_product(1 + size_of(request, row), WRITING_NUMBER_BYTES);
         *text = memory_sum(*text, memory_sum(numbers, writing_labels_bytes(row) + 6 * label));
     }
-    return memory_sum(*text, sizeof((struct err *)0)->text * MESSAGE_COPIES);
+    return memory_sum(memory_sum(*text, work), sizeof((struct err *)0)->text * MESSAGE_COPIES);
 }
 
 /* Softmax over the labels' entailment, or of each label's over its contradiction: that is the first
@@ -355,17 +534,20 @@ static void write_row(const struct request *request, struct writing *writing, st
         if (state->normalizes)
             engine_normalize(vector, size_of(request, row));
         writing_numbers(&writing->text, vector, size_of(request, row));
-    } else
+    } else if (parts_are_told(row_info(row)))
+        parts_write(&writing->text, request, row, &state->parts);
+    else
         writing_labels(writing, row, &state->how);
 }
 
 /* Labels of one text stand in a list of lists, as these clients expect; those of a picture do not,
- * nor does one vector. */
+ * nor do one vector and parts of one text. */
 static bool is_bare(const struct request *request)
 {
     const struct hf *state = request->state;
     const struct engine_info *info = row_info(&request->rows[0]);
-    return state->form == HF_ONE && (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED);
+    return state->form == HF_ONE &&
+           (info->kind == ENGINE_IMAGE || info->task == ENGINE_EMBED || parts_are_told(info));
 }
 
 static unsigned encode_row(struct request *request)

@@ -110,7 +110,10 @@ struct engine_source request_source(const struct request *request, unsigned inde
     struct engine_source source = request->call.items[index].source;
     source.reading = (struct engine_reading){.long_text = request->call.long_text,
                                              .text_tokens_max = config->text_tokens_max,
-                                             .aggregation = request->call.aggregation};
+                                             .aggregation = request->call.aggregation,
+                                             .keeps_outside = request->call.keeps_outside};
+    source.targets = request->call.targets;
+    source.target_count = request->call.target_count;
     source.prompt_name = request->call.prompt_name;
     const struct engine_question item = source.question;
     source.question = request->call.asking;

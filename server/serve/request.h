@@ -101,8 +101,8 @@ struct request {
         json_bytes; /* of a body of JSON and data behind it: of the JSON, plus one; 0: it is none */
 
     /* Fields of a prediction; of a body of lines they are those of one portion (lines.h). */
-    struct lines *lines; /* NULL: the body has no lines */
-    uint64_t since_ns;   /* when the portion's turn came; 0: with the head */
+    struct lines *lines;   /* NULL: the body has no lines */
+    uint64_t since_ns;     /* when the portion's turn came; 0: with the head */
     struct repeat *repeat; /* its Idempotency-Key (repeats.h); NULL: it has none */
     struct predict_call call;
     struct row *rows;  /* [call.item_count], also of items that never reach the queue */

@@ -60,10 +60,12 @@ int rows_entailment(const struct engine_info *info)
 
 static bool grants(const struct engine_info *info, enum predict_wish wish)
 {
-    return wish == WISH_WHOLE    ? info->row_size == 0
-           : wish == WISH_VECTOR ? info->task == ENGINE_EMBED
-           : wish == WISH_SCORES ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
-           : wish == WISH_ENTAIL ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
+    return wish == WISH_WHOLE      ? info->row_size == 0
+           : wish == WISH_VECTOR   ? info->task == ENGINE_EMBED
+           : wish == WISH_SCORES   ? info->task == ENGINE_CLASSIFY || info->task == ENGINE_REGRESS
+           : wish == WISH_ENTAIL   ? info->task == ENGINE_CLASSIFY && rows_entailment(info) >= 0
+           : wish == WISH_PIPELINE ? info->task != ENGINE_SPARSE
+           : wish == WISH_ANSWER   ? info->task == ENGINE_ANSWER
            : wish == WISH_RANK
                ? info->task == ENGINE_CLASSIFY && info->reads_pairs && info->label_count == 1
                : true;
@@ -91,6 +93,8 @@ static enum err_code check_wish(const struct predict_call *call, struct row *row
         [WISH_RANK] = "does not score pairs of texts with one label",
         [WISH_SCORES] = "answers no labels",
         [WISH_ENTAIL] = "has no label of entailment",
+        [WISH_PIPELINE] = "answers weights of words, which this route does not give",
+        [WISH_ANSWER] = "answers no questions",
     };
     if (!grants(info, call->wish))
         return err_set(&row->err, ERR_UNUSABLE,
@@ -278,10 +282,10 @@ static enum err_code check_whole(const struct predict_call *call, struct row *ro
     const struct engine_info *info = row_info(row);
     if (!call->refuses_cut || !row->input.truncated || info->accepts_truncated)
         return ERR_OK;
-    return err_set(&row->err, ERR_TOO_LARGE,
-                   "the text is longer than the %u tokens that the model reads: send less, or "
-                   "\"truncate\": true",
-                   info->tokens_max);
+    return err_set(
+        &row->err, ERR_TOO_LARGE, "the text is longer than the %u tokens that the model reads: %s",
+        info->tokens_max,
+        call->cut_advice != NULL ? call->cut_advice : "send less, or \"truncate\": true");
 }
 
 static enum err_code prepare_item(struct service *service, struct request *request, unsigned index,

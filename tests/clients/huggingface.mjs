@@ -2,12 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { InferenceClient } from '@huggingface/inference';
 
-const [, , url, picture, ...lists] = process.argv;
-const [texts, labels] = lists.map((list) => JSON.parse(list));
+const [, , url, picture, ...rest] = process.argv;
+const [texts, labels] = rest.slice(0, 2).map((list) => JSON.parse(list));
+const recorded = (name) => JSON.parse(readFileSync(`${rest[2]}/${name}/cases.json`)).cases;
 const at = (name) => new InferenceClient('').endpoint(`${url}/models/${name}`);
 const pairs = (list) => list.map(({ label, score }) => [label, score]);
 const image = new Blob([readFileSync(picture)], { type: 'image/png' });
 const each = async (call) => Promise.all(texts.map(call));
+
+const each_of = async (list, call) => Promise.all(list.map(call));
+const spans = async (aggregation_strategy) => each_of(recorded('tags/ner-bert-0'), ({ text }) =>
+    at('ner-bert-0').tokenClassification({ inputs: text, parameters: { aggregation_strategy } }));
 
 console.log(JSON.stringify({
     labels: await each(async (inputs) => pairs(await at('classes').textClassification({ inputs }))),
@@ -17,6 +22,12 @@ console.log(JSON.stringify({
     similarity: await at('vectors').sentenceSimilarity({
         inputs: { source_sentence: texts[0], sentences: texts.slice(1) } }),
     image: pairs(await at('wafers').imageClassification({ data: image })),
+    spans: { simple: await spans('simple'), first: await spans('first'), max: await spans('max'),
+        average: await spans('average') },
+    answers: await each_of(recorded('answers/qa-bert-0'), ({ question, context, parameters }) =>
+        at('qa-bert-0').questionAnswering({ inputs: { question, context }, parameters })),
+    words: await each_of(recorded('vocabulary/mlm-bert-0').filter(({ masks }) => masks.length === 1), ({ text }) =>
+        at('mlm-bert-0').fillMask({ inputs: text })),
     anyLabel: pairs(await at('any').zeroShotImageClassification({ inputs: image,
         parameters: { candidate_labels: labels } })),
 }));

@@ -25,6 +25,11 @@ PICTURE = ROOT / "tests/data/examples/wafer_map.png"
 TEXTS = ["SCAN chain 3 FAIL", "leakage at pin 7", "a b", "VDD short, bin 4", "über 3 µA"]
 LABELS = ["leakage", "scan", "timing"]
 TOLERANCE = 1e-6
+PARTS = {"ner-bert-0": "tags/ner-bert-0", "ner-xlmr-0": "tags/ner-xlmr-0", "qa-bert-0": "answers/qa-bert-0",
+         "mlm-bert-0": "vocabulary/mlm-bert-0", "mlm-roberta-0": "vocabulary/mlm-roberta-0"}
+RECORDED = 1e-4  # of numbers that transformers' pipelines gave
+STRATEGIES = ["none", "simple", "first", "max", "average"]
+NAMES = ["classes", "ranks", "vectors", "wafers", "any", *PARTS, "entails"]
 
 
 def entailing_model(into):
@@ -44,7 +49,7 @@ class Server:
         entailing.mkdir()
         entailing_model(entailing)
         models = {"classes": "golden/bert-5", "ranks": "rerank/rerank-bert-0", "vectors": "embedding/st-bert-0",
-                  "wafers": "golden/vit-0", "any": "golden/clip-0"}
+                  "wafers": "golden/vit-0", "any": "golden/clip-0", **PARTS}
         options = [word for name, path in models.items() for word in ("--model", f"{name}={ROOT}/tests/data/{path}")]
         self.process = subprocess.Popen(
             [ROOT / BUILD / "attnd", "--listen", "127.0.0.1:0", *options, "--model", f"entails={entailing}",
@@ -69,9 +74,9 @@ class Tally:
     def __init__(self, name, version):
         self.name, self.version, self.calls, self.differences = name, version, 0, 0
 
-    def expect(self, found, right, what):
+    def expect(self, found, right, what, tolerance=TOLERANCE):
         self.calls += 1
-        if not same(found, right):
+        if not same(found, right, tolerance):
             self.differences += 1
             print(f"  {self.name}: {what}: {str(found)[:150]} instead of {str(right)[:150]}")
 
@@ -85,12 +90,24 @@ class Tally:
         print(f"  {self.name}: {what}: it was answered")
 
 
-def same(found, right):
+def same(found, right, tolerance=TOLERANCE):
     if isinstance(right, float):
-        return abs(float(found) - right) <= TOLERANCE * max(1, abs(right))
+        return abs(float(found) - right) <= tolerance * max(1, abs(right))
     if isinstance(right, (list, tuple)):
-        return len(found) == len(right) and all(same(a, b) for a, b in zip(found, right))
+        return len(found) == len(right) and all(same(a, b, tolerance) for a, b in zip(found, right))
+    if isinstance(right, dict):
+        return {key for key, value in found.items() if value is not None} == set(right) and all(
+            same(found[key], right[key], tolerance) for key in right)
     return found == right
+
+
+def recorded(name):
+    return json.loads((ROOT / "tests/data" / PARTS[name] / "cases.json").read_text())["cases"]
+
+
+def of_masks(rows):
+    """The pipeline's answer: of one mask without a list around it."""
+    return rows[0] if len(rows) == 1 else rows
 
 
 class Native:
@@ -161,6 +178,47 @@ def run_huggingface_hub(native, url):
     return tally
 
 
+def run_pipelines(native, url):
+    """Parts of texts beside what transformers' pipelines gave for the checkpoints."""
+    import huggingface_hub
+    tally = Tally("huggingface_hub, parts of texts", huggingface_hub.__version__)
+    at = {name: huggingface_hub.InferenceClient(f"{url}/models/{name}") for name in PARTS}
+    for name in ("ner-bert-0", "ner-xlmr-0"):
+        for case in recorded(name):
+            for strategy in STRATEGIES:
+                right = [{key: value for key, value in span.items() if key != "index"} for span in case[strategy]]
+                found = [dict(one) for one in at[name].token_classification(
+                    case["text"], aggregation_strategy=strategy, ignore_labels=["O"], stride=0)]
+                for one in found:
+                    one.pop("index", None)
+                tally.expect(found, right, f"token_classification, {strategy}", RECORDED)
+            found = [dict(one) for one in at[name].token_classification(case["text"])]
+            tally.expect(found, case["simple"], "token_classification", RECORDED)
+    for case in recorded("qa-bert-0"):
+        found = at["qa-bert-0"].question_answering(case["question"], case["context"], **case["parameters"])
+        found = [dict(one) for one in (found if isinstance(found, list) else [found])]
+        tally.expect(found, case["answers"], "question_answering", RECORDED)
+        best = at["qa-bert-0"].question_answering(case["question"], case["context"])
+        right = native.server.predict(model="qa-bert-0", text=case["context"], question=case["question"])["answer"]
+        tally.expect(best.answer, right["text"], "question_answering, the best")
+        tally.expect([best.score, best.start, best.end], [right["score"], right["start"], right["end"]],
+                     "question_answering, the best")
+    for name in ("mlm-bert-0", "mlm-roberta-0"):
+        for case in recorded(name):
+            if len(case["masks"]) == 1:  # the client has no form for several
+                found = [dict(one) for one in at[name].fill_mask(case["text"])]
+                tally.expect(found, case["top"][0], "fill_mask", RECORDED)
+                found = [dict(one) for one in at[name].fill_mask(case["text"], top_k=2)]
+                tally.expect(found, case["top"][0][:2], "fill_mask, top_k 2", RECORDED)
+    case = recorded("mlm-bert-0")[0]
+    words = [one["token_str"] for one in case["top"][0]]
+    found = [dict(one) for one in at["mlm-bert-0"].fill_mask(case["text"], targets=words[3:1:-1])]
+    tally.expect(found, case["top"][0][2:4], "fill_mask, targets", RECORDED)
+    tally.refuses(lambda: at["ner-bert-0"].question_answering("a", "b"), "a question to a model of tags")
+    tally.refuses(lambda: at["qa-bert-0"].fill_mask("[MASK]"), "a mask for a model of answers")
+    return tally
+
+
 def run_openai(native, url):
     import openai
     tally = Tally("openai", openai.__version__)
@@ -174,7 +232,7 @@ def run_openai(native, url):
                 vector = numpy.frombuffer(base64.b64decode(vector), dtype="<f4").tolist()
             tally.expect(vector, native.vector(text), f"embeddings as {encoding}")
     tally.expect([model.id for model in client.models.list()],
-                 ["classes", "ranks", "vectors", "wafers", "any", "entails"], "models.list")
+                 NAMES, "models.list")
     tally.expect(client.models.retrieve("ranks").id, "ranks", "models.retrieve")
     tally.refuses(lambda: client.models.retrieve("none"), "a model that is not there")
     return tally
@@ -238,7 +296,7 @@ def run_tritonclient(native, url):
                      sorted(score for _, score in native.labels("classes", text="scan", text_pair="pin")), "a pair")
     tally.expect(len(order), 3, "labels")
     tally.expect(sorted(one["name"] for one in client.get_model_repository_index()),
-                 sorted(["classes", "ranks", "vectors", "wafers", "any", "entails"]), "repository index")
+                 sorted(NAMES), "repository index")
     tally.expect(client.get_inference_statistics("classes")["model_stats"][0]["name"], "classes", "statistics")
     tally.refuses(lambda: infer("classes", {"txt": [b"a"]}, {}, True), "an unknown tensor")
     tally.refuses(lambda: client.load_model("none"), "a model that is not there")
@@ -335,7 +393,8 @@ def run_evaluation(native, url):
 def run_javascript(native, url):
     version = json.loads((HERE / "node_modules/@huggingface/inference/package.json").read_text())["version"]
     tally = Tally("@huggingface/inference", version)
-    done = subprocess.run(["node", HERE / "huggingface.mjs", url, PICTURE, json.dumps(TEXTS), json.dumps(LABELS)],
+    done = subprocess.run(["node", HERE / "huggingface.mjs", url, PICTURE, json.dumps(TEXTS), json.dumps(LABELS),
+                           ROOT / "tests/data"],
                           capture_output=True, text=True)
     if done.returncode != 0:
         tally.expect(done.stderr, "", "node")
@@ -347,12 +406,18 @@ def run_javascript(native, url):
         tally.expect(found["entailment"][i], native.entailment(text, LABELS), "zeroShotClassification")
     tally.expect(found["similarity"], [native.cosine(TEXTS[0], text) for text in TEXTS[1:]], "sentenceSimilarity")
     tally.expect(found["image"], native.labels("wafers", image=native.image()), "imageClassification")
+    for strategy in STRATEGIES[1:]:
+        tally.expect(found["spans"][strategy], [case[strategy] for case in recorded("ner-bert-0")],
+                     f"tokenClassification, {strategy}", RECORDED)
+    tally.expect(found["answers"], [case["answers"][0] for case in recorded("qa-bert-0")], "questionAnswering", RECORDED)
+    tally.expect(found["words"], [of_masks(case["top"]) for case in recorded("mlm-bert-0") if len(case["masks"]) == 1],
+                 "fillMask", RECORDED)
     tally.expect(found["anyLabel"], native.labels("any", image=native.image(), candidate_labels=LABELS),
                  "zeroShotImageClassification")
     return tally
 
 
-RUNS = [run_huggingface_hub, run_openai, run_cohere, run_langchain, run_llama_index, run_evaluation, run_javascript,
+RUNS = [run_huggingface_hub, run_pipelines, run_openai, run_cohere, run_langchain, run_llama_index, run_evaluation, run_javascript,
         run_kserve, run_tritonclient]
 
 

@@ -21,7 +21,7 @@
         "engine/statistics/wilson.h", "engine/statistics/mcnemar.h", "engine/statistics/psi.h",    \
         "engine/decide/drift_reference.h", "engine/decide/class_prior.h",                          \
         "engine/statistics/stratified.h", "engine/explain/explanation.h", "engine/index/index.h",  \
-        "engine/vision/region.h", "engine/vision/input_formats.h",                                 \
+        "engine/text/decoder.h", "engine/vision/region.h", "engine/vision/input_formats.h",                                 \
         "engine/content/file_signature.h"
 
 /* A room is a folder. Each may include itself and what is listed, a room or a header, nothing else.

@@ -279,8 +279,9 @@ END_TEST
 /* The reason names the span that scores highest of those below their threshold. */
 START_TEST(policy_judges_each_span_by_the_threshold_of_its_label)
 {
-    static const struct span spans[] = {
-        {"Center", 0, 0.5f, 0, 1}, {"Donut", 1, 0.25f, 2, 3}, {"Center", 0, 0.625f, 4, 5}};
+    static const struct span spans[] = {{"Center", 0, 0.5f, 0, 1, 0, 1},
+                                        {"Donut", 1, 0.25f, 2, 3, 1, 1},
+                                        {"Center", 0, 0.625f, 4, 5, 2, 1}};
     struct judgement judgement;
     ck_assert_int_eq(read_policy(SCORES_SOFTMAX, "{}"), ERR_OK);
     policy_judge_spans(&policy, spans, 0, DOUBT_NONE, &judgement);
@@ -297,7 +298,8 @@ START_TEST(policy_judges_each_span_by_the_threshold_of_its_label)
     ck_assert(!judgement.has_ood);
     policy_judge_spans(&policy, spans + 1, 1, DOUBT_TRUNCATED, &judgement);
     ck_assert(judgement.decision == DECISION_REVIEW && judgement.truncated);
-    policy_judge_spans(&policy, &(struct span){"Scratch", 2, 1, 0, 1}, 1, DOUBT_NONE, &judgement);
+    policy_judge_spans(&policy, &(struct span){"Scratch", 2, 1, 0, 1, 0, 1}, 1, DOUBT_NONE,
+                       &judgement);
     ck_assert(judgement.decision == DECISION_REVIEW && judgement.never);
     policy_judge_spans(&policy, spans, 0, DOUBT_NONE, &judgement);
     ck_assert_int_eq(judgement.decision, DECISION_AUTO);

@@ -226,8 +226,8 @@ START_TEST(hf_refuses_what_it_cannot_obey)
          "{\"inputs\":\"a\",\"parameters\":{\"candidate_labels\":[\"a\"],"
          "\"hypothesis_template\":\"b\"}}",
          422, ""},
-        {"/", "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"}}", 422,
-         "$.inputs.question is not supported"},
+        {"/models/classes", "{\"inputs\":{\"question\":\"a\",\"context\":\"b\"}}", 422,
+         "inputs: the model classes answers no questions"},
         {"/models/wafers", "{\"inputs\":\"a b\"}", 422, "inputs: "},
         {"/models/vectors", "{\"inputs\":\"a\",\"normalize\":false}", 422, "inputs: normalize: "},
         {"/", "{\"inputs\":\"a\",\"parameters\":{\"truncation_direction\":\"Left\"}}", 422,
