@@ -210,7 +210,12 @@ test('clients of Hugging Face', async () => {
     assert.equal(typeof (await at('vectors', { inputs: 'a' }))[0], 'number');
     await rank('/', { inputs: ['a', 'b'], normalize: true });
     await rank('/', { inputs: { source_sentence: 'a', sentences: ['b'] } });
-    await rank('/', { inputs: { question: 'a', context: 'b' } }, 422);
+    await rank('/', { inputs: { question: 'a', context: 'b' } });
+    await at('answers', { inputs: [{ question: 'a', context: 'b' }], parameters: { top_k: 2 } });
+    await at('answers', { inputs: { question: 'a' } }, 422);
+    await at('tags', { inputs: LOG, parameters: { aggregation_strategy: 'first', ignore_labels: [] } });
+    await at('tags', { inputs: LOG, parameters: { aggregation_strategy: 'last' } }, 422);
+    await at('fills', { inputs: ['a [MASK]'], parameters: { targets: ['scan'] } });
     await at('any', { inputs: IMAGE, parameters: { candidate_labels: ['a', 'b'] } });
     await at('wafer-vit', { inputs: { image: IMAGE } });
     await at('none', { inputs: 'a' }, 404);

@@ -278,7 +278,9 @@ START_TEST(answer_gives_spans_with_their_part_of_the_text)
     static const char text[] = "Pin \xC3\xA4\xE6\x99\xB6 \"4\"";
     const struct engine_info tags = {
         .task = ENGINE_TAG, .labels = labels, .label_count = 4, .row_size = 4};
-    struct span spans[] = {{"PIN", 1, 0.5f, 4, 6}, {"VALUE", 2, 0.25f, 7, 10}, {"X", 3, 1, 3, 3}};
+    struct span spans[] = {{.name = "PIN", .label = 1, .score = 0.5f, .start = 4, .end = 6},
+                           {.name = "VALUE", .label = 2, .score = 0.25f, .start = 7, .end = 10},
+                           {.name = "X", .label = 3, .score = 1, .start = 3, .end = 3}};
     struct answer answer = {.model_name = "m",
                             .info = &tags,
                             .result = {.task = ENGINE_TAG, .spans = spans, .span_count = 3},

@@ -251,7 +251,11 @@ START_TEST(a_reply_of_spans_takes_no_more_than_its_bound)
                                          "{\"text\": \"\xF0\x9F\x98\x80\xE6\x99\xB6\xC3\xA4\"}"};
     struct span spans[6];
     for (unsigned i = 0; i < 6; i++)
-        spans[i] = (struct span){names[i % 2], i % 2, 0.123456789f, i / 2, i / 2 + 1};
+        spans[i] = (struct span){.name = names[i % 2],
+                                 .label = i % 2,
+                                 .score = 0.123456789f,
+                                 .start = i / 2,
+                                 .end = i / 2 + 1};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct call_fixture fixture;
         struct row row = good_row();
