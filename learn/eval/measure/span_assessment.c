@@ -63,9 +63,10 @@ static enum err_code count_tokens(struct span_assessment *assessment, size_t ite
                                   const struct engine_result *result, struct err *err)
 {
     const unsigned labels = assessment->set.tag_count, count = input->order_count;
-    uint32_t *starts = calloc(2 * (size_t)count + 1, sizeof *starts), *ends = starts + count;
+    uint32_t *starts = calloc(2 * (size_t)count + 1, sizeof *starts);
     if (starts == NULL)
-        return err_no_memory(err, 2 * count * sizeof *starts);
+        return err_no_memory(err, 2 * (size_t)count * sizeof *starts);
+    uint32_t *ends = starts + count;
     for (unsigned t = 0; t < count; t++) {
         starts[t] = input->starts[input->order[t]];
         ends[t] = input->ends[input->order[t]];
